@@ -1,0 +1,53 @@
+# The two commands of the README: `make run` and `make test`. Both set up whatever is missing first.
+.DEFAULT_GOAL := run
+.PHONY: run test lint bench screenshots dist setup system-packages test-packages clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# The first of these that is Python 3.11 or newer.
+PYTHONS := python3 python3.13 python3.12 python3.11 python
+
+run: setup
+	@$(BIN)/halo $(ARGS)
+
+test: setup test-packages lint
+	$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: setup
+	$(BIN)/python benchmarks/schedule.py
+
+screenshots: setup
+	$(BIN)/python docs/screenshots.py
+
+dist: setup
+	$(BIN)/python -m build --no-isolation
+
+setup: $(READY)
+
+$(READY): pyproject.toml | system-packages
+	@for python in $(PYTHONS); do \
+		if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			$$python -m venv $(VENV) && break; \
+		fi; \
+	done; \
+	test -x $(BIN)/python || { \
+		echo "Please install Python 3.11 or newer with its venv module (Debian: sudo apt-get install -y python3-venv)." >&2; \
+		exit 1; }
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+system-packages:
+	@.ci/system-packages run
+
+test-packages:
+	@.ci/system-packages test
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

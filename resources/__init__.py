@@ -1,0 +1,1 @@
+"""Icons and templates, read with importlib.resources."""

@@ -1,0 +1,1 @@
+"""The desktop program: a client of the service, drawn with Qt widgets."""
