@@ -1,0 +1,47 @@
+"""The tree of exceptions."""
+
+from __future__ import annotations
+
+import pytest
+
+from halo_scheduler import (
+    CronParseError,
+    IntervalParseError,
+    JobNotFoundError,
+    ScheduleError,
+    SchedulerError,
+    SchedulerShutdownError,
+    ScheduleTriggerError,
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "kinds"),
+    [
+        (ScheduleError("no"), (SchedulerError, ValueError)),
+        (IntervalParseError("no", "5x"), (ScheduleError,)),
+        (CronParseError("no", "* *"), (ScheduleError,)),
+        (JobNotFoundError("no"), (SchedulerError, LookupError)),
+        (ScheduleTriggerError("no", "already_running"), (SchedulerError,)),
+        (SchedulerShutdownError("no", 3), (SchedulerError, TimeoutError)),
+    ],
+)
+def test_an_error_is_caught_by_its_kind_and_is_a_sentence(
+    error: Exception, kinds: tuple[type[Exception], ...]
+) -> None:
+    for kind in kinds:
+        assert isinstance(error, kind)
+    assert str(error) == "no"
+
+
+def test_errors_carry_what_they_are_about() -> None:
+    assert IntervalParseError("no", "5x").interval == "5x"
+    assert CronParseError("no", "* *").expression == "* *"
+    assert ScheduleTriggerError("no", "already_running").reason == "already_running"
+    assert SchedulerShutdownError("no", 3).running == 3
+
+
+def test_a_path_grows_from_the_inside_out() -> None:
+    error = ScheduleError("must be text", path="[2]").under("argv").under("action")
+    assert error.path == "action.argv[2]"
+    assert str(error) == "action.argv[2]: must be text"
