@@ -1,0 +1,128 @@
+"""Strict JSON for dataclasses: every refusal names the path of the offending field."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+
+from halo_scheduler.checks import require_choice, shown
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.schedule.words import shortened
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_WORDS = {str: "text", int: "a whole number", bool: "true or false", NoneType: "null"}
+
+
+def encode(value: object) -> Any:
+    """Return a value as plain JSON data; a class with a `kind` writes it first."""
+    if isinstance(value, StrEnum):
+        return str(value)
+    if isinstance(value, tuple):
+        return [encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: encode(item) for key, item in sorted(value.items())}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        kind = _kind_of(type(value))
+        return ({"kind": kind} if kind else {}) | {
+            field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+    return value
+
+
+def decode(hint: Any, value: object) -> Any:
+    """Return the value that JSON data stands for, by the type it should have."""
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return _decode_union(get_args(hint), value)
+    if origin is tuple:
+        return _decode_list(get_args(hint)[0], value)
+    if origin is Mapping:
+        return _decode_mapping(get_args(hint)[1], value)
+    if hint in _WORDS:
+        if type(value) is not hint:
+            raise ScheduleError(f"must be {_WORDS[hint]}, not {shown(value)}")
+        return value
+    if issubclass(hint, StrEnum):
+        return require_choice(hint, value)
+    return _decode_object(hint, value)
+
+
+def _decode_union(members: tuple[Any, ...], value: object) -> Any:
+    if value is None and NoneType in members:
+        return None
+    members = tuple(member for member in members if member is not NoneType)
+    if len(members) == 1:
+        return decode(members[0], value)
+    if all(_kind_of(member) for member in members):
+        return _decode_kind({_kind_of(member): member for member in members}, value)
+    for member in members:
+        if type(value) is member:
+            return value
+    raise ScheduleError(f"must be {' or '.join(_WORDS[member] for member in members)}, not {shown(value)}")
+
+
+def _decode_kind(kinds: dict[str, Any], value: object) -> Any:
+    data = _object(value)
+    if "kind" not in data:
+        raise ScheduleError(f"is missing; write one of {', '.join(kinds)}", path="kind")
+    kind = data["kind"]
+    if not isinstance(kind, str) or kind not in kinds:
+        raise ScheduleError(f"must be one of {', '.join(kinds)}, not {shown(kind)}", path="kind")
+    return _decode_object(kinds[kind], {key: item for key, item in data.items() if key != "kind"})
+
+
+def _decode_list(hint: Any, value: object) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise ScheduleError(f"must be a list, not {shown(value)}")
+    return tuple(_decode_under(f"[{index}]", hint, item) for index, item in enumerate(value))
+
+
+def _decode_mapping(hint: Any, value: object) -> Mapping[str, Any]:
+    return {key: _decode_under(key, hint, item) for key, item in _object(value).items()}
+
+
+def _decode_object(cls: type[DataclassInstance], value: object) -> Any:
+    data = _object(value)
+    hints = _hints(cls)
+    for key in data:
+        if key not in hints:
+            raise ScheduleError(f"is not a known field; known are {', '.join(hints)}", path=shortened(key))
+    for field in dataclasses.fields(cls):
+        is_required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if is_required and field.name not in data:
+            raise ScheduleError("is missing", path=field.name)
+    return cls(**{key: _decode_under(key, hints[key], item) for key, item in data.items()})
+
+
+def _decode_under(key: str, hint: Any, value: object) -> Any:
+    try:
+        return decode(hint, value)
+    except ScheduleError as error:
+        raise error.under(shortened(key)) from error.__cause__
+
+
+def _object(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ScheduleError(f"must be an object, not {shown(value)}")
+    for key in value:
+        if not isinstance(key, str):
+            raise ScheduleError(f"must have text as keys, not {shown(key)}")
+    return value
+
+
+@cache
+def _hints(cls: type[DataclassInstance]) -> dict[str, Any]:
+    hints = get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+
+def _kind_of(cls: Any) -> str:
+    """Return the word that tells a class from the others of its union, if it has one."""
+    kind = getattr(cls, "kind", "")
+    return kind if isinstance(kind, str) else ""

@@ -1,0 +1,424 @@
+"""The values, their validation and their JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halo_scheduler import (
+    After,
+    Backoff,
+    Callback,
+    Command,
+    Cron,
+    CronParseError,
+    Every,
+    Hints,
+    HttpRequest,
+    IntervalParseError,
+    Job,
+    Limits,
+    Manual,
+    Once,
+    Outcome,
+    Plan,
+    Policy,
+    Prompt,
+    Retry,
+    Run,
+    ScheduleError,
+    Source,
+    Trigger,
+    action_from_dict,
+    schedule_from_dict,
+)
+from halo_scheduler.model import (
+    Action,
+    CatchUp,
+    JobSpec,
+    JobState,
+    JobStatus,
+    Notify,
+    Redirects,
+    Rule,
+    Schedule,
+    SkipReason,
+    StatusReason,
+    Step,
+    WaitingFor,
+)
+
+_TEXT = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)
+_LABEL = st.text(st.characters(exclude_categories=["C", "Z"], codec="utf-8"), min_size=1, max_size=20)
+_MAPPING = st.dictionaries(_LABEL.filter(lambda name: "=" not in name), _TEXT, max_size=3)
+_INTERVAL = st.builds(lambda number, unit: f"{number}{unit}", st.integers(1, 999), st.sampled_from("smhd"))
+_MS = st.integers(1, 10**10)
+
+_SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(
+    st.builds(Every, _INTERVAL),
+    st.builds(After, _INTERVAL),
+    st.builds(Cron, st.sampled_from(["0 9 * * 1-5", "@daily"]), st.sampled_from([None, "Europe/Berlin"])),
+    st.builds(Once, st.integers(0, 10**13) | st.just("2026-12-24T18:00:00+01:00")),
+    st.just(Manual()),
+)
+_ACTIONS: st.SearchStrategy[Action] = st.one_of(
+    st.builds(
+        Command,
+        argv=st.lists(_LABEL, min_size=1, max_size=3),
+        directory=st.none() | _LABEL,
+        environment=_MAPPING,
+        stdin=_TEXT,
+        success_codes=st.lists(st.integers(0, 9)),
+        no_work_code=st.none() | st.integers(10, 255),
+        grace=_INTERVAL,
+    ),
+    st.builds(Command, line=_LABEL, shell=st.just("/bin/sh")),
+    st.builds(
+        HttpRequest,
+        url=st.just("https://example.org/"),
+        method=st.sampled_from(["GET", "POST"]),
+        headers=st.just({"X-Key": "value"}),
+        body=_TEXT,
+        expected_statuses=st.lists(st.integers(100, 599)),
+        redirects=st.sampled_from(Redirects),
+    ),
+    st.builds(Prompt, text=_TEXT, agent=_LABEL, environment=_MAPPING),
+    st.builds(Callback, _LABEL),
+)
+_POLICIES = st.builds(
+    Policy,
+    time_limit=st.none() | _INTERVAL,
+    catch_up=st.sampled_from(CatchUp),
+    catch_up_max_age=st.none() | _INTERVAL,
+    max_errors=st.integers(0, 100),
+    backoff=st.sampled_from([Backoff.ladder(), Backoff.ladder(5, 6), Backoff.double(), Backoff.none()]),
+    retry=st.builds(Retry, attempts=st.integers(0, 9), delay_ms=_MS),
+    limits=st.sampled_from([Limits(), Limits(min_ms=1, max_ms=2)]),
+    jitter_percent=st.integers(0, 10),
+    notify=st.sampled_from(Notify),
+)
+_SPECS = st.builds(
+    JobSpec,
+    name=_LABEL,
+    schedule=_SCHEDULES,
+    action=_ACTIONS,
+    description=_TEXT,
+    group=st.none() | _LABEL,
+    policy=_POLICIES,
+    anchor_at=st.integers(0, 10**13),
+    enabled=st.booleans(),
+    metadata=_MAPPING,
+)
+
+
+def _through_json(data: object) -> Any:
+    return json.loads(json.dumps(data, allow_nan=False))
+
+
+@given(_SPECS)
+def test_a_spec_survives_json(spec: JobSpec) -> None:
+    assert JobSpec.from_dict(_through_json(spec.to_dict())) == spec
+    assert hash(spec) == hash(JobSpec.from_dict(spec.to_dict()))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"kind": "every", "every": "15m"},
+        {"kind": "after", "after": "5m"},
+        {"kind": "cron", "cron": "0 9 * * 1-5", "timezone": "Europe/Berlin"},
+        {"kind": "once", "at": "2026-12-24T18:00:00+01:00"},
+        {"kind": "once", "at": 1_798_131_600_000},
+        {"kind": "manual"},
+    ],
+)
+def test_a_schedule_is_written_as_it_was_read(data: dict[str, object]) -> None:
+    assert schedule_from_dict(data).to_dict() == data
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        (None, ScheduleError, "must be an object, not None"),
+        ([], ScheduleError, "must be an object"),
+        ({5: 5}, ScheduleError, "must have text as keys"),
+        ({}, ScheduleError, "kind: is missing; write one of every, after, cron, once, manual"),
+        ({"kind": "hourly"}, ScheduleError, "kind: must be one of every, after"),
+        ({"kind": ["every"]}, ScheduleError, "kind: must be one of every, after"),
+        ({"kind": "every"}, ScheduleError, "every: is missing"),
+        ({"kind": "every", "every": 15}, ScheduleError, "every: must be text, not 15"),
+        ({"kind": "every", "every": "15"}, IntervalParseError, "every: cannot read the interval '15'"),
+        (
+            {"kind": "every", "every": "15m", "at": 5},
+            ScheduleError,
+            "at: is not a known field; known are every",
+        ),
+        ({"kind": "after", "after": "x"}, IntervalParseError, "after: cannot read the interval"),
+        ({"kind": "cron", "cron": "* *"}, CronParseError, "cron: cannot read the cron expression"),
+        (
+            {"kind": "cron", "cron": "@daily", "timezone": "Mars"},
+            ScheduleError,
+            "timezone: unknown time zone 'Mars'",
+        ),
+        ({"kind": "cron", "cron": "@daily", "timezone": 5}, ScheduleError, "timezone: must be text, not 5"),
+        ({"kind": "once", "at": 1.5}, ScheduleError, "at: must be a whole number or text, not 1.5"),
+        ({"kind": "once", "at": True}, ScheduleError, "at: must be a whole number or text, not True"),
+        ({"kind": "once", "at": None}, ScheduleError, "at: must be a whole number or text, not None"),
+        ({"kind": "once", "at": -1}, ScheduleError, "at: must be between 0 and"),
+        ({"kind": "once", "at": "tomorrow"}, ScheduleError, "at: cannot read the instant 'tomorrow'"),
+        ({"kind": "manual", "every": "5m"}, ScheduleError, "every: is not a known field"),
+    ],
+)
+def test_a_bad_schedule_is_refused_by_field(data: object, error: type[ScheduleError], message: str) -> None:
+    with pytest.raises(error) as caught:
+        schedule_from_dict(data)
+    assert message in str(caught.value)
+    assert type(caught.value) is error
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Every("5x"),
+        lambda: Every(5),  # type: ignore[arg-type] # what a caller without types may do
+        lambda: After(""),
+        lambda: Cron("x"),
+        lambda: Cron(5),  # type: ignore[arg-type] # likewise
+        lambda: Cron("@daily", timezone="Mars"),
+        lambda: Once("tomorrow"),
+        lambda: Once(1.5),  # type: ignore[arg-type] # likewise
+    ],
+)
+def test_a_schedule_is_validated_when_made(make: Callable[[], object]) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        make()
+    assert caught.value.path
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"kind": "command"}, "argv: give either a program with arguments or a shell line"),
+        ({"kind": "command", "argv": ["a"], "line": "b", "shell": "/bin/sh"}, "argv: give either"),
+        ({"kind": "command", "argv": [" "]}, "argv[0]: the program is empty"),
+        ({"kind": "command", "argv": "ls -l"}, "argv: must be a list, not 'ls -l'"),
+        ({"kind": "command", "argv": ["a", 5]}, "argv[1]: must be text, not 5"),
+        ({"kind": "command", "argv": ["a", "\0"]}, "argv[1]: must not contain a NUL character"),
+        ({"kind": "command", "line": "ls"}, "shell: a shell line and its shell go together"),
+        (
+            {"kind": "command", "argv": ["a"], "shell": "/bin/sh"},
+            "shell: a shell line and its shell go together",
+        ),
+        ({"kind": "command", "argv": ["a"], "directory": " "}, "directory: is empty"),
+        ({"kind": "command", "argv": ["a"], "environment": []}, "environment: must be an object"),
+        ({"kind": "command", "argv": ["a"], "environment": {"A": 1}}, "environment.A: must be text, not 1"),
+        ({"kind": "command", "argv": ["a"], "environment": {"A=B": "1"}}, "environment: 'A=B' is not a name"),
+        (
+            {"kind": "command", "argv": ["a"], "success_codes": [256]},
+            "success_codes[0]: must be between 0 and 255",
+        ),
+        (
+            {"kind": "command", "argv": ["a"], "no_work_code": 0},
+            "no_work_code: must not also be a success code",
+        ),
+        ({"kind": "command", "argv": ["a"], "grace": "soon"}, "grace: cannot read the interval"),
+        ({"kind": "http"}, "url: is missing"),
+        ({"kind": "http", "url": "file:///etc/passwd"}, "url: 'file:///etc/passwd' must begin with http"),
+        ({"kind": "http", "url": "http://a", "method": "GET /"}, "method: 'GET /' is not one plain word"),
+        (
+            {"kind": "http", "url": "http://a", "headers": {"A B": "c"}},
+            "headers: 'A B' is not one plain word",
+        ),
+        (
+            {"kind": "http", "url": "http://a", "headers": {"A": "b\r\nC: d"}},
+            "headers.A: must be a single line",
+        ),
+        (
+            {"kind": "http", "url": "http://a", "expected_statuses": [99]},
+            "expected_statuses[0]: must be between 100",
+        ),
+        (
+            {"kind": "http", "url": "http://a", "redirects": "all"},
+            "redirects: must be one of none, same-host, any",
+        ),
+        ({"kind": "prompt", "text": 5}, "text: must be text"),
+        ({"kind": "callback", "name": 5}, "name: must be text"),
+        ({"kind": "shell"}, "kind: must be one of command, http, prompt, callback"),
+    ],
+)
+def test_a_bad_action_is_refused_by_field(data: object, message: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        action_from_dict(data)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"time_limit": "long"}, "time_limit: cannot read the interval"),
+        ({"time_limit": 5}, "time_limit: must be text, not 5"),
+        ({"catch_up": "twice"}, "catch_up: must be one of once, skip, not 'twice'"),
+        ({"catch_up_max_age": "0s"}, "catch_up_max_age: the interval '0s' is zero"),
+        ({"max_errors": -1}, "max_errors: must be between 0 and"),
+        ({"max_errors": True}, "max_errors: must be a whole number, not True"),
+        ({"jitter_percent": 11}, "jitter_percent: must be between 0 and 10, not 11"),
+        ({"notify": 5}, "notify: must be one of none, failures, all, not 5"),
+        ({"retry": {"attempts": "many"}}, "retry.attempts: must be a whole number"),
+        ({"retry": {"delay": 5}}, "retry.delay: is not a known field; known are attempts, delay_ms"),
+        ({"limits": {"min_ms": 5, "max_ms": 4}}, "limits.min_ms: must not be above max_ms"),
+        ({"limits": {"min_ms": 0}}, "limits.min_ms: must be between 1 and"),
+        ({"backoff": {"kind": "triple"}}, "backoff.kind: must be one of ladder, double, none"),
+        ({"backoff": {"kind": "none", "delays_ms": [5]}}, "backoff.delays_ms: only a ladder has delays"),
+        ({"backoff": {"delays_ms": [5, "x"]}}, "backoff.delays_ms[1]: must be a whole number"),
+        ({"backoff": {"delays_ms": [-5]}}, "backoff.delays_ms[0]: must be between 0 and"),
+        ({"backoff": {"delays_ms": [1] * 101}}, "backoff.delays_ms: a ladder has at most 100 delays"),
+        ({"x" * 500: 1}, "is not a known field"),
+    ],
+)
+def test_a_bad_policy_is_refused_by_field(data: object, message: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        Policy.from_dict(data)
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_policy_is_validated_when_made_and_takes_words_for_choices() -> None:
+    assert Policy(catch_up="skip").catch_up is CatchUp.SKIP  # type: ignore[arg-type] # the word will do
+    with pytest.raises(ScheduleError, match="notify"):
+        Policy(notify="always")  # type: ignore[arg-type] # a wrong word
+
+
+def test_an_empty_policy_is_the_default_one() -> None:
+    policy = Policy.from_dict({})
+    assert policy == Policy()
+    assert (policy.time_limit_ms, policy.catch_up_max_age_ms) == (7_200_000, None)
+    assert policy.backoff.delays_ms == (30_000, 60_000, 300_000, 900_000, 3_600_000)
+    assert Policy(time_limit=None, catch_up_max_age="1d").time_limit_ms is None
+    assert Policy(catch_up_max_age="1d").catch_up_max_age_ms == 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": ""}, "name: is empty"),
+        ({"name": "a\nb"}, "name: must be a single line"),
+        ({"group": " "}, "group: is empty"),
+        ({"anchor_at": -1}, "anchor_at: must be between 0"),
+        ({"enabled": 1}, "enabled: must be true or false, not 1"),
+        ({"metadata": {"a": None}}, "metadata.a: must be text, not None"),
+        ({"schedule": {"kind": "every", "every": "x"}}, "schedule.every: cannot read the interval"),
+        ({"action": {"kind": "command", "argv": [5]}}, "action.argv[0]: must be text"),
+        ({"policy": {"retry": []}}, "policy.retry: must be an object"),
+        ({"version": 2}, "version: must be 1; a newer one needs a newer Halo"),
+        ({"version": True}, "version: must be 1"),
+        ({"status": "idle"}, "status: is not a known field"),
+    ],
+)
+def test_a_bad_spec_is_refused_by_path(change: dict[str, object], message: str) -> None:
+    data = JobSpec(name="job", schedule=Every("5m")).to_dict() | change
+    with pytest.raises(ScheduleError) as caught:
+        JobSpec.from_dict(data)
+    assert message in str(caught.value)
+
+
+def test_a_spec_carries_the_version_of_its_schema() -> None:
+    data = JobSpec(name="job", schedule=Every("5m")).to_dict()
+    assert data["version"] == 1
+    del data["version"]
+    with pytest.raises(ScheduleError, match="version"):
+        JobSpec.from_dict(data)
+    with pytest.raises(ScheduleError, match="a job must be an object"):
+        JobSpec.from_dict([data])
+
+
+def test_a_job_is_its_spec_and_its_state() -> None:
+    spec = JobSpec(name="job", schedule=Every("5m"), group="g")
+    state = JobState(
+        status=JobStatus.PAUSED,
+        status_reason=StatusReason.USER,
+        waiting_for=WaitingFor.CONDITION,
+        errors=2,
+        last_outcome=Outcome.FAILURE,
+    )
+    fields = {
+        field.name: getattr(part, field.name) for part in (spec, state) for field in dataclasses.fields(part)
+    }
+    job = Job(id="1", **fields)
+    assert (job.spec, job.state) == (spec, state)
+    assert not {field.name for field in dataclasses.fields(spec)} & {
+        field.name for field in dataclasses.fields(state)
+    }
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Every("5m"),
+        Policy(),
+        JobSpec(name="a", schedule=Manual()),
+        Job(id="1", name="a", schedule=Manual()),
+        Plan(None, Source.MANUAL),
+    ],
+)
+def test_values_are_frozen_and_slotted(value: Any) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(value, dataclasses.fields(value)[0].name, 5)
+    assert not hasattr(value, "__dict__")
+
+
+def test_an_interval_below_ten_seconds_is_kept_as_written_but_raised() -> None:
+    assert (Every("5s").every, Every("5s").every_ms, Every("5s").is_raised) == ("5s", 10_000, True)
+    assert (Every("10s").every_ms, Every("10s").is_raised) == (10_000, False)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Hints(interval_ms=0),
+        lambda: Hints(next_at=-1),
+        lambda: Hints(expires_at=10**15),
+        lambda: Hints(reason="\0"),
+    ],
+)
+def test_bad_hints_are_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(ScheduleError):
+        make()
+
+
+def test_a_plan_can_be_written_down() -> None:
+    plan = Plan(5, Source.EVERY, trail=(Step(Rule.BASELINE, 5, Source.EVERY),))
+    assert plan.to_dict() == {
+        "at": 5,
+        "source": "every",
+        "attempt": 1,
+        "trail": [{"rule": "baseline", "at": 5, "source": "every", "duration_ms": None}],
+    }
+
+
+def test_a_run_lasts_from_its_start_to_its_end() -> None:
+    run = Run(id="1", job_id="2", trigger=Trigger.SCHEDULE, source=Source.EVERY)
+    assert (run.outcome, run.duration_ms) == (Outcome.RUNNING, None)
+    assert dataclasses.replace(run, started_at=5).duration_ms is None
+    assert dataclasses.replace(run, started_at=5, finished_at=12).duration_ms == 7
+
+
+def test_the_vocabulary_is_the_documented_one() -> None:
+    assert set(Outcome) == {
+        "running",
+        "success",
+        "failure",
+        "timeout",
+        "cancelled",
+        "skipped",
+        "missed",
+        "interrupted",
+    }
+    assert set(Trigger) == {"schedule", "manual", "chain", "answer", "test"}
+    assert {"hint-interval", "hint-once", "clamped-min", "clamped-max", "catch-up"} <= set(Source)
+    assert {"at_capacity", "no_work", "needs_input", "unsupported_type"} <= set(SkipReason)
