@@ -1,0 +1,196 @@
+"""The arrows between the parts, and the things only one place may do."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[1]
+_SOURCES = sorted(path for package in ("halo_scheduler", "ui") for path in (_ROOT / package).rglob("*.py"))
+
+_CLOCKS = {
+    "time.time",
+    "time.time_ns",
+    "time.localtime",
+    "time.gmtime",
+    "time.ctime",
+    "datetime.datetime.now",
+    "datetime.datetime.utcnow",
+    "datetime.datetime.today",
+    "datetime.date.today",
+    "PySide6.QtCore.QDateTime.currentDateTime",
+    "PySide6.QtCore.QDateTime.currentDateTimeUtc",
+    "PySide6.QtCore.QDateTime.currentMSecsSinceEpoch",
+    "PySide6.QtCore.QDateTime.currentSecsSinceEpoch",
+    "PySide6.QtCore.QDate.currentDate",
+    "PySide6.QtCore.QTime.currentTime",
+}
+_WINDOWS = ("PySide6.QtWidgets", "PySide6.QtGui")
+
+
+def _names_used(source: str) -> set[str]:
+    """Return the full dotted names that a module imports or reaches through its imports."""
+    tree = ast.parse(source)
+    imported: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                imported |= {alias.asname: alias.name} if alias.asname else {top: top}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            imported |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return set(imported.values()) | set(_modules(tree)) | set(_attributes(tree, imported))
+
+
+def _modules(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def _attributes(tree: ast.AST, imported: dict[str, str]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        parts: list[str] = []
+        inner: ast.AST = node
+        while isinstance(inner, ast.Attribute):
+            parts.insert(0, inner.attr)
+            inner = inner.value
+        if parts and isinstance(inner, ast.Name) and inner.id in imported:
+            yield ".".join([imported[inner.id], *parts])
+
+
+def _reads_clock(source: str) -> bool:
+    return bool(_names_used(source) & _CLOCKS)
+
+
+def _uses_windows(source: str) -> bool:
+    return any(
+        name == window or name.startswith(f"{window}.") for name in _names_used(source) for window in _WINDOWS
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time\ntime.time()",
+        "import time as t\nt.time_ns()",
+        "from time import time\ntime()",
+        "from datetime import datetime\nx = datetime.now()",
+        "import datetime\ndatetime.datetime.now(datetime.UTC)",
+        "import datetime as dt\ndt.date.today()",
+        "from datetime import date as d\nd.today()",
+        "from PySide6.QtCore import QDateTime\nQDateTime.currentMSecsSinceEpoch()",
+        "from PySide6 import QtCore\nQtCore.QTime.currentTime()",
+    ],
+)
+def test_reading_the_clock_is_noticed(source: str) -> None:
+    assert _reads_clock(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from PySide6 import QtWidgets",
+        "from PySide6.QtWidgets import QLabel",
+        "import PySide6.QtGui",
+        "import PySide6.QtGui as gui",
+        "import PySide6\nPySide6.QtWidgets.QLabel()",
+        "def f():\n    from PySide6.QtGui import QIcon",
+    ],
+)
+def test_using_windows_is_noticed(source: str) -> None:
+    assert _uses_windows(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time\ntime.perf_counter()",
+        "from PySide6.QtCore import QTimer",
+        "from datetime import datetime",
+    ],
+)
+def test_innocent_code_is_left_alone(source: str) -> None:
+    assert not _reads_clock(source)
+    assert not _uses_windows(source)
+
+
+def test_the_sources_are_found() -> None:
+    assert len(_SOURCES) > 15
+
+
+@pytest.mark.parametrize("path", _SOURCES, ids=lambda path: str(path.relative_to(_ROOT)))
+def test_only_the_clock_reads_the_clock(path: Path) -> None:
+    assert _reads_clock(path.read_text(encoding="utf-8")) == (path == _ROOT / "halo_scheduler" / "clock.py")
+
+
+@pytest.mark.parametrize("path", _SOURCES, ids=lambda path: str(path.relative_to(_ROOT)))
+def test_only_the_front_end_knows_windows(path: Path) -> None:
+    assert path.is_relative_to(_ROOT / "ui") or not _uses_windows(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("statement", "strangers"),
+    [
+        ("import halo_scheduler", ("PySide6", "apsw", "sqlite3", "croniter", "tzlocal", "keyring", "click")),
+        ("from halo_scheduler import Cron; Cron('0 9 * * 1-5', timezone='UTC')", ("croniter", "tzlocal")),
+        ("import halo_scheduler.cli", ("PySide6", "croniter", "tzlocal", "keyring", "rich")),
+    ],
+)
+def test_what_is_not_needed_is_not_loaded(statement: str, strangers: tuple[str, ...]) -> None:
+    program = f"{statement}; import sys; print(*sorted(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert set(strangers).isdisjoint(loaded.stdout.split())
+
+
+def test_the_import_arrows_hold() -> None:
+    checker = Path(sys.executable).parent / "lint-imports"
+    done = subprocess.run(
+        [checker, "--no-logo", "--no-cache"],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("halo_scheduler/errors.py", "from halo_scheduler import model"),
+        ("halo_scheduler/model.py", "from halo_scheduler.schedule import governor"),
+        ("halo_scheduler/schedule/governor.py", "from halo_scheduler import cli"),
+        ("halo_scheduler/schedule/cron.py", "import PySide6.QtCore"),
+        ("halo_scheduler/model.py", "import sqlite3"),
+        ("halo_scheduler/schedule/lint.py", "from halo_scheduler.clock import SystemClock"),
+        ("halo_scheduler/cli/preview.py", "import ui"),
+    ],
+)
+def test_an_arrow_pointing_up_is_noticed(module: str, line: str, tmp_path: Path) -> None:
+    for path in _SOURCES:
+        copy = tmp_path / path.relative_to(_ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    (tmp_path / "pyproject.toml").write_bytes((_ROOT / "pyproject.toml").read_bytes())
+    with (tmp_path / module).open("a", encoding="utf-8") as file:
+        file.write(f"\n{line}\n")
+    checker = Path(sys.executable).parent / "lint-imports"
+    done = subprocess.run(
+        [checker, "--no-logo", "--no-cache"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "BROKEN" in done.stdout
+    assert done.returncode != 0

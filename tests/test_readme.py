@@ -1,0 +1,52 @@
+"""The README says the truth: its examples run as they stand."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_ROOT = Path(__file__).parents[1]
+_README = (_ROOT / "README.md").read_text(encoding="utf-8")
+_COMMANDS = [
+    line for block in re.findall(r"```sh\n(.*?)```", _README, re.DOTALL) for line in block.splitlines()
+]
+
+
+def test_the_python_example_gives_what_it_says() -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", _README, re.DOTALL)
+    names: dict[str, Any] = {}
+    for line in block.splitlines():
+        code, _, comment = line.partition("#")
+        exec(code, names)  # noqa: S102 - our own README
+        if comment.strip().startswith('"'):
+            assert repr(eval(code, names)) == repr(comment.strip().strip('"'))  # noqa: S307 - likewise
+
+
+@pytest.mark.parametrize("command", [line for line in _COMMANDS if line.startswith("halo ")])
+def test_the_commands_work(command: str) -> None:
+    program, *arguments = shlex.split(command)
+    done = subprocess.run(
+        [Path(sys.executable).parent / program, *arguments], capture_output=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_folders_exist() -> None:
+    paths = re.findall(r"^\| `([^`]+)` \|", _README, re.MULTILINE)
+    assert len(paths) > 5
+    for path in paths:
+        assert (_ROOT / path).exists(), path
+
+
+def test_every_target_it_names_is_in_the_makefile() -> None:
+    makefile = (_ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"make (\w+)", _README))
+    assert {"run", "test", "lint", "bench", "screenshots", "dist"} <= targets
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
