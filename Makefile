@@ -21,7 +21,9 @@ lint: setup
 	$(BIN)/lint-imports --no-logo
 
 bench: setup
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/schedule.py
+	$(BIN)/python benchmarks/engine.py
 
 screenshots: setup
 	$(BIN)/python docs/screenshots.py
@@ -33,11 +35,11 @@ setup: $(READY)
 
 $(READY): pyproject.toml | system-packages
 	@for python in $(PYTHONS); do \
-		if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
-			$$python -m venv $(VENV) && break; \
-		fi; \
+		$$python -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+		$$python -m venv --clear $(VENV) && break; \
 	done; \
-	test -x $(BIN)/python || { \
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
+		rm -rf $(VENV); \
 		echo "Please install Python 3.11 or newer with its venv module (Debian: sudo apt-get install -y python3-venv)." >&2; \
 		exit 1; }
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
