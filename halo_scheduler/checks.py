@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from types import MappingProxyType
+from types import MappingProxyType, UnionType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.schedule.interval import SECOND_MS, parse_interval
-from halo_scheduler.schedule.words import shortened
+from halo_scheduler.schedule.words import shortened, shown
 from halo_scheduler.schedule.zone import CALENDAR_END_S
 
 MAX_INSTANT = CALENDAR_END_S * SECOND_MS
@@ -29,14 +29,6 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
-
-
-def shown(value: object) -> str:
-    """Return any value as a sentence may quote it."""
-    try:
-        return shortened(repr(value))
-    except ValueError:  # Python does not print whole numbers of more than 4300 digits.
-        return "something so long"
 
 
 def require_text(path: str, value: object, *, longest: int = LONGEST_TEXT) -> str:
@@ -100,6 +92,12 @@ def require_choice(choices: type[_Choice], value: object, *, path: str = "") -> 
     return choices(value)
 
 
+def require_kind(path: str, value: object, kinds: type | UnionType, expected: str) -> None:
+    """Refuse what is not one of our values."""
+    if not isinstance(value, kinds):
+        raise ScheduleError(f"must be {expected}, not {shown(value)}", path=path)
+
+
 def require_interval(path: str, text: str) -> int:
     """Return the milliseconds of an interval text."""
     try:
@@ -122,8 +120,8 @@ def require_url(path: str, value: object) -> str:
 
 
 def frozen_list(path: str, value: object) -> tuple[Any, ...]:
-    """Return a tuple of a list's items; a text is no list."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    """Return a tuple of a list's items; a text or a set, which has no order, is no list."""
+    if not isinstance(value, list | tuple):
         raise ScheduleError(f"must be a list, not {shown(value)}", path=path)
     return tuple(value)
 

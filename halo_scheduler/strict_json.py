@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
-from halo_scheduler.checks import require_choice, shown
+from halo_scheduler.checks import require_choice
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.schedule.words import shortened
+from halo_scheduler.schedule.words import shown
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]{1,60}|\[[0-9]+\]", re.ASCII)
 _WORDS = {str: "text", int: "a whole number", bool: "true or false", NoneType: "null"}
 
 
@@ -92,7 +94,7 @@ def _decode_object(cls: type[DataclassInstance], value: object) -> Any:
     hints = _hints(cls)
     for key in data:
         if key not in hints:
-            raise ScheduleError(f"is not a known field; known are {', '.join(hints)}", path=shortened(key))
+            raise ScheduleError(f"is not a known field; known are {', '.join(hints)}", path=_shown_key(key))
     for field in dataclasses.fields(cls):
         is_required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         if is_required and field.name not in data:
@@ -104,7 +106,7 @@ def _decode_under(key: str, hint: Any, value: object) -> Any:
     try:
         return decode(hint, value)
     except ScheduleError as error:
-        raise error.under(shortened(key)) from error.__cause__
+        raise error.under(_shown_key(key)) from error.__cause__
 
 
 def _object(value: object) -> dict[str, object]:
@@ -126,3 +128,8 @@ def _kind_of(cls: Any) -> str:
     """Return the word that tells a class from the others of its union, if it has one."""
     kind = getattr(cls, "kind", "")
     return kind if isinstance(kind, str) else ""
+
+
+def _shown_key(key: str) -> str:
+    """Return a key as a part of a path; one that is no plain word is quoted, so that it cannot break the line."""
+    return key if _PLAIN_KEY.fullmatch(key) else shown(key)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from halo_scheduler.errors import CronParseError
-from halo_scheduler.schedule.words import MONTHS, WEEKDAYS, shortened
+from halo_scheduler.schedule.words import MONTHS, WEEKDAYS, shortened, shown
 
 MAX_EXPRESSION = 1_000
 
@@ -225,7 +225,8 @@ class _Parser:
         return self._number(WEEKDAY, match["weekday"]) % 7
 
     def _refusal(self, fault: str) -> CronParseError:
-        text = str(self._expression)
+        given: object = self._expression
+        text = given if isinstance(given, str) else shown(given)
         return CronParseError(f"cannot read the cron expression {shortened(text)!r}: {fault}", text)
 
 

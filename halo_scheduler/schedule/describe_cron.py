@@ -127,7 +127,8 @@ def _every_day(fields: CronFields) -> str:
 
 def _dates(fields: CronFields) -> str:
     if len(fields.months) == 1 and not fields.last_day:
-        return f"on {listed([str(day) for day in fields.days])} {_month_list(fields)}"
+        days = spans(fields.days, [str(day) for day in fields.days], " to ")
+        return f"on {listed(days)} {_month_list(fields)}"
     return f"on {_date_list(fields, 'and')} of {_of_months(fields)}"
 
 

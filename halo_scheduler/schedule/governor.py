@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from halo_scheduler.checks import require_whole
 from halo_scheduler.model import (
     After,
     Backoff,
@@ -153,6 +154,8 @@ def plan_next_run(
     `finished_at` (taken for the last completion, else for now, when not given).
     """
     require_jitter(jitter_percent)
+    require_whole("errors", errors, 0)
+    require_whole("attempt", attempt, 1)
     if finished_at is None:
         finished_at = now_ms if last_completed_at is None else last_completed_at
     draft = _Draft(schedule, now_ms, _SOURCES[type(schedule)])

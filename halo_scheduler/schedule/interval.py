@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from halo_scheduler.errors import IntervalParseError
-from halo_scheduler.schedule.words import counted
+from halo_scheduler.schedule.words import counted, shown
 
 SECOND_MS = 1_000
 MINUTE_MS = 60 * SECOND_MS
@@ -38,7 +38,7 @@ _REFUSALS = (
 def parse_interval(text: str) -> int:
     """Return the milliseconds of an interval like "5m", "2 H" or "10s"."""
     if not isinstance(text, str):
-        raise IntervalParseError(f"an interval must be text; {_EXPECTED}", str(text))
+        raise IntervalParseError(f"an interval must be text; {_EXPECTED}", shown(text))
     return _parse(text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,13 +15,13 @@ from halo_scheduler.model import SHORTEST_EVERY_MS, After, Cron, Every, Manual, 
 from halo_scheduler.schedule.cron import CronExpression
 from halo_scheduler.schedule.cron_fields import HOUR, MINUTE, SECOND, CronFields
 from halo_scheduler.schedule.describe import local_time, once_wall_time
-from halo_scheduler.schedule.interval import HOUR_MS, SECOND_MS, YEAR_MS, interval_in_words
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, SECOND_MS, YEAR_MS, interval_in_words
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.schedule.words import MONTHS, clock_time, counted, listed, ordinal, short_date
 from halo_scheduler.schedule.zone import ClockChange, clock_changes, find_zone, wall_time
 
 _LOOK_AHEAD_S = 10 * YEAR_MS // SECOND_MS
-_HALF_DAY_MS = 12 * HOUR_MS
+_STAR_STEP = re.compile(r"\*/([0-9]+)")
 _COMPARED_RUNS = 12
 _LEAP_DAY = 29
 _SEVERAL = 2
@@ -95,29 +96,28 @@ def _every(schedule: Every, now_ms: int, anchor_at: int, timezone: str | None) -
             f"{schedule.every.strip()} is too short: it runs every {interval_in_words(SHORTEST_EVERY_MS)}."
         )
         yield Note(LintCode.INTERVAL_RAISED, message, Severity.WARNING)
-    if schedule.every_ms % _HALF_DAY_MS:
+    if schedule.every_ms % DAY_MS:
         return
-    change = next(_changes_ahead(find_zone(timezone), now_ms), None)
-    if change is None:
+    for change in _changes_ahead(find_zone(timezone), now_ms):
+        # Both lie on the grid, one on each side of the change.
+        after = next_run(schedule, change.at_s * SECOND_MS, anchor_at=anchor_at) or 0
+        late, early = local_time(after, timezone), local_time(max(0, after - schedule.every_ms), timezone)
+        if late.time() == early.time() or after - schedule.every_ms < anchor_at:
+            continue
+        message = (
+            f"{schedule.every.strip()} keeps {schedule.every_ms // HOUR_MS} hours between runs, so its wall time "
+            f"moves when the clocks change: from {short_date(late)} on it runs at {clock_time(late)} "
+            f"instead of {clock_time(early)}."
+        )
+        yield Note(LintCode.WALL_TIME_MOVES, message, Severity.INFO)
         return
-    # Both lie on the grid, one on each side of the change.
-    after = next_run(schedule, change.at_s * SECOND_MS, anchor_at=anchor_at) or 0
-    late, early = local_time(after, timezone), local_time(after - schedule.every_ms, timezone)
-    if late.time() == early.time() or after - schedule.every_ms < anchor_at:
-        return
-    message = (
-        f"{schedule.every.strip()} keeps {schedule.every_ms // HOUR_MS} hours between runs, so its wall time "
-        f"moves when the clocks change: from {short_date(late)} on it runs at {clock_time(late)} "
-        f"instead of {clock_time(early)}."
-    )
-    yield Note(LintCode.WALL_TIME_MOVES, message, Severity.INFO)
 
 
 def _once(schedule: Once, now_ms: int, timezone: str | None) -> Iterator[Note]:
     if schedule.due_at <= now_ms:
         yield Note(LintCode.IN_THE_PAST, "This time is in the past: the job would never run.", Severity.ERROR)
     local = local_time(schedule.due_at, timezone)
-    if local != once_wall_time(schedule).replace(microsecond=0):
+    if isinstance(schedule.at, str) and local != once_wall_time(schedule).replace(microsecond=0):
         here = f"{short_date(local)} at {clock_time(local)}"
         message = f"The time was given for another zone: on your clock it is {here}."
         yield Note(LintCode.OTHER_OFFSET, message, Severity.INFO)
@@ -126,43 +126,54 @@ def _once(schedule: Once, now_ms: int, timezone: str | None) -> Iterator[Note]:
 def _cron(schedule: Cron, now_ms: int) -> Iterator[Note]:
     fields = schedule.expression.fields
     yield from _uneven_steps(fields)
-    if not fields.any_day and not fields.any_weekday:
-        message = "A day of the month and a weekday are both given: it runs when either matches."
-        if fields.days_match_both:
-            message = (
-                "A day of the month and a weekday are both given, one with a *: it runs only when both match."
-            )
-        yield Note(LintCode.BOTH_DAY_FIELDS, message, Severity.WARNING)
-    yield from _skipped_months(fields)
+    yield from _both_day_fields(fields)
+    yield from _missing_days(fields)
     yield from _next_clock_change(schedule, now_ms)
 
 
 def _uneven_steps(fields: CronFields) -> Iterator[Note]:
     """Point out steps that do not divide their field: the last one of each round is shorter."""
-    rounds = zip((SECOND, MINUTE, HOUR), fields.texts, ("minute", "hour", "day"), strict=False)
-    for kind, text, whole in rounds:
-        star, _, step = text.partition("/")
-        if star != "*" or not step or kind.size % int(step) == 0:
-            continue
-        rest = kind.size % int(step)
-        message = (
-            f"{text} starts again with every {whole}: its last step has only {counted(rest, kind.name)}."
-        )
-        yield Note(LintCode.UNEVEN_STEP, message, Severity.WARNING)
-
-
-def _skipped_months(fields: CronFields) -> Iterator[Note]:
-    if fields.any_day or fields.texts[3].startswith("*") or not fields.days:
-        return
-    last = fields.days[-1]
-    short = [month for month in fields.months if calendar.monthrange(2001, month)[1] < last]
-    if not short:
-        return
-    leap = " outside leap years" if last == _LEAP_DAY else ""
-    message = (
-        f"There is no {ordinal(last)} in {listed([MONTHS[month - 1] for month in short])}{leap}: "
-        "it does not run then. L means the last day of the month."
+    rounds = (
+        (SECOND, fields.texts[0], "minute", fields.minutes),
+        (MINUTE, fields.texts[1], "hour", fields.hours),
+        (HOUR, fields.texts[2], "day", ()),
     )
+    for kind, text, whole, outer in rounds:
+        for item in text.split(","):
+            match = _STAR_STEP.fullmatch(item)
+            rest = kind.size % int(match[1]) if match else 0
+            if rest and len(outer) != 1:
+                message = f"{item} starts again with every {whole}: its last step has only {counted(rest, kind.name)}."
+                yield Note(LintCode.UNEVEN_STEP, message, Severity.WARNING)
+
+
+def _both_day_fields(fields: CronFields) -> Iterator[Note]:
+    both = "A day of the month and a weekday are both given"
+    if not fields.days_match_both and (fields.any_day or fields.any_weekday):
+        idle = "weekday" if fields.any_day else "day of the month"
+        message = f"{both} and either may match, but one of them always does: the {idle} has no effect."
+    elif fields.any_day or fields.any_weekday:
+        return
+    elif fields.days_match_both:
+        message = f"{both}, one with a *: it runs only when both match."
+    else:
+        message = f"{both}: it runs when either matches."
+    yield Note(LintCode.BOTH_DAY_FIELDS, message, Severity.WARNING)
+
+
+def _missing_days(fields: CronFields) -> Iterator[Note]:
+    """Point out days that some of the months do not have."""
+    if fields.any_day or fields.texts[3].startswith("*"):
+        return
+    faults = []
+    for day in fields.days:
+        short = [MONTHS[month - 1] for month in fields.months if calendar.monthrange(2001, month)[1] < day]
+        leap = " outside leap years" if day == _LEAP_DAY else ""
+        faults += [f"no {ordinal(day)} in {listed(short)}{leap}"] if short else []
+    if not faults:
+        return
+    advice = " L means the last day of the month." if len(fields.days) == 1 and not fields.last_day else ""
+    message = f"There is {listed(faults)}: it does not run on that day there.{advice}"
     yield Note(LintCode.SKIPS_MONTHS, message, Severity.WARNING)
 
 
@@ -210,7 +221,10 @@ def _overlap(schedule: Schedule, now_ms: int, anchor_at: int, time_limit_ms: int
     distance_ms = _shortest_distance(schedule, now_ms, anchor_at)
     if time_limit_ms is None or distance_ms is None or distance_ms >= time_limit_ms:
         return
-    pace, limit = interval_in_words(distance_ms), interval_in_words(time_limit_ms)
+    pace, limit = (
+        interval_in_words(distance_ms),
+        interval_in_words(-(-time_limit_ms // SECOND_MS) * SECOND_MS),
+    )
     message = f"It is due {pace} apart but may run for {limit}: what falls due while it runs is passed over."
     yield Note(LintCode.OVERLAPS_ITSELF, message, Severity.INFO)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Self, assert_never
 
+from halo_scheduler.checks import MAX_INSTANT
 from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, require_jitter
 from halo_scheduler.schedule.cron import next_cron_instant
 from halo_scheduler.schedule.interval import SECOND_MS, YEAR_MS, parse_interval
@@ -36,7 +37,8 @@ def next_run(
     """Return the next grid point: strictly after now, but for `after`, which may be due at once."""
     match schedule:
         case Every():
-            return _next_on_grid(schedule.every_ms, anchor_at, now_ms)
+            at = _next_on_grid(schedule.every_ms, anchor_at, now_ms)
+            return at if at <= MAX_INSTANT else None
         case After():
             return now_ms if last_completed_at is None else max(now_ms, last_completed_at + schedule.after_ms)
         case Cron():
@@ -162,7 +164,7 @@ def _count_cron(schedule: Cron, after_at: int, until_at: int, most: int) -> DueC
     count = 0
     point = _next_of_cron(schedule, after_at)
     while point is not None and point <= until_at:
-        if count == most:
+        if count >= most:
             return DueCount(count, capped=True)
         count += 1
         point = _next_of_cron(schedule, point)

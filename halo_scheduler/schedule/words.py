@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from reprlib import Repr
 
 # English whatever the locale: calendar.day_name and strftime follow the machine's.
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
@@ -12,6 +13,9 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 _LONGEST_QUOTE = 60
+_REPR = Repr()
+_REPR.maxlevel = 2
+_REPR.maxstring = _REPR.maxother = _LONGEST_QUOTE + 10
 _TEENS = range(11, 14)
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 SHORTEST_SPAN = 3
@@ -20,6 +24,14 @@ SHORTEST_SPAN = 3
 def shortened(text: str) -> str:
     """Return a text short enough to stand in a sentence."""
     return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…"
+
+
+def shown(value: object) -> str:
+    """Return any value as a sentence may quote it: short, whatever its size, and never an error."""
+    try:
+        return shortened(_REPR.repr(value))
+    except (ValueError, RecursionError):  # a number of thousands of digits, a list nested without end
+        return "something so long"
 
 
 def listed(words: Sequence[str], *, last: str = "and") -> str:

@@ -23,6 +23,7 @@ _LOCALTIME = Path("/etc/localtime")
 
 MINUTE_S = 60
 DAY_S = 86_400
+_WEEK_S = 7 * DAY_S
 # The first second of the year 9999: datetime ends soon after, so every instant lies before.
 CALENDAR_END_S = 253_370_764_800
 
@@ -126,14 +127,15 @@ def to_instant(zone: ZoneInfo, wall_s: int) -> int:
 
 
 def clock_changes(zone: ZoneInfo, after_s: int, until_s: int) -> Iterator[ClockChange]:
-    """Yield the clock changes in (after_s, until_s]; two within one day count as one."""
-    step_s = after_s
+    """Yield the clock changes in (after_s, until_s]; two within a week count as one."""
     until_s = min(until_s, CALENDAR_END_S)
+    step_s, step_offset_s = after_s, offset_s(zone, after_s)
     while step_s < until_s:
-        next_s = min(step_s + DAY_S, until_s)
-        if offset_s(zone, step_s) != offset_s(zone, next_s):
+        next_s = min(step_s + _WEEK_S, until_s)
+        next_offset_s = offset_s(zone, next_s)
+        if next_offset_s != step_offset_s:
             yield _change_between(zone, step_s, next_s)
-        step_s = next_s
+        step_s, step_offset_s = next_s, next_offset_s
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ from cron_oracle import Expression, expressions
 from hypothesis import given
 
 from halo_scheduler import CronParseError
-from halo_scheduler.schedule.cron_fields import parse_fields
+from halo_scheduler.schedule.cron_fields import CronFields, parse_fields
 from halo_scheduler.schedule.describe_cron import describe_cron
 
 
@@ -91,3 +91,19 @@ def test_every_expression_has_words(expression: Expression) -> None:
     assert words == words.strip()
     assert "  " not in words
     assert "None" not in words
+    # The same words never stand for two meanings.
+    meaning = (fields.seconds, fields.minutes, fields.hours, _days(fields))
+    assert _MEANINGS.setdefault(words, meaning) == meaning
+
+
+_MEANINGS: dict[str, object] = {}
+
+
+def _days(fields: CronFields) -> object:
+    """Return what the day fields mean, without what has no effect."""
+    if not fields.days_match_both and (fields.any_day or fields.any_weekday):
+        return fields.months
+    both = fields.days_match_both and not fields.any_day and not fields.any_weekday
+    dates = "any" if fields.any_day else (fields.days, fields.last_day)
+    weekdays = "any" if fields.any_weekday else (fields.weekdays, fields.nth_weekdays, fields.last_weekdays)
+    return fields.months, dates, weekdays, both

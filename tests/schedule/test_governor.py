@@ -27,6 +27,7 @@ from halo_scheduler import (
     schedule_from_dict,
 )
 from halo_scheduler.model import Rule, Schedule
+from halo_scheduler.schedule.jitter import jitter_ms
 
 _NOW = 1_735_689_600_000  # 2025-01-01T00:00Z
 _FOREVER = _NOW + 10**12
@@ -261,6 +262,35 @@ def test_jitter_delays_by_a_tenth_at_most(schedule: Schedule, distance_ms: int) 
 @pytest.mark.parametrize("schedule", [Once(_NOW + 10**6), After("15m"), Manual()])
 def test_once_and_jobs_due_at_once_have_no_jitter(schedule: Schedule) -> None:
     assert plan_next_run(schedule, _NOW, jitter_percent=10, key="x") == plan_next_run(schedule, _NOW)
+
+
+def test_hints_have_no_jitter() -> None:
+    hints = Hints(interval_ms=600_000, expires_at=_FOREVER)
+    plans = [plan_next_run(_EVERY, _NOW, hints=hints, jitter_percent=10, key=str(key)) for key in range(20)]
+    assert {plan.at for plan in plans} == {_NOW + 600_000}
+
+
+def test_jitter_of_cron_follows_the_distance_to_the_following_point() -> None:
+    daily = Cron("0 9 * * *", timezone="UTC")
+    delays = [
+        (plan_next_run(daily, _NOW, jitter_percent=10, key=str(key)).at or 0) - _NOW - 9 * 3_600_000
+        for key in range(50)
+    ]
+    assert 4_000_000 < max(delays) <= 8_640_000
+
+
+def test_jitter_belongs_to_the_point_that_doubling_leads_to() -> None:
+    stretched = plan_next_run(
+        Every("60s"), _NOW, errors=3, backoff=Backoff.double(), jitter_percent=10, key="x"
+    )
+    point = _NOW + 480_000
+    assert stretched.at == point + jitter_ms("x", point, 60_000, 10)
+
+
+@pytest.mark.parametrize("wrong", [{"errors": -1}, {"attempt": 0}])
+def test_impossible_counts_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ScheduleError):
+        plan_next_run(_EVERY, _NOW, **wrong)
 
 
 def test_jitter_is_off_when_the_calendar_ends() -> None:

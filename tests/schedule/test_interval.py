@@ -62,6 +62,8 @@ def test_each_refusal_has_its_own_sentence(text: str, sentence: str) -> None:
 def test_what_is_not_text_is_refused() -> None:
     with pytest.raises(IntervalParseError, match="must be text"):
         parse_interval(900)  # type: ignore[arg-type] # what a caller without types may do
+    with pytest.raises(IntervalParseError, match="must be text"):
+        parse_interval(10**5_000)  # type: ignore[arg-type] # Python cannot even print it
 
 
 def test_the_longest_interval_is_a_century() -> None:

@@ -177,6 +177,21 @@ def test_after_has_one_point_and_only_once_it_ran() -> None:
     assert count_due(After("5m"), _NOW - 400_000, _NOW) == 0
 
 
+@pytest.mark.parametrize(
+    ("expression", "now", "expected"),
+    [
+        ("0 0 29 2 *", "2027-11-16T00:00Z", "2024-02-29T00:00Z"),
+        ("0 0 * 2 SUN#5", "2128-02-28T00:00Z", "2088-02-29T00:00Z"),
+    ],
+)
+def test_a_rare_run_is_found_far_back(expression: str, now: str, expected: str) -> None:
+    assert previous_run(Cron(expression, timezone="UTC"), utc_ms(now)) == utc_ms(expected)
+
+
+def test_every_ends_with_the_calendar() -> None:
+    assert next_run(Every("36500d"), utc_ms("9990-01-01T00:00Z")) is None
+
+
 def test_looking_back_is_bounded() -> None:
     # A thousand years after the calendar ends, no run lies within reach.
     assert (

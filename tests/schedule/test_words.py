@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
+from timing import at_most_ms
 
 from halo_scheduler.schedule.words import (
     clock_time,
@@ -13,6 +14,7 @@ from halo_scheduler.schedule.words import (
     ordinal,
     short_date,
     shortened,
+    shown,
     spans,
     time_of_day,
     weekday_name,
@@ -61,6 +63,16 @@ def test_times_and_dates() -> None:
     assert short_date(moment, year=False) == "24 Dec"
     assert weekday_name(moment) == "Thursday"
     assert weekday_name(moment.replace(day=27)) == "Sunday"
+
+
+def test_anything_can_be_quoted_briefly_and_quickly() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    for value in (10**5_000, deep, [0] * 3_000_000, "x" * 50_000_000, {"a": deep}):
+        with at_most_ms(50):
+            assert len(shown(value)) <= 61
+    assert shown("a\n") == r"'a\n'"
 
 
 def test_long_texts_are_cut() -> None:

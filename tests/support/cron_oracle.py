@@ -139,6 +139,9 @@ def _plain_field(low: int, high: int) -> st.SearchStrategy[Field]:
     def step(n: int) -> Field:
         return Field(f"*/{n}", frozenset(range(low, high + 1, n)))
 
+    def star_list(n: int, extra: int) -> Field:
+        return Field(f"*/{n},{extra}", frozenset({*range(low, high + 1, n), extra}))
+
     def span(ends: tuple[int, int], n: int) -> Field:
         start, end = sorted(ends)
         # cronsim takes 5-5/2 for 5/2, so a range of one has no step here.
@@ -153,6 +156,7 @@ def _plain_field(low: int, high: int) -> st.SearchStrategy[Field]:
         st.just(Field("*", frozenset(range(low, high + 1)))),
         st.sets(number, min_size=1, max_size=4).map(listing),
         st.builds(step, st.integers(1, high - low + 1)),
+        st.builds(star_list, st.integers(2, high - low + 1), number),
         st.builds(span, st.tuples(number, number), st.integers(1, 7)),
     )
 
