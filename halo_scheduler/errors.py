@@ -6,7 +6,10 @@ from typing import Self
 
 
 class SchedulerError(Exception):
-    """The root of everything Halo Scheduler raises on purpose."""
+    """The root of everything Halo Scheduler raises on purpose; its first argument is the sentence."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
 
 
 class ScheduleError(SchedulerError, ValueError):
@@ -36,6 +39,7 @@ class IntervalParseError(ScheduleError):
 
     def __init__(self, message: str, interval: str) -> None:
         super().__init__(message)
+        self.args = (message, interval)
         self.interval = interval
 
 
@@ -44,6 +48,7 @@ class CronParseError(ScheduleError):
 
     def __init__(self, message: str, expression: str) -> None:
         super().__init__(message)
+        self.args = (message, expression)
         self.expression = expression
 
 
@@ -55,7 +60,7 @@ class ScheduleTriggerError(SchedulerError):
     """A job cannot be started by hand right now; `reason` is one of the skip reasons."""
 
     def __init__(self, message: str, reason: str) -> None:
-        super().__init__(message)
+        super().__init__(message, reason)
         self.reason = reason
 
 
@@ -63,5 +68,29 @@ class SchedulerShutdownError(SchedulerError, TimeoutError):
     """Runs were still under way when the time to stop was over."""
 
     def __init__(self, message: str, running: int) -> None:
-        super().__init__(message)
+        super().__init__(message, running)
         self.running = running
+
+
+class StoreError(SchedulerError):
+    """The database cannot be used as it is."""
+
+
+class StoreUnavailableError(StoreError, OSError):
+    """The database is locked, read-only, out of disk space or cannot be opened."""
+
+
+class StoreDamagedError(StoreError):
+    """The file is no database, or a broken one."""
+
+
+class StoreTooNewError(StoreError):
+    """A newer version of the program wrote the database."""
+
+
+class EngineHeldError(SchedulerError):
+    """Another engine runs the jobs of this database; the message names it."""
+
+
+class StaleEngineError(SchedulerError):
+    """Another engine has taken over: this one must not write any more."""

@@ -15,6 +15,7 @@ from halo_scheduler.checks import (
     require_choice,
     require_instant,
     require_interval,
+    require_kind,
     require_label,
     require_line,
     require_text,
@@ -275,6 +276,8 @@ class Command(_Value):
             require_text(name, getattr(self, name))
         self._require_one_program()
         _check_place(self)
+        if not self.success_codes:
+            raise ScheduleError("is empty: no run could ever succeed", path="success_codes")
         for index, code in enumerate(self.success_codes):
             require_whole(f"success_codes[{index}]", code, 0, 255)
         if self.no_work_code is not None:
@@ -284,11 +287,11 @@ class Command(_Value):
         require_interval("grace", self.grace)
 
     def _require_one_program(self) -> None:
-        if bool(self.argv) == bool(self.line):
+        if bool(self.argv) == bool(self.line.strip()):
             raise ScheduleError("give either a program with arguments or a shell line", path="argv")
         if self.argv and not self.argv[0].strip():
             raise ScheduleError("the program is empty", path="argv[0]")
-        if bool(self.line) != bool(self.shell):
+        if bool(self.line.strip()) != bool(self.shell.strip()):
             raise ScheduleError("a shell line and its shell go together, like /bin/sh", path="shell")
 
 
@@ -470,6 +473,9 @@ class Policy(_Value):
                 require_interval(name, getattr(self, name))
         _set(self, catch_up=require_choice(CatchUp, self.catch_up, path="catch_up"))
         require_whole("max_errors", self.max_errors, 0, 1_000_000)
+        require_kind("backoff", self.backoff, Backoff, "a Backoff")
+        require_kind("retry", self.retry, Retry, "a Retry")
+        require_kind("limits", self.limits, Limits, "Limits")
         require_jitter(self.jitter_percent)
         _set(self, notify=require_choice(Notify, self.notify, path="notify"))
 
@@ -570,14 +576,6 @@ class _SpecFields(_Value):
     enabled: bool = True
     metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
 
-    def __post_init__(self) -> None:
-        require_label("name", self.name)
-        if self.group is not None:
-            require_label("group", self.group)
-        require_text("description", self.description, longest=10_000)
-        require_instant("anchor_at", self.anchor_at)
-        _set(self, metadata=frozen_mapping("metadata", self.metadata))
-
 
 @dataclass(frozen=True, kw_only=True)
 class _StateFields(_Value):
@@ -603,6 +601,18 @@ class _StateFields(_Value):
 class JobSpec(_SpecFields):
     """A job as the user defined it."""
 
+    def __post_init__(self) -> None:
+        require_label("name", self.name)
+        if self.group is not None:
+            require_label("group", self.group)
+        require_text("description", self.description, longest=10_000)
+        require_kind("schedule", self.schedule, Schedule, "a schedule, like Every('15m')")
+        require_kind("action", self.action, Action, "an action, like Command(argv=['true'])")
+        require_kind("policy", self.policy, Policy, "a Policy")
+        require_kind("enabled", self.enabled, bool, "true or false")
+        require_instant("anchor_at", self.anchor_at)
+        _set(self, metadata=frozen_mapping("metadata", self.metadata))
+
     def to_dict(self) -> dict[str, Any]:
         return {"version": SCHEMA_VERSION, **cast("dict[str, Any]", encode(self))}
 
@@ -611,7 +621,9 @@ class JobSpec(_SpecFields):
         """Read a spec from its JSON form, which carries the version of its schema."""
         if not isinstance(data, dict):
             raise ScheduleError("a job must be an object")
-        version = data.get("version")
+        if "version" not in data:
+            raise ScheduleError(f"is missing; this Halo writes {SCHEMA_VERSION}", path="version")
+        version = data["version"]
         if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
             raise ScheduleError(f"must be {SCHEMA_VERSION}; a newer one needs a newer Halo", path="version")
         return cast("Self", decode(cls, {key: value for key, value in data.items() if key != "version"}))
@@ -654,6 +666,7 @@ class Run(_Value):
     finished_at: int | None = None
     late_ms: int = 0
     passed_over: int = 0
+    passed_reason: str = ""
     exit_code: int | None = None
     http_status: int | None = None
 

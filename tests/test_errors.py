@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 
 from halo_scheduler import (
@@ -39,6 +42,23 @@ def test_errors_carry_what_they_are_about() -> None:
     assert CronParseError("no", "* *").expression == "* *"
     assert ScheduleTriggerError("no", "already_running").reason == "already_running"
     assert SchedulerShutdownError("no", 3).running == 3
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ScheduleError("no", path="a.b"),
+        IntervalParseError("no", "5x"),
+        CronParseError("no", "* *"),
+        ScheduleTriggerError("no", "already_running"),
+        SchedulerShutdownError("no", 3),
+    ],
+)
+def test_an_error_can_be_copied_and_sent(error: Exception) -> None:
+    for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):  # noqa: S301 - our own
+        assert type(again) is type(error)
+        assert str(again) == str(error)
+        assert vars(again) == vars(error)
 
 
 def test_a_path_grows_from_the_inside_out() -> None:

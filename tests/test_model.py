@@ -74,7 +74,7 @@ _ACTIONS: st.SearchStrategy[Action] = st.one_of(
         directory=st.none() | _LABEL,
         environment=_MAPPING,
         stdin=_TEXT,
-        success_codes=st.lists(st.integers(0, 9)),
+        success_codes=st.lists(st.integers(0, 9), min_size=1),
         no_work_code=st.none() | st.integers(10, 255),
         grace=_INTERVAL,
     ),
@@ -294,6 +294,39 @@ def test_a_policy_is_validated_when_made_and_takes_words_for_choices() -> None:
         Policy(notify="always")  # type: ignore[arg-type] # a wrong word
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        (JobSpec, {"schedule": "every 5m"}, "schedule: must be a schedule, like Every('15m')"),
+        (JobSpec, {"action": None}, "action: must be an action"),
+        (JobSpec, {"policy": {}}, "policy: must be a Policy"),
+        (JobSpec, {"enabled": "no"}, "enabled: must be true or false"),
+        (Policy, {"backoff": None}, "backoff: must be a Backoff"),
+        (Policy, {"retry": 3}, "retry: must be a Retry"),
+        (Policy, {"limits": (1, 2)}, "limits: must be Limits"),
+        (Command, {"argv": {"ls", "-l"}}, "argv: must be a list"),
+        (Command, {"argv": ["ls"], "success_codes": []}, "success_codes: is empty"),
+        (Command, {"line": "  ", "shell": "/bin/sh"}, "argv: give either"),
+    ],
+)
+def test_what_a_caller_without_types_may_give_is_refused(
+    kind: Any, given: dict[str, Any], message: str
+) -> None:
+    fine = {"name": "a", "schedule": Manual()} if kind is JobSpec else {}
+    with pytest.raises(ScheduleError) as caught:
+        kind(**fine | given)
+    assert message in str(caught.value)
+
+
+def test_a_hostile_key_cannot_break_out_of_the_message() -> None:
+    for key in ("x\n\x1b[31mred", "\ud800", "x" * 5_000):
+        with pytest.raises(ScheduleError) as caught:
+            Policy.from_dict({key: 1})
+        message = str(caught.value)
+        assert message.isprintable()
+        assert len(message) < 400
+
+
 def test_an_empty_policy_is_the_default_one() -> None:
     policy = Policy.from_dict({})
     assert policy == Policy()
@@ -331,7 +364,7 @@ def test_a_spec_carries_the_version_of_its_schema() -> None:
     data = JobSpec(name="job", schedule=Every("5m")).to_dict()
     assert data["version"] == 1
     del data["version"]
-    with pytest.raises(ScheduleError, match="version"):
+    with pytest.raises(ScheduleError, match="version: is missing"):
         JobSpec.from_dict(data)
     with pytest.raises(ScheduleError, match="a job must be an object"):
         JobSpec.from_dict([data])
