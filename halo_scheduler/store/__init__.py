@@ -1,0 +1,1 @@
+"""Jobs, runs, events and settings in one SQLite file: all SQL lives here."""

@@ -1,0 +1,112 @@
+"""Backups: everything but the runs' output, checked before they are trusted."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+
+from halo_scheduler.errors import StoreDamagedError
+from halo_scheduler.store.connection import Database, translated
+
+_KEPT = 7
+_LEFT_OUT = "scheduler_run_output"
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup file and when it was made."""
+
+    path: Path
+    made_at: int
+
+
+def back_up(database: Database, now_ms: int) -> Backup:
+    """Copy the database in one read transaction, keep the newest seven, and return the new one."""
+    folder = _folder(database.path)
+    with translated(folder):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    target = folder / f"halo-{now_ms}.db"
+    partial = target.with_suffix(".part")
+    with translated(partial):
+        partial.unlink(missing_ok=True)
+        os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    _copy(database, partial)
+    with translated(target):
+        partial.replace(target)
+        for old in list_backups(database.path)[_KEPT:]:
+            old.path.unlink()
+    return Backup(target, now_ms)
+
+
+def list_backups(path: Path) -> list[Backup]:
+    """Return the backups of a database, newest first."""
+    found = [Backup(file, int(file.stem.removeprefix("halo-"))) for file in _folder(path).glob("halo-*.db")]
+    return sorted(found, key=lambda backup: backup.made_at, reverse=True)
+
+
+def restore(path: Path, backup: Backup, now_ms: int) -> Path | None:
+    """Put a backup in the database's place; what was there is set aside, and its new path returned."""
+    check(backup.path)
+    moment = datetime.fromtimestamp(now_ms / 1_000, UTC).strftime("%Y%m%dT%H%M%SZ")
+    aside = path.with_name(f"{path.name}.{moment}.damaged")
+    with translated(path):
+        partial = path.with_suffix(".restored")
+        partial.unlink(missing_ok=True)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(backup.path.read_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+        had_one = path.exists()
+        for ending in ("", "-wal", "-shm"):
+            beside = path.with_name(path.name + ending)
+            if beside.exists():
+                beside.rename(aside.with_name(aside.name + ending))
+        partial.rename(path)
+    return aside if had_one else None
+
+
+def check(path: Path) -> None:
+    """Raise StoreDamagedError unless SQLite finds the file in order."""
+    with translated(path):
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            answer = connection.execute("PRAGMA quick_check(1)").fetchall()
+        finally:
+            connection.close()
+    if answer != [("ok",)]:
+        raise StoreDamagedError(f"{path} is damaged: {answer[0][0]}")
+
+
+def _copy(database: Database, target: Path) -> None:
+    """Copy every table but the output through an attached file, so that all is of one moment."""
+    database.rows("ATTACH ? AS copy", [str(target)])
+    try:
+        database.run_script("PRAGMA copy.journal_mode = OFF")
+        with database.transaction():
+            schema = database.rows(
+                "SELECT type, name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'index'"
+            )
+            for kind, name, sql in schema:
+                database.run_script(_in_copy(kind, sql))
+                if kind == "table" and name != _LEFT_OUT:
+                    database.run_script(f'INSERT INTO copy."{name}" SELECT * FROM main."{name}"')
+            version = database.rows("PRAGMA main.user_version")[0][0]
+            database.run_script(f"PRAGMA copy.user_version = {int(version)}")
+    finally:
+        database.rows("DETACH copy")
+
+
+def _in_copy(kind: str, sql: str) -> str:
+    if kind == "table":
+        return sql.replace("CREATE TABLE ", "CREATE TABLE copy.", 1)
+    head = "CREATE UNIQUE INDEX " if sql.startswith("CREATE UNIQUE") else "CREATE INDEX "
+    return sql.replace(head, f"{head}copy.", 1)
+
+
+def _folder(path: Path) -> Path:
+    return path.parent / "backups"

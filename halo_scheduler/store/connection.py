@@ -1,0 +1,162 @@
+"""The connection to the database: private files, safe settings, errors a user can act on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import apsw
+
+from halo_scheduler.errors import StoreDamagedError, StoreError, StoreUnavailableError
+
+_BUSY_TIMEOUT_MS = 5_000
+_SETTINGS = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA trusted_schema = OFF",
+)
+
+Row = tuple[Any, ...]
+Value = str | int | float | bytes | None
+
+
+class Database:
+    """One open database, used by the thread that opened it."""
+
+    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+        self.path = path
+        self._connection = connection
+        self._identity = _identity(path)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open or create the file, readable by its owner only, whatever the umask."""
+        with translated(path):
+            _make_private(path)
+            connection = apsw.Connection(str(path))
+            connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+            for setting in _SETTINGS:
+                connection.execute(setting).fetchall()
+            # Damage shows at the first look into the schema, and should show here.
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        return cls(path, connection)
+
+    def close(self) -> None:
+        """Close; a second time does nothing."""
+        self._connection.close()
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the file at the path is no longer the one that is open: writes would go nowhere."""
+        return _identity(self.path) != self._identity
+
+    def rows(self, sql: str, values: Sequence[Value] = ()) -> list[Row]:
+        """Run one statement to its end and return its rows."""
+        try:
+            return self._connection.execute(sql, tuple(values)).fetchall()
+        except apsw.Error as error:
+            raise _translation(self.path, error) from error
+
+    def row(self, sql: str, values: Sequence[Value] = ()) -> Row | None:
+        """Return the first row, if there is one."""
+        rows = self.rows(sql, values)
+        return rows[0] if rows else None
+
+    def run_script(self, script: str) -> None:
+        """Run several statements."""
+        with translated(self.path):
+            self._connection.execute(script).fetchall()
+
+    def run_many(self, sql: str, values: Sequence[Sequence[Value]]) -> None:
+        """Run one statement with many sets of values."""
+        try:
+            self._connection.executemany(sql, values).fetchall()
+        except apsw.Error as error:
+            raise _translation(self.path, error) from error
+
+    def changes(self) -> int:
+        """Return how many rows the last statement changed."""
+        return self._connection.changes()
+
+    def data_version(self) -> int:
+        """Return a number that changes when another connection has changed the database."""
+        return self._connection.data_version()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Let everything inside happen or nothing; inside another transaction it belongs to that one."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self.rows("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.rows("COMMIT")
+        except BaseException:
+            # A full disk may have rolled back already.
+            if self._connection.in_transaction:
+                self.rows("ROLLBACK")
+            raise
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system say into a sentence that tells what to do."""
+    try:
+        yield
+    except (apsw.Error, OSError) as error:
+        raise _translation(path, error) from error
+
+
+_SENTENCES: tuple[tuple[tuple[type[Exception], ...], type[StoreError], str], ...] = (
+    (
+        (apsw.BusyError, apsw.LockedError),
+        StoreUnavailableError,
+        "{path} is in use by another program; try again in a moment",
+    ),
+    (
+        (apsw.ReadOnlyError,),
+        StoreUnavailableError,
+        "{path} cannot be written; check its permissions and its disk",
+    ),
+    ((apsw.FullError,), StoreUnavailableError, "the disk of {path} is full; make some room and try again"),
+    (
+        (apsw.NotADBError, apsw.CorruptError),
+        StoreDamagedError,
+        "{path} is damaged or not a database; restore a backup with: halo backup restore --latest",
+    ),
+    ((apsw.SQLError,), StoreDamagedError, "{path} is not a Halo database ({error})"),
+    (
+        (apsw.Error, OSError),
+        StoreUnavailableError,
+        "{path} cannot be used ({error}); check the folder and the disk",
+    ),
+)
+
+
+def _translation(path: Path, error: Exception) -> Exception:
+    if isinstance(error, (StoreError, apsw.ConstraintError)):
+        return error  # Told already, or a promise of the schema that held: its caller understands it.
+    kind, sentence = next((kind, text) for causes, kind, text in _SENTENCES if isinstance(error, causes))
+    return kind(sentence.format(path=path, error=error))
+
+
+def _make_private(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # SQLite gives its -wal and -shm files the permissions of the main one.
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.close(descriptor)
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino

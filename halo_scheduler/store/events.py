@@ -1,0 +1,81 @@
+"""The journal of what happened to jobs and engines: only ever added to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from halo_scheduler.store.connection import Database
+
+
+class EventKind(StrEnum):
+    """What happened."""
+
+    JOB_ADDED = "job-added"
+    JOB_EDITED = "job-edited"
+    JOB_REMOVED = "job-removed"
+    JOB_RESTORED = "job-restored"
+    JOB_PAUSED = "job-paused"
+    JOB_RESUMED = "job-resumed"
+    JOB_DISABLED = "job-disabled"
+    JOB_HINTED = "job-hinted"
+    JOB_UNSUPPORTED = "job-unsupported"
+    JOB_FAULT = "job-fault"
+    ENGINE_STARTED = "engine-started"
+    ENGINE_STOPPED = "engine-stopped"
+    SLEEP_GAP = "sleep-gap"
+    CLOCK_JUMP = "clock-jump"
+    ZONE_CHANGE = "zone-change"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One entry of the journal."""
+
+    seq: int
+    at: int
+    kind: EventKind
+    job_id: str | None
+    detail: dict[str, Any]
+
+
+class EventTable:
+    """Appends and reads events."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def append(self, at: int, kind: EventKind, job_id: str | None = None, **detail: object) -> None:
+        self._database.rows(
+            "INSERT INTO scheduler_events (at, job_id, kind, detail) VALUES (?, ?, ?, ?)",
+            [at, job_id, kind, json.dumps(detail, ensure_ascii=False)],
+        )
+
+    def append_many(self, at: int, kind: EventKind, details: Iterable[tuple[str, dict[str, object]]]) -> None:
+        """Append one event of a kind for each of several jobs."""
+        self._database.run_many(
+            "INSERT INTO scheduler_events (at, job_id, kind, detail) VALUES (?, ?, ?, ?)",
+            [(at, job_id, kind, json.dumps(detail, ensure_ascii=False)) for job_id, detail in details],
+        )
+
+    def of_job(self, job_id: str, limit: int = 100) -> list[Event]:
+        """Return a job's events, newest first."""
+        return self._events("WHERE job_id = ?", job_id, limit)
+
+    def latest(self, limit: int = 100) -> list[Event]:
+        """Return the newest events of all jobs and engines."""
+        return self._events("WHERE ? IS NULL", None, limit)
+
+    def _events(self, condition: str, value: str | None, limit: int) -> list[Event]:
+        rows = self._database.rows(
+            "SELECT seq, at, kind, job_id, detail FROM scheduler_events "
+            f"{condition} ORDER BY seq DESC LIMIT ?",
+            [value, limit],
+        )
+        return [
+            Event(seq=seq, at=at, kind=EventKind(kind), job_id=job_id, detail=json.loads(detail))
+            for seq, at, kind, job_id, detail in rows
+        ]

@@ -1,0 +1,367 @@
+"""The table of jobs: the user's spec and the engine's state, in disjoint columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from halo_scheduler.model import (
+    Action,
+    Hints,
+    Job,
+    JobSpec,
+    JobStatus,
+    Outcome,
+    Policy,
+    Schedule,
+    Source,
+    StatusReason,
+    WaitingFor,
+    action_from_dict,
+    schedule_from_dict,
+)
+from halo_scheduler.store.connection import Database, Row, Value
+
+_SPEC_COLUMNS = (
+    *(
+        "name",
+        "description",
+        "group_name",
+        "schedule",
+        "action",
+        "policy",
+        "anchor_at",
+        "enabled",
+        "metadata",
+    ),
+    "updated_at",
+)
+_STATE_COLUMNS = (
+    *(
+        "run_id",
+        "disabled_reason",
+        "paused",
+        "paused_until",
+        "waiting_for",
+        "next_run_at",
+        "next_source",
+        "slot_at",
+    ),
+    *("attempt", "trail", "counted_until", "passed_reason", "last_slot_at"),
+    *("hint_interval_ms", "hint_next_at", "hint_expires_at", "hint_reason"),
+    *("errors", "last_run_at", "last_completed_at", "last_outcome", "last_error"),
+)
+_COLUMNS = ("id", "created_at", "removed_at", *_SPEC_COLUMNS, *_STATE_COLUMNS)
+_SPEC_START = 3
+_STATE_START = _SPEC_START + len(_SPEC_COLUMNS)
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_jobs"
+_INSERT = f"INSERT INTO scheduler_jobs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_UPDATE_SPEC = f"UPDATE scheduler_jobs SET {', '.join(f'{name} = ?' for name in _SPEC_COLUMNS)} WHERE id = ?"
+_UPDATE_STATE = (
+    f"UPDATE scheduler_jobs SET {', '.join(f'{name} = ?' for name in _STATE_COLUMNS)} WHERE id = ?"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecord:
+    """A job as it is stored: what is public of it, and what the engine keeps for itself.
+
+    `slot_at` and `attempt` are those of the planned run; grid points up to `counted_until` are accounted for,
+    and those passed over after it are so because of `passed_reason`.
+    """
+
+    id: str
+    created_at: int
+    updated_at: int
+    removed_at: int | None = None
+    spec: JobSpec
+    run_id: str | None = None
+    disabled_reason: StatusReason | None = None
+    paused: bool = False
+    paused_until: int | None = None
+    waiting_for: WaitingFor | None = None
+    next_run_at: int | None = None
+    next_source: Source | None = None
+    slot_at: int | None = None
+    attempt: int = 1
+    trail: str = "[]"
+    counted_until: int
+    passed_reason: str = ""
+    last_slot_at: int | None = None
+    hints: Hints = field(default_factory=Hints)
+    errors: int = 0
+    last_run_at: int | None = None
+    last_completed_at: int | None = None
+    last_outcome: Outcome | None = None
+    last_error: str = ""
+
+    @property
+    def status(self) -> JobStatus:
+        if self.run_id is not None:
+            return JobStatus.RUNNING
+        if self.disabled_reason is not None:
+            return JobStatus.DISABLED
+        return JobStatus.PAUSED if self.paused else JobStatus.IDLE
+
+    @property
+    def status_reason(self) -> StatusReason | None:
+        if self.disabled_reason is not None:
+            return self.disabled_reason
+        return StatusReason.USER if self.paused else None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the schedule has a say: the job is neither paused, disabled nor removed."""
+        return self.disabled_reason is None and not self.paused and self.removed_at is None
+
+    @property
+    def job(self) -> Job:
+        """The public view."""
+        spec = self.spec
+        return Job(
+            id=self.id,
+            name=spec.name,
+            description=spec.description,
+            group=spec.group,
+            schedule=spec.schedule,
+            action=spec.action,
+            policy=spec.policy,
+            anchor_at=spec.anchor_at,
+            enabled=spec.enabled,
+            metadata=spec.metadata,
+            status=self.status,
+            status_reason=self.status_reason,
+            waiting_for=self.waiting_for,
+            next_run_at=self.next_run_at,
+            next_source=self.next_source,
+            paused_until=self.paused_until,
+            hints=self.hints,
+            errors=self.errors,
+            last_run_at=self.last_run_at,
+            last_completed_at=self.last_completed_at,
+            last_outcome=self.last_outcome,
+            last_error=self.last_error,
+        )
+
+
+class JobTable:
+    """Reads and writes jobs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def insert(self, records: Sequence[JobRecord]) -> None:
+        self._database.run_many(_INSERT, [_row_of(record) for record in records])
+
+    def save_spec(self, job_id: str, spec: JobSpec, updated_at: int) -> None:
+        """Write the user's columns only."""
+        self._database.rows(_UPDATE_SPEC, [*_spec_values(spec), updated_at, job_id])
+
+    def save_states(self, records: Sequence[JobRecord]) -> None:
+        """Write the engine's columns only."""
+        self._database.run_many(_UPDATE_STATE, [(*_state_values(record), record.id) for record in records])
+
+    def set_removed(self, job_id: str, removed_at: int | None) -> None:
+        self._database.rows("UPDATE scheduler_jobs SET removed_at = ? WHERE id = ?", [removed_at, job_id])
+
+    def purge(self, removed_before: int) -> None:
+        """Delete what has been in the trash for long enough."""
+        self._database.rows(
+            "DELETE FROM scheduler_jobs WHERE removed_at < ? AND run_id IS NULL", [removed_before]
+        )
+
+    def get(self, job_id: str) -> JobRecord | None:
+        """Return a job, also one in the trash."""
+        row = self._database.row(f"{_SELECT} WHERE id = ?", [job_id])
+        return None if row is None else _record_of(row)
+
+    def get_many(self, job_ids: Iterable[str]) -> dict[str, JobRecord]:
+        wanted = json.dumps(list(job_ids))
+        rows = self._database.rows(f"{_SELECT} WHERE id IN (SELECT value FROM json_each(?))", [wanted])
+        return {record.id: record for record in map(_record_of, rows)}
+
+    def taken_names(self, names: Iterable[str]) -> set[str]:
+        """Return which of these names belong to jobs."""
+        rows = self._database.rows(
+            "SELECT name FROM scheduler_jobs "
+            "WHERE removed_at IS NULL AND name IN (SELECT value FROM json_each(?))",
+            [json.dumps(list(names))],
+        )
+        return {str(name) for (name,) in rows}
+
+    def id_of_name(self, name: str) -> str | None:
+        row = self._database.row(
+            "SELECT id FROM scheduler_jobs WHERE name = ? AND removed_at IS NULL", [name]
+        )
+        return None if row is None else str(row[0])
+
+    def all(self, *, removed: bool = False) -> list[JobRecord]:
+        """Return all jobs by next run, those without one last; or those in the trash, newest first."""
+        if removed:
+            return self._records("WHERE removed_at IS NOT NULL ORDER BY removed_at DESC, name")
+        return self._records("WHERE removed_at IS NULL ORDER BY next_run_at IS NULL, next_run_at, name")
+
+    def due(self, now_ms: int, most: int = -1) -> list[JobRecord]:
+        """Return the jobs whose planned run has come and that are not running, oldest slot first."""
+        return self._records(
+            "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at <= ? "
+            "ORDER BY next_run_at, id LIMIT ?",
+            now_ms,
+            most,
+        )
+
+    def pauses_ended(self, now_ms: int) -> list[JobRecord]:
+        return self._records(
+            "WHERE paused_until IS NOT NULL AND removed_at IS NULL AND paused_until <= ?", now_ms
+        )
+
+    def unplanned(self) -> list[JobRecord]:
+        """Return the active jobs that have no plan, such as manual ones."""
+        return self._records(
+            "WHERE next_run_at IS NULL AND run_id IS NULL AND removed_at IS NULL AND disabled_reason IS NULL "
+            "AND paused = 0"
+        )
+
+    def planned(self) -> list[JobRecord]:
+        return self._records("WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL")
+
+    def next_instant(self, now_ms: int) -> int | None:
+        """Return the earliest planned run or end of a pause that lies ahead."""
+        rows = self._database.rows(
+            "SELECT min(next_run_at) FROM scheduler_jobs "
+            "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at > ? "
+            "UNION ALL SELECT min(paused_until) FROM scheduler_jobs "
+            "WHERE paused_until IS NOT NULL AND removed_at IS NULL AND paused_until > ?",
+            [now_ms, now_ms],
+        )
+        return min((row[0] for row in rows if row[0] is not None), default=None)
+
+    def _records(self, condition: str, *values: Value) -> list[JobRecord]:
+        return [_record_of(row) for row in self._database.rows(f"{_SELECT} {condition}", values)]
+
+
+def _row_of(record: JobRecord) -> tuple[Value, ...]:
+    return (
+        *(record.id, record.created_at, record.removed_at),
+        *(*_spec_values(record.spec), record.updated_at),
+        *_state_values(record),
+    )
+
+
+def _spec_values(spec: JobSpec) -> tuple[Value, ...]:
+    return (
+        spec.name,
+        spec.description,
+        spec.group,
+        _schedule_text(spec.schedule),
+        _json(spec.action.to_dict()),
+        _policy_text(spec.policy),
+        spec.anchor_at,
+        int(spec.enabled),
+        _json(dict(spec.metadata)),
+    )
+
+
+def _state_values(record: JobRecord) -> tuple[Value, ...]:
+    hints = record.hints
+    return (
+        *(record.run_id, record.disabled_reason, int(record.paused), record.paused_until, record.waiting_for),
+        *(record.next_run_at, record.next_source, record.slot_at, record.attempt, record.trail),
+        *(record.counted_until, record.passed_reason, record.last_slot_at),
+        *(hints.interval_ms, hints.next_at, hints.expires_at, hints.reason),
+        *(
+            record.errors,
+            record.last_run_at,
+            record.last_completed_at,
+            record.last_outcome,
+            record.last_error,
+        ),
+    )
+
+
+def _record_of(row: Row) -> JobRecord:
+    job_id, created_at, removed_at = row[:_SPEC_START]
+    state = row[_STATE_START:]
+    run_id, disabled, paused, paused_until, waiting_for, next_run_at, source, slot_at, attempt, trail = state[
+        :10
+    ]
+    counted_until, passed_reason, last_slot_at, *hints = state[10:17]
+    errors, last_run_at, last_completed_at, last_outcome, last_error = state[17:]
+    return JobRecord(
+        id=job_id,
+        created_at=created_at,
+        updated_at=row[_STATE_START - 1],
+        removed_at=removed_at,
+        spec=_spec(row[_SPEC_START : _STATE_START - 1]),
+        run_id=run_id,
+        disabled_reason=disabled and StatusReason(disabled),
+        paused=bool(paused),
+        paused_until=paused_until,
+        waiting_for=waiting_for and WaitingFor(waiting_for),
+        next_run_at=next_run_at,
+        next_source=source and Source(source),
+        slot_at=slot_at,
+        attempt=attempt,
+        trail=trail,
+        counted_until=counted_until,
+        passed_reason=passed_reason,
+        last_slot_at=last_slot_at,
+        hints=_hints(*hints),
+        errors=errors,
+        last_run_at=last_run_at,
+        last_completed_at=last_completed_at,
+        last_outcome=last_outcome and Outcome(last_outcome),
+        last_error=last_error,
+    )
+
+
+@lru_cache(maxsize=8192)
+def _spec(values: Row) -> JobSpec:
+    name, description, group, schedule, action, policy, anchor_at, enabled, metadata = values
+    return JobSpec(
+        name=name,
+        description=description,
+        group=group,
+        schedule=_schedule(schedule),
+        action=_action(action),
+        policy=_policy(policy),
+        anchor_at=anchor_at,
+        enabled=bool(enabled),
+        metadata=json.loads(metadata),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _schedule(text: str) -> Schedule:
+    return schedule_from_dict(json.loads(text))
+
+
+@lru_cache(maxsize=4096)
+def _action(text: str) -> Action:
+    return action_from_dict(json.loads(text))
+
+
+@lru_cache(maxsize=1024)
+def _policy(text: str) -> Policy:
+    return Policy.from_dict(json.loads(text))
+
+
+@lru_cache(maxsize=1024)
+def _policy_text(policy: Policy) -> str:
+    return _json(policy.to_dict())
+
+
+@lru_cache(maxsize=1024)
+def _hints(interval_ms: int | None, next_at: int | None, expires_at: int | None, reason: str) -> Hints:
+    return Hints(interval_ms=interval_ms, next_at=next_at, expires_at=expires_at, reason=reason)
+
+
+@lru_cache(maxsize=1024)
+def _schedule_text(schedule: Schedule) -> str:
+    return _json(schedule.to_dict())
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,86 @@
+"""The engine's row: one engine per database, and a number that tells an old one from the new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from halo_scheduler.errors import StaleEngineError
+from halo_scheduler.store.connection import Database
+
+LEASE_MS = 180_000
+_COLUMNS = (
+    *(
+        "generation",
+        "owner",
+        "pid",
+        "process_start",
+        "expires_at",
+        "started_at",
+        "stopped_at",
+        "last_tick_at",
+    ),
+    *("ticks", "runs", "zone"),
+)
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_engine WHERE id = 1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineRow:
+    """Who runs the jobs, or last did."""
+
+    generation: int
+    owner: str
+    pid: int
+    process_start: str
+    expires_at: int
+    started_at: int
+    stopped_at: int | None
+    last_tick_at: int
+    ticks: int
+    runs: int
+    zone: str
+
+    def is_held(self, now_ms: int) -> bool:
+        return self.stopped_at is None and self.expires_at > now_ms
+
+
+class LeaseTable:
+    """Reads and writes the engine's row."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self) -> EngineRow | None:
+        row = self._database.row(_SELECT)
+        return None if row is None else EngineRow(**dict(zip(_COLUMNS, row, strict=True)))
+
+    def take(self, row: EngineRow) -> None:
+        values = [getattr(row, name) for name in _COLUMNS]
+        self._database.rows(
+            f"INSERT OR REPLACE INTO scheduler_engine (id, {', '.join(_COLUMNS)}) "
+            f"VALUES (1, {', '.join('?' * len(_COLUMNS))})",
+            values,
+        )
+
+    def renew(self, generation: int, now_ms: int, *, runs: int, zone: str) -> None:
+        """Prolong the lease at a tick, or raise StaleEngineError when it belongs to another engine."""
+        self._database.rows(
+            "UPDATE scheduler_engine "
+            "SET expires_at = ?, last_tick_at = ?, ticks = ticks + 1, runs = runs + ?, zone = ? "
+            "WHERE id = 1 AND generation = ? AND stopped_at IS NULL",
+            [now_ms + LEASE_MS, now_ms, runs, zone, generation],
+        )
+        if self._database.changes() != 1:
+            raise StaleEngineError("another engine has taken over this database")
+
+    def check(self, generation: int) -> None:
+        """Raise StaleEngineError when another engine has taken over."""
+        row = self._database.row("SELECT generation FROM scheduler_engine WHERE id = 1")
+        if row is None or row[0] != generation:
+            raise StaleEngineError("another engine has taken over this database")
+
+    def give_up(self, generation: int, now_ms: int) -> None:
+        self._database.rows(
+            "UPDATE scheduler_engine SET stopped_at = ?, last_tick_at = ? WHERE id = 1 AND generation = ?",
+            [now_ms, now_ms, generation],
+        )

@@ -1,0 +1,1 @@
+"""The numbered steps of the schema; a released one is never edited."""

@@ -1,0 +1,53 @@
+"""What someone asked of the engine: to start a run by hand, or to stop one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from halo_scheduler.store.connection import Database
+
+
+class RequestKind(StrEnum):
+    """What is asked for."""
+
+    TRIGGER = "trigger"
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One wish; the id of a run to come is chosen by whoever asks, so that it can be waited for."""
+
+    kind: RequestKind
+    job_id: str
+    run_id: str
+    at: int
+
+
+class RequestTable:
+    """Reads and writes requests."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def append(self, request: Request) -> None:
+        self._database.rows(
+            "INSERT INTO scheduler_requests (kind, job_id, run_id, at) VALUES (?, ?, ?, ?)",
+            [request.kind, request.job_id, request.run_id, request.at],
+        )
+
+    def all(self, kind: RequestKind) -> list[Request]:
+        """Return the open requests of a kind, oldest first."""
+        rows = self._database.rows(
+            "SELECT kind, job_id, run_id, at FROM scheduler_requests WHERE kind = ? ORDER BY seq", [kind]
+        )
+        return [
+            Request(kind=RequestKind(kind), job_id=job_id, run_id=run_id, at=at)
+            for kind, job_id, run_id, at in rows
+        ]
+
+    def close(self, request: Request) -> None:
+        self._database.rows(
+            "DELETE FROM scheduler_requests WHERE kind = ? AND run_id = ?", [request.kind, request.run_id]
+        )

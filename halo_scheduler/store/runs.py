@@ -1,0 +1,162 @@
+"""The log of runs: one row for each attempt, written before the work starts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.store.connection import Database, Row, Value
+
+_COLUMNS = (
+    *("id", "job_id", "slot_at", "attempt", "trigger", "source", "outcome", "reason", "error"),
+    *("started_at", "finished_at", "late_ms", "passed_over", "passed_reason", "exit_code", "http_status"),
+)
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_run_log"
+_INSERT = (
+    f"INSERT INTO scheduler_run_log ({', '.join(_COLUMNS)}, generation) "
+    f"VALUES ({', '.join('?' * len(_COLUMNS))}, ?)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFilter:
+    """Which runs to show; `before` is the last run of the previous page."""
+
+    job_id: str | None = None
+    outcome: Outcome | None = None
+    trigger: Trigger | None = None
+    since: int | None = None
+    until: int | None = None
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnd:
+    """What became of a run."""
+
+    outcome: Outcome
+    finished_at: int
+    reason: SkipReason | None = None
+    error: str = ""
+
+
+class RunTable:
+    """Reads and writes runs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def insert(self, runs: Sequence[Run], generation: int) -> None:
+        self._database.run_many(_INSERT, [(*_values_of(run), generation) for run in runs])
+
+    def finish(self, ends: Sequence[tuple[str, RunEnd]]) -> None:
+        """Write how runs ended, once: what is no longer running stays as it is."""
+        self._database.run_many(
+            "UPDATE scheduler_run_log SET outcome = ?, reason = ?, error = ?, finished_at = ? "
+            "WHERE id = ? AND outcome = 'running'",
+            [(end.outcome, end.reason, end.error, end.finished_at, run_id) for run_id, end in ends],
+        )
+
+    def get(self, run_id: str) -> Run | None:
+        row = self._database.row(f"{_SELECT} WHERE id = ?", [run_id])
+        return None if row is None else _run_of(row)
+
+    def running(self) -> list[Run]:
+        return [
+            _run_of(row) for row in self._database.rows(f"{_SELECT} WHERE outcome = 'running' ORDER BY seq")
+        ]
+
+    def count_running(self) -> int:
+        row = self._database.row("SELECT count(*) FROM scheduler_run_log WHERE outcome = 'running'")
+        return 0 if row is None else int(row[0])
+
+    def running_by_group(self) -> dict[str, int]:
+        rows = self._database.rows(
+            "SELECT job.group_name, count(*) FROM scheduler_run_log AS run "
+            "JOIN scheduler_jobs AS job ON job.id = run.job_id "
+            "WHERE run.outcome = 'running' AND job.group_name IS NOT NULL GROUP BY job.group_name"
+        )
+        return {str(group): int(count) for group, count in rows}
+
+    def has_slot(self, job_id: str, slot_at: int) -> bool:
+        """Tell whether a slot has had a run, of whatever outcome."""
+        return bool(
+            self._database.rows(
+                "SELECT 1 FROM scheduler_run_log WHERE job_id = ? AND slot_at = ? LIMIT 1", [job_id, slot_at]
+            )
+        )
+
+    def has_attempt(self, job_id: str, slot_at: int, attempt: int) -> bool:
+        """Tell whether a slot has had this attempt."""
+        return bool(
+            self._database.rows(
+                "SELECT 1 FROM scheduler_run_log WHERE job_id = ? AND slot_at = ? AND attempt = ?",
+                [job_id, slot_at, attempt],
+            )
+        )
+
+    def log(self, chosen: RunFilter, limit: int) -> list[Run]:
+        """Return runs, newest first."""
+        conditions: list[tuple[str, Value]] = [
+            ("job_id = ?", chosen.job_id),
+            ("outcome = ?", chosen.outcome),
+            ("trigger = ?", chosen.trigger),
+            ("started_at >= ?", chosen.since),
+            ("started_at < ?", chosen.until),
+            ("seq < (SELECT seq FROM scheduler_run_log WHERE id = ?)", chosen.before),
+        ]
+        used = [(text, value) for text, value in conditions if value is not None]
+        where = f"WHERE {' AND '.join(text for text, _ in used)}" if used else ""
+        rows = self._database.rows(
+            f"{_SELECT} {where} ORDER BY seq DESC LIMIT ?", [*(value for _, value in used), limit]
+        )
+        return [_run_of(row) for row in rows]
+
+    def ends(self, job_id: str, since: int | None) -> list[tuple[Outcome, int | None]]:
+        """Return outcome and duration of a job's ended runs, newest first; test runs are left out."""
+        rows = self._database.rows(
+            "SELECT outcome, finished_at - started_at FROM scheduler_run_log "
+            "WHERE job_id = ? AND outcome <> 'running' AND trigger <> 'test' "
+            "AND ifnull(started_at, finished_at) >= ? "
+            "ORDER BY seq DESC",
+            [job_id, since or 0],
+        )
+        return [(Outcome(outcome), duration_ms) for outcome, duration_ms in rows]
+
+    def output(self, run_id: str) -> bytes:
+        row = self._database.row("SELECT content FROM scheduler_run_output WHERE run_id = ?", [run_id])
+        return b"" if row is None else bytes(row[0])
+
+    def prune(self, *, keep_per_job: int, ended_before: int, most: int) -> int:
+        """Delete a few old runs: beyond a job's newest, or ended long ago. Return how many."""
+        rows = self._database.rows(
+            "SELECT seq FROM scheduler_run_log WHERE finished_at < ? AND outcome <> 'running' LIMIT ?",
+            [ended_before, most],
+        )
+        if len(rows) < most:
+            rows += self._database.rows(
+                "SELECT seq FROM ("
+                "SELECT seq, outcome, row_number() OVER (PARTITION BY job_id ORDER BY seq DESC) AS age "
+                "FROM scheduler_run_log) WHERE age > ? AND outcome <> 'running' LIMIT ?",
+                [keep_per_job, most - len(rows)],
+            )
+        chosen = json.dumps([row[0] for row in rows])
+        self._database.rows(
+            "DELETE FROM scheduler_run_log WHERE seq IN (SELECT value FROM json_each(?))", [chosen]
+        )
+        return len(rows)
+
+
+def _values_of(run: Run) -> tuple[Value, ...]:
+    return tuple(getattr(run, name) for name in _COLUMNS)
+
+
+def _run_of(row: Row) -> Run:
+    values = dict(zip(_COLUMNS, row, strict=True))
+    values["trigger"] = Trigger(values["trigger"])
+    values["source"] = Source(values["source"])
+    values["outcome"] = Outcome(values["outcome"])
+    values["reason"] = values["reason"] and SkipReason(values["reason"])
+    return Run(**values)

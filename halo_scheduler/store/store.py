@@ -1,0 +1,51 @@
+"""The store: one open database with its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from halo_scheduler.store.connection import Database
+from halo_scheduler.store.events import EventTable
+from halo_scheduler.store.jobs import JobTable
+from halo_scheduler.store.lease import LeaseTable
+from halo_scheduler.store.requests import RequestTable
+from halo_scheduler.store.runs import RunTable
+from halo_scheduler.store.schema import migrate
+from halo_scheduler.store.settings import GroupTable, SettingTable
+
+
+class Store:
+    """Everything that is remembered."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.jobs = JobTable(database)
+        self.runs = RunTable(database)
+        self.events = EventTable(database)
+        self.settings = SettingTable(database)
+        self.groups = GroupTable(database)
+        self.requests = RequestTable(database)
+        self.lease = LeaseTable(database)
+
+    @classmethod
+    def open(cls, path: Path, now_ms: int) -> Self:
+        """Open a database, creating it or bringing it up to date."""
+        database = Database.open(path)
+        try:
+            migrate(database, now_ms)
+        except BaseException:
+            database.close()
+            raise
+        return cls(database)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Let everything inside happen or nothing."""
+        with self.database.transaction():
+            yield
+
+    def close(self) -> None:
+        self.database.close()

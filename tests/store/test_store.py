@@ -1,0 +1,277 @@
+"""The database: private, durable, and honest about what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import apsw
+import pytest
+
+from halo_scheduler import Every, Run, Source, Trigger
+from halo_scheduler.errors import StoreDamagedError, StoreTooNewError, StoreUnavailableError
+from halo_scheduler.model import JobSpec
+from halo_scheduler.store.backup import back_up, list_backups, restore
+from halo_scheduler.store.connection import Database
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.store import Store
+
+_NOW = 1_700_000_000_000
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "halo.db"
+
+
+def _record(job_id: str = "1", name: str = "job") -> JobRecord:
+    spec = JobSpec(name=name, schedule=Every("15m"))
+    return JobRecord(id=job_id, created_at=_NOW, updated_at=_NOW, spec=spec, counted_until=_NOW)
+
+
+def _insert_twice(store: Store) -> None:
+    store.jobs.insert([_record()])
+    with store.transaction():
+        store.jobs.insert([_record("2", "other"), _record("2", "again")])
+
+
+def test_files_are_private_whatever_the_umask(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = Store.open(path, _NOW)
+        store.jobs.insert([_record()])
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    files = list(path.parent.iterdir())
+    assert len(files) == 3
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    store.close()
+
+
+def test_a_file_open_to_others_is_closed_to_them(path: Path) -> None:
+    Store.open(path, _NOW).close()
+    path.chmod(0o644)
+    Store.open(path, _NOW).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_the_settings_are_the_safe_ones(path: Path) -> None:
+    database = Database.open(path)
+    assert database.rows("PRAGMA journal_mode") == [("wal",)]
+    assert database.rows("PRAGMA synchronous") == [(2,)]
+    assert database.rows("PRAGMA foreign_keys") == [(1,)]
+    database.close()
+
+
+def test_a_transaction_is_all_or_nothing(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    with pytest.raises(apsw.ConstraintError), store.transaction():
+        _insert_twice(store)
+    assert store.jobs.all() == []
+    store.close()
+
+
+def test_a_slot_cannot_have_two_runs_of_one_attempt(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    run = Run(id="a", job_id="1", trigger=Trigger.SCHEDULE, source=Source.EVERY, slot_at=5)
+    store.runs.insert([run], 1)
+    with pytest.raises(apsw.ConstraintError):
+        store.runs.insert(
+            [Run(id="b", job_id="1", trigger=Trigger.SCHEDULE, source=Source.EVERY, slot_at=5)], 1
+        )
+    by_hand = [Run(id=name, job_id="1", trigger=Trigger.MANUAL, source=Source.MANUAL) for name in "cd"]
+    store.runs.insert(by_hand, 1)
+    store.close()
+
+
+def test_what_is_due_is_found_by_its_index(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    plan = store.database.rows(
+        "EXPLAIN QUERY PLAN SELECT id FROM scheduler_jobs WHERE next_run_at IS NOT NULL AND run_id IS NULL "
+        "AND removed_at IS NULL AND next_run_at <= ? ORDER BY next_run_at",
+        [_NOW],
+    )
+    assert "scheduler_jobs_due" in plan[0][-1]
+    store.close()
+
+
+def test_a_job_is_read_as_it_was_written(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    record = _record()
+    store.jobs.insert([record])
+    assert store.jobs.get("1") == record
+    assert store.jobs.all() == [record]
+    store.close()
+
+
+def test_an_edit_leaves_the_state_and_the_engine_leaves_the_spec(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    stale = store.jobs.get("1")
+    assert stale is not None
+    store.jobs.save_spec("1", JobSpec(name="renamed", schedule=Every("5m")), _NOW + 1)
+    store.jobs.save_states([stale])
+    found = store.jobs.get("1")
+    assert found is not None
+    assert found.spec.name == "renamed"
+    store.close()
+
+
+def test_a_newer_database_is_refused(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.database.run_script("PRAGMA user_version = 99")
+    store.close()
+    with pytest.raises(StoreTooNewError, match="newer Halo"):
+        Store.open(path, _NOW)
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 500, b"SQLite format 3\0" + b"x" * 5_000])
+def test_what_is_no_database_is_said(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    with pytest.raises(StoreDamagedError, match="halo backup restore --latest"):
+        Store.open(path, _NOW)
+    assert path.read_bytes() == content
+
+
+def test_another_sqlite_database_is_left_alone(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    other = apsw.Connection(str(path))
+    other.execute("CREATE TABLE scheduler_jobs (x)").fetchall()
+    other.close()
+    with pytest.raises(StoreDamagedError, match="not a Halo database"):
+        Store.open(path, _NOW)
+
+
+def test_a_folder_in_the_way_is_said(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(StoreUnavailableError, match="cannot be used"):
+        Store.open(path, _NOW)
+
+
+def test_a_locked_database_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halo_scheduler.store.connection._BUSY_TIMEOUT_MS", 1)
+    store, other = Store.open(path, _NOW), Store.open(path, _NOW)
+    with store.transaction(), pytest.raises(StoreUnavailableError, match="in use by another program"):
+        other.jobs.insert([_record()])
+    store.close()
+    other.close()
+
+
+def test_a_full_disk_loses_nothing_that_was_written(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    pages = store.database.rows("PRAGMA page_count")[0][0]
+    store.database.rows(f"PRAGMA max_page_count = {pages + 1}")
+    with pytest.raises(StoreUnavailableError, match=r"disk .* is full"), store.transaction():
+        store.jobs.insert([_record(str(index), "x" * 190 + str(index)) for index in range(2, 500)])
+    assert [record.id for record in store.jobs.all()] == ["1"]
+    assert store.database.rows("PRAGMA integrity_check") == [("ok",)]
+    store.close()
+
+
+def test_a_replaced_file_is_noticed(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    assert not store.database.is_replaced
+    path.rename(path.with_suffix(".away"))
+    assert store.database.is_replaced
+    path.touch()
+    assert store.database.is_replaced
+    store.close()
+
+
+def test_a_truncated_wal_opens_consistently(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    for index in range(20):
+        store.jobs.insert([_record(str(index), f"job {index}")])
+    copy = path.with_name("copy.db")
+    copy.write_bytes(path.read_bytes())
+    wal = path.with_name(path.name + "-wal").read_bytes()
+    copy.with_name("copy.db-wal").write_bytes(wal[: len(wal) * 2 // 3])
+    store.close()
+    found = Store.open(copy, _NOW)
+    assert found.database.rows("PRAGMA integrity_check") == [("ok",)]
+    names = [record.id for record in sorted(found.jobs.all(), key=lambda record: int(record.id))]
+    assert names == [str(index) for index in range(len(names))]
+    found.close()
+
+
+def test_a_backup_holds_everything_but_the_output(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    store.runs.insert([Run(id="a", job_id="1", trigger=Trigger.SCHEDULE, source=Source.EVERY, slot_at=5)], 1)
+    store.database.rows("INSERT INTO scheduler_run_output VALUES ('a', ?)", [b"secret output"])
+    backup = back_up(store.database, _NOW)
+    store.close()
+    assert stat.S_IMODE(backup.path.stat().st_mode) == 0o600
+    copy = Store.open(backup.path, _NOW)
+    assert [record.id for record in copy.jobs.all()] == ["1"]
+    assert copy.runs.get("a") is not None
+    assert copy.runs.output("a") == b""
+    assert copy.database.rows("PRAGMA integrity_check") == [("ok",)]
+    copy.close()
+    assert b"secret output" not in backup.path.read_bytes()
+
+
+def test_seven_backups_are_kept(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    for day in range(9):
+        back_up(store.database, _NOW + day)
+    store.close()
+    assert [backup.made_at - _NOW for backup in list_backups(path)] == [8, 7, 6, 5, 4, 3, 2]
+
+
+def test_a_restored_backup_replaces_a_truncated_file_which_is_kept(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    backup = back_up(store.database, _NOW)
+    store.close()
+    broken = path.read_bytes()[:5_000]
+    path.write_bytes(broken)
+    with pytest.raises(StoreDamagedError):
+        Store.open(path, _NOW)
+    aside = restore(path, backup, _NOW)
+    assert aside is not None
+    assert aside.read_bytes() == broken
+    restored = Store.open(path, _NOW)
+    assert [record.id for record in restored.jobs.all()] == ["1"]
+    restored.close()
+
+
+def test_a_damaged_backup_is_not_restored(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    backup = back_up(store.database, _NOW)
+    store.close()
+    backup.path.write_bytes(b"junk" * 1_000)
+    before = path.read_bytes()
+    with pytest.raises(StoreDamagedError):
+        restore(path, backup, _NOW)
+    assert path.read_bytes() == before
+
+
+def test_old_and_surplus_runs_are_pruned_in_steps(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    runs = [
+        Run(
+            id=str(index),
+            job_id="1",
+            trigger=Trigger.SCHEDULE,
+            source=Source.EVERY,
+            slot_at=index,
+            finished_at=index,
+            outcome="success",  # type: ignore[arg-type] # the word will do
+        )
+        for index in range(20)
+    ]
+    store.runs.insert(runs, 1)
+    assert store.runs.prune(keep_per_job=100, ended_before=5, most=3) == 3
+    assert store.runs.prune(keep_per_job=100, ended_before=5, most=3) == 2
+    assert store.runs.prune(keep_per_job=10, ended_before=5, most=100) == 5
+    assert store.runs.prune(keep_per_job=10, ended_before=5, most=100) == 0
+    assert store.database.rows("SELECT min(slot_at), count(*) FROM scheduler_run_log") == [(10, 10)]
+    store.close()
