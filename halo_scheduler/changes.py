@@ -1,0 +1,24 @@
+"""What the engine tells those who listen: that something changed, not what it is now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ChangeKind(StrEnum):
+    """What changed."""
+
+    JOB = "job"
+    RUN_STARTED = "run-started"
+    RUN_FINISHED = "run-finished"
+    ENGINE = "engine"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change; read the job or the run to learn what it is now."""
+
+    kind: ChangeKind
+    job_id: str | None = None
+    run_id: str | None = None

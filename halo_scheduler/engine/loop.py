@@ -1,0 +1,107 @@
+"""The loop: one precise single-shot timer that wakes the engine when something is due."""
+
+from __future__ import annotations
+
+import logging
+
+from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer, Signal
+
+from halo_scheduler.changes import Change
+from halo_scheduler.clock import Clock
+from halo_scheduler.engine.engine import MAX_DELAY_MS, Engine
+from halo_scheduler.engine.maintenance import Maintenance
+from halo_scheduler.engine.server import ChangeServer
+from halo_scheduler.engine.wakeups import SleepWatcher
+from halo_scheduler.errors import StaleEngineError, StoreError
+from halo_scheduler.ipc import socket_path
+from halo_scheduler.store.store import Store
+
+_LOG = logging.getLogger(__name__)
+_AFTER_FAULT_MS = 5_000
+
+
+class EngineLoop(QObject):
+    """Drives an engine from a Qt event loop."""
+
+    woken = Signal()
+    changed_elsewhere = Signal()
+    idle = Signal()
+    lost = Signal(str)
+
+    def __init__(self, engine: Engine, clock: Clock, store: Store) -> None:
+        super().__init__()
+        self._engine = engine
+        self._clock = clock
+        self._maintenance = Maintenance(store)
+        self._server = ChangeServer(socket_path(store.database.path))
+        self._server.changed.connect(self._hear_change)
+        self._sleep = SleepWatcher(self)
+        self._sleep.woke.connect(self.look_again)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._tick)
+        # Ends arrive on other threads: a queued signal brings them here, and several at once make one tick.
+        self.woken.connect(self.look_again, Qt.ConnectionType.QueuedConnection)
+        self._is_stopped = False
+
+    def start(self) -> None:
+        """Take the engine's row and begin."""
+        self._engine.wake = self.woken.emit
+        self._engine.start()
+        self._server.start()
+        self._sleep.start()
+        self._timer.start(0)
+
+    def look_again(self) -> None:
+        """Tick as soon as the event loop is free: something changed."""
+        if not self._is_stopped:
+            self._timer.start(0)
+
+    def stop(self) -> None:
+        """Never tick again."""
+        self._is_stopped = True
+        self._timer.stop()
+        self._server.stop()
+        self._maintenance.finish()
+        self._engine.wake = lambda: None
+
+    def wait_until_idle(self, timeout_ms: int) -> int:
+        """Let the event loop go on until no run is left or the time is over; return how many are left."""
+        if self._engine.running_count:
+            waiting = QEventLoop()
+            limit = QTimer()
+            limit.setSingleShot(True)
+            limit.timeout.connect(waiting.quit)
+            self.idle.connect(waiting.quit)
+            limit.start(max(0, timeout_ms))
+            waiting.exec()
+            self.idle.disconnect(waiting.quit)
+        return self._engine.running_count
+
+    def tell(self, change: Change) -> None:
+        """Pass a change on to those who listen in other processes."""
+        self._server.tell(change)
+
+    def _hear_change(self) -> None:
+        self.look_again()
+        self.changed_elsewhere.emit()
+
+    def _tick(self) -> None:
+        try:
+            self._engine.tick()
+            self._maintenance.tick(self._clock.now_ms())
+            delay_ms = self._engine.delay_ms()
+        except StaleEngineError as error:
+            _LOG.error("%s; this engine stops.", error)
+            self.stop()
+            self.lost.emit(str(error))
+            return
+        except StoreError as error:
+            # Nothing is lost: what ended is kept until it can be written.
+            _LOG.error("%s", error)
+            delay_ms = _AFTER_FAULT_MS
+        if not self._is_stopped:
+            self._timer.start(min(max(delay_ms, 0), MAX_DELAY_MS))
+        if not self._engine.running_count:
+            self.idle.emit()

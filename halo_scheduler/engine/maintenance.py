@@ -1,0 +1,73 @@
+"""Housekeeping: a daily backup, and old runs pruned in small steps."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+from halo_scheduler.errors import StoreError
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS
+from halo_scheduler.store.backup import back_up, list_backups
+from halo_scheduler.store.connection import Database
+from halo_scheduler.store.settings import RUNS_KEPT_DAYS, RUNS_KEPT_PER_JOB
+from halo_scheduler.store.store import Store
+
+_LOG = logging.getLogger(__name__)
+_STEP = 200
+
+
+class Maintenance:
+    """Does what is due, a little at each tick; the backup has its own thread and connection."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._pruned_at: int | None = None
+        self._backup: threading.Thread | None = None
+        self._backed_up_at: int | None = None
+
+    def tick(self, now_ms: int) -> None:
+        """Begin a backup when the last is a day old; delete some runs that are too old or too many."""
+        if self._pruned_at is None or abs(now_ms - self._pruned_at) >= HOUR_MS:
+            self._prune(now_ms)
+        if self._is_backup_due(now_ms):
+            self._backed_up_at = now_ms
+            self._backup = threading.Thread(
+                target=_back_up, args=(self._store.database.path, now_ms), name="halo-backup", daemon=True
+            )
+            self._backup.start()
+
+    def finish(self) -> None:
+        """Wait for a backup that is under way."""
+        if self._backup is not None:
+            self._backup.join()
+
+    def _prune(self, now_ms: int) -> None:
+        with self._store.transaction():
+            pruned = self._store.runs.prune(
+                keep_per_job=self._store.settings.number(RUNS_KEPT_PER_JOB),
+                ended_before=now_ms - self._store.settings.number(RUNS_KEPT_DAYS) * DAY_MS,
+                most=_STEP,
+            )
+        if pruned < _STEP:
+            # Nothing is left; look again in an hour.
+            self._pruned_at = now_ms
+
+    def _is_backup_due(self, now_ms: int) -> bool:
+        if self._backup is not None and self._backup.is_alive():
+            return False
+        if self._backed_up_at is None:
+            backups = list_backups(self._store.database.path)
+            self._backed_up_at = backups[0].made_at if backups else 0
+        return abs(now_ms - self._backed_up_at) >= DAY_MS
+
+
+def _back_up(path: Path, now_ms: int) -> None:
+    try:
+        database = Database.open(path)
+        try:
+            back_up(database, now_ms)
+        finally:
+            database.close()
+    except StoreError as error:
+        _LOG.error("No backup was made: %s", error)

@@ -1,0 +1,154 @@
+"""Putting right what happened while no engine was awake, or while the clock or the zone was changed."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from halo_scheduler.errors import StoreError
+from halo_scheduler.model import Cron, Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.planning import LATE_MS, MOST_COUNTED, passed_over, plan, plan_after_run, plan_missed
+from halo_scheduler.schedule.next_run import count_due
+from halo_scheduler.schedule.zone import machine_zone
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.lease import EngineRow
+from halo_scheduler.store.runs import RunEnd
+from halo_scheduler.store.store import Store
+
+_LOG = logging.getLogger(__name__)
+
+# The timer wakes every minute: a longer pause means that the machine slept or stood still.
+_GAP_MS = 75_000
+_BACKWARDS_MS = 1_000
+_ZONE_CHECK_MS = 60_000
+
+
+@contextmanager
+def one_job(store: Store, job_id: str, now_ms: int) -> Iterator[None]:
+    """Keep a fault in one job's planning from disturbing the others, and record it."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the one broad catch: a fault in one job, recorded
+        _LOG.exception("job %s could not be planned", job_id)
+        store.events.append(now_ms, EventKind.JOB_FAULT, job_id, error=str(error))
+
+
+class Recovery:
+    """Settles missed slots and plans jobs anew; always inside the engine's transaction."""
+
+    def __init__(self, store: Store, generation: int) -> None:
+        self._store = store
+        self._generation = generation
+        self._zone_checked_at = 0
+        self.zone = machine_zone().key
+
+    def after_restart(self, before: EngineRow, now_ms: int) -> None:
+        """Take up where the last engine was last awake."""
+        awake_until = before.last_tick_at if before.stopped_at is None else before.stopped_at
+        if awake_until > now_ms + _BACKWARDS_MS:
+            self._go_back(awake_until, now_ms)
+        else:
+            self._settle_missed(awake_until, now_ms, "downtime")
+        if before.zone != self.zone:
+            self._change_zone(before.zone, now_ms)
+
+    def plan_the_unplanned(self, now_ms: int) -> None:
+        """Plan every active job that has no plan."""
+        self._plan_all(self._store.jobs.unplanned(), now_ms, "downtime")
+
+    def notice_jumps(self, last_tick_at: int, now_ms: int) -> None:
+        """Compare with the last tick: did the machine sleep, or the clock or the zone change?"""
+        if now_ms < last_tick_at - _BACKWARDS_MS:
+            self._go_back(last_tick_at, now_ms)
+        elif now_ms > last_tick_at + _GAP_MS:
+            self._store.events.append(now_ms, EventKind.SLEEP_GAP, since=last_tick_at)
+            self._settle_missed(last_tick_at, now_ms, "sleep")
+        if abs(now_ms - self._zone_checked_at) >= _ZONE_CHECK_MS:
+            self._zone_checked_at = now_ms
+            machine_zone.cache_clear()
+            zone = machine_zone().key
+            if zone != self.zone:
+                before, self.zone = self.zone, zone
+                self._change_zone(before, now_ms)
+
+    def _settle_missed(self, awake_until: int, now_ms: int, reason: str) -> None:
+        """Catch up, or record as missed, the slots that nobody was awake for."""
+        saved: list[JobRecord] = []
+        missed: list[Run] = []
+        for record in self._store.jobs.due(now_ms - LATE_MS - 1):
+            if record.next_run_at is None or record.next_run_at <= awake_until:
+                continue  # It was seen, and waits for a place.
+            with one_job(self._store, record.id, now_ms):
+                caught_up = plan_missed(record, now_ms, reason, self._store.runs.has_slot)
+                if caught_up is not None:
+                    saved.append(caught_up)
+                    continue
+                run = _missed_run(record, now_ms, reason)
+                end = RunEnd(outcome=Outcome.MISSED, finished_at=now_ms, reason=SkipReason.MISSED)
+                settled = replace(record, counted_until=now_ms, last_slot_at=record.slot_at)
+                saved.append(plan_after_run(settled, run, end, self._store.runs.has_slot))
+                missed.append(run)
+        self._store.runs.insert(missed, self._generation)
+        self._store.jobs.save_states(saved)
+
+    def _go_back(self, was_ms: int, now_ms: int) -> None:
+        """Plan every waiting job anew after the clock went back: to its first grid point that had no run."""
+        self._store.events.append(now_ms, EventKind.CLOCK_JUMP, was=was_ms)
+        back = [
+            replace(
+                record,
+                counted_until=min(record.counted_until, now_ms),
+                last_completed_at=record.last_completed_at and min(record.last_completed_at, now_ms),
+            )
+            for record in self._store.jobs.planned()
+            if record.attempt == 1
+        ]
+        self._plan_all(back, now_ms, "clock went back")
+
+    def _change_zone(self, before: str, now_ms: int) -> None:
+        """Plan cron jobs without a zone anew; what is already due stays due."""
+        self._store.events.append(now_ms, EventKind.ZONE_CHANGE, before=before, after=self.zone)
+        local = [
+            record
+            for record in self._store.jobs.planned()
+            if isinstance(record.spec.schedule, Cron)
+            and record.spec.schedule.timezone is None
+            and (record.next_run_at or 0) > now_ms
+        ]
+        self._plan_all(local, now_ms, "zone changed")
+
+    def _plan_all(self, records: Iterable[JobRecord], now_ms: int, reason: str) -> None:
+        planned: list[JobRecord] = []
+        for record in records:
+            with one_job(self._store, record.id, now_ms):
+                after = plan(record, now_ms, self._store.runs.has_slot, reason=reason)
+                if after != record:
+                    planned.append(after)
+        self._store.jobs.save_states(planned)
+
+
+def _missed_run(record: JobRecord, now_ms: int, reason: str) -> Run:
+    others = count_due(
+        record.spec.schedule, record.slot_at or 0, now_ms, anchor_at=record.spec.anchor_at, most=MOST_COUNTED
+    )
+    return Run(
+        id=uuid.uuid4().hex,
+        job_id=record.id,
+        trigger=Trigger.SCHEDULE,
+        source=record.next_source or Source.MANUAL,
+        slot_at=record.slot_at,
+        attempt=record.attempt,
+        outcome=Outcome.MISSED,
+        reason=SkipReason.MISSED,
+        error="Halo was not running at that time",
+        finished_at=now_ms,
+        late_ms=now_ms - (record.next_run_at or now_ms),
+        passed_over=passed_over(record) + int(others),
+        passed_reason=reason,
+    )

@@ -1,0 +1,176 @@
+"""How a stored job goes on: after a run, a pause, an edit, or a time when nobody was awake."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+from halo_scheduler.model import CatchUp, Hints, Once, Outcome, Run, Source, StatusReason, Trigger
+from halo_scheduler.schedule.governor import plan_next_run
+from halo_scheduler.schedule.next_run import count_due, next_run, previous_run
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.runs import RunEnd
+
+LATE_MS = 60_000
+# A run that passed over more says so many: counting a cron's past must not hold up a start.
+MOST_COUNTED = 2_000
+_NO_HINTS = Hints()
+IsTaken = Callable[[str, int], bool]
+_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
+_ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
+_ON_GRID = (Source.EVERY, Source.CRON, Source.AFTER, Source.ONCE, Source.CATCH_UP)
+
+
+def plan(record: JobRecord, now_ms: int, is_taken: IsTaken, *, reason: str = "") -> JobRecord:
+    """Return the job with its next slot; what it passes over until then is so because of `reason`."""
+    if not record.is_active:
+        return _without_plan(record)
+    planned = _planned(record, now_ms, is_taken, reason=reason)
+    if planned.next_run_at is None and isinstance(planned.spec.schedule, Once):
+        # Its one time is past.
+        return replace(planned, disabled_reason=StatusReason.DONE)
+    return planned
+
+
+def plan_after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
+    """Return the job as the end of a run leaves it."""
+    now_ms = end.finished_at
+    is_scheduled = run.trigger is Trigger.SCHEDULE
+    after = replace(
+        record,
+        run_id=None,
+        hints=_hints_after_run(record.hints, now_ms),
+        last_outcome=end.outcome,
+        last_error=end.error,
+        last_completed_at=now_ms if is_scheduled else record.last_completed_at,
+    )
+    if not is_scheduled:
+        # A run by hand touches neither plan, error count, last completion nor a `once`.
+        return after
+    if end.outcome in _FAILED and after.is_active:
+        again = _planned(after, now_ms, is_taken, failed_run=run)
+        if again.attempt > 1:
+            return again
+    after = _counted(after, end.outcome)
+    if not after.is_active:
+        return _without_plan(after)
+    policy = after.spec.policy
+    if policy.max_errors and after.errors >= policy.max_errors and end.outcome in _ERRORS:
+        return _without_plan(replace(after, disabled_reason=StatusReason.ERRORS))
+    if isinstance(after.spec.schedule, Once):
+        return _without_plan(replace(after, disabled_reason=StatusReason.DONE))
+    return _planned(after, now_ms, is_taken, reason="running")
+
+
+def plan_missed(record: JobRecord, now_ms: int, reason: str, is_taken: IsTaken) -> JobRecord | None:
+    """Return the job with its newest missed grid point due, or None if it is not to be caught up."""
+    policy, schedule = record.spec.policy, record.spec.schedule
+    if record.next_run_at is None or policy.catch_up is CatchUp.SKIP:
+        return None
+    newest = previous_run(
+        schedule, now_ms, anchor_at=record.spec.anchor_at, last_completed_at=record.last_completed_at
+    )
+    # What was planned by a hint, a backoff or a retry is no grid point, and may be the newest; and a newer point
+    # may have had its run already, before the clock went back.
+    due_at = record.next_run_at
+    if newest is not None and newest > due_at and not is_taken(record.id, newest):
+        due_at = newest
+    max_age_ms = policy.catch_up_max_age_ms
+    if max_age_ms is not None and now_ms - due_at > max_age_ms:
+        return None
+    slot_at = record.slot_at if due_at == record.next_run_at else due_at
+    attempt = record.attempt if due_at == record.next_run_at else 1
+    return replace(
+        record,
+        next_run_at=due_at,
+        next_source=Source.CATCH_UP,
+        slot_at=slot_at,
+        attempt=attempt,
+        passed_reason=reason,
+        waiting_for=None,
+    )
+
+
+def passed_over(record: JobRecord) -> int:
+    """Return how many grid points lie between the last one accounted for and the planned slot."""
+    slot_at = record.slot_at
+    if slot_at is None or slot_at <= record.counted_until:
+        return 0
+    schedule, anchor_at = record.spec.schedule, record.spec.anchor_at
+    found = count_due(schedule, record.counted_until, slot_at, anchor_at=anchor_at, most=MOST_COUNTED)
+    has_own = (
+        record.next_source in _ON_GRID or previous_run(schedule, slot_at, anchor_at=anchor_at) == slot_at
+    )
+    return max(0, found - int(has_own))
+
+
+def _planned(
+    record: JobRecord, now_ms: int, is_taken: IsTaken, *, failed_run: Run | None = None, reason: str = ""
+) -> JobRecord:
+    spec, policy = record.spec, record.spec.policy
+    found = plan_next_run(
+        spec.schedule,
+        now_ms,
+        anchor_at=spec.anchor_at,
+        last_completed_at=record.last_completed_at,
+        errors=record.errors,
+        failed=failed_run is not None,
+        attempt=failed_run.attempt if failed_run else 1,
+        hints=record.hints,
+        limits=policy.limits,
+        backoff=policy.backoff,
+        retry=policy.retry,
+        jitter_percent=policy.jitter_percent,
+        key=record.id,
+    )
+    is_retry = found.attempt > 1 and failed_run is not None
+    at = found.at if is_retry else _free_slot(record, found.at, is_taken)
+    return replace(
+        record,
+        next_run_at=at,
+        next_source=None if at is None else found.source,
+        slot_at=failed_run.slot_at if is_retry and failed_run else at,
+        attempt=found.attempt if is_retry else 1,
+        trail=json.dumps([[step.rule, step.at, step.source, step.duration_ms] for step in found.trail]),
+        waiting_for=None,
+        passed_reason=_reason_of(found.source) or reason,
+    )
+
+
+def _free_slot(record: JobRecord, at: int | None, is_taken: IsTaken) -> int | None:
+    """Return the slot, or the next that had no run: they collide only after the clock went back."""
+    while (
+        at is not None
+        and record.last_slot_at is not None
+        and at <= record.last_slot_at
+        and is_taken(record.id, at)
+    ):
+        at = next_run(record.spec.schedule, at, anchor_at=record.spec.anchor_at, last_completed_at=at)
+    return at
+
+
+def _reason_of(source: Source) -> str:
+    if source is Source.BACKOFF:
+        return "backoff"
+    return "hint" if source in (Source.HINT_INTERVAL, Source.HINT_ONCE) else ""
+
+
+def _without_plan(record: JobRecord) -> JobRecord:
+    return replace(
+        record, next_run_at=None, next_source=None, slot_at=None, attempt=1, trail="[]", waiting_for=None
+    )
+
+
+def _counted(record: JobRecord, outcome: Outcome) -> JobRecord:
+    if outcome is Outcome.SUCCESS:
+        return replace(record, errors=0) if record.errors else record
+    return replace(record, errors=record.errors + 1) if outcome in _ERRORS else record
+
+
+def _hints_after_run(hints: Hints, now_ms: int) -> Hints:
+    if not hints.count_at(now_ms):
+        return _NO_HINTS
+    if hints.next_at is not None and hints.next_at <= now_ms:
+        return replace(hints, next_at=None)
+    return hints

@@ -1,0 +1,652 @@
+"""The engine's promises, one by one, with the time in our hands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from machine import START, Bench
+
+from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Source, Trigger
+from halo_scheduler.engine import engine as engine_module
+from halo_scheduler.errors import EngineHeldError, ScheduleError, StaleEngineError, StoreUnavailableError
+from halo_scheduler.model import (
+    Backoff,
+    Callback,
+    CatchUp,
+    Command,
+    JobStatus,
+    Limits,
+    StatusReason,
+    WaitingFor,
+)
+from halo_scheduler.schedule.zone import machine_zone
+from halo_scheduler.service import Scheduler
+
+_MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """A bench whose former processes count as dead."""
+    monkeypatch.setattr(engine_module, "is_alive", lambda _pid, _start: False)
+    found = Bench(tmp_path / "halo.db")
+    yield found
+    found.close()
+
+
+def _job(bench: Bench, job_id: str) -> Any:
+    job = bench.scheduler.get_job(job_id)
+    assert job is not None
+    return job
+
+
+# --- Being due ---------------------------------------------------------------------------------------
+
+
+def test_a_due_job_runs_once_at_its_slot(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"))
+    assert bench.tick(_MINUTE - 1) == []
+    (run,) = bench.tick(1)
+    assert (run.slot_at, run.late_ms, run.trigger, run.source) == (
+        START + _MINUTE,
+        0,
+        Trigger.SCHEDULE,
+        Source.EVERY,
+    )
+    assert bench.tick() == []
+    assert _job(bench, job_id).status is JobStatus.RUNNING
+    bench.finish(run)
+    job = _job(bench, job_id)
+    assert (job.status, job.next_run_at, job.last_outcome) == (
+        JobStatus.IDLE,
+        START + 2 * _MINUTE,
+        Outcome.SUCCESS,
+    )
+
+
+def test_a_late_run_says_how_late(bench: Bench) -> None:
+    bench.scheduler.add_job("job", Every("1m"))
+    bench.tick()
+    (run,) = bench.tick(_MINUTE + 2_500)
+    assert run.late_ms == 2_500
+
+
+def test_points_passed_over_by_a_long_run_are_counted_with_the_reason(bench: Bench) -> None:
+    bench.scheduler.add_job("job", Every("1m"))
+    (run,) = bench.tick(_MINUTE)
+    for _ in range(5):
+        bench.tick(_MINUTE)
+    bench.finish(run)
+    (after,) = bench.tick(_MINUTE)
+    assert (after.slot_at, after.passed_over, after.passed_reason) == (START + 7 * _MINUTE, 5, "running")
+
+
+def test_a_failure_backs_off_and_the_fifth_disables_the_job(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("10s"))
+    delays = []
+    for _ in range(5):
+        job = _job(bench, job_id)
+        (run,) = bench.tick(job.next_run_at - bench.clock.now_ms())
+        bench.finish(run, error=RuntimeError("boom"))
+        delays.append((_job(bench, job_id).next_run_at or 0) - bench.clock.now_ms())
+    assert delays[:4] == [30_000, 60_000, 300_000, 900_000]
+    job = _job(bench, job_id)
+    assert (job.status, job.status_reason, job.errors) == (JobStatus.DISABLED, StatusReason.ERRORS, 5)
+    assert job.last_error == "RuntimeError: boom"
+    events = [str(event.kind) for event in bench.scheduler._store.events.of_job(job_id)]
+    assert events.count("job-disabled") == 1
+    assert bench.tick(_DAY) == []
+
+
+def test_success_resets_the_error_count(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"))
+    (run,) = bench.tick(_MINUTE)
+    bench.finish(run, Outcome.FAILURE)
+    assert _job(bench, job_id).errors == 1
+    (run,) = bench.tick(_MINUTE)
+    bench.finish(run)
+    assert _job(bench, job_id).errors == 0
+
+
+def test_a_failed_slot_is_tried_again_and_counts_as_one_error(bench: Bench) -> None:
+    policy = Policy(retry=Retry(attempts=2, delay_ms=1_000))
+    job_id = bench.scheduler.add_job("job", Every("1h"), policy=policy)
+    (run,) = bench.tick(_HOUR)
+    for attempt in (2, 3):
+        bench.finish(run, Outcome.FAILURE)
+        assert _job(bench, job_id).errors == 0
+        (run,) = bench.tick(1_000)
+        assert (run.slot_at, run.attempt, run.source) == (START + _HOUR, attempt, Source.RETRY)
+    bench.finish(run, Outcome.FAILURE)
+    assert _job(bench, job_id).errors == 1
+    assert _job(bench, job_id).next_run_at == START + 2 * _HOUR
+
+
+def test_once_runs_once_and_is_done(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Once(START + 5_000))
+    (run,) = bench.tick(5_000)
+    bench.finish(run, Outcome.FAILURE)
+    job = _job(bench, job_id)
+    assert (job.status, job.status_reason, job.next_run_at) == (JobStatus.DISABLED, StatusReason.DONE, None)
+    with pytest.raises(ScheduleError, match="its one time is past"):
+        bench.scheduler.resume_job(job_id)
+
+
+def test_after_counts_from_the_end_of_the_run(bench: Bench) -> None:
+    bench.scheduler.add_job("job", After("5m"))
+    (run,) = bench.tick()
+    bench.tick(_MINUTE)
+    bench.finish(run)
+    assert bench.tick(5 * _MINUTE - 1) == []
+    assert len(bench.tick(1)) == 1
+
+
+def test_a_manual_job_is_never_due(bench: Bench) -> None:
+    bench.scheduler.add_job("job", Manual())
+    assert bench.tick(_DAY) == []
+
+
+# --- Handlers ----------------------------------------------------------------------------------------
+
+
+def _raise(error: BaseException) -> Callable[..., object]:
+    def handler(*_: object) -> object:
+        raise error
+
+    return handler
+
+
+def _failed_future(*_: object) -> Future[None]:
+    future: Future[None] = Future()
+    future.set_exception(OSError("gone"))
+    return future
+
+
+def _cancelled_future(*_: object) -> Future[None]:
+    future: Future[None] = Future()
+    future.cancel()
+    return future
+
+
+@pytest.mark.parametrize(
+    ("handler", "outcome", "error"),
+    [
+        (lambda *_: None, Outcome.SUCCESS, ""),
+        (lambda *_: Outcome.SKIPPED, Outcome.SKIPPED, ""),
+        (_raise(ValueError("no")), Outcome.FAILURE, "ValueError: no"),
+        (_raise(SystemExit()), Outcome.FAILURE, "SystemExit"),
+        (_raise(ValueError("\0\ud800")), Outcome.FAILURE, "ValueError: ?"),
+        (lambda *_: 42, Outcome.FAILURE, "the handler returned a int; expected None, an Outcome or a Future"),
+        (lambda *_: Outcome.RUNNING, Outcome.FAILURE, "the handler returned a Outcome"),
+        (_failed_future, Outcome.FAILURE, "OSError: gone"),
+        (_cancelled_future, Outcome.CANCELLED, ""),
+    ],
+)
+def test_whatever_a_handler_does_is_an_outcome(
+    bench: Bench, handler: Callable[..., object], outcome: Outcome, error: str
+) -> None:
+    bench.scheduler.on_job_due(handler, "special")
+    job_id = bench.scheduler.add_job("job", After("1h"), Callback("special"))
+    other = bench.scheduler.add_job("other", After("1h"))
+    bench.clock.advance(0)
+    bench.scheduler.tick()
+    (run,) = bench.scheduler.get_run_log(job_id)
+    assert run.outcome is outcome
+    assert run.error.startswith(error)
+    assert len(bench.scheduler.get_run_log(other)) == 1
+
+
+def test_a_run_past_its_time_limit_is_recorded_and_its_late_result_ignored(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job(
+        "job", Every("1m"), policy=Policy(time_limit="10s", backoff=Backoff.none())
+    )
+    (run,) = bench.tick(_MINUTE)
+    bench.tick(10_000)
+    (recorded,) = bench.scheduler.get_run_log(job_id)
+    assert recorded.outcome is Outcome.TIMEOUT
+    (second,) = bench.tick(50_000)
+    bench.finish(run, Outcome.SUCCESS)
+    assert bench.scheduler.get_run(run.id) == recorded
+    assert _job(bench, job_id).status is JobStatus.RUNNING
+    bench.finish(second)
+
+
+def test_a_job_nobody_can_run_is_skipped_and_told_once(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"), Command(argv=("true",)))
+    for _ in range(3):
+        bench.tick(_MINUTE)
+    runs = bench.scheduler.get_run_log(job_id)
+    assert {(run.outcome, run.reason) for run in runs} == {(Outcome.SKIPPED, "unsupported_type")}
+    events = [str(event.kind) for event in bench.scheduler._store.events.of_job(job_id)]
+    assert events.count("job-unsupported") == 1
+    assert _job(bench, job_id).errors == 0
+
+
+# --- Capacity ----------------------------------------------------------------------------------------
+
+
+def test_a_job_without_a_place_stays_due_and_the_oldest_slot_goes_first(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "halo.db", max_concurrent=2)
+    ids = [
+        bench.scheduler.add_job(f"job {index}", Every("1h"), anchor_at=START - 10 + index)
+        for index in range(4)
+    ]
+    first = bench.tick(_HOUR + 10)
+    assert [run.job_id for run in first] == ids[:2]
+    waiting = _job(bench, ids[2])
+    assert (waiting.waiting_for, waiting.next_run_at) == (WaitingFor.AT_CAPACITY, START + _HOUR - 8)
+    bench.clock.advance(_MINUTE * 10)
+    before = len(bench.started)
+    bench.finish(first[0])
+    (third,) = bench.started[before:]
+    assert (third.job_id, third.late_ms) == (ids[2], 10 * _MINUTE + 18)
+    assert _job(bench, ids[2]).waiting_for is None
+    bench.close()
+
+
+def test_a_group_has_its_own_limit(bench: Bench) -> None:
+    bench.scheduler.set_group_limit("g", 1)
+    for index in range(3):
+        bench.scheduler.add_job(f"in {index}", Every("1h"), group="g")
+    bench.scheduler.add_job("out", Every("1h"))
+    runs = bench.tick(_HOUR)
+    assert len(runs) == 2
+    assert bench.scheduler.status().running_by_group == {"g": 1}
+    before = len(bench.started)
+    bench.finish(next(run for run in runs if _job(bench, run.job_id).group == "g"))
+    assert len(bench.started) == before + 1
+
+
+# --- By hand -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", ["idle", "paused", "disabled", "manual"])
+def test_a_run_by_hand_works_in_every_state_and_touches_no_plan(bench: Bench, state: str) -> None:
+    schedule = Manual() if state == "manual" else Every("1h")
+    job_id = bench.scheduler.add_job("job", schedule, enabled=state != "disabled")
+    if state == "paused":
+        bench.scheduler.pause_job(job_id)
+    before = _job(bench, job_id)
+    run_id = bench.scheduler.trigger(job_id)
+    (run,) = bench.tick(1_000)
+    assert (run.id, run.slot_at, run.trigger) == (run_id, None, Trigger.MANUAL)
+    bench.finish(run, Outcome.FAILURE)
+    after = _job(bench, job_id)
+    assert (after.next_run_at, after.errors, after.last_completed_at, after.status) == (
+        *(before.next_run_at, 0, None, before.status),
+    )
+
+
+def test_a_slot_falling_due_during_a_run_by_hand_stays_due(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"))
+    bench.scheduler.trigger(job_id)
+    (run,) = bench.tick()
+    bench.tick(_MINUTE)
+    before = len(bench.started)
+    bench.finish(run)
+    (due,) = bench.started[before:]
+    assert (due.slot_at, due.trigger) == (START + _MINUTE, Trigger.SCHEDULE)
+
+
+def test_a_job_edited_or_resumed_during_a_run_by_hand_is_planned_at_once(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    bench.scheduler.pause_job(job_id)
+    bench.scheduler.trigger(job_id)
+    (run,) = bench.tick()
+    bench.scheduler.resume_job(job_id)
+    assert _job(bench, job_id).next_run_at == START + _HOUR
+    bench.scheduler.update_job(job_id, schedule=Every("5m"))
+    bench.finish(run)
+    assert _job(bench, job_id).next_run_at == START + 5 * _MINUTE
+
+
+def test_a_once_that_is_done_cannot_be_resumed_during_a_run_by_hand(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Once(START + 1_000))
+    (run,) = bench.tick(1_000)
+    bench.finish(run)
+    bench.scheduler.trigger(job_id)
+    bench.tick()
+    with pytest.raises(ScheduleError, match="its one time is past"):
+        bench.scheduler.resume_job(job_id)
+
+
+def test_a_once_that_fell_into_a_pause_is_recorded_and_done(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Once(START + 1_000))
+    bench.scheduler.pause_job(job_id, until=START + 5_000)
+    assert bench.tick(10_000) == []
+    (run,) = bench.scheduler.get_run_log(job_id)
+    assert (run.slot_at, run.outcome, run.reason) == (START + 1_000, Outcome.SKIPPED, "paused")
+    assert _job(bench, job_id).status_reason is StatusReason.DONE
+
+
+def test_a_cancelled_run_is_recorded_and_leaves_the_error_count(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"))
+    (run,) = bench.tick(_MINUTE)
+    bench.scheduler.cancel_run(run.id)
+    bench.tick()
+    (recorded,) = bench.scheduler.get_run_log(job_id)
+    assert recorded.outcome is Outcome.CANCELLED
+    assert (_job(bench, job_id).errors, _job(bench, job_id).status) == (0, JobStatus.IDLE)
+
+
+# --- Pauses and edits --------------------------------------------------------------------------------
+
+
+def test_no_job_runs_because_a_pause_ended(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    bench.scheduler.pause_job(job_id, until=START + 2 * _HOUR + 60_000)
+    for _ in range(4):
+        assert bench.tick(_HOUR // 2) == []
+    assert bench.tick(60_000) == []
+    job = _job(bench, job_id)
+    assert (job.status, job.paused_until, job.next_run_at) == (JobStatus.IDLE, None, START + 3 * _HOUR)
+    (run,) = bench.tick(_HOUR - 60_000)
+    assert (run.passed_over, run.passed_reason) == (2, "paused")
+
+
+def test_a_pause_survives_a_restart(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    bench.tick()
+    bench.scheduler.pause_job(job_id, until=START + 10 * _HOUR)
+    bench.crash()
+    assert bench.tick(5 * _HOUR) == []
+    assert _job(bench, job_id).status is JobStatus.PAUSED
+    assert bench.tick(5 * _HOUR) == []
+    assert _job(bench, job_id).next_run_at == START + 11 * _HOUR
+
+
+def test_a_pause_during_a_run_counts_from_its_end(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    (run,) = bench.tick(_HOUR)
+    bench.scheduler.pause_job(job_id)
+    assert _job(bench, job_id).status is JobStatus.RUNNING
+    bench.finish(run)
+    job = _job(bench, job_id)
+    assert (job.status, job.next_run_at) == (JobStatus.PAUSED, None)
+
+
+def test_an_edit_takes_effect_at_once(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    bench.tick(_MINUTE)
+    bench.scheduler.update_job(job_id, schedule=Every("5m"))
+    assert _job(bench, job_id).next_run_at == START + 5 * _MINUTE
+    assert len(bench.tick(4 * _MINUTE)) == 1
+
+
+def test_an_edit_during_a_run_keeps_what_the_run_writes(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    (run,) = bench.tick(_HOUR)
+    bench.scheduler.update_job(job_id, schedule=Every("5m"), name="renamed")
+    bench.finish(run, Outcome.FAILURE)
+    job = _job(bench, job_id)
+    assert (job.name, job.errors, job.next_run_at) == ("renamed", 1, START + _HOUR + 5 * _MINUTE)
+
+
+def test_a_job_removed_while_it_runs_does_not_come_back(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"))
+    (run,) = bench.tick(_MINUTE)
+    bench.scheduler.remove_job(job_id)
+    bench.finish(run)
+    assert bench.tick(_HOUR) == []
+    assert bench.scheduler.get_job(job_id) is None
+    (recorded,) = bench.scheduler.get_run_log(job_id)
+    assert recorded.outcome is Outcome.SUCCESS
+
+
+# --- Hints -------------------------------------------------------------------------------------------
+
+
+def test_a_clamped_one_shot_hint_fires_once(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"), policy=Policy(limits=Limits(min_ms=_MINUTE)))
+    bench.scheduler.propose_next_run(job_id, START + 1_000, ttl="10h")
+    assert _job(bench, job_id).next_run_at == START + _MINUTE
+    (run,) = bench.tick(_MINUTE)
+    assert run.source is Source.CLAMPED_MIN
+    bench.finish(run)
+    assert _job(bench, job_id).next_run_at == START + _HOUR
+
+
+def test_a_faster_pace_counts_at_once_and_a_slower_one_after_the_next_run(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("10m"))
+    bench.scheduler.propose_interval(job_id, "30m", ttl="10h")
+    assert _job(bench, job_id).next_run_at == START + 10 * _MINUTE
+    bench.scheduler.propose_interval(job_id, "2s", ttl="10h")
+    assert _job(bench, job_id).next_run_at == START + 10_000
+    bench.scheduler.clear_hints(job_id)
+    assert _job(bench, job_id).next_run_at == START + 10 * _MINUTE
+    with pytest.raises(ScheduleError, match="takes no hints"):
+        bench.scheduler.propose_interval(bench.scheduler.add_job("manual", Manual()), "5m")
+
+
+# --- Downtime, sleep, clock changes ------------------------------------------------------------------
+
+
+def test_an_interrupted_slot_is_used_up_and_told(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    bench.tick(_HOUR)
+    bench.crash()
+    bench.clock.advance(5_000)
+    assert bench.tick() == []
+    (run,) = bench.scheduler.get_run_log(job_id)
+    assert (run.outcome, run.error) == (Outcome.INTERRUPTED, "Halo ended while it ran")
+    job = _job(bench, job_id)
+    assert (job.next_run_at, job.errors, job.status) == (START + 2 * _HOUR, 0, JobStatus.IDLE)
+
+
+def test_an_interrupted_slot_with_retries_is_tried_again(bench: Bench) -> None:
+    bench.scheduler.add_job("job", Every("1h"), policy=Policy(retry=Retry(attempts=1, delay_ms=1_000)))
+    bench.tick(_HOUR)
+    bench.crash()
+    bench.tick()
+    (run,) = bench.tick(1_000)
+    assert (run.attempt, run.slot_at) == (2, START + _HOUR)
+
+
+@pytest.mark.parametrize("how", ["crash", "sleep"])
+def test_what_was_missed_is_caught_up_once(bench: Bench, how: str) -> None:
+    bench.scheduler.add_job("job", Every("1h"))
+    bench.tick()
+    bench.clock.advance(10 * _HOUR + 30 * _MINUTE)
+    if how == "crash":
+        bench.crash()
+    (run,) = bench.tick()
+    assert (run.slot_at, run.source, run.late_ms, run.passed_over) == (
+        *(START + 10 * _HOUR, Source.CATCH_UP, 30 * _MINUTE, 9),
+    )
+    bench.finish(run)
+    assert bench.tick() == []
+    (after,) = bench.tick(30 * _MINUTE)
+    assert (after.slot_at, after.source) == (START + 11 * _HOUR, Source.EVERY)
+
+
+@pytest.mark.parametrize(
+    "policy", [Policy(catch_up=CatchUp.SKIP), Policy(catch_up_max_age="10m")], ids=["skip", "too old"]
+)
+def test_what_is_not_caught_up_is_recorded_as_missed(bench: Bench, policy: Policy) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"), policy=policy)
+    bench.tick()
+    bench.clock.advance(10 * _HOUR + 30 * _MINUTE)
+    bench.crash()
+    assert bench.tick() == []
+    (run,) = bench.scheduler.get_run_log(job_id)
+    assert (run.outcome, run.slot_at, run.passed_over) == (Outcome.MISSED, START + _HOUR, 9)
+    assert _job(bench, job_id).next_run_at == START + 11 * _HOUR
+    (after,) = bench.tick(30 * _MINUTE)
+    assert after.passed_over == 0
+
+
+def test_less_than_a_minute_is_merely_late(bench: Bench) -> None:
+    bench.scheduler.add_job("job", Every("1h"), policy=Policy(catch_up=CatchUp.SKIP))
+    bench.tick()
+    bench.clock.advance(_HOUR + 59_000)
+    bench.crash()
+    (run,) = bench.tick()
+    assert (run.source, run.late_ms) == (Source.EVERY, 59_000)
+
+
+def test_waiting_for_a_place_is_never_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "is_alive", lambda _pid, _start: False)
+    bench = Bench(tmp_path / "halo.db", max_concurrent=1)
+    for index in range(2):
+        bench.scheduler.add_job(
+            f"job {index}", Every("1h"), anchor_at=START - 10 + index, policy=Policy(catch_up=CatchUp.SKIP)
+        )
+    bench.tick(_HOUR + 10)
+    bench.clock.advance(10 * _MINUTE)
+    bench.crash()
+    (run,) = bench.tick()
+    assert (run.slot_at, run.outcome) == (START + _HOUR - 9, Outcome.RUNNING)
+    bench.close()
+
+
+def test_a_missed_once_is_caught_up_or_done(bench: Bench) -> None:
+    caught = bench.scheduler.add_job("caught", Once(START + _HOUR))
+    missed = bench.scheduler.add_job("missed", Once(START + _HOUR), policy=Policy(catch_up=CatchUp.SKIP))
+    bench.tick()
+    bench.clock.advance(5 * _HOUR)
+    bench.crash()
+    (run,) = bench.tick()
+    assert (run.job_id, run.slot_at) == (caught, START + _HOUR)
+    assert _job(bench, missed).status_reason is StatusReason.DONE
+    assert bench.scheduler.get_run_log(missed)[0].outcome is Outcome.MISSED
+
+
+def test_a_stored_future_slot_survives_a_restart(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    bench.scheduler.propose_next_run(job_id, START + 7 * _MINUTE, ttl="1s")
+    bench.tick()
+    bench.clock.advance(5 * _MINUTE)
+    bench.crash()
+    bench.tick()
+    assert _job(bench, job_id).next_run_at == START + 7 * _MINUTE
+
+
+@pytest.mark.parametrize("how", ["crash", "jump"])
+def test_after_the_clock_went_back_nothing_runs_again_and_nothing_sleeps(bench: Bench, how: str) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"), anchor_at=START - 10 * _DAY)
+    rare = bench.scheduler.add_job("rare", After("1h"))
+    bench.tick()
+    for _ in range(3):
+        for run in bench.tick(_HOUR):
+            bench.finish(run)
+    for run in list(bench.started):
+        if run.id in bench.open_runs:
+            bench.finish(run)
+    slots = {run.slot_at for run in bench.scheduler.get_run_log(job_id)}
+    bench.clock.set(START - 5 * _HOUR - 30 * _MINUTE)
+    if how == "crash":
+        bench.crash()
+    bench.tick()
+    assert _job(bench, job_id).next_run_at == START - 5 * _HOUR
+    assert (_job(bench, rare).next_run_at or 0) <= START - 4 * _HOUR
+    bench.clock.set(START + 30 * _MINUTE)
+    bench.tick()
+    for run in list(bench.started):
+        if run.id in bench.open_runs:
+            bench.finish(run)
+    again = [run.slot_at for run in bench.scheduler.get_run_log(job_id)]
+    assert len(again) == len(set(again))
+    assert slots <= set(again)
+
+
+def test_a_catch_up_after_the_clock_went_back_takes_no_slot_that_had_its_run(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job(
+        "job", Every("1m"), policy=Policy(time_limit="1m", backoff=Backoff.none())
+    )
+    bench.tick()
+    for step in (_HOUR, _HOUR, -2 * _HOUR, _HOUR):
+        bench.tick(step)
+        for run in [run for run in bench.started if run.id in bench.open_runs]:
+            bench.finish(run)
+    slots = [run.slot_at for run in bench.scheduler.get_run_log(job_id)]
+    assert len(slots) == len(set(slots))
+    assert (_job(bench, job_id).next_run_at or 0) > bench.clock.now_ms()
+
+
+def test_a_slot_that_comes_up_again_is_not_run_again_and_holds_nobody_up(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"))
+    other = bench.scheduler.add_job("other", Every("1m"))
+    for run in bench.tick(_MINUTE):
+        bench.finish(run)
+    record = bench.scheduler._store.jobs.get(job_id)
+    assert record is not None
+    again = replace(record, next_run_at=START + _MINUTE, slot_at=START + _MINUTE)
+    bench.scheduler._store.jobs.save_states([again])
+    assert [run.job_id for run in bench.tick(_MINUTE)] == [other]
+    assert (_job(bench, job_id).next_run_at or 0) > bench.clock.now_ms()
+
+
+def test_after_a_zone_change_cron_without_a_zone_is_planned_anew(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    machine_zone.cache_clear()
+    local = bench.scheduler.add_job("local", Cron("0 9 * * *"))
+    fixed = bench.scheduler.add_job("fixed", Cron("0 9 * * *", timezone="UTC"))
+    bench.tick()
+    assert _job(bench, local).next_run_at == START + 9 * _HOUR
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    bench.tick(_MINUTE)
+    assert _job(bench, local).next_run_at == START + _DAY
+    assert _job(bench, fixed).next_run_at == START + 9 * _HOUR
+    machine_zone.cache_clear()
+
+
+# --- One engine per database -------------------------------------------------------------------------
+
+
+def test_a_second_engine_refuses_and_names_the_holder(tmp_path: Path) -> None:
+    first = Bench(tmp_path / "halo.db")
+    first.tick()
+    second = Scheduler.open(tmp_path / "halo.db", clock=first.clock)
+    with pytest.raises(EngineHeldError, match=r"the jobs are run by .+ \(process \d+\)"):
+        second.tick()
+    first.scheduler.stop()
+    second.tick()
+    second.close()
+    first.close()
+
+
+def test_an_expired_holder_is_replaced_and_when_woken_writes_nothing(tmp_path: Path) -> None:
+    old = Bench(tmp_path / "halo.db")
+    old.scheduler.add_job("job", Every("1m"))
+    old.tick()
+    old.clock.advance(181_000)
+    new = Scheduler.open(tmp_path / "halo.db", clock=old.clock)
+    new.tick()
+    runs = new.get_run_log()
+    old.clock.advance(10 * _MINUTE)
+    with pytest.raises(StaleEngineError):
+        old.scheduler.tick()
+    assert old.started == []
+    assert new.get_run_log() == runs
+    new.close()
+    old.close()
+
+
+def test_a_deleted_database_is_noticed_at_the_tick(bench: Bench) -> None:
+    bench.scheduler.add_job("job", Every("1m"))
+    bench.tick()
+    bench.path.unlink()
+    with pytest.raises(StoreUnavailableError, match="deleted or replaced"):
+        bench.tick(_MINUTE)
+    assert bench.started == []
+
+
+def test_ends_are_kept_until_they_can_be_written(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"))
+    (run,) = bench.tick(_MINUTE)
+    database = bench.scheduler._store.database
+    database.rows("PRAGMA query_only = ON")
+    bench.open_runs[run.id].set_result(None)
+    with pytest.raises(StoreUnavailableError):
+        bench.scheduler.tick()
+    database.rows("PRAGMA query_only = OFF")
+    bench.scheduler.tick()
+    (recorded,) = bench.scheduler.get_run_log(job_id)
+    assert recorded.outcome is Outcome.SUCCESS

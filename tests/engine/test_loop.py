@@ -1,0 +1,226 @@
+"""The loop: the engine driven by a real Qt event loop and the real clock."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import Cron, Every, Job, Outcome, Run, SchedulerShutdownError
+from halo_scheduler.changes import ChangeKind
+from halo_scheduler.engine.loop import EngineLoop
+from halo_scheduler.engine.wakeups import SleepWatcher
+from halo_scheduler.ipc import ChangeStream, poke, socket_path
+from halo_scheduler.service import Scheduler
+
+
+@pytest.fixture(autouse=True)
+def _runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[Scheduler]:
+    found = Scheduler.open(tmp_path / "halo.db")
+    yield found
+    found.close()
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_due_job_starts_at_its_slot(scheduler: Scheduler, qtbot: QtBot) -> None:
+    scheduler.on_job_due(lambda *_: None)
+    scheduler.start()
+    scheduler.add_job("job", Cron("* * * * * *", timezone="UTC"))
+    qtbot.waitUntil(lambda: len(scheduler.get_run_log(outcome=Outcome.SUCCESS)) >= 2, timeout=10_000)
+    assert all(0 <= run.late_ms < 500 for run in scheduler.get_run_log())
+
+
+@pytest.mark.usefixtures("qapp")
+def test_changes_wake_the_loop_and_are_told(scheduler: Scheduler, qtbot: QtBot) -> None:
+    heard: list[ChangeKind] = []
+    scheduler.on_job_due(lambda *_: None)
+    scheduler.subscribe(lambda change: heard.append(change.kind))
+    scheduler.start()
+    run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
+    qtbot.waitUntil(lambda: scheduler.get_run(run_id) is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: ChangeKind.RUN_FINISHED in heard, timeout=10_000)
+
+
+@pytest.mark.usefixtures("qapp")
+def test_another_connection_is_heard_through_the_socket(scheduler: Scheduler, qtbot: QtBot) -> None:
+    scheduler.on_job_due(lambda *_: None)
+    scheduler.start()
+    other = Scheduler.open(scheduler.path)
+    run_id = other.trigger(other.add_job("job", Every("1h")))
+    qtbot.waitUntil(
+        lambda: (run := other.get_run(run_id)) is not None and run.finished_at is not None, timeout=10_000
+    )
+    other.close()
+
+
+@pytest.mark.usefixtures("qapp")
+def test_without_an_engine_nobody_is_poked(scheduler: Scheduler) -> None:
+    assert not poke(scheduler.path)
+    stale = socket.socket(socket.AF_UNIX)
+    stale.bind(str(socket_path(scheduler.path)))
+    stale.close()
+    assert not poke(scheduler.path)
+    with pytest.raises(ConnectionRefusedError):
+        ChangeStream.connect(scheduler.path)
+    scheduler.start()
+    assert poke(scheduler.path)
+
+
+@pytest.mark.usefixtures("qapp")
+def test_stopping_lets_the_event_loop_go_on_until_runs_end(scheduler: Scheduler, qtbot: QtBot) -> None:
+    def slow(_job: Job, _run: Run) -> None:
+        time.sleep(0.2)
+
+    scheduler.on_job_due(slow)
+    scheduler.start()
+    run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
+    qtbot.waitUntil(lambda: scheduler.get_run(run_id) is not None, timeout=10_000)
+    scheduler.stop(timeout_ms=10_000)
+    run = scheduler.get_run(run_id)
+    assert run is not None
+    assert run.outcome is Outcome.SUCCESS
+
+
+@pytest.mark.usefixtures("qapp")
+def test_stopping_gives_up_on_a_hung_run(scheduler: Scheduler, qtbot: QtBot) -> None:
+    scheduler.on_job_due(lambda *_: time.sleep(30))
+    scheduler.start()
+    run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
+    qtbot.waitUntil(lambda: scheduler.get_run(run_id) is not None, timeout=10_000)
+    with pytest.raises(SchedulerShutdownError):
+        scheduler.stop(timeout_ms=50)
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_store_error_in_one_tick_does_not_stop_the_loop(
+    scheduler: Scheduler, qtbot: QtBot, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halo_scheduler.engine.loop._AFTER_FAULT_MS", 50)
+    scheduler.on_job_due(lambda *_: None)
+    scheduler.start()
+    run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
+    scheduler._store.database.rows("PRAGMA query_only = ON")
+    with caplog.at_level(logging.ERROR):
+        qtbot.waitUntil(lambda: "cannot be written" in caplog.text, timeout=10_000)
+    scheduler._store.database.rows("PRAGMA query_only = OFF")
+    qtbot.waitUntil(lambda: scheduler.get_run(run_id) is not None, timeout=10_000)
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_lost_engine_stops(scheduler: Scheduler, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
+    scheduler.on_job_due(lambda *_: None)
+    scheduler.start()
+    loop = scheduler._loop
+    assert isinstance(loop, EngineLoop)
+    scheduler._store.database.rows("UPDATE scheduler_engine SET generation = generation + 1")
+    with caplog.at_level(logging.ERROR), qtbot.waitSignal(loop.lost, timeout=10_000):
+        loop.look_again()
+    run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
+    qtbot.wait(50)
+    assert scheduler.get_run(run_id) is None
+
+
+@pytest.mark.usefixtures("qapp")
+def test_idle_the_loop_sleeps_for_a_minute(scheduler: Scheduler, qtbot: QtBot) -> None:
+    scheduler.add_job("job", Every("1d"))
+    scheduler.start()
+    loop = scheduler._loop
+    assert isinstance(loop, EngineLoop)
+    qtbot.waitUntil(lambda: loop._timer.remainingTime() > 50_000, timeout=10_000)
+    ticks = scheduler.status().ticks
+    qtbot.wait(300)
+    assert scheduler.status().ticks == ticks
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_backup_is_made_on_the_first_day(scheduler: Scheduler, qtbot: QtBot) -> None:
+    scheduler.start()
+    folder = scheduler.path.parent / "backups"
+    qtbot.waitUntil(lambda: len(list(folder.glob("halo-*.db"))) == 1, timeout=10_000)
+
+
+def test_without_a_bus_there_is_nothing_to_listen_to() -> None:
+    assert SleepWatcher().start() is False
+
+
+_WATCHER = """
+from PySide6.QtCore import QCoreApplication
+from halo_scheduler.engine.wakeups import SleepWatcher
+application = QCoreApplication([])
+watcher = SleepWatcher()
+watcher.woke.connect(lambda: (print("woke"), application.quit()))
+assert watcher.start()
+print("listening", flush=True)
+application.exec()
+"""
+
+# Stands in for logind: goes to sleep, and wakes up.
+_LOGIND = """
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtDBus import QDBusConnection, QDBusMessage
+application = QCoreApplication([])
+bus = QDBusConnection.systemBus()
+assert bus.registerService("org.freedesktop.login1")
+print("named", flush=True)
+input()
+for is_going_to_sleep in (True, False):
+    signal = QDBusMessage.createSignal(
+        "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "PrepareForSleep"
+    )
+    signal.setArguments([is_going_to_sleep])
+    assert bus.send(signal)
+    print("sent", flush=True)
+input()
+"""
+
+
+@pytest.fixture
+def private_bus() -> Iterator[dict[str, str]]:
+    """Start a bus of our own, and give the environment in which it is the system's."""
+    if shutil.which("dbus-daemon") is None:
+        pytest.skip("no dbus-daemon, and none could be installed")
+    bus = subprocess.Popen(
+        ["dbus-daemon", "--session", "--print-address", "--nofork"], stdout=subprocess.PIPE, text=True
+    )
+    assert bus.stdout is not None
+    yield {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": bus.stdout.readline().strip()}
+    bus.terminate()
+    bus.wait(20)
+    bus.stdout.close()
+
+
+def test_logind_wakes_the_engine(private_bus: dict[str, str]) -> None:
+    def start(program: str) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            [sys.executable, "-c", program], env=private_bus, stdin=pipe, stdout=pipe, text=True
+        )
+
+    with start(_LOGIND) as logind, start(_WATCHER) as watcher:
+        assert logind.stdin is not None
+        assert logind.stdout is not None
+        assert watcher.stdout is not None
+        assert logind.stdout.readline() == "named\n"
+        assert watcher.stdout.readline() == "listening\n"
+        logind.stdin.write("\n")
+        logind.stdin.flush()
+        assert watcher.stdout.readline() == "woke\n"
+        logind.stdin.write("\n")
+        logind.stdin.flush()
+        assert watcher.wait(20) == 0

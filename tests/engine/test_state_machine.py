@@ -1,0 +1,239 @@
+"""Whatever happens in whatever order: nothing twice, nothing lost, nothing stuck."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from unittest.mock import patch
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+from machine import Bench
+
+from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Trigger, count_due
+from halo_scheduler.engine import engine as engine_module
+from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
+from halo_scheduler.model import CatchUp, JobStatus, Schedule
+from halo_scheduler.planning import MOST_COUNTED
+
+_SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(
+    st.sampled_from([Every("10s"), Every("1m"), Every("1h"), After("30s"), After("10m"), Manual()]),
+    st.sampled_from([Cron("* * * * *", timezone="UTC"), Cron("30 2 * * *", timezone="Europe/Berlin")]),
+)
+_POLICIES = st.builds(
+    Policy,
+    time_limit=st.sampled_from(["1m", "2h", None]),
+    catch_up=st.sampled_from(CatchUp),
+    max_errors=st.sampled_from([0, 2, 5]),
+    retry=st.sampled_from([Retry(), Retry(attempts=2, delay_ms=5_000)]),
+    jitter_percent=st.sampled_from([0, 10]),
+)
+_STEPS = st.sampled_from([1, 999, 5_000, 30_000, 60_000, 3_600_000])
+
+
+class SchedulerMachine(RuleBasedStateMachine):
+    """Drives a scheduler at random, and compares what it records with what it must."""
+
+    jobs = Bundle("jobs")
+
+    @initialize()
+    def open(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.patch = patch.object(engine_module, "is_alive", lambda _pid, _start: False)
+        self.patch.start()
+        self.bench = Bench(Path(self.folder.name) / "halo.db", max_concurrent=2)
+        self.names = 0
+        # Jobs that were never edited, while the clock never went back: there, every point counts.
+        self.steady: dict[str, tuple[Schedule, int]] = {}
+        self.bench.tick()
+
+    def teardown(self) -> None:
+        if hasattr(self, "bench"):
+            self.bench.close()
+            self.patch.stop()
+            self.folder.cleanup()
+
+    @rule(target=jobs, schedule=_SCHEDULES, policy=_POLICIES)
+    def add(self, schedule: Schedule, policy: Policy) -> str:
+        self.names += 1
+        # Ids in order: among jobs due at the same time, the id decides who gets a place.
+        job_id = f"{self.names:04}"
+        self.bench.scheduler.add_job(f"job {self.names}", schedule, policy=policy, job_id=job_id)
+        self.steady[job_id] = (schedule, self.bench.clock.now_ms())
+        return job_id
+
+    @rule(target=jobs, ahead_ms=_STEPS, policy=_POLICIES)
+    def add_once(self, ahead_ms: int, policy: Policy) -> str:
+        self.names += 1
+        schedule = Once(self.bench.clock.now_ms() + ahead_ms)
+        job_id = f"{self.names:04}"
+        return self.bench.scheduler.add_job(f"job {self.names}", schedule, policy=policy, job_id=job_id)
+
+    @rule(job_id=jobs, schedule=_SCHEDULES)
+    def edit(self, job_id: str, schedule: Schedule) -> None:
+        self.steady.pop(job_id, None)
+        try:
+            self.bench.scheduler.update_job(job_id, schedule=schedule)
+        except JobNotFoundError:
+            assert self.bench.scheduler.get_job(job_id) is None
+
+    @rule(job_id=jobs, for_ms=st.none() | _STEPS)
+    def pause(self, job_id: str, for_ms: int | None) -> None:
+        until = None if for_ms is None else self.bench.clock.now_ms() + for_ms
+        try:
+            self.bench.scheduler.pause_job(job_id, until)
+        except JobNotFoundError:
+            assert self.bench.scheduler.get_job(job_id) is None
+
+    @rule(job_id=jobs)
+    def resume(self, job_id: str) -> None:
+        try:
+            self.bench.scheduler.resume_job(job_id)
+        except JobNotFoundError:
+            assert self.bench.scheduler.get_job(job_id) is None
+        except ScheduleError as error:
+            assert "one time is past" in str(error)
+
+    @rule(job_id=consumes(jobs))
+    def remove(self, job_id: str) -> None:
+        self.bench.scheduler.remove_job(job_id)
+
+    @rule(job_id=jobs)
+    def trigger(self, job_id: str) -> None:
+        try:
+            self.bench.scheduler.trigger(job_id)
+        except ScheduleTriggerError:
+            assert any(run.job_id == job_id for run in self._open_runs())
+        self.bench.tick()
+
+    @rule(by_ms=_STEPS)
+    def advance(self, by_ms: int) -> None:
+        self.bench.tick(by_ms)
+
+    @rule(by_ms=st.sampled_from([100_000, 7_200_000, 86_400_000]))
+    def sleep_or_jump_forward(self, by_ms: int) -> None:
+        before = {run.job_id for run in self._open_runs()}
+        started = [run.job_id for run in self.bench.tick(by_ms)]
+        # At most one catch-up for each job, and none beside a run.
+        assert len(started) == len(set(started))
+        assert before.isdisjoint(started) or self._timed_out(before & set(started))
+
+    @rule(by_ms=st.sampled_from([2_000, 100_000, 7_200_000]))
+    def jump_back(self, by_ms: int) -> None:
+        self.steady.clear()
+        self.bench.tick(-by_ms)
+
+    @rule(later_ms=st.sampled_from([0, 1_000, 90_000, 10_000_000]))
+    def crash_and_reopen(self, later_ms: int) -> None:
+        self.bench.crash()
+        self.bench.tick(later_ms)
+
+    @precondition(lambda self: bool(self.bench.open_runs))
+    @rule(data=st.data(), outcome=st.sampled_from([None, Outcome.SUCCESS, Outcome.FAILURE, Outcome.SKIPPED]))
+    def finish(self, data: st.DataObject, outcome: Outcome | None) -> None:
+        run = data.draw(st.sampled_from(self._open_runs()))
+        self.bench.finish(run, outcome)
+
+    @precondition(lambda self: bool(self.bench.open_runs))
+    @rule(data=st.data())
+    def fail(self, data: st.DataObject) -> None:
+        run = data.draw(st.sampled_from(self._open_runs()))
+        self.bench.finish(run, error=RuntimeError("boom"))
+
+    def _open_runs(self) -> list[Run]:
+        """Return the runs under way, by job: they start on threads, in whatever order."""
+        runs = [run for run in self.bench.started if run.id in self.bench.open_runs]
+        return sorted(runs, key=lambda run: (run.job_id, run.started_at or 0))
+
+    def _timed_out(self, job_ids: set[str]) -> bool:
+        return all(
+            any(run.outcome is Outcome.TIMEOUT for run in self.bench.scheduler.get_run_log(job_id))
+            for job_id in job_ids
+        )
+
+    @invariant()
+    def nothing_ran_twice_or_early(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        planned = [run for run in self.bench.started if run.slot_at is not None]
+        slots = [(run.job_id, run.slot_at, run.attempt) for run in planned]
+        assert len(slots) == len(set(slots))
+        for run in planned:
+            # A retry keeps its slot, which lies ahead again after the clock went back.
+            assert run.attempt > 1 or run.started_at is None or run.started_at >= (run.slot_at or 0)
+
+    @invariant()
+    def every_run_is_recorded_once_and_ends(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        log = self.bench.scheduler.get_run_log(limit=100_000)
+        by_id = {run.id: run for run in log}
+        assert len(by_id) == len(log)
+        assert {run.id for run in self.bench.started} <= set(by_id)
+        running = [run.job_id for run in log if run.outcome is Outcome.RUNNING]
+        assert len(running) == len(set(running)) <= 2
+        for run in log:
+            if run.outcome is Outcome.RUNNING:
+                assert run.id in self.bench.open_runs
+            else:
+                assert run.finished_at is not None
+
+    @invariant()
+    def no_job_is_stuck(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        now_ms = self.bench.clock.now_ms()
+        for job in self.bench.scheduler.list_jobs():
+            is_waiting = job.status is JobStatus.IDLE and not isinstance(job.schedule, Manual)
+            assert (job.next_run_at is not None) or not is_waiting, job
+            if job.status in (JobStatus.PAUSED, JobStatus.DISABLED):
+                assert job.next_run_at is None
+            if is_waiting and job.next_run_at is not None and job.next_run_at < now_ms:
+                assert job.waiting_for is not None or self._was_just_added_or_changed(job.id)
+
+    def _was_just_added_or_changed(self, job_id: str) -> bool:
+        """After a change, a job due at once waits for the next tick."""
+        self.bench.tick()
+        job = self.bench.scheduler.get_job(job_id)
+        assert job is not None
+        return job.status is not JobStatus.IDLE or job.waiting_for is not None or (job.next_run_at or 0) > 0
+
+    @invariant()
+    def every_grid_point_is_accounted_for(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        for job_id, (schedule, added_at) in self.steady.items():
+            if not isinstance(schedule, Every | Cron):
+                continue
+            runs = [
+                run for run in self.bench.scheduler.get_run_log(job_id, limit=100_000) if run.attempt == 1
+            ]
+            slots = [run for run in runs if run.trigger is Trigger.SCHEDULE and run.slot_at is not None]
+            off_grid = sum(run.source not in ("every", "cron", "catch-up") for run in slots)
+            if slots and not off_grid:
+                newest = max(run.slot_at or 0 for run in slots)
+                if any(run.outcome is Outcome.MISSED for run in slots):
+                    continue
+                expected = count_due(schedule, added_at, newest, anchor_at=added_at)
+                if any(run.passed_over >= MOST_COUNTED - 1 for run in slots):
+                    continue
+                assert expected == len(slots) + sum(run.passed_over for run in slots), (schedule, slots)
+
+
+TestSchedulerMachine = SchedulerMachine.TestCase
+TestSchedulerMachine.settings = settings(
+    max_examples=int(os.environ.get("HALO_EXAMPLES", "50")),
+    stateful_step_count=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)

@@ -1,0 +1,62 @@
+"""A scheduler whose time and whose runs are in the test's hands."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from pathlib import Path
+
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.model import Job, Outcome, Run
+from halo_scheduler.service import Scheduler
+
+START = 1_735_689_600_000  # 2025-01-01T00:00Z
+
+
+class Bench:
+    """A scheduler, its clock, and the runs that were started and are still under way."""
+
+    def __init__(self, path: Path, *, max_concurrent: int | None = None, now_ms: int = START) -> None:
+        self.path = path
+        self.max_concurrent = max_concurrent
+        self.clock = ManualClock(now_ms)
+        self.started: list[Run] = []
+        self.open_runs: dict[str, Future[Outcome | None]] = {}
+        self.scheduler = self._open()
+
+    def _open(self) -> Scheduler:
+        scheduler = Scheduler.open(self.path, clock=self.clock, max_concurrent=self.max_concurrent)
+        scheduler.on_job_due(self._begin)
+        return scheduler
+
+    def _begin(self, _job: Job, run: Run) -> Future[Outcome | None]:
+        future: Future[Outcome | None] = Future()
+        self.open_runs[run.id] = future
+        self.started.append(run)
+        return future
+
+    def tick(self, advance_ms: int = 0) -> list[Run]:
+        """Move on, tick, and return the runs that this started."""
+        self.clock.advance(advance_ms)
+        before = len(self.started)
+        self.scheduler.tick()
+        return self.started[before:]
+
+    def finish(self, run: Run, outcome: Outcome | None = None, *, error: Exception | None = None) -> None:
+        """End a run, and let the engine record it."""
+        future = self.open_runs.pop(run.id)
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(outcome)
+        self.tick()
+
+    def crash(self) -> None:
+        """Lose the process: nothing is recorded, nothing given up, and a new one comes."""
+        self.scheduler._store.close()
+        self.open_runs.clear()
+        self.scheduler = self._open()
+
+    def close(self) -> None:
+        for future in self.open_runs.values():
+            future.cancel()
+        self.scheduler.close()
