@@ -1,5 +1,7 @@
 """Halo Scheduler: run jobs on time, exactly once, and know what happened."""
 
+from typing import TYPE_CHECKING
+
 from halo_scheduler.errors import (
     CronParseError,
     IntervalParseError,
@@ -45,6 +47,9 @@ from halo_scheduler.schedule.next_run import (
     previous_run,
 )
 
+if TYPE_CHECKING:
+    from halo_scheduler.service import RunStats, Scheduler, Status
+
 __all__ = [
     "After",
     "Backoff",
@@ -67,11 +72,14 @@ __all__ = [
     "Prompt",
     "Retry",
     "Run",
+    "RunStats",
     "ScheduleError",
     "ScheduleTriggerError",
+    "Scheduler",
     "SchedulerError",
     "SchedulerShutdownError",
     "Source",
+    "Status",
     "Trigger",
     "action_from_dict",
     "calculate_next_trigger",
@@ -86,3 +94,12 @@ __all__ = [
     "previous_run",
     "schedule_from_dict",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load the service, and with it the database, for those who use it."""
+    if name not in {"RunStats", "Scheduler", "Status"}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from halo_scheduler import service  # noqa: PLC0415 - 30 ms that the pure core never pays
+
+    return getattr(service, name)

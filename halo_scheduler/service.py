@@ -1,0 +1,664 @@
+"""The one door to the scheduler, for command line, desktop program and library users alike."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.checks import require_instant, require_label, require_whole
+from halo_scheduler.clock import Clock, SystemClock
+from halo_scheduler.errors import (
+    EngineHeldError,
+    JobNotFoundError,
+    ScheduleError,
+    SchedulerShutdownError,
+    ScheduleTriggerError,
+    StoreDamagedError,
+    StoreError,
+    StoreUnavailableError,
+)
+from halo_scheduler.home import database_path
+from halo_scheduler.host.process import is_alive
+from halo_scheduler.ipc import poke
+from halo_scheduler.model import (
+    SHORTEST_EVERY_MS,
+    Action,
+    Callback,
+    Hints,
+    Job,
+    JobSpec,
+    JobStatus,
+    Manual,
+    Once,
+    Outcome,
+    Policy,
+    Run,
+    Schedule,
+    SkipReason,
+    StatusReason,
+    Trigger,
+)
+from halo_scheduler.planning import plan
+from halo_scheduler.schedule.interval import DAY_MS, SECOND_MS, parse_interval
+from halo_scheduler.store.backup import Backup, back_up, list_backups, restore
+from halo_scheduler.store.connection import Database
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.lease import LeaseTable
+from halo_scheduler.store.requests import Request, RequestKind
+from halo_scheduler.store.runs import RunFilter
+from halo_scheduler.store.settings import MAX_CONCURRENT
+from halo_scheduler.store.store import Store
+
+if TYPE_CHECKING:
+    from halo_scheduler.engine.engine import Engine
+    from halo_scheduler.engine.handlers import Handler, Handlers
+    from halo_scheduler.engine.loop import EngineLoop
+
+_TRASH_MS = 30 * DAY_MS
+_SETTLE_S = 1.0
+_SPEC_NAMES = {field.name for field in fields(JobSpec)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What the engine of a database is doing, in whatever process it is."""
+
+    state: str
+    owner: str
+    pid: int | None
+    started_at: int | None
+    last_tick_at: int | None
+    ticks: int
+    runs: int
+    running: int
+    running_by_group: Mapping[str, int]
+    next_due_at: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStats:
+    """A job's history in numbers; the streak counts the same outcome back from the newest run."""
+
+    total: int
+    by_outcome: Mapping[Outcome, int]
+    average_ms: int | None
+    p95_ms: int | None
+    last_run: Run | None
+    streak: int
+
+
+class Scheduler:
+    """Jobs and their runs; used by the thread that opened it."""
+
+    def __init__(self, store: Store, clock: Clock, max_concurrent: int | None) -> None:
+        self._store = store
+        self._clock = clock
+        self._max_concurrent = max_concurrent
+        self._listeners: list[Callable[[Change], None]] = []
+        self._handlers: Handlers | None = None
+        self._engine: Engine | None = None
+        self._loop: EngineLoop | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        clock: Clock | None = None,
+        max_concurrent: int | None = None,
+    ) -> Self:
+        """Open a database, or the default one, creating it when there is none."""
+        if max_concurrent is not None:
+            require_whole("max_concurrent", max_concurrent, 1)
+        clock = clock or SystemClock()
+        place = database_path() if path is None else Path(path)
+        return cls(Store.open(place, clock.now_ms()), clock, max_concurrent)
+
+    @property
+    def path(self) -> Path:
+        """The database's file."""
+        return self._store.database.path
+
+    def close(self) -> None:
+        """Stop without waiting, and close the database."""
+        self.stop(wait=False)
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- Jobs ----------------------------------------------------------------------------------------
+
+    def add_job(
+        self,
+        name: str,
+        schedule: Schedule,
+        action: Action | None = None,
+        *,
+        job_id: str | None = None,
+        description: str = "",
+        group: str | None = None,
+        anchor_at: int | None = None,
+        enabled: bool = True,
+        policy: Policy | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> str:
+        """Store a job and return its id."""
+        (added,) = self.add_jobs(
+            [
+                {
+                    "name": name,
+                    "schedule": schedule,
+                    "action": action,
+                    "job_id": job_id,
+                    "description": description,
+                    "group": group,
+                    "anchor_at": anchor_at,
+                    "enabled": enabled,
+                    "policy": policy,
+                    "metadata": metadata,
+                }
+            ]
+        )
+        return added
+
+    def add_jobs(self, jobs: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Store several jobs, all or none; each is given as the arguments of `add_job`."""
+        now_ms = self._clock.now_ms()
+        records = [self._new_record(dict(job), now_ms) for job in jobs]
+        with self._store.transaction():
+            self._refuse_taken(records)
+            self._store.jobs.insert(records)
+            self._store.events.append_many(
+                now_ms, EventKind.JOB_ADDED, [(record.id, {"name": record.spec.name}) for record in records]
+            )
+        self._changed(*(Change(ChangeKind.JOB, job_id=record.id) for record in records))
+        return [record.id for record in records]
+
+    def _new_record(self, given: dict[str, Any], now_ms: int) -> JobRecord:
+        job_id = given.pop("job_id", None) or str(uuid.uuid4())
+        require_label("job_id", job_id)
+        chosen = {key: value for key, value in given.items() if value is not None}
+        spec = JobSpec(**{"action": Callback(), "anchor_at": now_ms, **chosen})
+        if isinstance(spec.schedule, Once) and spec.schedule.due_at <= now_ms:
+            raise ScheduleError("this time is in the past; give one that lies ahead", path="schedule.at")
+        record = JobRecord(
+            id=job_id,
+            created_at=now_ms,
+            updated_at=now_ms,
+            spec=spec,
+            counted_until=now_ms,
+            disabled_reason=None if spec.enabled else StatusReason.USER,
+        )
+        return plan(record, now_ms, lambda _job_id, _slot_at: False)
+
+    def _refuse_taken(self, records: list[JobRecord]) -> None:
+        names = self._store.jobs.taken_names(record.spec.name for record in records)
+        ids = set(self._store.jobs.get_many(record.id for record in records))
+        for record in records:
+            name = record.spec.name
+            if name in names:
+                raise ScheduleError(
+                    f"there is already a job named {name!r}; choose another name", path="name"
+                )
+            if record.id in ids:
+                raise ScheduleError(f"there is already a job with the id {record.id!r}", path="job_id")
+            names.add(name)
+            ids.add(record.id)
+
+    def update_job(self, job_id: str, **changes: Any) -> None:
+        """Change what is given of a job's spec, and nothing else; refused whole when it would be invalid."""
+        now_ms = self._clock.now_ms()
+        unknown = set(changes) - _SPEC_NAMES
+        if unknown:
+            raise ScheduleError("is not a known field of a job", path=min(unknown))
+        with self._store.transaction():
+            record = self._existing(job_id)
+            spec = replace(record.spec, **changes)
+            if spec.name != record.spec.name and self._store.jobs.id_of_name(spec.name) is not None:
+                raise ScheduleError(
+                    f"there is already a job named {spec.name!r}; choose another name", path="name"
+                )
+            self._store.jobs.save_spec(job_id, spec, now_ms)
+            self._store.events.append(
+                now_ms, EventKind.JOB_EDITED, job_id, before=record.spec.to_dict(), after=spec.to_dict()
+            )
+            self._store.jobs.save_states([self._after_edit(record, spec, now_ms)])
+        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+
+    def _after_edit(self, record: JobRecord, spec: JobSpec, now_ms: int) -> JobRecord:
+        edited = replace(record, spec=spec)
+        if spec.enabled != record.spec.enabled:
+            edited = replace(edited, disabled_reason=None if spec.enabled else StatusReason.USER)
+        if spec.schedule != record.spec.schedule:
+            if isinstance(spec.schedule, Once) and spec.schedule.due_at <= now_ms:
+                raise ScheduleError("this time is in the past; give one that lies ahead", path="schedule.at")
+            if edited.disabled_reason is StatusReason.DONE:
+                edited = replace(edited, disabled_reason=None)
+        is_replanned = (spec.schedule, spec.policy, spec.anchor_at, spec.enabled) != (
+            *(record.spec.schedule, record.spec.policy, record.spec.anchor_at, record.spec.enabled),
+        )
+        if not is_replanned or self._is_in_its_slot(record):
+            return edited
+        return plan(replace(edited, counted_until=now_ms), now_ms, self._store.runs.has_slot, reason="edited")
+
+    def remove_job(self, job_id: str) -> None:
+        """Put a job into the trash, where it stays for 30 days."""
+        now_ms = self._clock.now_ms()
+        with self._store.transaction():
+            record = self._existing(job_id)
+            self._store.jobs.set_removed(job_id, now_ms)
+            self._store.jobs.save_states(
+                [plan(replace(record, removed_at=now_ms), now_ms, self._store.runs.has_slot)]
+            )
+            self._store.events.append(now_ms, EventKind.JOB_REMOVED, job_id)
+            self._store.jobs.purge(now_ms - _TRASH_MS)
+        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+
+    def restore_job(self, job_id: str) -> None:
+        """Take a job out of the trash; it goes on from now."""
+        now_ms = self._clock.now_ms()
+        with self._store.transaction():
+            record = self._store.jobs.get(job_id)
+            if record is None or record.removed_at is None:
+                raise JobNotFoundError(f"there is no removed job {job_id!r}")
+            if self._store.jobs.id_of_name(record.spec.name) is not None:
+                raise ScheduleError(
+                    f"there is now another job named {record.spec.name!r}; rename it first", path="name"
+                )
+            self._store.jobs.set_removed(job_id, None)
+            restored = replace(record, removed_at=None, counted_until=now_ms)
+            self._store.jobs.save_states([plan(restored, now_ms, self._store.runs.has_slot)])
+            self._store.events.append(now_ms, EventKind.JOB_RESTORED, job_id)
+        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+
+    def get_job(self, job_id: str) -> Job | None:
+        """Return a job, unless it does not exist or lies in the trash."""
+        record = self._store.jobs.get(job_id)
+        return None if record is None or record.removed_at is not None else record.job
+
+    def list_jobs(
+        self,
+        *,
+        status: JobStatus | None = None,
+        group: str | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> list[Job]:
+        """Return jobs by next run; a text is looked for in name, description and group."""
+        jobs = (record.job for record in self._store.jobs.all())
+        wanted = (text or "").casefold()
+        return [
+            job
+            for job in jobs
+            if (status is None or job.status == status)
+            and (group is None or job.group == group)
+            and wanted in f"{job.name}\n{job.description}\n{job.group or ''}".casefold()
+            and (metadata or {}).items() <= job.metadata.items()
+        ]
+
+    def list_removed(self) -> list[Job]:
+        """Return the jobs in the trash, the last removed first."""
+        return [record.job for record in self._store.jobs.all(removed=True)]
+
+    # --- Pauses, hints, limits -----------------------------------------------------------------------
+
+    def pause_job(self, job_id: str, until: int | None = None) -> None:
+        """Pause a job, for good or until an instant; one that runs finishes first."""
+        self._pause([job_id], until)
+
+    def pause_all(self, until: int | None = None) -> None:
+        """Pause every job that is neither disabled nor already paused for longer."""
+        records = self._store.jobs.all()
+        self._pause(
+            [record.id for record in records if record.disabled_reason is None and not record.paused], until
+        )
+
+    def resume_job(self, job_id: str) -> None:
+        """Let a paused or disabled job go on from now, its error count at 0; nothing is caught up."""
+        self._resume([job_id])
+
+    def resume_all(self) -> None:
+        """Resume every paused job; disabled ones stay so."""
+        self._resume([record.id for record in self._store.jobs.all() if record.paused])
+
+    def _pause(self, job_ids: list[str], until: int | None) -> None:
+        now_ms = self._clock.now_ms()
+        if until is not None and require_instant("until", until) <= now_ms:
+            raise ScheduleError("the pause would already be over; give a time that lies ahead", path="until")
+        with self._store.transaction():
+            paused = [replace(self._existing(job_id), paused=True, paused_until=until) for job_id in job_ids]
+            self._store.jobs.save_states(
+                [plan(record, now_ms, self._store.runs.has_slot) for record in paused]
+            )
+            for record in paused:
+                self._store.events.append(now_ms, EventKind.JOB_PAUSED, record.id, until=until)
+        self._changed(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids))
+
+    def _resume(self, job_ids: list[str]) -> None:
+        now_ms = self._clock.now_ms()
+        with self._store.transaction():
+            resumed = [self._resumed(self._existing(job_id), now_ms) for job_id in job_ids]
+            self._store.jobs.save_states(resumed)
+            for record in resumed:
+                self._store.events.append(now_ms, EventKind.JOB_RESUMED, record.id, by="user")
+        self._changed(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids))
+
+    def _resumed(self, record: JobRecord, now_ms: int) -> JobRecord:
+        schedule = record.spec.schedule
+        if isinstance(schedule, Once) and schedule.due_at <= now_ms and not self._is_in_its_slot(record):
+            raise ScheduleError("its one time is past; give the job a new time instead", path="schedule.at")
+        if not record.spec.enabled:
+            self._store.jobs.save_spec(record.id, replace(record.spec, enabled=True), now_ms)
+        awake = replace(
+            record,
+            spec=replace(record.spec, enabled=True),
+            paused=False,
+            paused_until=None,
+            disabled_reason=None,
+            errors=0,
+        )
+        if self._is_in_its_slot(record):
+            return awake
+        return plan(
+            awake, now_ms, self._store.runs.has_slot, reason="paused" if record.paused else "disabled"
+        )
+
+    def _is_in_its_slot(self, record: JobRecord) -> bool:
+        """Whether the job runs because it was due: then it is planned when that run ends."""
+        run = None if record.run_id is None else self._store.runs.get(record.run_id)
+        return run is not None and run.trigger is Trigger.SCHEDULE
+
+    def propose_interval(self, job_id: str, interval: str, ttl: str = "60m", reason: str = "") -> None:
+        """Advise a pace for a while: a faster one counts at once, a slower one after the next run."""
+        interval_ms = max(parse_interval(interval), SHORTEST_EVERY_MS)
+        self._propose(job_id, {"interval_ms": interval_ms}, ttl, reason)
+
+    def propose_next_run(self, job_id: str, at: int, ttl: str = "60m", reason: str = "") -> None:
+        """Advise one run at an instant; it counts if it is earlier than what is planned."""
+        self._propose(job_id, {"next_at": require_instant("at", at)}, ttl, reason)
+
+    def clear_hints(self, job_id: str) -> None:
+        """Forget all advice, and plan as the schedule says."""
+        now_ms = self._clock.now_ms()
+        with self._store.transaction():
+            record = replace(self._existing(job_id), hints=Hints())
+            if not self._is_in_its_slot(record):
+                record = plan(record, now_ms, self._store.runs.has_slot)
+            self._store.jobs.save_states([record])
+            self._store.events.append(now_ms, EventKind.JOB_HINTED, job_id, cleared=True)
+        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+
+    def _propose(self, job_id: str, advice: Mapping[str, int], ttl: str, reason: str) -> None:
+        now_ms = self._clock.now_ms()
+        expires_at = now_ms + parse_interval(ttl)
+        with self._store.transaction():
+            record = self._existing(job_id)
+            schedule = record.spec.schedule
+            if isinstance(schedule, Manual) or (isinstance(schedule, Once) and schedule.due_at <= now_ms):
+                raise ScheduleError("a job that is never due by itself takes no hints", path="hints")
+            hints = replace(record.hints, **advice, expires_at=expires_at, reason=reason)
+            hinted = replace(record, hints=hints)
+            if record.is_active and not self._is_in_its_slot(record):
+                sooner = plan(hinted, now_ms, self._store.runs.has_slot)
+                planned_at = record.next_run_at
+                if sooner.next_run_at is not None and (planned_at is None or sooner.next_run_at < planned_at):
+                    hinted = sooner
+            self._store.jobs.save_states([hinted])
+            self._store.events.append(now_ms, EventKind.JOB_HINTED, job_id, **advice, reason=reason)
+        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+
+    def set_group_limit(self, group: str, max_concurrent: int | None) -> None:
+        """Let at most so many jobs of a group run at once; None lifts the limit."""
+        require_label("group", group)
+        if max_concurrent is not None:
+            require_whole("max_concurrent", max_concurrent, 1)
+        self._store.groups.set_limit(group, max_concurrent)
+        self._changed(Change(ChangeKind.JOB))
+
+    # --- Runs ----------------------------------------------------------------------------------------
+
+    def trigger(self, job_id: str) -> str:
+        """Ask for a run by hand and return its id; the engine starts it as soon as there is a place."""
+        now_ms = self._clock.now_ms()
+        with self._store.transaction():
+            record = self._existing(job_id)
+            if record.run_id is not None:
+                raise ScheduleTriggerError(
+                    f"{record.spec.name} is already running", SkipReason.ALREADY_RUNNING
+                )
+            request = Request(kind=RequestKind.TRIGGER, job_id=job_id, run_id=uuid.uuid4().hex, at=now_ms)
+            self._store.requests.append(request)
+        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+        return request.run_id
+
+    def cancel_run(self, run_id: str) -> None:
+        """Ask for a run to be stopped; one that has ended is left as it is."""
+        run = self._store.runs.get(run_id)
+        if run is None:
+            raise JobNotFoundError(f"there is no run {run_id!r}")
+        request = Request(kind=RequestKind.CANCEL, job_id=run.job_id, run_id=run_id, at=self._clock.now_ms())
+        self._store.requests.append(request)
+        self._changed(Change(ChangeKind.JOB, job_id=run.job_id))
+
+    def get_run(self, run_id: str) -> Run | None:
+        """Return a run; None also while one asked for by hand waits for its place."""
+        return self._store.runs.get(run_id)
+
+    def get_output(self, run_id: str) -> bytes:
+        """Return what a run printed."""
+        return self._store.runs.output(run_id)
+
+    def get_run_log(
+        self,
+        job_id: str | None = None,
+        limit: int = 50,
+        *,
+        outcome: Outcome | None = None,
+        trigger: Trigger | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        before: str | None = None,
+    ) -> list[Run]:
+        """Return runs, newest first; `before` is the last run of the page that came before this one."""
+        require_whole("limit", limit, 1)
+        chosen = RunFilter(
+            job_id=job_id, outcome=outcome, trigger=trigger, since=since, until=until, before=before
+        )
+        return self._store.runs.log(chosen, limit)
+
+    def get_run_stats(self, job_id: str, since: int | None = None) -> RunStats:
+        """Return a job's history in numbers."""
+        self._existing(job_id)
+        ends = self._store.runs.ends(job_id, since)
+        outcomes = [outcome for outcome, _ in ends]
+        durations = sorted(duration_ms for _, duration_ms in ends if duration_ms is not None)
+        streak = next(
+            (index for index, outcome in enumerate(outcomes) if outcome != outcomes[0]), len(outcomes)
+        )
+        newest = self.get_run_log(job_id, limit=1)
+        return RunStats(
+            total=len(ends),
+            by_outcome={outcome: outcomes.count(outcome) for outcome in dict.fromkeys(outcomes)},
+            average_ms=sum(durations) // len(durations) if durations else None,
+            p95_ms=durations[(len(durations) * 95 - 1) // 100] if durations else None,
+            last_run=newest[0] if newest else None,
+            streak=streak,
+        )
+
+    # --- The engine ----------------------------------------------------------------------------------
+
+    def on_job_due(self, handler: Handler, name: str | None = None) -> None:
+        """Register the function that runs callback jobs of that name; without a name, all the others."""
+        self._get_handlers().register(handler, name)
+
+    def start(self) -> None:
+        """Run due jobs from now on; needs a Qt event loop. EngineHeldError names another engine."""
+        from halo_scheduler.engine.loop import EngineLoop  # noqa: PLC0415 - Qt, for those who need it
+
+        engine = self._get_engine()
+        loop = EngineLoop(engine, self._clock, self._store)
+        loop.changed_elsewhere.connect(lambda: self._tell(Change(ChangeKind.JOB)))
+        loop.start()
+        self._loop = loop
+
+    def tick(self) -> None:
+        """Do once what the engine does when it wakes, for those who drive the time themselves.
+
+        Handlers that end within a second are waited for and recorded; those that return a Future are not.
+        """
+        engine = self._get_engine()
+        if not engine.is_started:
+            engine.start()
+        while engine.tick():
+            self._get_handlers().settle(_SETTLE_S)
+
+    def stop(self, *, wait: bool = True, timeout_ms: int = 30_000) -> None:
+        """Start nothing any more and wait for what runs; SchedulerShutdownError counts what still does."""
+        engine = self._engine
+        if engine is None or not engine.is_started:
+            return
+        engine.stop_claiming()
+        running = self._wait(engine, timeout_ms) if wait else 0
+        if self._loop is not None:
+            self._loop.stop()
+            self._loop = None
+        engine.give_up()
+        self._engine = None
+        if running:
+            raise SchedulerShutdownError(f"{running} of the runs did not end in time", running)
+
+    def _wait(self, engine: Engine, timeout_ms: int) -> int:
+        if self._loop is not None:
+            return self._loop.wait_until_idle(timeout_ms)
+        engine.tick()
+        while engine.running_count and engine.wait_for_end(timeout_ms / SECOND_MS):
+            engine.tick()
+        return engine.running_count
+
+    def status(self) -> Status:
+        """Return what the engine is doing, in whatever process it is."""
+        now_ms = self._clock.now_ms()
+        row = self._store.lease.read()
+        is_held = row is not None and row.is_held(now_ms)
+        return Status(
+            state="running" if is_held else "stopped",
+            owner=row.owner if row and is_held else "",
+            pid=row.pid if row and is_held else None,
+            started_at=row.started_at if row and is_held else None,
+            last_tick_at=row.last_tick_at if row else None,
+            ticks=row.ticks if row else 0,
+            runs=row.runs if row else 0,
+            running=self._store.runs.count_running(),
+            running_by_group=self._store.runs.running_by_group(),
+            next_due_at=self._store.jobs.next_instant(0),
+        )
+
+    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        """Call the listener after every change made through this scheduler; returns how to end that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    def _get_handlers(self) -> Handlers:
+        from halo_scheduler.engine.handlers import Handlers  # noqa: PLC0415 - threads, for those who need them
+
+        self._handlers = self._handlers or Handlers()
+        return self._handlers
+
+    def _get_engine(self) -> Engine:
+        from halo_scheduler.engine.engine import Engine  # noqa: PLC0415 - only for those who run jobs
+
+        if self._engine is None:
+            self._engine = Engine(
+                self._store,
+                self._clock,
+                self._get_handlers(),
+                max_concurrent=self._places,
+                tell=self._tell,
+                owner=Path(sys.argv[0]).name or "Python",
+            )
+        return self._engine
+
+    def _places(self) -> int:
+        return (
+            self._store.settings.number(MAX_CONCURRENT)
+            if self._max_concurrent is None
+            else self._max_concurrent
+        )
+
+    def _existing(self, job_id: str) -> JobRecord:
+        record = self._store.jobs.get(job_id)
+        if record is None or record.removed_at is not None:
+            raise JobNotFoundError(f"there is no job {job_id!r}")
+        return record
+
+    def _changed(self, *changes: Change) -> None:
+        """Let the engine, in this process or another, look at what we wrote."""
+        if self._loop is not None:
+            self._loop.look_again()
+        elif changes:
+            poke(self.path)
+        for change in changes:
+            self._tell(change)
+
+    def _tell(self, change: Change) -> None:
+        if self._loop is not None:
+            self._loop.tell(change)
+        for listener in list(self._listeners):
+            listener(change)
+
+
+def make_backup(path: Path, now_ms: int) -> Backup:
+    """Back up a database now."""
+    database = Database.open(path)
+    try:
+        return back_up(database, now_ms)
+    finally:
+        database.close()
+
+
+def find_backups(path: Path) -> list[Backup]:
+    """Return the backups of a database, newest first."""
+    return list_backups(path)
+
+
+def restore_backup(path: Path, chosen: Path | None, now_ms: int) -> tuple[Path, Path | None]:
+    """Put a backup, or the newest that is in order, in a database's place.
+
+    Return the backup and where the old database is now. Refused while an engine runs on it.
+    """
+    _refuse_while_held(path, now_ms)
+    for backup in [Backup(chosen, now_ms)] if chosen else list_backups(path):
+        try:
+            return backup.path, restore(path, backup, now_ms)
+        except StoreDamagedError:
+            if chosen:
+                raise
+    raise StoreUnavailableError(f"there is no usable backup of {path}")
+
+
+def _refuse_while_held(path: Path, now_ms: int) -> None:
+    if not path.exists():
+        return
+    try:
+        database = Database.open(path)
+    except StoreDamagedError:
+        return
+    try:
+        row = LeaseTable(database).read()
+    except StoreError:
+        return
+    finally:
+        database.close()
+    if row is not None and row.is_held(now_ms) and is_alive(row.pid, row.process_start):
+        raise EngineHeldError(f"the database is in use by {row.owner} (process {row.pid}); stop it first")
