@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
 
 import click
 
+from halo_scheduler.cli.backup import backup
+from halo_scheduler.cli.daemon import daemon
 from halo_scheduler.cli.preview import preview
-from halo_scheduler.errors import SchedulerError
+from halo_scheduler.cli.status import status
+from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
 
+_FAILED = 1
 _WRONG_USE = 2
+_NO_SUCH_JOB = 3
 
 
 @click.group(
@@ -32,23 +38,34 @@ def halo(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-halo.add_command(preview)
+for _command in (backup, daemon, preview, status):
+    halo.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave with its exit code; an error is one sentence on stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a sign shows a question mark instead.
+            stream.reconfigure(errors="replace")
     try:
         exit_code = halo.main(args=arguments, prog_name="halo", standalone_mode=False)
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code)
-    except SchedulerError as error:
+    except ScheduleError as error:
         _fail(str(error), _WRONG_USE)
+    except JobNotFoundError as error:
+        _fail(str(error), _NO_SUCH_JOB)
+    except SchedulerError as error:
+        _fail(str(error), _FAILED)
     except click.Abort:
         _fail("stopped", 1)
     except BrokenPipeError:
         # Whoever read our output has had enough: leave without a complaint from the interpreter's own flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        sys.exit(_FAILED)
+    except OSError as error:
+        _fail(f"cannot go on: {error}", _FAILED)
     sys.exit(exit_code or 0)
 
 

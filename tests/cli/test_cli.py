@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -66,6 +67,44 @@ def test_wrong_use_is_one_sentence_on_stderr(arguments: tuple[str, ...], sentenc
 
 
 def test_a_reader_that_leaves_early_is_no_error_message() -> None:
-    script = f'"{_BIN / "halo"}" preview --every 1m -n 1000 --json | head -c 10 >/dev/null'
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, timeout=60)
-    assert done.stderr == ""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [_BIN / "halo", "preview", "--every", "1m"],
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    os.close(write_end)
+    assert done.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_full_disk_is_one_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [_BIN / "halo", "preview", "--every", "1m"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    assert done.returncode != 0
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_terminal_without_our_signs_is_no_error() -> None:
+    done = subprocess.run(
+        [_BIN / "halo", "preview", "--cron", "*/7,3 * * * *"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_end_of_the_calendar_is_no_error() -> None:
+    done = _run("preview", "--every", "36500d", "-n", "1000")
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,57 @@
+"""`halo backup`: make, list and restore backups."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.home import database_path
+from halo_scheduler.schedule.describe import local_time
+from halo_scheduler.schedule.words import clock_time, short_date
+from halo_scheduler.service import find_backups, make_backup, restore_backup
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def backup(context: click.Context) -> None:
+    """Make a backup now; or list and restore them.
+
+    \b
+    Examples:
+      halo backup
+      halo backup list
+      halo backup restore --latest
+    """
+    if context.invoked_subcommand is None:
+        click.echo(make_backup(database_path(), SystemClock().now_ms()).path)
+
+
+@backup.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+def list_(*, as_json: bool) -> None:
+    """List the backups, newest first."""
+    found = find_backups(database_path())
+    if as_json:
+        click.echo(
+            json.dumps([{"path": str(item.path), "made_at": item.made_at} for item in found], indent=2)
+        )
+        return
+    for item in found:
+        moment = local_time(item.made_at)
+        click.echo(f"{short_date(moment):>11} {clock_time(moment)}  {item.path}")
+
+
+@backup.command()
+@click.option("--latest", is_flag=True, help="Take the newest backup that is in order.")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def restore(*, latest: bool, file: Path | None) -> None:
+    """Put a backup in the database's place; what is there now is set aside, not deleted."""
+    if latest == (file is not None):
+        raise click.UsageError("give either --latest or a backup file")
+    restored, aside = restore_backup(database_path(), file, SystemClock().now_ms())
+    click.echo(f"restored {restored}")
+    if aside is not None:
+        click.echo(f"the old database is now {aside}")

@@ -1,0 +1,110 @@
+"""`halo daemon`: the engine without a window."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Self
+
+import click
+
+from halo_scheduler.clock import Clock
+from halo_scheduler.errors import SchedulerShutdownError
+from halo_scheduler.schedule.interval import parse_interval
+from halo_scheduler.service import Scheduler
+
+_LOG = logging.getLogger("halo")
+_STILL_RUNNING = 1
+
+
+@click.command()
+@click.option(
+    "--stop-timeout",
+    metavar="30s",
+    default="30s",
+    show_default=True,
+    help="How long to wait for runs to end.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Tell of every run, not only of what needs attention.")
+def daemon(*, stop_timeout: str, verbose: bool) -> None:
+    """Run the jobs without a window until SIGTERM or Ctrl-C.
+
+    \b
+    On the first signal nothing new is started and runs may end; the exit code is 1 when some did not
+    in time. A second signal leaves at once.
+    """
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    sys.exit(run_daemon(stop_timeout_ms=parse_interval(stop_timeout)))
+
+
+def run_daemon(
+    *,
+    prepare: Callable[[Scheduler], None] = lambda _scheduler: None,
+    clock: Clock | None = None,
+    stop_timeout_ms: int = 30_000,
+) -> int:
+    """Run an engine on the default database until a signal and return the exit code.
+
+    `prepare` may register handlers first.
+    """
+    from PySide6.QtCore import QCoreApplication, QSocketNotifier  # noqa: PLC0415 - Qt, for those who need it
+
+    application = QCoreApplication.instance() or QCoreApplication(["halo"])
+    with Scheduler.open(clock=clock) as scheduler, _Signals() as signals:
+        prepare(scheduler)
+        scheduler.subscribe(lambda change: _LOG.info("%s %s", change.kind, change.job_id or ""))
+        scheduler.start()
+        click.echo(f"halo: running the jobs of {scheduler.path}", err=True)
+        notifier = QSocketNotifier(signals.fileno(), QSocketNotifier.Type.Read)
+        notifier.activated.connect(lambda: signals.is_asked_to_stop() and application.quit())
+        application.exec()
+        notifier.setEnabled(False)
+        click.echo("halo: stopping; a second signal leaves at once", err=True)
+        signals.leave_on_next()
+        try:
+            scheduler.stop(timeout_ms=stop_timeout_ms)
+        except SchedulerShutdownError as error:
+            click.echo(f"halo: {error}", err=True)
+            return _STILL_RUNNING
+    return 0
+
+
+class _Signals:
+    """Turns SIGTERM and SIGINT into something an event loop can wait for."""
+
+    def __enter__(self) -> Self:
+        self._read, self._write = socket.socketpair()
+        for end in (self._read, self._write):
+            end.setblocking(False)
+        self._old_fd = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
+        self._old = {number: signal.signal(number, _ignore) for number in (signal.SIGTERM, signal.SIGINT)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._old_fd)
+        self._read.close()
+        self._write.close()
+
+    def fileno(self) -> int:
+        return self._read.fileno()
+
+    def is_asked_to_stop(self) -> bool:
+        """Take in what arrived; other signals than ours wake the loop too."""
+        return bool({signal.SIGTERM, signal.SIGINT} & set(self._read.recv(64)))
+
+    def leave_on_next(self) -> None:
+        for number in self._old:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _ignore(*_: object) -> None:
+    """Let Python write the signal's number to the socket, which is all we need."""
