@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,10 @@ _CLOCKS = {
     "time.localtime",
     "time.gmtime",
     "time.ctime",
+    "time.asctime",
+    "time.strftime",
+    "time.clock_gettime",
+    "time.clock_gettime_ns",
     "datetime.datetime.now",
     "datetime.datetime.utcnow",
     "datetime.datetime.today",
@@ -150,6 +157,34 @@ def test_what_is_not_needed_is_not_loaded(statement: str, strangers: tuple[str, 
     assert set(strangers).isdisjoint(loaded.stdout.split())
 
 
+def test_every_module_stands_on_a_floor() -> None:
+    config = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    (layers,) = (contract["layers"] for contract in config["contracts"] if contract["id"] == "arrows")
+    listed = {name.strip("( )") for layer in layers for name in layer.split(":")}
+    modules = {".".join(path.relative_to(_ROOT).with_suffix("").parts) for path in _SOURCES}
+    modules = {name for name in modules if not name.endswith(("__init__", "__main__"))}
+    # The words for what changed are spoken on every floor above the errors.
+    floorless = {
+        name for name in modules if not any(name == item or name.startswith(f"{item}.") for item in listed)
+    }
+    assert floorless == {"halo_scheduler.changes"}
+
+
+def test_what_is_imported_is_declared() -> None:
+    project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {re.split(r"[^A-Za-z0-9-]", line)[0].lower() for line in project["dependencies"]}
+    owners = packages_distributions()
+    for path in _SOURCES:
+        for name in _names_used(path.read_text(encoding="utf-8")):
+            top = name.partition(".")[0]
+            if top in sys.stdlib_module_names or top in ("halo_scheduler", "ui", "_typeshed"):
+                continue
+            assert {owner.lower().replace("_", "-") for owner in owners.get(top, ["nobody"])} & declared, (
+                path,
+                top,
+            )
+
+
 def test_the_import_arrows_hold() -> None:
     checker = Path(sys.executable).parent / "lint-imports"
     done = subprocess.run(
@@ -173,6 +208,11 @@ def test_the_import_arrows_hold() -> None:
         ("halo_scheduler/model.py", "import sqlite3"),
         ("halo_scheduler/schedule/lint.py", "from halo_scheduler.clock import SystemClock"),
         ("halo_scheduler/cli/preview.py", "import ui"),
+        ("halo_scheduler/clock.py", "from halo_scheduler import cli"),
+        ("halo_scheduler/schedule/words.py", "from halo_scheduler.schedule import describe_cron"),
+        ("halo_scheduler/schedule/cron_fields.py", "from halo_scheduler import strict_json"),
+        ("halo_scheduler/store/store.py", "import PySide6.QtCore"),
+        ("halo_scheduler/engine/engine.py", "from halo_scheduler import service"),
     ],
 )
 def test_an_arrow_pointing_up_is_noticed(module: str, line: str, tmp_path: Path) -> None:

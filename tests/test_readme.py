@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -18,8 +19,23 @@ _COMMANDS = [
 ]
 
 
+def test_the_ten_lines_run(tmp_path: Path) -> None:
+    program, _ = re.findall(r"```python\n(.*?)```", _README, re.DOTALL)
+    assert len(program.strip().splitlines()) <= 11
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "jobs.db").exists()
+
+
 def test_the_python_example_gives_what_it_says() -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", _README, re.DOTALL)
+    _, block = re.findall(r"```python\n(.*?)```", _README, re.DOTALL)
     names: dict[str, Any] = {}
     for line in block.splitlines():
         code, _, comment = line.partition("#")
@@ -29,7 +45,9 @@ def test_the_python_example_gives_what_it_says() -> None:
 
 
 @pytest.mark.parametrize("command", [line for line in _COMMANDS if line.startswith("halo ")])
-def test_the_commands_work(command: str) -> None:
+def test_the_commands_work(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     program, *arguments = shlex.split(command)
     done = subprocess.run(
         [Path(sys.executable).parent / program, *arguments], capture_output=True, check=False, timeout=60

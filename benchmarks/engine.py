@@ -1,0 +1,201 @@
+"""How fast store and engine are, against APScheduler on its SQLite store in the same run."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psutil
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from halo_scheduler import Every, Manual, Scheduler
+from halo_scheduler.clock import ManualClock
+
+START_MS = 1_794_830_400_000
+HOUR_MS = 3_600_000
+DISPATCHED = 5_000
+ADDED = 500
+PLACES = 1_000
+
+_finished = threading.Semaphore(0)
+
+
+def note_run() -> None:
+    """The job that APScheduler runs: it does nothing but say that it ran."""
+    _finished.release()
+
+
+def main() -> None:
+    """Print every measurement."""
+    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
+        place = Path(folder)
+        peer_add, peer_dispatch = measure_peer(place)
+        measure_adding(place, peer_add)
+        measure_dispatch(place, peer_dispatch)
+        measure_tick(place)
+        measure_recovery(place)
+        measure_lateness_and_idling(place)
+
+
+def measure_peer(place: Path) -> tuple[float, float]:
+    """Return how many jobs APScheduler adds and dispatches in a second."""
+    scheduler = BackgroundScheduler(
+        jobstores={"default": SQLAlchemyJobStore(f"sqlite:///{place}/peer.db")},
+        executors={"default": ThreadPoolExecutor(PLACES)},
+        job_defaults={"misfire_grace_time": 3_600, "coalesce": True},
+    )
+    scheduler.start(paused=True)
+    due = datetime.fromtimestamp(time.time(), UTC) - timedelta(seconds=1)
+    seconds = _seconds(
+        lambda: [
+            scheduler.add_job(f"{__name__}:note_run", "interval", hours=1, next_run_time=due)
+            for _ in range(DISPATCHED)
+        ]
+    )
+    add = DISPATCHED / seconds
+
+    def dispatch() -> None:
+        scheduler.resume()
+        for _ in range(DISPATCHED):
+            _finished.acquire()
+
+    dispatched = DISPATCHED / _seconds(dispatch)
+    scheduler.shutdown(wait=True)
+    print(f"APScheduler: adds {add:,.0f}/s, dispatches {dispatched:,.0f}/s")
+    return add, dispatched
+
+
+def measure_adding(place: Path, peer: float) -> None:
+    """Add jobs one by one, and many at once."""
+    with Scheduler.open(place / "add.db") as scheduler:
+        single = ADDED / _seconds(
+            lambda: [scheduler.add_job(f"a{index}", Every("1h")) for index in range(ADDED)]
+        )
+        many = [{"name": f"b{index}", "schedule": Every("1h")} for index in range(DISPATCHED)]
+        batch = DISPATCHED / _seconds(lambda: scheduler.add_jobs(many))
+    print(f"add_job: {single:,.0f}/s, {single / peer:.1f}x APScheduler (goal: 3)")
+    print(f"add_jobs: {batch:,.0f}/s, {batch / peer:.1f}x APScheduler (goal: 30)")
+
+
+def measure_dispatch(place: Path, peer: float) -> None:
+    """Claim, run and durably record jobs that are all due at once."""
+    clock = ManualClock(START_MS)
+    with Scheduler.open(place / "dispatch.db", clock=clock, max_concurrent=PLACES) as scheduler:
+        scheduler.on_job_due(lambda _job, _run: None)
+        scheduler.add_jobs([{"name": f"a{index}", "schedule": Every("1h")} for index in range(DISPATCHED)])
+        scheduler.tick()
+        clock.advance(HOUR_MS)
+
+        def dispatch() -> None:
+            while scheduler.status().runs < DISPATCHED or scheduler.status().running:
+                scheduler.tick()
+
+        rate = DISPATCHED / _seconds(dispatch)
+    print(f"dispatch: {rate:,.0f}/s, {rate / peer:.1f}x APScheduler (goal: 10)")
+
+
+def measure_tick(place: Path) -> None:
+    """Tick with one due job among few and among many."""
+    times = []
+    for stored in (100, 100_000):
+        clock = ManualClock(START_MS)
+        with Scheduler.open(place / f"tick{stored}.db", clock=clock) as scheduler:
+            scheduler.on_job_due(lambda _job, _run: None)
+            scheduler.add_jobs([{"name": f"a{index}", "schedule": Every("30d")} for index in range(stored)])
+            scheduler.add_job("due", Every("10s"))
+            scheduler.tick()
+            rounds = []
+            for _ in range(100):
+                clock.advance(10_000)
+                rounds.append(_seconds(scheduler.tick))
+            times.append(statistics.median(rounds))
+    ratio = times[1] / times[0]
+    print(f"tick, 1 due of 100,000: {times[1] * 1e3:.2f} ms, {ratio:.2f}x of 100 stored (goal: at most 2)")
+
+
+def measure_recovery(place: Path) -> None:
+    """Start with many overdue jobs."""
+    clock = ManualClock(START_MS)
+    with Scheduler.open(place / "recovery.db", clock=clock) as scheduler:
+        jobs = [{"name": f"a{index}", "schedule": Every("30d")} for index in range(90_000)]
+        jobs += [{"name": f"b{index}", "schedule": Every("1h")} for index in range(10_000)]
+        scheduler.add_jobs(jobs)
+        scheduler.tick()
+        scheduler.stop()
+    clock.advance(5 * HOUR_MS)
+    with Scheduler.open(place / "recovery.db", clock=clock) as scheduler:
+        began = time.perf_counter()
+        first = threading.Event()
+        scheduler.on_job_due(lambda _job, _run: first.set())
+        scheduler._get_engine().start()
+        scheduler._get_engine().tick()
+        first.wait()
+        print(
+            f"recovery, 10,000 of 100,000 overdue: claims after {time.perf_counter() - began:.2f} s (goal: 2)"
+        )
+        scheduler.stop(timeout_ms=60_000)
+
+
+_DAEMON = """
+import sys
+from halo_scheduler.cli.daemon import run_daemon
+sys.exit(run_daemon(prepare=lambda scheduler: scheduler.on_job_due(lambda job, run: None)))
+"""
+
+
+def measure_lateness_and_idling(place: Path) -> None:
+    """Watch a real daemon: how late it starts jobs, and what it costs while nothing is due."""
+    home = place / "home"
+    environment = {"HALO_HOME": str(home), "XDG_RUNTIME_DIR": str(place)}
+    os.environ.update(environment)
+    with Scheduler.open(home / "halo.db") as scheduler:
+        scheduler.add_jobs([{"name": f"idle {index}", "schedule": Manual()} for index in range(900)])
+        scheduler.add_jobs([{"name": f"later {index}", "schedule": Every("30d")} for index in range(100)])
+        daemon = subprocess.Popen([sys.executable, "-c", _DAEMON], stderr=subprocess.DEVNULL)
+        process = psutil.Process(daemon.pid)
+        time.sleep(5)  # until it has settled and made its backup
+        before, cpu = process.num_ctx_switches().voluntary, sum(process.cpu_times()[:2])
+        time.sleep(30)
+        wakes = process.num_ctx_switches().voluntary - before
+        spent = sum(process.cpu_times()[:2]) - cpu
+        memory = process.memory_info().rss / 1e6
+        print(
+            f"idle, 1,000 jobs, 30 s: {wakes} wake-ups, {spent * 1e3:.0f} ms of processor time (goal: none)"
+        )
+        print(f"memory of the daemon: {memory:.0f} MB (goal: 60)")
+        first_ms = int(time.time() * 1_000) + 1_000
+        jobs = [
+            {"name": f"due {index}", "schedule": Every("1d"), "anchor_at": first_ms + 53 * index}
+            for index in range(200)
+        ]
+        scheduler.add_jobs(jobs)
+        time.sleep(1 + 200 * 0.053 + 2)
+        late = sorted(run.late_ms for run in scheduler.get_run_log(limit=200))
+        daemon.terminate()
+        daemon.wait(30)
+    p50, p99 = late[len(late) // 2], late[len(late) * 99 // 100]
+    print(f"lateness, {len(late)} slots: p50 {p50} ms, p99 {p99} ms (goal: 3 and 25)")
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    # Under its own name, so that APScheduler can find the job again in its store.
+    sys.path.insert(0, str(Path(__file__).parent))
+    import engine
+
+    engine.main()
