@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import uuid
@@ -45,11 +46,11 @@ from halo_scheduler.model import (
     Trigger,
 )
 from halo_scheduler.planning import plan
-from halo_scheduler.schedule.interval import DAY_MS, SECOND_MS, parse_interval
+from halo_scheduler.schedule.interval import SECOND_MS, parse_interval
 from halo_scheduler.store.backup import Backup, back_up, list_backups, restore
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.jobs import TRASH_MS, JobRecord
 from halo_scheduler.store.lease import LeaseTable
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.runs import RunFilter
@@ -61,8 +62,8 @@ if TYPE_CHECKING:
     from halo_scheduler.engine.handlers import Handler, Handlers
     from halo_scheduler.engine.loop import EngineLoop
 
-_TRASH_MS = 30 * DAY_MS
 _SETTLE_S = 1.0
+_LOG = logging.getLogger(__name__)
 _SPEC_NAMES = {field.name for field in fields(JobSpec)}
 
 
@@ -262,7 +263,7 @@ class Scheduler:
                 [plan(replace(record, removed_at=now_ms), now_ms, self._store.runs.has_slot)]
             )
             self._store.events.append(now_ms, EventKind.JOB_REMOVED, job_id)
-            self._store.jobs.purge(now_ms - _TRASH_MS)
+            self._store.jobs.purge(now_ms - TRASH_MS)
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
 
     def restore_job(self, job_id: str) -> None:
@@ -561,7 +562,7 @@ class Scheduler:
             runs=row.runs if row else 0,
             running=self._store.runs.count_running(),
             running_by_group=self._store.runs.running_by_group(),
-            next_due_at=self._store.jobs.next_instant(0),
+            next_due_at=self._store.jobs.next_due(),
         )
 
     def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
@@ -615,7 +616,10 @@ class Scheduler:
         if self._loop is not None:
             self._loop.tell(change)
         for listener in list(self._listeners):
-            listener(change)
+            try:
+                listener(change)
+            except Exception:  # noqa: BLE001 - a listener's fault is not the scheduler's
+                _LOG.exception("a listener failed")
 
 
 def make_backup(path: Path, now_ms: int) -> Backup:

@@ -282,6 +282,15 @@ def test_listeners_hear_of_changes_until_they_leave(bench: Bench) -> None:
     assert len(heard) == count
 
 
+def test_a_listener_that_fails_disturbs_nobody(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[Change] = []
+    bench.scheduler.subscribe(lambda _change: 1 / 0)  # type: ignore[arg-type] # it fails
+    bench.scheduler.subscribe(heard.append)
+    bench.scheduler.add_job("job", Every("1m"))
+    assert len(heard) == 1
+    assert "a listener failed" in caplog.text
+
+
 def test_the_status_tells_who_runs_the_jobs(bench: Bench) -> None:
     assert bench.scheduler.status().state == "stopped"
     bench.scheduler.add_job("job", Every("1m"))

@@ -12,9 +12,19 @@ from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.handlers import Ended, Handlers
 from halo_scheduler.engine.recovery import Recovery, one_job
-from halo_scheduler.errors import EngineHeldError, StoreUnavailableError
+from halo_scheduler.errors import EngineHeldError, StaleEngineError, StoreUnavailableError
 from halo_scheduler.host.process import is_alive, own_identity
-from halo_scheduler.model import Callback, Once, Outcome, Run, SkipReason, Source, Trigger, WaitingFor
+from halo_scheduler.model import (
+    Callback,
+    Once,
+    Outcome,
+    Run,
+    SkipReason,
+    Source,
+    StatusReason,
+    Trigger,
+    WaitingFor,
+)
 from halo_scheduler.planning import passed_over, plan, plan_after_run
 from halo_scheduler.schedule.zone import machine_zone
 from halo_scheduler.store.events import EventKind
@@ -25,6 +35,7 @@ from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
 
 MAX_DELAY_MS = 60_000
+_UNPLANNABLE = "its next run could not be planned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +89,7 @@ class Engine:
     def start(self) -> None:
         """Take the engine's row and put right what the last engine left; EngineHeldError names a holder."""
         now_ms = self._clock.now_ms()
+        self._store.check()
         with self._store.transaction():
             before = self._store.lease.read()
             if before is not None and before.is_held(now_ms) and is_alive(before.pid, before.process_start):
@@ -153,7 +165,7 @@ class Engine:
             self._running[run.id] = _Running(run, record.spec.group, _deadline_at(record, run))
         for change in changes:
             self._tell(change)
-        return [run.id for record, run in claimed if self._start(record, run)]
+        return [run.id for record, run in claimed if self._try_to_start(record, run)]
 
     def delay_ms(self) -> int:
         """Return how long the loop may sleep."""
@@ -224,12 +236,14 @@ class Engine:
             record = records.get(run.job_id)
             if record is None or record.run_id != run.id:
                 continue
+            # A fault in planning must not leave the job running for ever.
+            after = replace(record, run_id=None, disabled_reason=StatusReason.ERRORS, last_error=_UNPLANNABLE)
             with one_job(self._store, record.id, end.finished_at):
                 after = plan_after_run(record, run, end, self._store.runs.has_slot)
-                if after.disabled_reason is not None and record.disabled_reason is None:
-                    self._tell_disabled(after, end.finished_at)
-                records[record.id] = after
-                saved.append(after)
+            if after.disabled_reason is not None and record.disabled_reason is None:
+                self._tell_disabled(after, end.finished_at)
+            records[record.id] = after
+            saved.append(after)
             changes.append(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
         self._store.jobs.save_states(saved)
 
@@ -360,6 +374,16 @@ class Engine:
         return replace(record, run_id=run.id, last_run_at=now_ms), run
 
     # --- Starting ------------------------------------------------------------------------------------
+
+    def _try_to_start(self, record: JobRecord, run: Run) -> bool:
+        """Start a claimed run; whatever keeps it from starting is its failure and nobody else's."""
+        try:
+            return self._start(record, run)
+        except StaleEngineError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the one broad catch: a fault in one job, recorded
+            self._arrive(Ended(run.id, Outcome.FAILURE, f"it could not be started: {error}"))
+            return True
 
     def _start(self, record: JobRecord, run: Run) -> bool:
         """Start a claimed run, if this engine is still the one; a job nobody here can run is skipped."""

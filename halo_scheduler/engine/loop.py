@@ -44,6 +44,7 @@ class EngineLoop(QObject):
         # Ends arrive on other threads: a queued signal brings them here, and several at once make one tick.
         self.woken.connect(self.look_again, Qt.ConnectionType.QueuedConnection)
         self._is_stopped = False
+        self._last_fault = ""
 
     def start(self) -> None:
         """Take the engine's row and begin."""
@@ -98,9 +99,13 @@ class EngineLoop(QObject):
             self.lost.emit(str(error))
             return
         except StoreError as error:
-            # Nothing is lost: what ended is kept until it can be written.
-            _LOG.error("%s", error)
+            # Nothing is lost: what ended is kept until it can be written. The same fault is told once.
+            if str(error) != self._last_fault:
+                _LOG.error("%s", error)
+            self._last_fault = str(error)
             delay_ms = _AFTER_FAULT_MS
+        else:
+            self._last_fault = ""
         if not self._is_stopped:
             self._timer.start(min(max(delay_ms, 0), MAX_DELAY_MS))
         if not self._engine.running_count:

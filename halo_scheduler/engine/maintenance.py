@@ -10,6 +10,7 @@ from halo_scheduler.errors import StoreError
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS
 from halo_scheduler.store.backup import back_up, list_backups
 from halo_scheduler.store.connection import Database
+from halo_scheduler.store.jobs import TRASH_MS
 from halo_scheduler.store.settings import RUNS_KEPT_DAYS, RUNS_KEPT_PER_JOB
 from halo_scheduler.store.store import Store
 
@@ -44,6 +45,7 @@ class Maintenance:
 
     def _prune(self, now_ms: int) -> None:
         with self._store.transaction():
+            self._store.jobs.purge(now_ms - TRASH_MS)
             pruned = self._store.runs.prune(
                 keep_per_job=self._store.settings.number(RUNS_KEPT_PER_JOB),
                 ended_before=now_ms - self._store.settings.number(RUNS_KEPT_DAYS) * DAY_MS,

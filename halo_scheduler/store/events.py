@@ -10,6 +10,8 @@ from typing import Any
 
 from halo_scheduler.store.connection import Database
 
+_json = json.JSONEncoder(ensure_ascii=False).encode
+
 
 class EventKind(StrEnum):
     """What happened."""
@@ -51,14 +53,14 @@ class EventTable:
     def append(self, at: int, kind: EventKind, job_id: str | None = None, **detail: object) -> None:
         self._database.rows(
             "INSERT INTO scheduler_events (at, job_id, kind, detail) VALUES (?, ?, ?, ?)",
-            [at, job_id, kind, json.dumps(detail, ensure_ascii=False)],
+            [at, job_id, kind, _json(detail)],
         )
 
     def append_many(self, at: int, kind: EventKind, details: Iterable[tuple[str, dict[str, object]]]) -> None:
         """Append one event of a kind for each of several jobs."""
         self._database.run_many(
             "INSERT INTO scheduler_events (at, job_id, kind, detail) VALUES (?, ?, ?, ?)",
-            [(at, job_id, kind, json.dumps(detail, ensure_ascii=False)) for job_id, detail in details],
+            [(at, job_id, kind, _json(detail)) for job_id, detail in details],
         )
 
     def of_job(self, job_id: str, limit: int = 100) -> list[Event]:

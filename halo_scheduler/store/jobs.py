@@ -22,7 +22,14 @@ from halo_scheduler.model import (
     action_from_dict,
     schedule_from_dict,
 )
+from halo_scheduler.schedule.interval import DAY_MS
 from halo_scheduler.store.connection import Database, Row, Value
+
+# How long a removed job can be restored.
+TRASH_MS = 30 * DAY_MS
+
+# One encoder for all: json.dumps makes a new one for every call with settings of its own.
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 _SPEC_COLUMNS = (
     *(
@@ -227,6 +234,14 @@ class JobTable:
     def planned(self) -> list[JobRecord]:
         return self._records("WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL")
 
+    def next_due(self) -> int | None:
+        """Return the earliest planned run."""
+        row = self._database.row(
+            "SELECT min(next_run_at) FROM scheduler_jobs "
+            "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL"
+        )
+        return None if row is None else row[0]
+
     def next_instant(self, now_ms: int) -> int | None:
         """Return the earliest planned run or end of a pause that lies ahead."""
         rows = self._database.rows(
@@ -256,11 +271,11 @@ def _spec_values(spec: JobSpec) -> tuple[Value, ...]:
         spec.description,
         spec.group,
         _schedule_text(spec.schedule),
-        _json(spec.action.to_dict()),
+        _action_text(spec.action),
         _policy_text(spec.policy),
         spec.anchor_at,
         int(spec.enabled),
-        _json(dict(spec.metadata)),
+        _json(dict(spec.metadata)) if spec.metadata else "{}",
     )
 
 
@@ -363,5 +378,6 @@ def _schedule_text(schedule: Schedule) -> str:
     return _json(schedule.to_dict())
 
 
-def _json(data: object) -> str:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+@lru_cache(maxsize=1024)
+def _action_text(action: Action) -> str:
+    return _json(action.to_dict())

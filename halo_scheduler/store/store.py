@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+from halo_scheduler.errors import StoreDamagedError
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.events import EventTable
 from halo_scheduler.store.jobs import JobTable
@@ -46,6 +47,14 @@ class Store:
         """Let everything inside happen or nothing."""
         with self.database.transaction():
             yield
+
+    def check(self) -> None:
+        """Raise StoreDamagedError unless SQLite finds the file in order."""
+        answer = self.database.rows("PRAGMA quick_check(1)")
+        if answer != [("ok",)]:
+            raise StoreDamagedError(
+                f"{self.database.path} is damaged ({answer[0][0]}); restore a backup with: halo backup restore --latest"
+            )
 
     def close(self) -> None:
         self.database.close()

@@ -11,9 +11,15 @@ from typing import Any
 import pytest
 from machine import START, Bench
 
-from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Source, Trigger
+from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Source, Trigger, planning
 from halo_scheduler.engine import engine as engine_module
-from halo_scheduler.errors import EngineHeldError, ScheduleError, StaleEngineError, StoreUnavailableError
+from halo_scheduler.errors import (
+    EngineHeldError,
+    ScheduleError,
+    StaleEngineError,
+    StoreDamagedError,
+    StoreUnavailableError,
+)
 from halo_scheduler.model import (
     Backoff,
     Callback,
@@ -225,6 +231,63 @@ def test_a_job_nobody_can_run_is_skipped_and_told_once(bench: Bench) -> None:
     events = [str(event.kind) for event in bench.scheduler._store.events.of_job(job_id)]
     assert events.count("job-unsupported") == 1
     assert _job(bench, job_id).errors == 0
+
+
+def test_a_run_that_cannot_be_started_is_a_failure_and_the_others_go_on(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [bench.scheduler.add_job(name, Every("1m")) for name in ("bad", "good")]
+    handlers = bench.scheduler._get_handlers()
+    start = handlers.start
+
+    def refuse(handler: Any, job: Any, run: Any, ended: Any) -> None:
+        if job.name == "bad":
+            raise RuntimeError("can't start new thread")
+        start(handler, job, run, ended)
+
+    monkeypatch.setattr(handlers, "start", refuse)
+    bench.tick(_MINUTE)
+    (bad,) = bench.scheduler.get_run_log(ids[0])
+    assert (bad.outcome, bad.error) == (Outcome.FAILURE, "it could not be started: can't start new thread")
+    (good,) = bench.scheduler.get_run_log(ids[1])
+    assert good.outcome is Outcome.RUNNING
+
+
+def test_a_job_that_cannot_be_planned_does_not_disturb_the_others(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = bench.scheduler.add_job("bad", Every("1m"))
+    good = bench.scheduler.add_job("good", Every("1m"))
+    real = planning.plan_after_run
+
+    def stumble(record: Any, *rest: Any) -> Any:
+        if record.id == bad:
+            raise ZeroDivisionError
+        return real(record, *rest)
+
+    monkeypatch.setattr(engine_module, "plan_after_run", stumble)
+    for run in bench.tick(_MINUTE):
+        bench.open_runs.pop(run.id).set_result(None)
+    bench.tick()
+    assert {run.outcome for run in bench.scheduler.get_run_log()} == {Outcome.SUCCESS}
+    assert _job(bench, good).status is JobStatus.IDLE
+    assert (_job(bench, bad).status, _job(bench, bad).status_reason) == (
+        JobStatus.DISABLED,
+        StatusReason.ERRORS,
+    )
+    assert "job-fault" in [str(event.kind) for event in bench.scheduler._store.events.of_job(bad)]
+
+
+def test_a_damaged_database_is_noticed_when_the_engine_starts(bench: Bench) -> None:
+    for index in range(200):
+        bench.scheduler.add_job(f"job {index}", Every("1m"))
+    bench.scheduler.close()
+    content = bytearray(bench.path.read_bytes())
+    content[8_192:40_960] = b"\x5a" * (40_960 - 8_192)
+    bench.path.write_bytes(content)
+    bench.scheduler = Scheduler.open(bench.path, clock=bench.clock)
+    with pytest.raises(StoreDamagedError, match="halo backup restore --latest"):
+        bench.scheduler.tick()
 
 
 # --- Capacity ----------------------------------------------------------------------------------------
