@@ -26,7 +26,6 @@ from halo_scheduler.model import (
     WaitingFor,
 )
 from halo_scheduler.planning import passed_over, plan, plan_after_run
-from halo_scheduler.schedule.zone import machine_zone
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.lease import LEASE_MS, EngineRow
@@ -90,38 +89,45 @@ class Engine:
         """Take the engine's row and put right what the last engine left; EngineHeldError names a holder."""
         now_ms = self._clock.now_ms()
         self._store.check()
-        with self._store.transaction():
-            before = self._store.lease.read()
-            if before is not None and before.is_held(now_ms) and is_alive(before.pid, before.process_start):
-                raise EngineHeldError(f"the jobs are run by {before.owner} (process {before.pid})")
-            pid, start = own_identity()
-            self._generation = 1 if before is None else before.generation + 1
-            self._store.lease.take(
-                EngineRow(
-                    generation=self._generation,
-                    owner=self._owner,
-                    pid=pid,
-                    process_start=start,
-                    expires_at=now_ms + LEASE_MS,
-                    started_at=now_ms,
-                    stopped_at=None,
-                    last_tick_at=now_ms,
-                    ticks=0,
-                    runs=0,
-                    zone=machine_zone().key,
-                )
-            )
-            self._store.events.append(
-                now_ms, EventKind.ENGINE_STARTED, owner=self._owner, generation=self._generation
-            )
-            self._interrupt_leftovers(now_ms)
-            self._recovery = Recovery(self._store, self._generation)
-            if before is not None:
-                self._recovery.after_restart(before, now_ms)
-            self._recovery.plan_the_unplanned(now_ms)
+        try:
+            with self._store.transaction():
+                self._take_over(now_ms)
+        except BaseException:
+            self._generation = 0
+            raise
         self._last_tick_at = now_ms
         self._claiming = True
         self._tell(Change(ChangeKind.ENGINE))
+
+    def _take_over(self, now_ms: int) -> None:
+        before = self._store.lease.read()
+        if before is not None and before.is_held(now_ms) and is_alive(before.pid, before.process_start):
+            raise EngineHeldError(f"the jobs are run by {before.owner} (process {before.pid})")
+        pid, process_start = own_identity()
+        self._generation = 1 if before is None else before.generation + 1
+        self._recovery = Recovery(self._store, self._generation)
+        self._store.lease.take(
+            EngineRow(
+                generation=self._generation,
+                owner=self._owner,
+                pid=pid,
+                process_start=process_start,
+                expires_at=now_ms + LEASE_MS,
+                started_at=now_ms,
+                stopped_at=None,
+                last_tick_at=now_ms,
+                ticks=0,
+                runs=0,
+                zone=self._recovery.zone,
+            )
+        )
+        self._store.events.append(
+            now_ms, EventKind.ENGINE_STARTED, owner=self._owner, generation=self._generation
+        )
+        self._interrupt_leftovers(now_ms)
+        if before is not None:
+            self._recovery.after_restart(before, now_ms)
+        self._recovery.plan_the_unplanned(now_ms)
 
     def stop_claiming(self) -> None:
         """Start nothing any more; what runs goes on."""
