@@ -29,10 +29,10 @@ def socket_path(database: Path) -> Path:
 
 def poke(database: Path) -> bool:
     """Tell the engine that something changed; tell whether one heard it."""
-    path = socket_path(database)
-    if not path.exists():
-        return False
     try:
+        path = socket_path(database)
+        if not path.exists():
+            return False
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(_TIMEOUT_S)
             connection.connect(str(path))

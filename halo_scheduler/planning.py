@@ -19,13 +19,18 @@ _NO_HINTS = Hints()
 IsTaken = Callable[[str, int], bool]
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
 _ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
-_ON_GRID = (Source.EVERY, Source.CRON, Source.AFTER, Source.ONCE, Source.CATCH_UP)
+_ON_GRID = (Source.EVERY, Source.CRON, Source.AFTER, Source.ONCE)
 
 
 def plan(record: JobRecord, now_ms: int, is_taken: IsTaken, *, reason: str = "") -> JobRecord:
-    """Return the job with its next slot; what it passes over until then is so because of `reason`."""
+    """Return the job with its next slot; what it passes over until then is so because of `reason`.
+
+    A slot that has come and waits for its place is kept: only a run, a pause or a new schedule ends it.
+    """
     if not record.is_active:
-        return _without_plan(record)
+        return without_plan(record)
+    if record.next_run_at is not None and record.next_run_at <= now_ms:
+        return record
     planned = _planned(record, now_ms, is_taken, reason=reason)
     if planned.next_run_at is None and isinstance(planned.spec.schedule, Once):
         # Its one time is past.
@@ -54,12 +59,12 @@ def plan_after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) 
             return again
     after = _counted(after, end.outcome)
     if not after.is_active:
-        return _without_plan(after)
+        return without_plan(after)
     policy = after.spec.policy
     if policy.max_errors and after.errors >= policy.max_errors and end.outcome in _ERRORS:
-        return _without_plan(replace(after, disabled_reason=StatusReason.ERRORS))
+        return without_plan(replace(after, disabled_reason=StatusReason.ERRORS))
     if isinstance(after.spec.schedule, Once):
-        return _without_plan(replace(after, disabled_reason=StatusReason.DONE))
+        return without_plan(replace(after, disabled_reason=StatusReason.DONE))
     return _planned(after, now_ms, is_taken, reason="running")
 
 
@@ -100,7 +105,10 @@ def passed_over(record: JobRecord) -> int:
     schedule, anchor_at = record.spec.schedule, record.spec.anchor_at
     found = count_due(schedule, record.counted_until, slot_at, anchor_at=anchor_at, most=MOST_COUNTED)
     has_own = (
-        record.next_source in _ON_GRID or previous_run(schedule, slot_at, anchor_at=anchor_at) == slot_at
+        record.next_source in _ON_GRID
+        # A jittered slot that is caught up lies a little behind its own point.
+        or (record.next_source is Source.CATCH_UP and record.spec.policy.jitter_percent > 0)
+        or previous_run(schedule, slot_at, anchor_at=anchor_at) == slot_at
     )
     return max(0, found - int(has_own))
 
@@ -156,7 +164,8 @@ def _reason_of(source: Source) -> str:
     return "hint" if source in (Source.HINT_INTERVAL, Source.HINT_ONCE) else ""
 
 
-def _without_plan(record: JobRecord) -> JobRecord:
+def without_plan(record: JobRecord) -> JobRecord:
+    """Return the job without a next run."""
     return replace(
         record, next_run_at=None, next_source=None, slot_at=None, attempt=1, trail="[]", waiting_for=None
     )

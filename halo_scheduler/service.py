@@ -45,7 +45,7 @@ from halo_scheduler.model import (
     StatusReason,
     Trigger,
 )
-from halo_scheduler.planning import plan
+from halo_scheduler.planning import plan, without_plan
 from halo_scheduler.schedule.interval import SECOND_MS, parse_interval
 from halo_scheduler.store.backup import Backup, back_up, list_backups, restore
 from halo_scheduler.store.connection import Database
@@ -129,8 +129,10 @@ class Scheduler:
 
     def close(self) -> None:
         """Stop without waiting, and close the database."""
-        self.stop(wait=False)
-        self._store.close()
+        try:
+            self.stop(wait=False)
+        finally:
+            self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -251,7 +253,9 @@ class Scheduler:
         )
         if not is_replanned or self._is_in_its_slot(record):
             return edited
-        return plan(replace(edited, counted_until=now_ms), now_ms, self._store.runs.has_slot, reason="edited")
+        if (spec.schedule, spec.anchor_at) != (record.spec.schedule, record.spec.anchor_at):
+            edited = without_plan(replace(edited, counted_until=now_ms))
+        return plan(edited, now_ms, self._store.runs.has_slot, reason="edited")
 
     def remove_job(self, job_id: str) -> None:
         """Put a job into the trash, where it stays for 30 days."""
@@ -320,9 +324,8 @@ class Scheduler:
 
     def pause_all(self, until: int | None = None) -> None:
         """Pause every job that is neither disabled nor already paused for longer."""
-        records = self._store.jobs.all()
         self._pause(
-            [record.id for record in records if record.disabled_reason is None and not record.paused], until
+            [record.id for record in self._store.jobs.all() if _is_paused_longer_by(record, until)], until
         )
 
     def resume_job(self, job_id: str) -> None:
@@ -330,8 +333,10 @@ class Scheduler:
         self._resume([job_id])
 
     def resume_all(self) -> None:
-        """Resume every paused job; disabled ones stay so."""
-        self._resume([record.id for record in self._store.jobs.all() if record.paused])
+        """Resume every paused job; disabled ones stay so, and so does a `once` whose time is past."""
+        now_ms = self._clock.now_ms()
+        paused = [record for record in self._store.jobs.all() if record.paused]
+        self._resume([record.id for record in paused if not self._is_over(record, now_ms)])
 
     def _pause(self, job_ids: list[str], until: int | None) -> None:
         now_ms = self._clock.now_ms()
@@ -356,8 +361,7 @@ class Scheduler:
         self._changed(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids))
 
     def _resumed(self, record: JobRecord, now_ms: int) -> JobRecord:
-        schedule = record.spec.schedule
-        if isinstance(schedule, Once) and schedule.due_at <= now_ms and not self._is_in_its_slot(record):
+        if self._is_over(record, now_ms):
             raise ScheduleError("its one time is past; give the job a new time instead", path="schedule.at")
         if not record.spec.enabled:
             self._store.jobs.save_spec(record.id, replace(record.spec, enabled=True), now_ms)
@@ -374,6 +378,12 @@ class Scheduler:
         return plan(
             awake, now_ms, self._store.runs.has_slot, reason="paused" if record.paused else "disabled"
         )
+
+    def _is_over(self, record: JobRecord, now_ms: int) -> bool:
+        """Whether the job is a `once` that has no run left: neither under way nor waiting for its place."""
+        schedule = record.spec.schedule
+        is_past = isinstance(schedule, Once) and schedule.due_at <= now_ms
+        return is_past and record.next_run_at is None and not self._is_in_its_slot(record)
 
     def _is_in_its_slot(self, record: JobRecord) -> bool:
         """Whether the job runs because it was due: then it is planned when that run ends."""
@@ -434,7 +444,7 @@ class Scheduler:
         now_ms = self._clock.now_ms()
         with self._store.transaction():
             record = self._existing(job_id)
-            if record.run_id is not None:
+            if record.run_id is not None or self._store.requests.has_trigger(job_id):
                 raise ScheduleTriggerError(
                     f"{record.spec.name} is already running", SkipReason.ALREADY_RUNNING
                 )
@@ -447,6 +457,8 @@ class Scheduler:
         """Ask for a run to be stopped; one that has ended is left as it is."""
         run = self._store.runs.get(run_id)
         if run is None:
+            if self._store.requests.withdraw_trigger(run_id):
+                return
             raise JobNotFoundError(f"there is no run {run_id!r}")
         request = Request(kind=RequestKind.CANCEL, job_id=run.job_id, run_id=run_id, at=self._clock.now_ms())
         self._store.requests.append(request)
@@ -507,11 +519,23 @@ class Scheduler:
         """Run due jobs from now on; needs a Qt event loop. EngineHeldError names another engine."""
         from halo_scheduler.engine.loop import EngineLoop  # noqa: PLC0415 - Qt, for those who need it
 
+        if self._loop is not None:
+            raise EngineHeldError("this scheduler already runs its jobs")
         engine = self._get_engine()
         loop = EngineLoop(engine, self._clock, self._store)
         loop.changed_elsewhere.connect(lambda: self._tell(Change(ChangeKind.JOB)))
+        loop.lost.connect(self._lose_engine)
         loop.start()
         self._loop = loop
+
+    @property
+    def runs_jobs(self) -> bool:
+        """Whether the engine is here, driven by `start`, and has not been taken over."""
+        return self._loop is not None
+
+    def _lose_engine(self) -> None:
+        self._loop = self._engine = None
+        self._tell(Change(ChangeKind.ENGINE))
 
     def tick(self) -> None:
         """Do once what the engine does when it wakes, for those who drive the time themselves.
@@ -524,7 +548,7 @@ class Scheduler:
         while engine.tick():
             self._get_handlers().settle(_SETTLE_S)
 
-    def stop(self, *, wait: bool = True, timeout_ms: int = 30_000) -> None:
+    def stop(self, wait: bool = True, timeout_ms: int = 30_000) -> None:  # noqa: FBT001, FBT002 - a public name
         """Start nothing any more and wait for what runs; SchedulerShutdownError counts what still does."""
         engine = self._engine
         if engine is None or not engine.is_started:
@@ -551,7 +575,7 @@ class Scheduler:
         """Return what the engine is doing, in whatever process it is."""
         now_ms = self._clock.now_ms()
         row = self._store.lease.read()
-        is_held = row is not None and row.is_held(now_ms)
+        is_held = row is not None and row.is_held(now_ms) and is_alive(row.pid, row.process_start)
         return Status(
             state="running" if is_held else "stopped",
             owner=row.owner if row and is_held else "",
@@ -622,8 +646,18 @@ class Scheduler:
                 _LOG.exception("a listener failed")
 
 
+def _is_paused_longer_by(record: JobRecord, until: int | None) -> bool:
+    if record.disabled_reason is not None:
+        return False
+    if not record.paused:
+        return True
+    return record.paused_until is not None and (until is None or until > record.paused_until)
+
+
 def make_backup(path: Path, now_ms: int) -> Backup:
     """Back up a database now."""
+    if not path.exists():
+        raise StoreUnavailableError(f"there is no database at {path} yet")
     database = Database.open(path)
     try:
         return back_up(database, now_ms)

@@ -25,6 +25,7 @@ from halo_scheduler import (
     Trigger,
 )
 from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.errors import EngineHeldError, StoreUnavailableError
 from halo_scheduler.model import JobStatus
 from halo_scheduler.service import Scheduler, find_backups, make_backup, restore_backup
 
@@ -215,6 +216,67 @@ def test_pausing_and_resuming_all_leaves_disabled_jobs_alone(bench: Bench) -> No
     ]
     bench.scheduler.resume_all()
     assert [job.status for job in map(bench.scheduler.get_job, ids) if job] == ["idle", "idle", "disabled"]
+
+
+def test_pausing_all_lengthens_pauses_that_would_end_sooner(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    bench.scheduler.pause_job(job_id, until=START + _HOUR)
+    bench.scheduler.pause_all(until=START + 60_000)
+    job = bench.scheduler.get_job(job_id)
+    assert job is not None
+    assert job.paused_until == START + _HOUR
+    bench.scheduler.pause_all()
+    job = bench.scheduler.get_job(job_id)
+    assert job is not None
+    assert (job.status, job.paused_until) == (JobStatus.PAUSED, None)
+
+
+def test_resuming_all_leaves_out_a_once_that_is_past(bench: Bench) -> None:
+    bench.scheduler.add_job("once", Once(START + 1_000))
+    other = bench.scheduler.add_job("other", Every("1h"))
+    bench.scheduler.pause_all()
+    bench.clock.advance(5_000)
+    bench.scheduler.resume_all()
+    job = bench.scheduler.get_job(other)
+    assert job is not None
+    assert job.status is JobStatus.IDLE
+
+
+def test_an_edit_of_the_policy_keeps_the_count_of_what_was_passed_over(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"))
+    bench.scheduler.pause_job(job_id)
+    bench.tick()
+    bench.clock.advance(5 * 60_000)
+    bench.scheduler.resume_job(job_id)
+    bench.scheduler.update_job(job_id, policy=Policy(max_errors=1))
+    (run,) = bench.tick(60_000)
+    assert run.passed_over == 5
+
+
+def test_the_log_since_an_instant_has_what_never_started_too(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Once(START + 1_000))
+    bench.scheduler.pause_job(job_id, until=START + 5_000)
+    bench.tick(10_000)
+    assert [run.outcome for run in bench.scheduler.get_run_log(since=START)] == [Outcome.SKIPPED]
+
+
+def test_a_dead_engine_is_not_shown_as_running(bench: Bench) -> None:
+    bench.tick()
+    bench.scheduler._store.database.rows("UPDATE scheduler_engine SET process_start = 'another'")
+    assert bench.scheduler.status().state == "stopped"
+
+
+def test_without_a_database_there_is_nothing_to_back_up(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailableError, match="there is no database"):
+        make_backup(tmp_path / "none.db", START)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_is_not_restored_under_a_running_engine(bench: Bench) -> None:
+    bench.tick()
+    make_backup(bench.path, START)
+    with pytest.raises(EngineHeldError, match="stop it first"):
+        restore_backup(bench.path, None, START)
 
 
 def test_a_pause_that_would_be_over_is_refused(bench: Bench) -> None:

@@ -17,7 +17,7 @@ from halo_scheduler.schedule.interval import parse_interval
 from halo_scheduler.service import Scheduler
 
 _LOG = logging.getLogger("halo")
-_STILL_RUNNING = 1
+_FAILED = 1
 
 
 @click.command()
@@ -61,18 +61,21 @@ def run_daemon(
         prepare(scheduler)
         scheduler.subscribe(lambda change: _LOG.info("%s %s", change.kind, change.job_id or ""))
         scheduler.start()
+        scheduler.subscribe(lambda _change: None if scheduler.runs_jobs else application.exit(_FAILED))
         click.echo(f"halo: running the jobs of {scheduler.path}", err=True)
         notifier = QSocketNotifier(signals.fileno(), QSocketNotifier.Type.Read)
         notifier.activated.connect(lambda: signals.is_asked_to_stop() and application.quit())
-        application.exec()
+        exit_code = application.exec()
         notifier.setEnabled(False)
+        if exit_code:
+            return exit_code
         click.echo("halo: stopping; a second signal leaves at once", err=True)
         signals.leave_on_next()
         try:
             scheduler.stop(timeout_ms=stop_timeout_ms)
         except SchedulerShutdownError as error:
             click.echo(f"halo: {error}", err=True)
-            return _STILL_RUNNING
+            return _FAILED
     return 0
 
 

@@ -16,16 +16,14 @@ from halo_scheduler.errors import EngineHeldError, StaleEngineError, StoreUnavai
 from halo_scheduler.host.process import is_alive, own_identity
 from halo_scheduler.model import (
     Callback,
-    Once,
     Outcome,
     Run,
     SkipReason,
     Source,
     StatusReason,
     Trigger,
-    WaitingFor,
 )
-from halo_scheduler.planning import passed_over, plan, plan_after_run
+from halo_scheduler.planning import LATE_MS, passed_over, plan, plan_after_run, without_plan
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.lease import LEASE_MS, EngineRow
@@ -125,6 +123,8 @@ class Engine:
             now_ms, EventKind.ENGINE_STARTED, owner=self._owner, generation=self._generation
         )
         self._interrupt_leftovers(now_ms)
+        self._drop_stale_requests(now_ms)
+        self._recovery.end_pauses(now_ms)
         if before is not None:
             self._recovery.after_restart(before, now_ms)
         self._recovery.plan_the_unplanned(now_ms)
@@ -139,8 +139,8 @@ class Engine:
             return
         now_ms = self._clock.now_ms()
         with self._store.transaction():
-            self._store.lease.give_up(self._generation, now_ms)
-            self._store.events.append(now_ms, EventKind.ENGINE_STOPPED, running=len(self._running))
+            if self._store.lease.give_up(self._generation, now_ms):
+                self._store.events.append(now_ms, EventKind.ENGINE_STOPPED, running=len(self._running))
         self._generation = 0
         self._tell(Change(ChangeKind.ENGINE))
 
@@ -157,13 +157,17 @@ class Engine:
         changes: list[Change] = []
         self._done.clear()
         with self._store.transaction():
-            self._recovery.notice_jumps(self._last_tick_at, now_ms)
+            changes += self._recovery.end_pauses(now_ms)
+            zone = self._recovery.notice_jumps(self._last_tick_at, now_ms)
             self._record_ends(now_ms, changes)
-            self._end_pauses(now_ms, changes)
+            self._take_cancellations(now_ms, changes)
             self._end_overdue(now_ms, changes)
             claimed = self._claim(now_ms, changes) if self._claiming else []
-            self._store.lease.renew(self._generation, now_ms, runs=len(claimed), zone=self._recovery.zone)
-        self._seen_version = self._store.database.data_version()
+            self._store.lease.renew(self._generation, now_ms, runs=len(claimed), zone=zone)
+            seen_version = self._store.database.data_version()
+        # Only now is it true: what was written can no longer be undone.
+        self._seen_version = seen_version
+        self._recovery.zone = zone
         self._ended = []
         self._last_tick_at = now_ms
         self._forget_done()
@@ -264,43 +268,72 @@ class Engine:
         self._finish([(run, end) for run in self._store.runs.running()], [])
         self._done.clear()
 
+    def _drop_stale_requests(self, now_ms: int) -> None:
+        """Do not start by hand today what someone asked for while no engine was there to hear it."""
+        for request in self._store.requests.all(RequestKind.TRIGGER):
+            record = self._store.jobs.get(request.job_id)
+            if now_ms - request.at <= LATE_MS or record is None:
+                continue
+            run = Run(
+                id=request.run_id,
+                job_id=request.job_id,
+                trigger=Trigger.MANUAL,
+                source=Source.MANUAL,
+                outcome=Outcome.SKIPPED,
+                reason=SkipReason.MISSED,
+                error="Halo was not running when this was asked for",
+                finished_at=now_ms,
+            )
+            self._store.runs.insert([run], self._generation)
+            self._store.requests.close(request)
+
     # --- Claiming ------------------------------------------------------------------------------------
 
     def _claim(self, now_ms: int, changes: list[Change]) -> list[tuple[JobRecord, Run]]:
-        self._take_cancellations(now_ms, changes)
+        """Turn due jobs into running ones, the oldest slot first, as far as there are places."""
         running = self._still_running()
         places = self._max_concurrent() - len(running)
         claimed = self._claim_by_hand(now_ms, places)
-        places -= len(claimed)
-        limits = self._store.groups.limits()
-        in_group: Counter[str | None] = Counter(item.group for item in running)
+        in_group = Counter(item.group for item in running)
         in_group.update(record.spec.group for record, _ in claimed)
-        taken = {record.id for record, _ in claimed}
-        waiting: list[JobRecord] = []
-        replanned: list[JobRecord] = []
-        # Without group limits the oldest slots fill the places; with them, some may have to be passed by.
-        candidates = self._store.jobs.due(now_ms, -1 if limits else max(places, 0) + 1)
-        for record in candidates:
-            if record.id in taken:
-                continue
-            if self._had_its_run(record):
-                replanned.append(plan(record, now_ms, self._store.runs.has_slot))
-                continue
-            group = record.spec.group
-            has_place = places > 0 and (group not in limits or in_group[group] < limits[group])
-            if not has_place:
-                if record.waiting_for is not WaitingFor.AT_CAPACITY:
-                    waiting.append(replace(record, waiting_for=WaitingFor.AT_CAPACITY))
-                continue
-            with one_job(self._store, record.id, now_ms):
-                claimed.append(self._to_run(record, now_ms))
-                places -= 1
-                in_group[group] += 1
+        claimed += self._claim_due(
+            now_ms, places - len(claimed), in_group, {record.id for record, _ in claimed}
+        )
         self._store.runs.insert([run for _, run in claimed], self._generation)
-        self._store.jobs.save_states([record for record, _ in claimed] + waiting + replanned)
+        self._store.jobs.save_states([record for record, _ in claimed])
+        self._store.jobs.mark_waiting(now_ms)
         changes += [Change(ChangeKind.RUN_STARTED, job_id=run.job_id, run_id=run.id) for _, run in claimed]
-        changes += [Change(ChangeKind.JOB, job_id=record.id) for record in waiting]
         return claimed
+
+    def _claim_due(
+        self, now_ms: int, places: int, in_group: Counter[str | None], seen: set[str]
+    ) -> list[tuple[JobRecord, Run]]:
+        limits = self._store.groups.limits()
+        claimed: list[tuple[JobRecord, Run]] = []
+        while len(claimed) < places:
+            # Without group limits the oldest slots fill the places; with them, some may have to be passed by.
+            page = self._store.jobs.due(now_ms, -1 if limits else places - len(claimed) + len(seen))
+            fresh = [record for record in page if record.id not in seen]
+            if not fresh:
+                break
+            for record in fresh:
+                seen.add(record.id)
+                group = record.spec.group
+                if len(claimed) < places and (group not in limits or in_group[group] < limits[group]):
+                    found = self._claim_one(record, now_ms)
+                    claimed += [found] if found else []
+                    in_group[group] += int(found is not None)
+        return claimed
+
+    def _claim_one(self, record: JobRecord, now_ms: int) -> tuple[JobRecord, Run] | None:
+        """Claim a due job; one whose slot had its run is planned anew, one that cannot be read is disabled."""
+        fallback = replace(without_plan(record), disabled_reason=StatusReason.ERRORS, last_error=_UNPLANNABLE)
+        with one_job(self._store, record.id, now_ms):
+            if not self._had_its_run(record):
+                return self._to_run(record, now_ms)
+            fallback = plan(without_plan(record), now_ms, self._store.runs.has_slot)
+        self._store.jobs.save_states([fallback])
+        return None
 
     def _had_its_run(self, record: JobRecord) -> bool:
         """Whether a slot would be run a second time: only a clock that went back can bring it up again."""
@@ -350,12 +383,13 @@ class Engine:
         for request in self._store.requests.all(RequestKind.TRIGGER):
             if len(claimed) >= places:
                 break
-            found = self._by_hand(request, now_ms)
+            is_claimed = any(record.id == request.job_id for record, _ in claimed)
+            found = self._by_hand(request, now_ms, is_claimed=is_claimed)
             claimed += [found] if found else []
             self._store.requests.close(request)
         return claimed
 
-    def _by_hand(self, request: Request, now_ms: int) -> tuple[JobRecord, Run] | None:
+    def _by_hand(self, request: Request, now_ms: int, *, is_claimed: bool) -> tuple[JobRecord, Run] | None:
         record = self._store.jobs.get(request.job_id)
         if record is None or record.removed_at is not None:
             return None
@@ -367,7 +401,7 @@ class Engine:
             started_at=now_ms,
             late_ms=max(0, now_ms - request.at),
         )
-        if record.run_id is not None:
+        if record.run_id is not None or is_claimed:
             skipped = replace(
                 run,
                 outcome=Outcome.SKIPPED,
@@ -428,40 +462,6 @@ class Engine:
         self._forget_done()
         for change in changes:
             self._tell(change)
-
-    # --- Pauses --------------------------------------------------------------------------------------
-
-    def _end_pauses(self, now_ms: int, changes: list[Change]) -> None:
-        """Plan jobs whose pause is over from its end on: nothing fires merely because it ended."""
-        ended: list[JobRecord] = []
-        for record in self._store.jobs.pauses_ended(now_ms):
-            awake = replace(record, paused=False, paused_until=None)
-            with one_job(self._store, record.id, now_ms):
-                self._record_slept_through(record, now_ms)
-                ended.append(plan(awake, now_ms, self._store.runs.has_slot, reason="paused"))
-            self._store.events.append(now_ms, EventKind.JOB_RESUMED, record.id, by="end of the pause")
-            changes.append(Change(ChangeKind.JOB, job_id=record.id))
-        self._store.jobs.save_states(ended)
-
-    def _record_slept_through(self, record: JobRecord, now_ms: int) -> None:
-        """Record the one slot of a `once` that fell into a pause: no later run will count it."""
-        schedule = record.spec.schedule
-        if not isinstance(schedule, Once) or schedule.due_at > now_ms or record.disabled_reason is not None:
-            return
-        if self._store.runs.has_slot(record.id, schedule.due_at):
-            return
-        skipped = Run(
-            id=uuid.uuid4().hex,
-            job_id=record.id,
-            trigger=Trigger.SCHEDULE,
-            source=Source.ONCE,
-            slot_at=schedule.due_at,
-            outcome=Outcome.SKIPPED,
-            reason=SkipReason.PAUSED,
-            error="the job was paused at that time",
-            finished_at=now_ms,
-        )
-        self._store.runs.insert([skipped], self._generation)
 
 
 def _deadline_at(record: JobRecord, run: Run) -> int | None:

@@ -13,7 +13,6 @@ from halo_scheduler.engine.maintenance import Maintenance
 from halo_scheduler.engine.server import ChangeServer
 from halo_scheduler.engine.wakeups import SleepWatcher
 from halo_scheduler.errors import StaleEngineError, StoreError
-from halo_scheduler.ipc import socket_path
 from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
@@ -33,7 +32,7 @@ class EngineLoop(QObject):
         self._engine = engine
         self._clock = clock
         self._maintenance = Maintenance(store)
-        self._server = ChangeServer(socket_path(store.database.path))
+        self._server = ChangeServer(store.database.path)
         self._server.changed.connect(self._hear_change)
         self._sleep = SleepWatcher(self)
         self._sleep.woke.connect(self.look_again)
@@ -48,8 +47,8 @@ class EngineLoop(QObject):
 
     def start(self) -> None:
         """Take the engine's row and begin."""
-        self._engine.wake = self.woken.emit
         self._engine.start()
+        self._engine.wake = self.woken.emit
         self._server.start()
         self._sleep.start()
         self._timer.start(0)
@@ -88,10 +87,15 @@ class EngineLoop(QObject):
         self.look_again()
         self.changed_elsewhere.emit()
 
+    def _keep_house(self) -> None:
+        try:
+            self._maintenance.tick(self._clock.now_ms())
+        except Exception:  # noqa: BLE001 - housekeeping never stands in the way of jobs
+            _LOG.exception("Housekeeping failed.")
+
     def _tick(self) -> None:
         try:
             self._engine.tick()
-            self._maintenance.tick(self._clock.now_ms())
             delay_ms = self._engine.delay_ms()
         except StaleEngineError as error:
             _LOG.error("%s; this engine stops.", error)
@@ -104,8 +108,12 @@ class EngineLoop(QObject):
                 _LOG.error("%s", error)
             self._last_fault = str(error)
             delay_ms = _AFTER_FAULT_MS
+        except Exception:  # noqa: BLE001 - whatever it was, the loop goes on: jobs depend on it
+            _LOG.exception("A tick failed.")
+            delay_ms = _AFTER_FAULT_MS
         else:
             self._last_fault = ""
+            self._keep_house()
         if not self._is_stopped:
             self._timer.start(min(max(delay_ms, 0), MAX_DELAY_MS))
         if not self._engine.running_count:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import StoreError
-from halo_scheduler.model import Cron, Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import Cron, Once, Outcome, Run, SkipReason, Source, Trigger
 from halo_scheduler.planning import LATE_MS, MOST_COUNTED, passed_over, plan, plan_after_run, plan_missed
 from halo_scheduler.schedule.next_run import count_due
 from halo_scheduler.schedule.zone import machine_zone
@@ -56,26 +57,64 @@ class Recovery:
         else:
             self._settle_missed(awake_until, now_ms, "downtime")
         if before.zone != self.zone:
-            self._change_zone(before.zone, now_ms)
+            self._change_zone(before.zone, self.zone, now_ms)
 
     def plan_the_unplanned(self, now_ms: int) -> None:
         """Plan every active job that has no plan."""
         self._plan_all(self._store.jobs.unplanned(), now_ms, "downtime")
 
-    def notice_jumps(self, last_tick_at: int, now_ms: int) -> None:
-        """Compare with the last tick: did the machine sleep, or the clock or the zone change?"""
+    def end_pauses(self, now_ms: int) -> list[Change]:
+        """Plan jobs whose pause is over from its end on: nothing fires merely because it ended."""
+        ended: list[JobRecord] = []
+        for record in self._store.jobs.pauses_ended(now_ms):
+            awake = replace(record, paused=False, paused_until=None)
+            with one_job(self._store, record.id, now_ms):
+                self._record_slept_through(record, now_ms)
+                ended.append(
+                    plan(awake, record.paused_until or now_ms, self._store.runs.has_slot, reason="paused")
+                )
+            self._store.events.append(now_ms, EventKind.JOB_RESUMED, record.id, by="end of the pause")
+        self._store.jobs.save_states(ended)
+        return [Change(ChangeKind.JOB, job_id=record.id) for record in ended]
+
+    def _record_slept_through(self, record: JobRecord, now_ms: int) -> None:
+        """Record the one slot of a `once` that fell into a pause: no later run will count it."""
+        schedule = record.spec.schedule
+        if not isinstance(schedule, Once) or schedule.due_at > (record.paused_until or 0):
+            return
+        if record.disabled_reason is not None or self._store.runs.has_slot(record.id, schedule.due_at):
+            return
+        skipped = Run(
+            id=uuid.uuid4().hex,
+            job_id=record.id,
+            trigger=Trigger.SCHEDULE,
+            source=Source.ONCE,
+            slot_at=schedule.due_at,
+            outcome=Outcome.SKIPPED,
+            reason=SkipReason.PAUSED,
+            error="the job was paused at that time",
+            finished_at=now_ms,
+        )
+        self._store.runs.insert([skipped], self._generation)
+
+    def notice_jumps(self, last_tick_at: int, now_ms: int) -> str:
+        """Compare with the last tick: did the machine sleep, or the clock or the zone change? Return the zone.
+
+        The caller keeps the zone once the transaction is through.
+        """
         if now_ms < last_tick_at - _BACKWARDS_MS:
             self._go_back(last_tick_at, now_ms)
         elif now_ms > last_tick_at + _GAP_MS:
             self._store.events.append(now_ms, EventKind.SLEEP_GAP, since=last_tick_at)
             self._settle_missed(last_tick_at, now_ms, "sleep")
-        if abs(now_ms - self._zone_checked_at) >= _ZONE_CHECK_MS:
-            self._zone_checked_at = now_ms
-            machine_zone.cache_clear()
-            zone = machine_zone().key
-            if zone != self.zone:
-                before, self.zone = self.zone, zone
-                self._change_zone(before, now_ms)
+        if abs(now_ms - self._zone_checked_at) < _ZONE_CHECK_MS and machine_zone().key == self.zone:
+            return self.zone
+        self._zone_checked_at = now_ms
+        machine_zone.cache_clear()
+        zone = machine_zone().key
+        if zone != self.zone:
+            self._change_zone(self.zone, zone, now_ms)
+        return zone
 
     def _settle_missed(self, awake_until: int, now_ms: int, reason: str) -> None:
         """Catch up, or record as missed, the slots that nobody was awake for."""
@@ -91,7 +130,8 @@ class Recovery:
                     continue
                 run = _missed_run(record, now_ms, reason)
                 end = RunEnd(outcome=Outcome.MISSED, finished_at=now_ms, reason=SkipReason.MISSED)
-                settled = replace(record, counted_until=now_ms, last_slot_at=record.slot_at)
+                last_slot_at = max(record.last_slot_at or 0, record.slot_at or 0)
+                settled = replace(record, counted_until=now_ms, last_slot_at=last_slot_at)
                 saved.append(plan_after_run(settled, run, end, self._store.runs.has_slot))
                 missed.append(run)
         self._store.runs.insert(missed, self._generation)
@@ -100,20 +140,15 @@ class Recovery:
     def _go_back(self, was_ms: int, now_ms: int) -> None:
         """Plan every waiting job anew after the clock went back: to its first grid point that had no run."""
         self._store.events.append(now_ms, EventKind.CLOCK_JUMP, was=was_ms)
-        back = [
-            replace(
-                record,
-                counted_until=min(record.counted_until, now_ms),
-                last_completed_at=record.last_completed_at and min(record.last_completed_at, now_ms),
-            )
-            for record in self._store.jobs.planned()
-            if record.attempt == 1
-        ]
+        waiting = [_set_back(record, now_ms) for record in self._store.jobs.planned()]
+        retries = [record for record in waiting if record.attempt > 1]
+        back = [record for record in waiting if record.attempt == 1]
+        self._store.jobs.save_states(retries)
         self._plan_all(back, now_ms, "clock went back")
 
-    def _change_zone(self, before: str, now_ms: int) -> None:
+    def _change_zone(self, before: str, after: str, now_ms: int) -> None:
         """Plan cron jobs without a zone anew; what is already due stays due."""
-        self._store.events.append(now_ms, EventKind.ZONE_CHANGE, before=before, after=self.zone)
+        self._store.events.append(now_ms, EventKind.ZONE_CHANGE, before=before, after=after)
         local = [
             record
             for record in self._store.jobs.planned()
@@ -151,4 +186,17 @@ def _missed_run(record: JobRecord, now_ms: int, reason: str) -> Run:
         late_ms=now_ms - (record.next_run_at or now_ms),
         passed_over=passed_over(record) + int(others),
         passed_reason=reason,
+    )
+
+
+def _set_back(record: JobRecord, now_ms: int) -> JobRecord:
+    """Take out of the future what the job remembers; a retry waits for its delay, not for the old time."""
+    retry_at = now_ms + record.spec.policy.retry.delay_ms
+    return replace(
+        record,
+        counted_until=min(record.counted_until, now_ms),
+        last_completed_at=record.last_completed_at and min(record.last_completed_at, now_ms),
+        next_run_at=min(record.next_run_at or retry_at, retry_at)
+        if record.attempt > 1
+        else record.next_run_at,
     )

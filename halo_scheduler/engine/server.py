@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from halo_scheduler.changes import Change
-from halo_scheduler.ipc import LONGEST_LINE
+from halo_scheduler.ipc import LONGEST_LINE, socket_path
 
 _LOG = logging.getLogger(__name__)
 _MOST_CLIENTS = 64
@@ -26,9 +26,10 @@ class ChangeServer(QObject):
 
     changed = Signal()
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, database: Path) -> None:
         super().__init__()
-        self._path = path
+        self._database = database
+        self._inode: int | None = None
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._admit)
@@ -36,19 +37,34 @@ class ChangeServer(QObject):
 
     def start(self) -> bool:
         """Listen; a socket left by an engine that is gone is removed, as we hold the engine's row."""
-        self._path.unlink(missing_ok=True)
-        if self._server.listen(str(self._path)):
-            return True
-        _LOG.warning(
-            "No private socket (%s): changes are noticed within a minute.", self._server.errorString()
-        )
+        try:
+            path = socket_path(self._database)
+            path.unlink(missing_ok=True)
+            if self._server.listen(str(path)):
+                self._inode = path.stat().st_ino
+                return True
+            fault = self._server.errorString()
+        except OSError as error:
+            fault = str(error)
+        _LOG.warning("No private socket (%s): changes are noticed within a minute.", fault)
         return False
 
     def stop(self) -> None:
         """Hang up on everyone."""
         for client in list(self._clients):
             client.drop()
+        if self._inode is not None:
+            self._close_without_taking_a_newer_one_along()
+
+    def _close_without_taking_a_newer_one_along(self) -> None:
+        """Close; Qt removes whatever lies at the path, which may be the socket of the engine that took over."""
+        path = Path(self._server.fullServerName())
+        kept = path.with_name(f"{path.name}.{os.getpid()}")
+        if path.exists() and path.stat().st_ino != self._inode:
+            path.rename(kept)
         self._server.close()
+        if kept.exists():
+            kept.rename(path)
 
     def tell(self, change: Change) -> None:
         """Send a change to every subscriber; one that does not read is dropped."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +15,7 @@ from halo_scheduler.errors import StoreDamagedError
 from halo_scheduler.store.connection import Database, translated
 
 _KEPT = 7
+_NAME = re.compile(r"halo-([0-9]{1,18})\.db", re.ASCII)
 _LEFT_OUT = "scheduler_run_output"
 
 
@@ -44,7 +47,8 @@ def back_up(database: Database, now_ms: int) -> Backup:
 
 def list_backups(path: Path) -> list[Backup]:
     """Return the backups of a database, newest first."""
-    found = [Backup(file, int(file.stem.removeprefix("halo-"))) for file in _folder(path).glob("halo-*.db")]
+    named = ((file, _NAME.fullmatch(file.name)) for file in _folder(path).glob("halo-*.db"))
+    found = [Backup(file, int(match[1])) for file, match in named if match]
     return sorted(found, key=lambda backup: backup.made_at, reverse=True)
 
 
@@ -52,7 +56,7 @@ def restore(path: Path, backup: Backup, now_ms: int) -> Path | None:
     """Put a backup in the database's place; what was there is set aside, and its new path returned."""
     check(backup.path)
     moment = datetime.fromtimestamp(now_ms / 1_000, UTC).strftime("%Y%m%dT%H%M%SZ")
-    aside = path.with_name(f"{path.name}.{moment}.damaged")
+    aside = _unused(path, moment)
     with translated(path):
         partial = path.with_suffix(".restored")
         partial.unlink(missing_ok=True)
@@ -62,12 +66,21 @@ def restore(path: Path, backup: Backup, now_ms: int) -> Path | None:
             file.flush()
             os.fsync(file.fileno())
         had_one = path.exists()
-        for ending in ("", "-wal", "-shm"):
+        # The journals first: they must never lie beside a file that is not theirs.
+        for ending in ("-wal", "-shm"):
             beside = path.with_name(path.name + ending)
             if beside.exists():
                 beside.rename(aside.with_name(aside.name + ending))
-        partial.rename(path)
+        if had_one:
+            aside.hardlink_to(path)
+        # In one step: there is a database at every moment.
+        partial.replace(path)
     return aside if had_one else None
+
+
+def _unused(path: Path, moment: str) -> Path:
+    names = (path.with_name(f"{path.name}.{moment}.{number}.damaged") for number in itertools.count(1))
+    return next(name for name in names if not name.exists())
 
 
 def check(path: Path) -> None:
@@ -76,10 +89,13 @@ def check(path: Path) -> None:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             answer = connection.execute("PRAGMA quick_check(1)").fetchall()
+            (version,) = connection.execute("PRAGMA user_version").fetchall()[0]
         finally:
             connection.close()
     if answer != [("ok",)]:
         raise StoreDamagedError(f"{path} is damaged: {answer[0][0]}")
+    if version == 0:
+        raise StoreDamagedError(f"{path} is not a backup of Halo")
 
 
 def _copy(database: Database, target: Path) -> None:
@@ -87,7 +103,7 @@ def _copy(database: Database, target: Path) -> None:
     database.rows("ATTACH ? AS copy", [str(target)])
     try:
         database.run_script("PRAGMA copy.journal_mode = OFF")
-        with database.transaction():
+        with database.reading():
             schema = database.rows(
                 "SELECT type, name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'index'"
             )

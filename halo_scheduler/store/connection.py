@@ -87,6 +87,18 @@ class Database:
         return self._connection.data_version()
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let everything inside see one moment, without keeping others from writing."""
+        self.rows("BEGIN DEFERRED")
+        try:
+            yield
+            self.rows("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self.rows("ROLLBACK")
+            raise
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """Let everything inside happen or nothing; inside another transaction it belongs to that one."""
         if self._connection.in_transaction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,6 +25,8 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.schedule.interval import DAY_MS
 from halo_scheduler.store.connection import Database, Row, Value
+
+_LOG = logging.getLogger(__name__)
 
 # How long a removed job can be restored.
 TRASH_MS = 30 * DAY_MS
@@ -182,12 +185,12 @@ class JobTable:
     def get(self, job_id: str) -> JobRecord | None:
         """Return a job, also one in the trash."""
         row = self._database.row(f"{_SELECT} WHERE id = ?", [job_id])
-        return None if row is None else _record_of(row)
+        return None if row is None else self._read(row)
 
     def get_many(self, job_ids: Iterable[str]) -> dict[str, JobRecord]:
         wanted = json.dumps(list(job_ids))
         rows = self._database.rows(f"{_SELECT} WHERE id IN (SELECT value FROM json_each(?))", [wanted])
-        return {record.id: record for record in map(_record_of, rows)}
+        return {record.id: record for record in map(self._read, rows) if record is not None}
 
     def taken_names(self, names: Iterable[str]) -> set[str]:
         """Return which of these names belong to jobs."""
@@ -217,6 +220,14 @@ class JobTable:
             "ORDER BY next_run_at, id LIMIT ?",
             now_ms,
             most,
+        )
+
+    def mark_waiting(self, now_ms: int) -> None:
+        """Note on every due job that it waits for a place."""
+        self._database.rows(
+            "UPDATE scheduler_jobs SET waiting_for = 'at_capacity' WHERE next_run_at IS NOT NULL AND run_id IS NULL "
+            "AND removed_at IS NULL AND next_run_at <= ? AND waiting_for IS NULL",
+            [now_ms],
         )
 
     def pauses_ended(self, now_ms: int) -> list[JobRecord]:
@@ -254,7 +265,21 @@ class JobTable:
         return min((row[0] for row in rows if row[0] is not None), default=None)
 
     def _records(self, condition: str, *values: Value) -> list[JobRecord]:
-        return [_record_of(row) for row in self._database.rows(f"{_SELECT} {condition}", values)]
+        records = (self._read(row) for row in self._database.rows(f"{_SELECT} {condition}", values))
+        return [record for record in records if record is not None]
+
+    def _read(self, row: Row) -> JobRecord | None:
+        """Read a row; one that makes no sense here, such as an unknown zone, is disabled rather than fatal."""
+        try:
+            return _record_of(row)
+        except ValueError as error:
+            _LOG.error("job %s cannot be read: %s", row[0], error)
+            self._database.rows(
+                "UPDATE scheduler_jobs SET disabled_reason = 'errors', next_run_at = NULL, last_error = ? "
+                "WHERE id = ? AND next_run_at IS NOT NULL",
+                [f"it cannot be read: {error}", row[0]],
+            )
+            return None
 
 
 def _row_of(record: JobRecord) -> tuple[Value, ...]:

@@ -79,8 +79,10 @@ class LeaseTable:
         if row is None or row[0] != generation:
             raise StaleEngineError("another engine has taken over this database")
 
-    def give_up(self, generation: int, now_ms: int) -> None:
+    def give_up(self, generation: int, now_ms: int) -> bool:
+        """Mark the engine as stopped; tell whether the row was still its own."""
         self._database.rows(
             "UPDATE scheduler_engine SET stopped_at = ?, last_tick_at = ? WHERE id = 1 AND generation = ?",
             [now_ms, now_ms, generation],
         )
+        return self._database.changes() == 1

@@ -47,6 +47,19 @@ class RequestTable:
             for kind, job_id, run_id, at in rows
         ]
 
+    def has_trigger(self, job_id: str) -> bool:
+        """Tell whether a run by hand is already asked for."""
+        return bool(
+            self._database.rows(
+                "SELECT 1 FROM scheduler_requests WHERE kind = 'trigger' AND job_id = ? LIMIT 1", [job_id]
+            )
+        )
+
+    def withdraw_trigger(self, run_id: str) -> bool:
+        """Take back a run by hand that has not started; tell whether there was one."""
+        self._database.rows("DELETE FROM scheduler_requests WHERE kind = 'trigger' AND run_id = ?", [run_id])
+        return self._database.changes() == 1
+
     def close(self, request: Request) -> None:
         self._database.rows(
             "DELETE FROM scheduler_requests WHERE kind = ? AND run_id = ?", [request.kind, request.run_id]

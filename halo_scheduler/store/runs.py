@@ -103,8 +103,8 @@ class RunTable:
             ("job_id = ?", chosen.job_id),
             ("outcome = ?", chosen.outcome),
             ("trigger = ?", chosen.trigger),
-            ("started_at >= ?", chosen.since),
-            ("started_at < ?", chosen.until),
+            ("ifnull(started_at, finished_at) >= ?", chosen.since),
+            ("ifnull(started_at, finished_at) < ?", chosen.until),
             ("seq < (SELECT seq FROM scheduler_run_log WHERE id = ?)", chosen.before),
         ]
         used = [(text, value) for text, value in conditions if value is not None]

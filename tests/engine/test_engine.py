@@ -11,11 +11,25 @@ from typing import Any
 import pytest
 from machine import START, Bench
 
-from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Source, Trigger, planning
+from halo_scheduler import (
+    After,
+    Cron,
+    Every,
+    Manual,
+    Once,
+    Outcome,
+    Policy,
+    Retry,
+    Run,
+    Source,
+    Trigger,
+    planning,
+)
 from halo_scheduler.engine import engine as engine_module
 from halo_scheduler.errors import (
     EngineHeldError,
     ScheduleError,
+    ScheduleTriggerError,
     StaleEngineError,
     StoreDamagedError,
     StoreUnavailableError,
@@ -32,6 +46,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.schedule.zone import machine_zone
 from halo_scheduler.service import Scheduler
+from halo_scheduler.store.requests import Request, RequestKind
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 
@@ -312,6 +327,79 @@ def test_a_job_without_a_place_stays_due_and_the_oldest_slot_goes_first(tmp_path
     bench.close()
 
 
+def _waiting_once(tmp_path: Path) -> tuple[Bench, str, Run]:
+    """A `once` that is due and waits for the only place."""
+    bench = Bench(tmp_path / "halo.db", max_concurrent=1)
+    bench.scheduler.add_job("long", Every("1h"), anchor_at=START - _HOUR + 500)
+    job_id = bench.scheduler.add_job("once", Once(START + 1_000))
+    (long,) = bench.tick(10_000)
+    assert _job(bench, job_id).waiting_for is WaitingFor.AT_CAPACITY
+    return bench, job_id, long
+
+
+@pytest.mark.parametrize("what", ["clock back", "policy", "clear hints", "resume"])
+def test_a_slot_that_waits_for_a_place_survives_everything_but_a_new_schedule(
+    tmp_path: Path, what: str
+) -> None:
+    bench, job_id, long = _waiting_once(tmp_path)
+    if what == "clock back":
+        bench.tick(-2_000)
+    elif what == "policy":
+        bench.scheduler.update_job(job_id, policy=Policy(max_errors=1))
+    elif what == "clear hints":
+        bench.scheduler.clear_hints(job_id)
+    else:
+        bench.scheduler.resume_job(job_id)
+    before = len(bench.started)
+    bench.finish(long)
+    assert [run.slot_at for run in bench.started[before:]] == [START + 1_000]
+    bench.close()
+
+
+def test_every_waiting_job_says_so_and_no_healthy_one_starves(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "halo.db", max_concurrent=5)
+    ids = [bench.scheduler.add_job(f"job {index}", Every("1h")) for index in range(9)]
+    for job_id in ids[:3]:
+        bench.scheduler.trigger(job_id)
+    assert len(bench.tick(_HOUR)) == 5
+    waiting = [job for job in bench.scheduler.list_jobs() if job.waiting_for is WaitingFor.AT_CAPACITY]
+    assert len(waiting) == 4
+    bench.close()
+
+
+def test_jobs_that_cannot_be_claimed_do_not_starve_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path / "halo.db", max_concurrent=1)
+    for name in ("a", "b", "c"):
+        bench.scheduler.add_job(name, Every("1h"), job_id=name)
+    real = planning.passed_over
+
+    def stumble(record: Any) -> int:
+        if record.id != "c":
+            raise ZeroDivisionError
+        return real(record)
+
+    monkeypatch.setattr(engine_module, "passed_over", stumble)
+    assert [run.job_id for run in bench.tick(_HOUR)] == ["c"]
+    assert {job.name: str(job.status) for job in bench.scheduler.list_jobs()} == {
+        "a": "disabled",
+        "b": "disabled",
+        "c": "running",
+    }
+    bench.close()
+
+
+def test_a_job_that_cannot_be_read_here_is_disabled_and_the_others_run(bench: Bench) -> None:
+    bad = bench.scheduler.add_job("bad", Cron("* * * * *", timezone="UTC"))
+    good = bench.scheduler.add_job("good", Every("1m"))
+    bench.tick()
+    bench.scheduler._store.database.rows(
+        "UPDATE scheduler_jobs SET schedule = replace(schedule, 'UTC', 'Moon/Base') WHERE id = ?", [bad]
+    )
+    assert [run.job_id for run in bench.tick(_MINUTE)] == [good]
+
+
 def test_a_group_has_its_own_limit(bench: Bench) -> None:
     bench.scheduler.set_group_limit("g", 1)
     for index in range(3):
@@ -354,6 +442,35 @@ def test_a_slot_falling_due_during_a_run_by_hand_stays_due(bench: Bench) -> None
     bench.finish(run)
     (due,) = bench.started[before:]
     assert (due.slot_at, due.trigger) == (START + _MINUTE, Trigger.SCHEDULE)
+
+
+def test_a_run_asked_for_twice_starts_once(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    bench.scheduler.trigger(job_id)
+    with pytest.raises(ScheduleTriggerError):
+        bench.scheduler.trigger(job_id)
+    # Even when two processes asked at the same moment.
+    request = Request(kind=RequestKind.TRIGGER, job_id=job_id, run_id="second", at=START)
+    bench.scheduler._store.requests.append(request)
+    assert len(bench.tick()) == 1
+    second = bench.scheduler.get_run("second")
+    assert second is not None
+    assert (second.outcome, second.reason) == (Outcome.SKIPPED, "already_running")
+
+
+def test_a_waiting_run_by_hand_can_be_withdrawn(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1h"))
+    bench.scheduler.cancel_run(bench.scheduler.trigger(job_id))
+    assert bench.tick() == []
+
+
+def test_what_was_asked_for_while_nobody_was_there_does_not_start_days_later(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Manual())
+    run_id = bench.scheduler.trigger(job_id)
+    assert bench.tick(7 * _DAY) == []
+    run = bench.scheduler.get_run(run_id)
+    assert run is not None
+    assert (run.outcome, run.reason) == (Outcome.SKIPPED, "missed")
 
 
 def test_a_job_edited_or_resumed_during_a_run_by_hand_is_planned_at_once(bench: Bench) -> None:
@@ -410,6 +527,17 @@ def test_no_job_runs_because_a_pause_ended(bench: Bench) -> None:
     assert (job.status, job.paused_until, job.next_run_at) == (JobStatus.IDLE, None, START + 3 * _HOUR)
     (run,) = bench.tick(_HOUR - 60_000)
     assert (run.passed_over, run.passed_reason) == (2, "paused")
+
+
+def test_a_pause_that_ended_while_nobody_was_awake_counts_from_its_end(bench: Bench) -> None:
+    hourly = bench.scheduler.add_job("hourly", Every("1h"))
+    once = bench.scheduler.add_job("once", Once(START + 90 * _MINUTE))
+    bench.tick()
+    for job_id in (hourly, once):
+        bench.scheduler.pause_job(job_id, until=START + 30 * _MINUTE)
+    runs = {run.job_id: run for run in bench.tick(150 * _MINUTE)}
+    assert (runs[hourly].slot_at, runs[hourly].source) == (START + 2 * _HOUR, Source.CATCH_UP)
+    assert runs[once].slot_at == START + 90 * _MINUTE
 
 
 def test_a_pause_survives_a_restart(bench: Bench) -> None:
@@ -642,6 +770,49 @@ def test_a_slot_that_comes_up_again_is_not_run_again_and_holds_nobody_up(bench: 
     bench.scheduler._store.jobs.save_states([again])
     assert [run.job_id for run in bench.tick(_MINUTE)] == [other]
     assert (_job(bench, job_id).next_run_at or 0) > bench.clock.now_ms()
+
+
+def test_a_retry_does_not_sleep_until_the_old_time_returns(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job(
+        "job", Every("1h"), policy=Policy(retry=Retry(attempts=1, delay_ms=5_000))
+    )
+    (run,) = bench.tick(_HOUR)
+    bench.finish(run, Outcome.FAILURE)
+    bench.tick(-_DAY)
+    assert _job(bench, job_id).next_run_at == bench.clock.now_ms() + 5_000
+
+
+def test_a_missed_slot_after_the_clock_went_back_does_not_bring_up_old_ones(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"), policy=Policy(catch_up=CatchUp.SKIP))
+    for step in [_MINUTE] * 10:
+        for run in bench.tick(step):
+            bench.finish(run)
+    bench.clock.set(START + 2 * _MINUTE + 1_000)
+    bench.tick()
+    bench.tick(3 * _MINUTE)
+    for _ in range(20):
+        for run in bench.tick(_MINUTE):
+            bench.finish(run)
+    slots = [run.slot_at for run in bench.scheduler.get_run_log(job_id)]
+    assert len(slots) == len(set(slots))
+
+
+def test_a_zone_change_that_could_not_be_written_is_noticed_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    machine_zone.cache_clear()
+    local = bench.scheduler.add_job("local", Cron("0 9 * * *"))
+    bench.tick()
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    database = bench.scheduler._store.database
+    database.rows("PRAGMA query_only = ON")
+    with pytest.raises(StoreUnavailableError):
+        bench.tick(_MINUTE)
+    database.rows("PRAGMA query_only = OFF")
+    bench.tick(1_000)
+    assert _job(bench, local).next_run_at == START + _DAY
+    machine_zone.cache_clear()
 
 
 def test_after_a_zone_change_cron_without_a_zone_is_planned_anew(

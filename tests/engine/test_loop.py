@@ -18,7 +18,9 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Cron, Every, Job, Outcome, Run, SchedulerShutdownError
 from halo_scheduler.changes import ChangeKind
 from halo_scheduler.engine.loop import EngineLoop
+from halo_scheduler.engine.server import ChangeServer
 from halo_scheduler.engine.wakeups import SleepWatcher
+from halo_scheduler.errors import EngineHeldError
 from halo_scheduler.ipc import ChangeStream, poke, socket_path
 from halo_scheduler.service import Scheduler
 
@@ -123,6 +125,102 @@ def test_a_store_error_in_one_tick_does_not_stop_the_loop(
 
 
 @pytest.mark.usefixtures("qapp")
+def test_a_fault_of_ours_in_one_tick_does_not_stop_the_loop(
+    scheduler: Scheduler, qtbot: QtBot, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halo_scheduler.engine.loop._AFTER_FAULT_MS", 50)
+    scheduler.on_job_due(lambda *_: None)
+    scheduler.start()
+    engine = scheduler._engine
+    assert engine is not None
+    real = engine._claim
+    monkeypatch.setattr(engine, "_claim", lambda *_: 1 / 0)
+    run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
+    qtbot.waitUntil(lambda: "A tick failed" in caplog.text, timeout=10_000)
+    monkeypatch.setattr(engine, "_claim", real)
+    qtbot.waitUntil(lambda: scheduler.get_run(run_id) is not None, timeout=10_000)
+
+
+@pytest.mark.usefixtures("qapp")
+def test_housekeeping_that_fails_does_not_stop_the_loop(
+    scheduler: Scheduler, qtbot: QtBot, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halo_scheduler.engine.maintenance.Maintenance.tick", lambda *_: 1 / 0)
+    scheduler.on_job_due(lambda *_: None)
+    scheduler.start()
+    run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
+    qtbot.waitUntil(lambda: scheduler.get_run(run_id) is not None, timeout=10_000)
+    assert "Housekeeping failed" in caplog.text
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_second_start_is_refused_and_harms_nothing(scheduler: Scheduler, qtbot: QtBot) -> None:
+    scheduler.on_job_due(lambda *_: None)
+    scheduler.start()
+    with pytest.raises(EngineHeldError):
+        scheduler.start()
+    run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
+    qtbot.waitUntil(
+        lambda: (run := scheduler.get_run(run_id)) is not None and run.outcome is Outcome.SUCCESS,
+        timeout=10_000,
+    )
+
+
+@pytest.mark.usefixtures("qapp")
+def test_without_a_place_for_the_socket_jobs_run_all_the_same(
+    scheduler: Scheduler,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    (tmp_path / f"halo-{os.getuid()}").mkdir(mode=0o755)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    scheduler.on_job_due(lambda *_: None)
+    scheduler.start()
+    run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
+    qtbot.waitUntil(lambda: scheduler.get_run(run_id) is not None, timeout=10_000)
+    assert "No private socket" in caplog.text
+    assert not poke(scheduler.path)
+
+
+@pytest.mark.usefixtures("qapp")
+def test_an_engine_that_lost_its_place_leaves_the_new_ones_socket(tmp_path: Path) -> None:
+    old, new = ChangeServer(tmp_path / "halo.db"), ChangeServer(tmp_path / "halo.db")
+    assert old.start()
+    assert new.start()
+    old.stop()
+    assert poke(tmp_path / "halo.db")
+    new.stop()
+    assert not socket_path(tmp_path / "halo.db").exists()
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_stranger_is_turned_away(tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halo_scheduler.engine.server._is_own", lambda _connection: False)
+    server = ChangeServer(tmp_path / "halo.db")
+    assert server.start()
+    with qtbot.assertNotEmitted(server.changed, wait=200):
+        poke(tmp_path / "halo.db")
+    server.stop()
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_client_that_says_nothing_is_dropped(
+    tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halo_scheduler.engine.server._SILENCE_MS", 50)
+    server = ChangeServer(tmp_path / "halo.db")
+    assert server.start()
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(str(socket_path(tmp_path / "halo.db")))
+        qtbot.waitUntil(lambda: len(server._clients) == 1, timeout=10_000)
+        qtbot.waitUntil(lambda: not server._clients, timeout=10_000)
+    server.stop()
+
+
+@pytest.mark.usefixtures("qapp")
 def test_a_lost_engine_stops(scheduler: Scheduler, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
     scheduler.on_job_due(lambda *_: None)
     scheduler.start()
@@ -131,6 +229,7 @@ def test_a_lost_engine_stops(scheduler: Scheduler, qtbot: QtBot, caplog: pytest.
     scheduler._store.database.rows("UPDATE scheduler_engine SET generation = generation + 1")
     with caplog.at_level(logging.ERROR), qtbot.waitSignal(loop.lost, timeout=10_000):
         loop.look_again()
+    assert not scheduler.runs_jobs
     run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
     qtbot.wait(50)
     assert scheduler.get_run(run_id) is None
@@ -161,7 +260,9 @@ def test_without_a_bus_there_is_nothing_to_listen_to() -> None:
 
 _WATCHER = """
 from PySide6.QtCore import QCoreApplication
+from halo_scheduler.engine.server import ChangeServer
 from halo_scheduler.engine.wakeups import SleepWatcher
+from halo_scheduler.errors import EngineHeldError
 application = QCoreApplication([])
 watcher = SleepWatcher()
 watcher.woke.connect(lambda: (print("woke"), application.quit()))

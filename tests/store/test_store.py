@@ -253,6 +253,37 @@ def test_a_damaged_backup_is_not_restored(path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_file_that_is_no_backup_of_ours_is_not_restored(path: Path) -> None:
+    Store.open(path, _NOW).close()
+    empty = path.parent / "backups" / "halo-5.db"
+    empty.parent.mkdir()
+    empty.touch()
+    (empty.parent / "halo-old.db").touch()
+    (found,) = list_backups(path)
+    with pytest.raises(StoreDamagedError, match="not a backup of Halo"):
+        restore(path, found, _NOW)
+
+
+def test_what_is_set_aside_is_never_overwritten(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    backup = back_up(store.database, _NOW)
+    store.close()
+    asides = {restore(path, backup, _NOW) for _ in range(3)}
+    assert len(asides) == 3
+    assert all(aside is not None and aside.exists() for aside in asides)
+
+
+def test_a_backup_keeps_nobody_from_writing(path: Path) -> None:
+    store, other = Store.open(path, _NOW), Store.open(path, _NOW)
+    with other.database.reading():
+        other.jobs.all()
+        store.jobs.insert([_record()])
+        assert other.jobs.all() == []
+    assert len(other.jobs.all()) == 1
+    store.close()
+    other.close()
+
+
 def test_old_and_surplus_runs_are_pruned_in_steps(path: Path) -> None:
     store = Store.open(path, _NOW)
     store.jobs.insert([_record()])
