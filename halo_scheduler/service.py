@@ -119,8 +119,11 @@ class Scheduler:
         if max_concurrent is not None:
             require_whole("max_concurrent", max_concurrent, 1)
         clock = clock or SystemClock()
-        place = database_path() if path is None else Path(path)
-        return cls(Store.open(place, clock.now_ms()), clock, max_concurrent)
+        store = Store.open(database_path() if path is None else Path(path), clock.now_ms())
+        if path is None:
+            # The default folder is ours alone; one that somebody chose may hold other things.
+            store.database.path.parent.chmod(0o700)
+        return cls(store, clock, max_concurrent)
 
     @property
     def path(self) -> Path:

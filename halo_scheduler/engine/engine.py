@@ -453,6 +453,7 @@ class Engine:
             error=f"nothing here can run a {record.spec.action.kind} job",
         )
         with self._store.transaction():
+            self._store.lease.check(self._generation)
             self._finish([(run, end)], changes)
             if record.id not in self._told_unsupported:
                 self._told_unsupported.add(record.id)

@@ -872,6 +872,29 @@ def test_a_deleted_database_is_noticed_at_the_tick(bench: Bench) -> None:
     assert bench.started == []
 
 
+def _add_until_it_fails(bench: Bench, ids: list[str]) -> None:
+    for index in range(1_000):
+        ids.append(bench.scheduler.add_job(f"more {index}", Every("1d")))  # noqa: PERF401 - those before the failure
+
+
+def test_a_full_disk_under_a_running_engine_loses_nothing(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"))
+    (run,) = bench.tick(_MINUTE)
+    database = bench.scheduler._store.database
+    (pages,) = database.rows("PRAGMA page_count")[0]
+    database.rows(f"PRAGMA max_page_count = {pages}")
+    ids: list[str] = []
+    with pytest.raises(StoreUnavailableError, match="is full"):
+        _add_until_it_fails(bench, ids)
+    bench.open_runs[run.id].set_result(None)
+    database.rows("PRAGMA max_page_count = 1000000")
+    bench.scheduler.tick()
+    assert {job.id for job in bench.scheduler.list_jobs()} == {job_id, *ids}
+    (recorded,) = bench.scheduler.get_run_log(job_id)
+    assert recorded.outcome is Outcome.SUCCESS
+    assert database.rows("PRAGMA integrity_check") == [("ok",)]
+
+
 def test_ends_are_kept_until_they_can_be_written(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1m"))
     (run,) = bench.tick(_MINUTE)

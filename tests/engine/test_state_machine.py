@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
     RuleBasedStateMachine,
-    consumes,
     initialize,
     invariant,
     precondition,
@@ -23,7 +22,7 @@ from machine import Bench
 from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Trigger, count_due
 from halo_scheduler.engine import engine as engine_module
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
-from halo_scheduler.model import CatchUp, JobStatus, Schedule
+from halo_scheduler.model import CatchUp, JobStatus, Schedule, StatusReason
 from halo_scheduler.planning import MOST_COUNTED
 
 _SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(
@@ -55,6 +54,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         self.names = 0
         # Jobs that were never edited, while the clock never went back: there, every point counts.
         self.steady: dict[str, tuple[Schedule, int]] = {}
+        self.onces: dict[str, int] = {}
         self.bench.tick()
 
     def teardown(self) -> None:
@@ -77,11 +77,13 @@ class SchedulerMachine(RuleBasedStateMachine):
         self.names += 1
         schedule = Once(self.bench.clock.now_ms() + ahead_ms)
         job_id = f"{self.names:04}"
+        self.onces[job_id] = schedule.due_at
         return self.bench.scheduler.add_job(f"job {self.names}", schedule, policy=policy, job_id=job_id)
 
     @rule(job_id=jobs, schedule=_SCHEDULES)
     def edit(self, job_id: str, schedule: Schedule) -> None:
         self.steady.pop(job_id, None)
+        self.onces.pop(job_id, None)
         try:
             self.bench.scheduler.update_job(job_id, schedule=schedule)
         except JobNotFoundError:
@@ -104,17 +106,47 @@ class SchedulerMachine(RuleBasedStateMachine):
         except ScheduleError as error:
             assert "one time is past" in str(error)
 
-    @rule(job_id=consumes(jobs))
+    @rule(job_id=jobs)
     def remove(self, job_id: str) -> None:
-        self.bench.scheduler.remove_job(job_id)
+        self.steady.pop(job_id, None)
+        if self.bench.scheduler.get_job(job_id) is not None:
+            self.bench.scheduler.remove_job(job_id)
 
     @rule(job_id=jobs)
     def trigger(self, job_id: str) -> None:
         try:
             self.bench.scheduler.trigger(job_id)
+        except JobNotFoundError:
+            assert self.bench.scheduler.get_job(job_id) is None
         except ScheduleTriggerError:
-            assert any(run.job_id == job_id for run in self._open_runs())
+            is_asked_for = self.bench.scheduler._store.requests.has_trigger(job_id)
+            assert is_asked_for or any(run.job_id == job_id for run in self._open_runs())
+
+    @precondition(lambda self: bool(self.bench.open_runs))
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        run = data.draw(st.sampled_from(self._open_runs()))
+        self.bench.scheduler.cancel_run(run.id)
+        self.bench.open_runs.pop(run.id).cancel()
         self.bench.tick()
+
+    @rule(job_id=jobs, ahead_ms=_STEPS, is_pace=st.booleans())
+    def hint(self, job_id: str, ahead_ms: int, is_pace: bool) -> None:
+        self.steady.pop(job_id, None)
+        try:
+            if is_pace:
+                self.bench.scheduler.propose_interval(job_id, f"{ahead_ms // 1_000 + 1}s", ttl="2h")
+            else:
+                self.bench.scheduler.propose_next_run(job_id, self.bench.clock.now_ms() + ahead_ms, ttl="2h")
+        except JobNotFoundError:
+            assert self.bench.scheduler.get_job(job_id) is None
+        except ScheduleError as error:
+            assert "takes no hints" in str(error)
+
+    @rule()
+    def restore(self) -> None:
+        for job in self.bench.scheduler.list_removed():
+            self.bench.scheduler.restore_job(job.id)
 
     @rule(by_ms=_STEPS)
     def advance(self, by_ms: int) -> None:
@@ -192,21 +224,22 @@ class SchedulerMachine(RuleBasedStateMachine):
     def no_job_is_stuck(self) -> None:
         if not hasattr(self, "bench"):
             return
-        now_ms = self.bench.clock.now_ms()
         for job in self.bench.scheduler.list_jobs():
             is_waiting = job.status is JobStatus.IDLE and not isinstance(job.schedule, Manual)
             assert (job.next_run_at is not None) or not is_waiting, job
             if job.status in (JobStatus.PAUSED, JobStatus.DISABLED):
                 assert job.next_run_at is None
-            if is_waiting and job.next_run_at is not None and job.next_run_at < now_ms:
-                assert job.waiting_for is not None or self._was_just_added_or_changed(job.id)
 
-    def _was_just_added_or_changed(self, job_id: str) -> bool:
-        """After a change, a job due at once waits for the next tick."""
-        self.bench.tick()
-        job = self.bench.scheduler.get_job(job_id)
-        assert job is not None
-        return job.status is not JobStatus.IDLE or job.waiting_for is not None or (job.next_run_at or 0) > 0
+    @invariant()
+    def the_slot_of_a_finished_once_has_its_outcome(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        for job_id, due_at in self.onces.items():
+            job = self.bench.scheduler.get_job(job_id)
+            if job is None or job.status_reason is not StatusReason.DONE:
+                continue
+            runs = self.bench.scheduler.get_run_log(job_id, limit=1_000, trigger=Trigger.SCHEDULE)
+            assert any(run.outcome is not Outcome.RUNNING for run in runs), (job, due_at)
 
     @invariant()
     def every_grid_point_is_accounted_for(self) -> None:

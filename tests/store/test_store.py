@@ -12,6 +12,7 @@ import pytest
 from halo_scheduler import Every, Run, Source, Trigger
 from halo_scheduler.errors import StoreDamagedError, StoreTooNewError, StoreUnavailableError
 from halo_scheduler.model import JobSpec
+from halo_scheduler.store import schema
 from halo_scheduler.store.backup import back_up, list_backups, restore
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.jobs import JobRecord
@@ -126,6 +127,35 @@ def test_a_newer_database_is_refused(path: Path) -> None:
     store.close()
     with pytest.raises(StoreTooNewError, match="newer Halo"):
         Store.open(path, _NOW)
+
+
+def test_an_older_database_is_backed_up_and_brought_up_to_date(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    store.close()
+    steps = schema._steps()
+    monkeypatch.setattr(schema, "_steps", lambda: steps | {2: "CREATE TABLE later (x INTEGER) STRICT"})
+    store = Store.open(path, _NOW + 1)
+    assert store.database.rows("PRAGMA user_version") == [(2,)]
+    assert [record.id for record in store.jobs.all()] == ["1"]
+    assert [backup.made_at for backup in list_backups(path)] == [_NOW + 1]
+    store.close()
+
+
+def test_a_step_that_fails_leaves_the_old_schema(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Store.open(path, _NOW).close()
+    steps = schema._steps()
+    broken = "CREATE TABLE later (x INTEGER) STRICT; CREATE TABLE later (x INTEGER) STRICT"
+    monkeypatch.setattr(schema, "_steps", lambda: steps | {2: broken})
+    with pytest.raises(StoreDamagedError):
+        Store.open(path, _NOW)
+    monkeypatch.undo()
+    store = Store.open(path, _NOW)
+    assert store.database.rows("PRAGMA user_version") == [(1,)]
+    assert store.database.rows("SELECT name FROM sqlite_schema WHERE name = 'later'") == []
+    store.close()
 
 
 @pytest.mark.parametrize("content", [b"not a database at all" * 500, b"SQLite format 3\0" + b"x" * 5_000])
