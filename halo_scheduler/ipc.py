@@ -12,6 +12,7 @@ import socket
 import stat
 import tempfile
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,8 +24,13 @@ _TIMEOUT_S = 0.5
 
 def socket_path(database: Path) -> Path:
     """Return the socket of a database's engine, in a folder only its user can enter."""
+    return _socket_path(database, os.environ.get("XDG_RUNTIME_DIR", ""))
+
+
+@lru_cache(maxsize=64)
+def _socket_path(database: Path, runtime: str) -> Path:
     name = hashlib.blake2b(os.fsencode(database.resolve()), digest_size=8).hexdigest()
-    return _runtime_folder() / f"halo-{name}"
+    return _runtime_folder(runtime) / f"halo-{name}"
 
 
 def poke(database: Path) -> bool:
@@ -87,8 +93,7 @@ class ChangeStream:
         self._connection.close()
 
 
-def _runtime_folder() -> Path:
-    given = os.environ.get("XDG_RUNTIME_DIR")
+def _runtime_folder(given: str) -> Path:
     if given and Path(given).is_dir():
         return Path(given)
     folder = Path(tempfile.gettempdir()) / f"halo-{os.getuid()}"

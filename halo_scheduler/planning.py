@@ -34,7 +34,7 @@ def plan(record: JobRecord, now_ms: int, is_taken: IsTaken, *, reason: str = "")
     planned = _planned(record, now_ms, is_taken, reason=reason)
     if planned.next_run_at is None and isinstance(planned.spec.schedule, Once):
         # Its one time is past.
-        return replace(planned, disabled_reason=StatusReason.DONE)
+        return planned.evolve(disabled_reason=StatusReason.DONE)
     return planned
 
 
@@ -42,8 +42,7 @@ def plan_after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) 
     """Return the job as the end of a run leaves it."""
     now_ms = end.finished_at
     is_scheduled = run.trigger is Trigger.SCHEDULE
-    after = replace(
-        record,
+    after = record.evolve(
         run_id=None,
         hints=_hints_after_run(record.hints, now_ms),
         last_outcome=end.outcome,
@@ -62,9 +61,9 @@ def plan_after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) 
         return without_plan(after)
     policy = after.spec.policy
     if policy.max_errors and after.errors >= policy.max_errors and end.outcome in _ERRORS:
-        return without_plan(replace(after, disabled_reason=StatusReason.ERRORS))
+        return without_plan(after.evolve(disabled_reason=StatusReason.ERRORS))
     if isinstance(after.spec.schedule, Once):
-        return without_plan(replace(after, disabled_reason=StatusReason.DONE))
+        return without_plan(after.evolve(disabled_reason=StatusReason.DONE))
     return _planned(after, now_ms, is_taken, reason="running")
 
 
@@ -86,8 +85,7 @@ def plan_missed(record: JobRecord, now_ms: int, reason: str, is_taken: IsTaken) 
         return None
     slot_at = record.slot_at if due_at == record.next_run_at else due_at
     attempt = record.attempt if due_at == record.next_run_at else 1
-    return replace(
-        record,
+    return record.evolve(
         next_run_at=due_at,
         next_source=Source.CATCH_UP,
         slot_at=slot_at,
@@ -134,8 +132,7 @@ def _planned(
     )
     is_retry = found.attempt > 1 and failed_run is not None
     at = found.at if is_retry else _free_slot(record, found.at, is_taken)
-    return replace(
-        record,
+    return record.evolve(
         next_run_at=at,
         next_source=None if at is None else found.source,
         slot_at=failed_run.slot_at if is_retry and failed_run else at,
@@ -166,15 +163,15 @@ def _reason_of(source: Source) -> str:
 
 def without_plan(record: JobRecord) -> JobRecord:
     """Return the job without a next run."""
-    return replace(
-        record, next_run_at=None, next_source=None, slot_at=None, attempt=1, trail="[]", waiting_for=None
+    return record.evolve(
+        next_run_at=None, next_source=None, slot_at=None, attempt=1, trail="[]", waiting_for=None
     )
 
 
 def _counted(record: JobRecord, outcome: Outcome) -> JobRecord:
     if outcome is Outcome.SUCCESS:
-        return replace(record, errors=0) if record.errors else record
-    return replace(record, errors=record.errors + 1) if outcome in _ERRORS else record
+        return record.evolve(errors=0) if record.errors else record
+    return record.evolve(errors=record.errors + 1) if outcome in _ERRORS else record
 
 
 def _hints_after_run(hints: Hints, now_ms: int) -> Hints:

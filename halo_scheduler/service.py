@@ -243,21 +243,21 @@ class Scheduler:
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
 
     def _after_edit(self, record: JobRecord, spec: JobSpec, now_ms: int) -> JobRecord:
-        edited = replace(record, spec=spec)
+        edited = record.evolve(spec=spec)
         if spec.enabled != record.spec.enabled:
-            edited = replace(edited, disabled_reason=None if spec.enabled else StatusReason.USER)
+            edited = edited.evolve(disabled_reason=None if spec.enabled else StatusReason.USER)
         if spec.schedule != record.spec.schedule:
             if isinstance(spec.schedule, Once) and spec.schedule.due_at <= now_ms:
                 raise ScheduleError("this time is in the past; give one that lies ahead", path="schedule.at")
             if edited.disabled_reason is StatusReason.DONE:
-                edited = replace(edited, disabled_reason=None)
+                edited = edited.evolve(disabled_reason=None)
         is_replanned = (spec.schedule, spec.policy, spec.anchor_at, spec.enabled) != (
             *(record.spec.schedule, record.spec.policy, record.spec.anchor_at, record.spec.enabled),
         )
         if not is_replanned or self._is_in_its_slot(record):
             return edited
         if (spec.schedule, spec.anchor_at) != (record.spec.schedule, record.spec.anchor_at):
-            edited = without_plan(replace(edited, counted_until=now_ms))
+            edited = without_plan(edited.evolve(counted_until=now_ms))
         return plan(edited, now_ms, self._store.runs.has_slot, reason="edited")
 
     def remove_job(self, job_id: str) -> None:
@@ -267,7 +267,7 @@ class Scheduler:
             record = self._existing(job_id)
             self._store.jobs.set_removed(job_id, now_ms)
             self._store.jobs.save_states(
-                [plan(replace(record, removed_at=now_ms), now_ms, self._store.runs.has_slot)]
+                [plan(record.evolve(removed_at=now_ms), now_ms, self._store.runs.has_slot)]
             )
             self._store.events.append(now_ms, EventKind.JOB_REMOVED, job_id)
             self._store.jobs.purge(now_ms - TRASH_MS)
@@ -285,7 +285,7 @@ class Scheduler:
                     f"there is now another job named {record.spec.name!r}; rename it first", path="name"
                 )
             self._store.jobs.set_removed(job_id, None)
-            restored = replace(record, removed_at=None, counted_until=now_ms)
+            restored = record.evolve(removed_at=None, counted_until=now_ms)
             self._store.jobs.save_states([plan(restored, now_ms, self._store.runs.has_slot)])
             self._store.events.append(now_ms, EventKind.JOB_RESTORED, job_id)
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
@@ -346,7 +346,7 @@ class Scheduler:
         if until is not None and require_instant("until", until) <= now_ms:
             raise ScheduleError("the pause would already be over; give a time that lies ahead", path="until")
         with self._store.transaction():
-            paused = [replace(self._existing(job_id), paused=True, paused_until=until) for job_id in job_ids]
+            paused = [self._existing(job_id).evolve(paused=True, paused_until=until) for job_id in job_ids]
             self._store.jobs.save_states(
                 [plan(record, now_ms, self._store.runs.has_slot) for record in paused]
             )
@@ -368,8 +368,7 @@ class Scheduler:
             raise ScheduleError("its one time is past; give the job a new time instead", path="schedule.at")
         if not record.spec.enabled:
             self._store.jobs.save_spec(record.id, replace(record.spec, enabled=True), now_ms)
-        awake = replace(
-            record,
+        awake = record.evolve(
             spec=replace(record.spec, enabled=True),
             paused=False,
             paused_until=None,
@@ -406,7 +405,7 @@ class Scheduler:
         """Forget all advice, and plan as the schedule says."""
         now_ms = self._clock.now_ms()
         with self._store.transaction():
-            record = replace(self._existing(job_id), hints=Hints())
+            record = self._existing(job_id).evolve(hints=Hints())
             if not self._is_in_its_slot(record):
                 record = plan(record, now_ms, self._store.runs.has_slot)
             self._store.jobs.save_states([record])
@@ -422,7 +421,7 @@ class Scheduler:
             if isinstance(schedule, Manual) or (isinstance(schedule, Once) and schedule.due_at <= now_ms):
                 raise ScheduleError("a job that is never due by itself takes no hints", path="hints")
             hints = replace(record.hints, **advice, expires_at=expires_at, reason=reason)
-            hinted = replace(record, hints=hints)
+            hinted = record.evolve(hints=hints)
             if record.is_active and not self._is_in_its_slot(record):
                 sooner = plan(hinted, now_ms, self._store.runs.has_slot)
                 planned_at = record.next_run_at

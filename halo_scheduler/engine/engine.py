@@ -246,10 +246,14 @@ class Engine:
             record = records.get(run.job_id)
             if record is None or record.run_id != run.id:
                 continue
-            # A fault in planning must not leave the job running for ever.
-            after = replace(record, run_id=None, disabled_reason=StatusReason.ERRORS, last_error=_UNPLANNABLE)
+            after: JobRecord | None = None
             with one_job(self._store, record.id, end.finished_at):
                 after = plan_after_run(record, run, end, self._store.runs.has_slot)
+            if after is None:
+                # A fault in planning must not leave the job running for ever.
+                after = record.evolve(
+                    run_id=None, disabled_reason=StatusReason.ERRORS, last_error=_UNPLANNABLE
+                )
             if after.disabled_reason is not None and record.disabled_reason is None:
                 self._tell_disabled(after, end.finished_at)
             records[record.id] = after
@@ -327,11 +331,14 @@ class Engine:
 
     def _claim_one(self, record: JobRecord, now_ms: int) -> tuple[JobRecord, Run] | None:
         """Claim a due job; one whose slot had its run is planned anew, one that cannot be read is disabled."""
-        fallback = replace(without_plan(record), disabled_reason=StatusReason.ERRORS, last_error=_UNPLANNABLE)
+        fallback: JobRecord | None = None
         with one_job(self._store, record.id, now_ms):
             if not self._had_its_run(record):
                 return self._to_run(record, now_ms)
             fallback = plan(without_plan(record), now_ms, self._store.runs.has_slot)
+        if fallback is None:
+            reason = StatusReason.ERRORS
+            fallback = without_plan(record).evolve(disabled_reason=reason, last_error=_UNPLANNABLE)
         self._store.jobs.save_states([fallback])
         return None
 
@@ -356,8 +363,7 @@ class Engine:
             passed_over=skipped,
             passed_reason=record.passed_reason if skipped else "",
         )
-        claimed = replace(
-            record,
+        claimed = record.evolve(
             run_id=run.id,
             next_run_at=None,
             next_source=None,
@@ -411,7 +417,7 @@ class Engine:
             )
             self._store.runs.insert([skipped], self._generation)
             return None
-        return replace(record, run_id=run.id, last_run_at=now_ms), run
+        return record.evolve(run_id=run.id, last_run_at=now_ms), run
 
     # --- Starting ------------------------------------------------------------------------------------
 

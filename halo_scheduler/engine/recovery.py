@@ -6,7 +6,6 @@ import logging
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import StoreError
@@ -67,7 +66,7 @@ class Recovery:
         """Plan jobs whose pause is over from its end on: nothing fires merely because it ended."""
         ended: list[JobRecord] = []
         for record in self._store.jobs.pauses_ended(now_ms):
-            awake = replace(record, paused=False, paused_until=None)
+            awake = record.evolve(paused=False, paused_until=None)
             with one_job(self._store, record.id, now_ms):
                 self._record_slept_through(record, now_ms)
                 ended.append(
@@ -131,7 +130,7 @@ class Recovery:
                 run = _missed_run(record, now_ms, reason)
                 end = RunEnd(outcome=Outcome.MISSED, finished_at=now_ms, reason=SkipReason.MISSED)
                 last_slot_at = max(record.last_slot_at or 0, record.slot_at or 0)
-                settled = replace(record, counted_until=now_ms, last_slot_at=last_slot_at)
+                settled = record.evolve(counted_until=now_ms, last_slot_at=last_slot_at)
                 saved.append(plan_after_run(settled, run, end, self._store.runs.has_slot))
                 missed.append(run)
         self._store.runs.insert(missed, self._generation)
@@ -192,8 +191,7 @@ def _missed_run(record: JobRecord, now_ms: int, reason: str) -> Run:
 def _set_back(record: JobRecord, now_ms: int) -> JobRecord:
     """Take out of the future what the job remembers; a retry waits for its delay, not for the old time."""
     retry_at = now_ms + record.spec.policy.retry.delay_ms
-    return replace(
-        record,
+    return record.evolve(
         counted_until=min(record.counted_until, now_ms),
         last_completed_at=record.last_completed_at and min(record.last_completed_at, now_ms),
         next_run_at=min(record.next_run_at or retry_at, retry_at)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from halo_scheduler.model import (
     Action,
@@ -33,6 +33,8 @@ TRASH_MS = 30 * DAY_MS
 
 # One encoder for all: json.dumps makes a new one for every call with settings of its own.
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+_NO_HINTS = Hints()
 
 _SPEC_COLUMNS = (
     *(
@@ -74,19 +76,20 @@ _UPDATE_STATE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobRecord:
+class JobRecord(NamedTuple):
     """A job as it is stored: what is public of it, and what the engine keeps for itself.
 
     `slot_at` and `attempt` are those of the planned run; grid points up to `counted_until` are accounted for,
-    and those passed over after it are so because of `passed_reason`.
+    and those passed over after it are so because of `passed_reason`. (A tuple, because thousands are made and
+    changed in a tick, five times as fast as a frozen dataclass.)
     """
 
     id: str
     created_at: int
     updated_at: int
-    removed_at: int | None = None
     spec: JobSpec
+    counted_until: int
+    removed_at: int | None = None
     run_id: str | None = None
     disabled_reason: StatusReason | None = None
     paused: bool = False
@@ -97,15 +100,18 @@ class JobRecord:
     slot_at: int | None = None
     attempt: int = 1
     trail: str = "[]"
-    counted_until: int
     passed_reason: str = ""
     last_slot_at: int | None = None
-    hints: Hints = field(default_factory=Hints)
+    hints: Hints = _NO_HINTS
     errors: int = 0
     last_run_at: int | None = None
     last_completed_at: int | None = None
     last_outcome: Outcome | None = None
     last_error: str = ""
+
+    def evolve(self, **changes: Any) -> JobRecord:
+        """Return the job with some things changed."""
+        return self._replace(**changes)
 
     @property
     def status(self) -> JobStatus:

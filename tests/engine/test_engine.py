@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -766,7 +765,7 @@ def test_a_slot_that_comes_up_again_is_not_run_again_and_holds_nobody_up(bench: 
         bench.finish(run)
     record = bench.scheduler._store.jobs.get(job_id)
     assert record is not None
-    again = replace(record, next_run_at=START + _MINUTE, slot_at=START + _MINUTE)
+    again = record.evolve(next_run_at=START + _MINUTE, slot_at=START + _MINUTE)
     bench.scheduler._store.jobs.save_states([again])
     assert [run.job_id for run in bench.tick(_MINUTE)] == [other]
     assert (_job(bench, job_id).next_run_at or 0) > bench.clock.now_ms()
