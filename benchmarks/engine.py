@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
@@ -36,15 +37,29 @@ def note_run() -> None:
 
 
 def main() -> None:
-    """Print every measurement."""
+    """Print every measurement; each is made in a process of its own, so that none pays for another's memory."""
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
-        place = Path(folder)
-        peer_add, peer_dispatch = measure_peer(place)
-        measure_adding(place, peer_add)
-        measure_dispatch(place, peer_dispatch)
-        measure_tick(place)
-        measure_recovery(place)
-        measure_lateness_and_idling(place)
+        peer_add, peer_dispatch = _apart("measure_peer", folder)
+        print(f"APScheduler: adds {peer_add:,.0f}/s, dispatches {peer_dispatch:,.0f}/s")
+        single, batch = _apart("measure_adding", folder)
+        print(f"add_job: {single:,.0f}/s, {single / peer_add:.1f}x APScheduler (goal: 3)")
+        print(f"add_jobs: {batch:,.0f}/s, {batch / peer_add:.1f}x APScheduler (goal: 30)")
+        (rate,) = _apart("measure_dispatch", folder)
+        print(f"dispatch: {rate:,.0f}/s, {rate / peer_dispatch:.1f}x APScheduler (goal: 10)")
+        few, many = _apart("measure_tick", folder)
+        print(
+            f"tick, 1 due of 100,000: {many * 1e3:.2f} ms, {many / few:.2f}x of 100 stored (goal: at most 2)"
+        )
+        (seconds,) = _apart("measure_recovery", folder)
+        print(f"recovery, 10,000 of 100,000 overdue: claims after {seconds:.2f} s (goal: 2)")
+        measure_lateness_and_idling(Path(folder))
+
+
+def _apart(name: str, folder: str) -> list[float]:
+    """Run one of the functions below in its own process and return its numbers."""
+    command = [sys.executable, __file__, name, folder]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return list(json.loads(done.stdout))
 
 
 def measure_peer(place: Path) -> tuple[float, float]:
@@ -71,24 +86,22 @@ def measure_peer(place: Path) -> tuple[float, float]:
 
     dispatched = DISPATCHED / _seconds(dispatch)
     scheduler.shutdown(wait=True)
-    print(f"APScheduler: adds {add:,.0f}/s, dispatches {dispatched:,.0f}/s")
     return add, dispatched
 
 
-def measure_adding(place: Path, peer: float) -> None:
-    """Add jobs one by one, and many at once."""
+def measure_adding(place: Path) -> tuple[float, float]:
+    """Return how many jobs are added in a second, one by one and many at once."""
     with Scheduler.open(place / "add.db") as scheduler:
         single = ADDED / _seconds(
             lambda: [scheduler.add_job(f"a{index}", Every("1h")) for index in range(ADDED)]
         )
         many = [{"name": f"b{index}", "schedule": Every("1h")} for index in range(DISPATCHED)]
         batch = DISPATCHED / _seconds(lambda: scheduler.add_jobs(many))
-    print(f"add_job: {single:,.0f}/s, {single / peer:.1f}x APScheduler (goal: 3)")
-    print(f"add_jobs: {batch:,.0f}/s, {batch / peer:.1f}x APScheduler (goal: 30)")
+    return single, batch
 
 
-def measure_dispatch(place: Path, peer: float) -> None:
-    """Claim, run and durably record jobs that are all due at once."""
+def measure_dispatch(place: Path) -> tuple[float]:
+    """Return how many jobs, all due at once, are claimed, run and durably recorded in a second."""
     clock = ManualClock(START_MS)
     with Scheduler.open(place / "dispatch.db", clock=clock, max_concurrent=PLACES) as scheduler:
         scheduler.on_job_due(lambda _job, _run: None)
@@ -101,11 +114,11 @@ def measure_dispatch(place: Path, peer: float) -> None:
                 scheduler.tick()
 
         rate = DISPATCHED / _seconds(dispatch)
-    print(f"dispatch: {rate:,.0f}/s, {rate / peer:.1f}x APScheduler (goal: 10)")
+    return (rate,)
 
 
-def measure_tick(place: Path) -> None:
-    """Tick with one due job among few and among many."""
+def measure_tick(place: Path) -> list[float]:
+    """Return the seconds of a tick with one due job among few and among many."""
     times = []
     for stored in (100, 100_000):
         clock = ManualClock(START_MS)
@@ -119,12 +132,11 @@ def measure_tick(place: Path) -> None:
                 clock.advance(10_000)
                 rounds.append(_seconds(scheduler.tick))
             times.append(statistics.median(rounds))
-    ratio = times[1] / times[0]
-    print(f"tick, 1 due of 100,000: {times[1] * 1e3:.2f} ms, {ratio:.2f}x of 100 stored (goal: at most 2)")
+    return times
 
 
-def measure_recovery(place: Path) -> None:
-    """Start with many overdue jobs."""
+def measure_recovery(place: Path) -> tuple[float]:
+    """Return the seconds from the start to the first claim with many overdue jobs."""
     clock = ManualClock(START_MS)
     with Scheduler.open(place / "recovery.db", clock=clock) as scheduler:
         jobs = [{"name": f"a{index}", "schedule": Every("30d")} for index in range(90_000)]
@@ -140,10 +152,9 @@ def measure_recovery(place: Path) -> None:
         scheduler._get_engine().start()
         scheduler._get_engine().tick()
         first.wait()
-        print(
-            f"recovery, 10,000 of 100,000 overdue: claims after {time.perf_counter() - began:.2f} s (goal: 2)"
-        )
+        seconds = time.perf_counter() - began
         scheduler.stop(timeout_ms=60_000)
+    return (seconds,)
 
 
 _DAEMON = """
@@ -198,4 +209,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent))
     import engine
 
-    engine.main()
+    if len(sys.argv) == 1:
+        engine.main()
+    else:
+        print(json.dumps(getattr(engine, sys.argv[1])(Path(sys.argv[2]))))

@@ -32,6 +32,7 @@ from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
 
 MAX_DELAY_MS = 60_000
+_SURELY_OURS_MS = 1_000
 _UNPLANNABLE = "its next run could not be planned"
 
 
@@ -65,7 +66,6 @@ class Engine:
         self._last_tick_at = 0
         self._recovery = Recovery(store, 0)
         self._claiming = False
-        self._seen_version = -1
         self._running: dict[str, _Running] = {}
         self._done: set[str] = set()
         self._arrived: queue.SimpleQueue[Ended] = queue.SimpleQueue()
@@ -164,9 +164,7 @@ class Engine:
             self._end_overdue(now_ms, changes)
             claimed = self._claim(now_ms, changes) if self._claiming else []
             self._store.lease.renew(self._generation, now_ms, runs=len(claimed), zone=zone)
-            seen_version = self._store.database.data_version()
         # Only now is it true: what was written can no longer be undone.
-        self._seen_version = seen_version
         self._recovery.zone = zone
         self._ended = []
         self._last_tick_at = now_ms
@@ -433,8 +431,9 @@ class Engine:
 
     def _start(self, record: JobRecord, run: Run) -> bool:
         """Start a claimed run, if this engine is still the one; a job nobody here can run is skipped."""
-        # Right before the start, once more; nobody can have taken over while nobody else wrote.
-        if self._store.database.data_version() != self._seen_version:
+        # Right before the start, once more. Nobody takes over a lease that was renewed within this second; but
+        # this process may have been frozen since, for longer than the lease lasts.
+        if abs(self._clock.now_ms() - self._last_tick_at) > _SURELY_OURS_MS:
             self._store.lease.check(self._generation)
         action = record.spec.action
         handler = self._handlers.find(action.name) if isinstance(action, Callback) else None

@@ -82,10 +82,6 @@ class Database:
         """Return how many rows the last statement changed."""
         return self._connection.changes()
 
-    def data_version(self) -> int:
-        """Return a number that changes when another connection has changed the database."""
-        return self._connection.data_version()
-
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Let everything inside see one moment, without keeping others from writing."""

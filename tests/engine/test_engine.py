@@ -906,3 +906,25 @@ def test_ends_are_kept_until_they_can_be_written(bench: Bench) -> None:
     bench.scheduler.tick()
     (recorded,) = bench.scheduler.get_run_log(job_id)
     assert recorded.outcome is Outcome.SUCCESS
+
+
+def test_a_takeover_between_claim_and_start_is_noticed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last look before each start: what the new engine recorded as interrupted must not run."""
+    bench.scheduler.add_job("job", Every("1m"))
+    bench.tick()
+    engine = bench.scheduler._engine
+    assert engine is not None
+    other = Scheduler.open(bench.path, clock=bench.clock)
+    start = engine._try_to_start
+
+    def be_overtaken(record: Any, run: Run) -> bool:
+        # Frozen right here, for longer than the lease lasts.
+        bench.clock.advance(200_000)
+        other._store.database.rows("UPDATE scheduler_engine SET generation = generation + 1")
+        return start(record, run)
+
+    monkeypatch.setattr(engine, "_try_to_start", be_overtaken)
+    with pytest.raises(StaleEngineError):
+        bench.tick(_MINUTE)
+    assert bench.started == []
+    other.close()
