@@ -928,3 +928,28 @@ def test_a_takeover_between_claim_and_start_is_noticed(bench: Bench, monkeypatch
         bench.tick(_MINUTE)
     assert bench.started == []
     other.close()
+
+
+def test_a_commit_that_fails_is_done_again_as_a_whole(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = bench.scheduler.add_job("ended", Every("1m"))
+    overdue = bench.scheduler.add_job(
+        "overdue", Every("1m"), policy=Policy(time_limit="10s", backoff=Backoff.none())
+    )
+    runs = {run.job_id: run for run in bench.tick(_MINUTE)}
+    bench.open_runs.pop(runs[ended].id).set_result(None)
+    lease = bench.scheduler._store.lease
+    renew = lease.renew
+
+    def fail(*_: object, **__: object) -> None:
+        raise StoreUnavailableError("the disk is full")
+
+    monkeypatch.setattr(lease, "renew", fail)
+    with pytest.raises(StoreUnavailableError):
+        bench.tick(_MINUTE)
+    assert {run.outcome for run in bench.scheduler.get_run_log()} == {Outcome.RUNNING}
+    monkeypatch.setattr(lease, "renew", renew)
+    assert bench.tick() == []
+    outcomes = {
+        run.job_id: run.outcome for run in bench.scheduler.get_run_log() if run.outcome is not Outcome.RUNNING
+    }
+    assert outcomes == {ended: Outcome.SUCCESS, overdue: Outcome.TIMEOUT}
