@@ -65,17 +65,9 @@ class EventTable:
 
     def of_job(self, job_id: str, limit: int = 100) -> list[Event]:
         """Return a job's events, newest first."""
-        return self._events("WHERE job_id = ?", job_id, limit)
-
-    def latest(self, limit: int = 100) -> list[Event]:
-        """Return the newest events of all jobs and engines."""
-        return self._events("WHERE ? IS NULL", None, limit)
-
-    def _events(self, condition: str, value: str | None, limit: int) -> list[Event]:
         rows = self._database.rows(
-            "SELECT seq, at, kind, job_id, detail FROM scheduler_events "
-            f"{condition} ORDER BY seq DESC LIMIT ?",
-            [value, limit],
+            "SELECT seq, at, kind, job_id, detail FROM scheduler_events WHERE job_id = ? ORDER BY seq DESC LIMIT ?",
+            [job_id, limit],
         )
         return [
             Event(seq=seq, at=at, kind=EventKind(kind), job_id=job_id, detail=json.loads(detail))
