@@ -134,6 +134,9 @@ class Scheduler:
         """Stop without waiting, and close the database."""
         try:
             self.stop(wait=False)
+        except StoreError as error:
+            # Locked or gone: the engine's row then runs out by itself.
+            _LOG.warning("%s", error)
         finally:
             self._store.close()
 
@@ -257,7 +260,9 @@ class Scheduler:
         if not is_replanned or self._is_in_its_slot(record):
             return edited
         if (spec.schedule, spec.anchor_at) != (record.spec.schedule, record.spec.anchor_at):
-            edited = without_plan(edited.evolve(counted_until=now_ms))
+            # A retry that will not come any more leaves its slot failed.
+            errors = edited.errors + int(edited.attempt > 1)
+            edited = without_plan(edited.evolve(counted_until=now_ms, errors=errors))
         return plan(edited, now_ms, self._store.runs.has_slot, reason="edited")
 
     def remove_job(self, job_id: str) -> None:
@@ -389,8 +394,7 @@ class Scheduler:
 
     def _is_in_its_slot(self, record: JobRecord) -> bool:
         """Whether the job runs because it was due: then it is planned when that run ends."""
-        run = None if record.run_id is None else self._store.runs.get(record.run_id)
-        return run is not None and run.trigger is Trigger.SCHEDULE
+        return record.run_id is not None and self._store.runs.is_scheduled(record.run_id)
 
     def propose_interval(self, job_id: str, interval: str, ttl: str = "60m", reason: str = "") -> None:
         """Advise a pace for a while: a faster one counts at once, a slower one after the next run."""

@@ -12,7 +12,7 @@ from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.handlers import Ended, Handlers
 from halo_scheduler.engine.recovery import Recovery, one_job
-from halo_scheduler.errors import EngineHeldError, StaleEngineError, StoreUnavailableError
+from halo_scheduler.errors import EngineHeldError, StaleEngineError
 from halo_scheduler.host.process import is_alive, own_identity
 from halo_scheduler.model import (
     Callback,
@@ -148,10 +148,6 @@ class Engine:
 
     def tick(self) -> list[str]:
         """Record what ended, claim what is due in one transaction, then start it; return the started runs."""
-        if self._store.database.is_replaced:
-            raise StoreUnavailableError(
-                f"{self._store.database.path} was deleted or replaced while it was in use"
-            )
         now_ms = self._clock.now_ms()
         self._collect()
         changes: list[Change] = []

@@ -67,6 +67,10 @@ class Recovery:
         ended: list[JobRecord] = []
         for record in self._store.jobs.pauses_ended(now_ms):
             awake = record.evolve(paused=False, paused_until=None)
+            if record.run_id is not None and self._store.runs.is_scheduled(record.run_id):
+                # It is planned when that run ends.
+                ended.append(awake)
+                continue
             with one_job(self._store, record.id, now_ms):
                 self._record_slept_through(record, now_ms)
                 ended.append(

@@ -49,11 +49,6 @@ class Database:
         """Close; a second time does nothing."""
         self._connection.close()
 
-    @property
-    def is_replaced(self) -> bool:
-        """Whether the file at the path is no longer the one that is open: writes would go nowhere."""
-        return _identity(self.path) != self._identity
-
     def rows(self, sql: str, values: Sequence[Value] = ()) -> list[Row]:
         """Run one statement to its end and return its rows."""
         try:
@@ -100,6 +95,9 @@ class Database:
         if self._connection.in_transaction:
             yield
             return
+        if _identity(self.path) != self._identity:
+            # SQLite would go on writing into a file that nobody will ever find.
+            raise StoreUnavailableError(f"{self.path} was deleted or replaced while it was in use")
         self.rows("BEGIN IMMEDIATE")
         try:
             yield

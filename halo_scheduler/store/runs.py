@@ -63,6 +63,14 @@ class RunTable:
         row = self._database.row(f"{_SELECT} WHERE id = ?", [run_id])
         return None if row is None else _run_of(row)
 
+    def is_scheduled(self, run_id: str | None) -> bool:
+        """Tell whether a run, if there is one, was started because its job was due."""
+        return bool(
+            self._database.rows(
+                "SELECT 1 FROM scheduler_run_log WHERE id = ? AND trigger = 'schedule'", [run_id]
+            )
+        )
+
     def running(self) -> list[Run]:
         return [
             _run_of(row) for row in self._database.rows(f"{_SELECT} WHERE outcome = 'running' ORDER BY seq")

@@ -560,6 +560,28 @@ def test_a_pause_during_a_run_counts_from_its_end(bench: Bench) -> None:
     assert (job.status, job.next_run_at) == (JobStatus.PAUSED, None)
 
 
+def test_a_once_whose_pause_ends_while_it_runs_keeps_its_retry(bench: Bench) -> None:
+    policy = Policy(retry=Retry(attempts=1, delay_ms=1_000))
+    job_id = bench.scheduler.add_job("job", Once(START + 1_000), policy=policy)
+    (run,) = bench.tick(1_000)
+    bench.scheduler.pause_job(job_id, until=START + 2_000)
+    bench.tick(5_000)
+    assert _job(bench, job_id).status is JobStatus.RUNNING
+    bench.finish(run, Outcome.FAILURE)
+    (again,) = bench.tick(1_000)
+    assert (again.slot_at, again.attempt) == (START + 1_000, 2)
+
+
+def test_a_retry_dropped_by_an_edit_leaves_its_slot_failed(bench: Bench) -> None:
+    policy = Policy(retry=Retry(attempts=1, delay_ms=60_000))
+    job_id = bench.scheduler.add_job("job", Every("1h"), policy=policy)
+    (run,) = bench.tick(_HOUR)
+    bench.finish(run, Outcome.FAILURE)
+    assert _job(bench, job_id).errors == 0
+    bench.scheduler.update_job(job_id, schedule=Every("2h"))
+    assert _job(bench, job_id).errors == 1
+
+
 def test_an_edit_takes_effect_at_once(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     bench.tick(_MINUTE)

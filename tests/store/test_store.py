@@ -205,11 +205,11 @@ def test_a_full_disk_loses_nothing_that_was_written(path: Path) -> None:
 
 def test_a_replaced_file_is_noticed(path: Path) -> None:
     store = Store.open(path, _NOW)
-    assert not store.database.is_replaced
-    path.rename(path.with_suffix(".away"))
-    assert store.database.is_replaced
-    path.touch()
-    assert store.database.is_replaced
+    store.jobs.insert([_record()])
+    for change in (lambda: path.rename(path.with_suffix(".away")), path.touch):
+        change()
+        with pytest.raises(StoreUnavailableError, match="deleted or replaced"), store.transaction():
+            store.jobs.insert([_record("2", "lost")])
     store.close()
 
 
