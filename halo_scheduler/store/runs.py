@@ -89,10 +89,12 @@ class RunTable:
         return {str(group): int(count) for group, count in rows}
 
     def has_slot(self, job_id: str, slot_at: int) -> bool:
-        """Tell whether a slot has had a run, of whatever outcome."""
+        """Tell whether a slot has had a run, of whatever outcome, be it still in the log or not."""
         return bool(
             self._database.rows(
-                "SELECT 1 FROM scheduler_run_log WHERE job_id = ? AND slot_at = ? LIMIT 1", [job_id, slot_at]
+                "SELECT 1 FROM scheduler_run_log WHERE job_id = ? AND slot_at = ? "
+                "UNION ALL SELECT 1 FROM scheduler_jobs WHERE id = ? AND pruned_until >= ? LIMIT 1",
+                [job_id, slot_at, job_id, slot_at],
             )
         )
 
@@ -151,6 +153,13 @@ class RunTable:
                 [keep_per_job, most - len(rows)],
             )
         chosen = json.dumps([row[0] for row in rows])
+        self._database.rows(
+            "UPDATE scheduler_jobs SET pruned_until = max(pruned_until, gone.slot_at) FROM ("
+            "SELECT job_id, max(slot_at) AS slot_at FROM scheduler_run_log "
+            "WHERE seq IN (SELECT value FROM json_each(?)) AND slot_at IS NOT NULL GROUP BY job_id"
+            ") AS gone WHERE scheduler_jobs.id = gone.job_id",
+            [chosen],
+        )
         self._database.rows(
             "DELETE FROM scheduler_run_log WHERE seq IN (SELECT value FROM json_each(?))", [chosen]
         )

@@ -818,6 +818,16 @@ def test_a_missed_slot_after_the_clock_went_back_does_not_bring_up_old_ones(benc
     assert len(slots) == len(set(slots))
 
 
+def test_a_slot_whose_run_was_pruned_is_not_run_again(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Every("1m"))
+    for _ in range(10):
+        for run in bench.tick(_MINUTE):
+            bench.finish(run)
+    bench.scheduler._store.runs.prune(keep_per_job=3, ended_before=0, most=100)
+    bench.tick(-6 * _MINUTE - 1_000)
+    assert _job(bench, job_id).next_run_at == START + 11 * _MINUTE
+
+
 def test_a_zone_change_that_could_not_be_written_is_noticed_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

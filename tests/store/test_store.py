@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import apsw
@@ -156,6 +157,26 @@ def test_a_step_that_fails_leaves_the_old_schema(path: Path, monkeypatch: pytest
     assert store.database.rows("PRAGMA user_version") == [(1,)]
     assert store.database.rows("SELECT name FROM sqlite_schema WHERE name = 'later'") == []
     store.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="no other user to be")
+def test_a_folder_that_may_not_be_written_is_said() -> None:
+    """Root may write anywhere: so this is tried as somebody else where the tests run as root."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        Store.open(folder / "halo.db", _NOW).close()
+        (folder / "halo.db").chmod(0o444)
+        folder.chmod(0o555)
+        me = os.geteuid()
+        if me == 0:
+            os.seteuid(65_534)
+        try:
+            for path in (folder / "halo.db", folder / "new" / "halo.db"):
+                with pytest.raises(StoreUnavailableError, match="check the folder and the disk"):
+                    Store.open(path, _NOW)
+        finally:
+            os.seteuid(me)
+            folder.chmod(0o755)
 
 
 @pytest.mark.parametrize("content", [b"not a database at all" * 500, b"SQLite format 3\0" + b"x" * 5_000])
@@ -335,4 +356,6 @@ def test_old_and_surplus_runs_are_pruned_in_steps(path: Path) -> None:
     assert store.runs.prune(keep_per_job=10, ended_before=5, most=100) == 5
     assert store.runs.prune(keep_per_job=10, ended_before=5, most=100) == 0
     assert store.database.rows("SELECT min(slot_at), count(*) FROM scheduler_run_log") == [(10, 10)]
+    # What was pruned still counts as run.
+    assert [store.runs.has_slot("1", slot) for slot in (0, 9, 10, 19, 20)] == [True, True, True, True, False]
     store.close()

@@ -27,6 +27,8 @@ CREATE TABLE scheduler_jobs (
     counted_until     INTEGER NOT NULL,
     passed_reason     TEXT NOT NULL DEFAULT '',
     last_slot_at      INTEGER,
+    -- Runs of slots up to here may have been pruned from the log: they count as run.
+    pruned_until      INTEGER NOT NULL DEFAULT 0,
     hint_interval_ms  INTEGER,
     hint_next_at      INTEGER,
     hint_expires_at   INTEGER,
