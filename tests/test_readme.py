@@ -19,16 +19,22 @@ _COMMANDS = [
 
 def test_the_ten_lines_run(tmp_path: Path) -> None:
     program, _ = re.findall(r"```python\n(.*?)```", _README, re.DOTALL)
-    assert len(program.strip().splitlines()) <= 11
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)},
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
+    code = [
+        line
+        for line in program.splitlines()
+        if line and not line.startswith(("from ", "application", "QTimer"))
+    ]
+    assert len(code) <= 10
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)},
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
     assert (tmp_path / "jobs.db").exists()
 
 
