@@ -25,9 +25,8 @@ from halo_scheduler import (
     Trigger,
 )
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.errors import EngineHeldError, StoreUnavailableError
 from halo_scheduler.model import JobStatus
-from halo_scheduler.service import Scheduler, find_backups, make_backup, restore_backup
+from halo_scheduler.service import Scheduler
 
 _HOUR, _DAY = 3_600_000, 86_400_000
 
@@ -266,19 +265,6 @@ def test_a_dead_engine_is_not_shown_as_running(bench: Bench) -> None:
     assert bench.scheduler.status().state == "stopped"
 
 
-def test_without_a_database_there_is_nothing_to_back_up(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailableError, match="there is no database"):
-        make_backup(tmp_path / "none.db", START)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_backup_is_not_restored_under_a_running_engine(bench: Bench) -> None:
-    bench.tick()
-    make_backup(bench.path, START)
-    with pytest.raises(EngineHeldError, match="stop it first"):
-        restore_backup(bench.path, None, START)
-
-
 def test_a_pause_that_would_be_over_is_refused(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     with pytest.raises(ScheduleError, match="already be over"):
@@ -380,23 +366,6 @@ def test_stopping_waits_for_runs_and_counts_those_that_do_not_end(bench: Bench) 
 def test_max_concurrent_is_checked(tmp_path: Path) -> None:
     with pytest.raises(ScheduleError, match="max_concurrent: must be at least 1"):
         Scheduler.open(tmp_path / "halo.db", max_concurrent=0)
-
-
-def test_a_backup_is_made_listed_and_restored(bench: Bench) -> None:
-    bench.scheduler.add_job("job", Every("1h"))
-    made = make_backup(bench.path, START)
-    assert find_backups(bench.path) == [made]
-    bench.scheduler.close()
-    bench.path.write_bytes(b"junk" * 500)
-    backup, aside = restore_backup(bench.path, None, START)
-    assert backup == made.path
-    assert aside is not None
-    assert aside.exists()
-    bench.scheduler = Scheduler.open(bench.path, clock=bench.clock)
-    bench.scheduler.on_job_due(lambda *_: None)
-    bench.clock.advance(_HOUR)
-    bench.scheduler.tick()
-    assert [run.outcome for run in bench.scheduler.get_run_log()] == [Outcome.SUCCESS]
 
 
 def test_cron_jobs_are_stored_and_planned(bench: Bench) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
+from halo_scheduler.backups import find_backups, make_backup, restore_backup
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.home import database_path
 from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.words import clock_time, short_date
-from halo_scheduler.service import find_backups, make_backup, restore_backup
 
 
 @click.group(invoke_without_command=True)

@@ -80,14 +80,8 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Let everything inside see one moment, without keeping others from writing."""
-        self.rows("BEGIN DEFERRED")
-        try:
+        with self._between("BEGIN DEFERRED"):
             yield
-            self.rows("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self.rows("ROLLBACK")
-            raise
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -98,7 +92,12 @@ class Database:
         if _identity(self.path) != self._identity:
             # SQLite would go on writing into a file that nobody will ever find.
             raise StoreUnavailableError(f"{self.path} was deleted or replaced while it was in use")
-        self.rows("BEGIN IMMEDIATE")
+        with self._between("BEGIN IMMEDIATE"):
+            yield
+
+    @contextmanager
+    def _between(self, begin: str) -> Iterator[None]:
+        self.rows(begin)
         try:
             yield
             self.rows("COMMIT")

@@ -1,0 +1,59 @@
+"""Backups of a database that may be too damaged to be opened: make, find, restore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from halo_scheduler.errors import EngineHeldError, StoreDamagedError, StoreError, StoreUnavailableError
+from halo_scheduler.host.process import is_alive
+from halo_scheduler.store.backup import Backup, back_up, list_backups, restore
+from halo_scheduler.store.connection import Database
+from halo_scheduler.store.lease import LeaseTable
+
+
+def make_backup(path: Path, now_ms: int) -> Backup:
+    """Back up a database now."""
+    if not path.exists():
+        raise StoreUnavailableError(f"there is no database at {path} yet")
+    database = Database.open(path)
+    try:
+        return back_up(database, now_ms)
+    finally:
+        database.close()
+
+
+def find_backups(path: Path) -> list[Backup]:
+    """Return the backups of a database, newest first."""
+    return list_backups(path)
+
+
+def restore_backup(path: Path, chosen: Path | None, now_ms: int) -> tuple[Path, Path | None]:
+    """Put a backup, or the newest that is in order, in a database's place.
+
+    Return the backup and where the old database is now. Refused while an engine runs on it.
+    """
+    _refuse_while_held(path, now_ms)
+    for backup in [Backup(chosen, now_ms)] if chosen else list_backups(path):
+        try:
+            return backup.path, restore(path, backup, now_ms)
+        except StoreDamagedError:
+            if chosen:
+                raise
+    raise StoreUnavailableError(f"there is no usable backup of {path}")
+
+
+def _refuse_while_held(path: Path, now_ms: int) -> None:
+    if not path.exists():
+        return
+    try:
+        database = Database.open(path)
+    except StoreDamagedError:
+        return
+    try:
+        row = LeaseTable(database).read()
+    except StoreError:
+        return
+    finally:
+        database.close()
+    if row is not None and row.is_held(now_ms) and is_alive(row.pid, row.process_start):
+        raise EngineHeldError(f"the database is in use by {row.owner} (process {row.pid}); stop it first")
