@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -112,11 +113,24 @@ def require_url(path: str, value: object) -> str:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        has_password = "@" in parts.netloc
     except ValueError:
-        usable = False
+        usable = has_password = False
+    if has_password:
+        raise ScheduleError(
+            "must not carry a user name or password; put them into an Authorization header", path=path
+        )
     if not usable or " " in url:
         raise ScheduleError(f"{shown(url)} must begin with http:// or https:// and name a host", path=path)
     return url
+
+
+def require_json(path: str, text: str) -> None:
+    """Refuse text that is not JSON."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ScheduleError(f"is not JSON: {error}", path=path) from None
 
 
 def frozen_list(path: str, value: object) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from halo_scheduler.checks import (
     require_choice,
     require_instant,
     require_interval,
+    require_json,
     require_kind,
     require_label,
     require_line,
@@ -26,11 +27,15 @@ from halo_scheduler.checks import (
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.schedule.cron import CronExpression, parse_cron
 from halo_scheduler.schedule.interval import MAX_INTERVAL_MS, MINUTE_MS, SECOND_MS, parse_interval
+from halo_scheduler.schedule.words import shortened
 from halo_scheduler.schedule.zone import find_zone
+from halo_scheduler.secret_refs import referenced_names, refuse_references, require_references
 from halo_scheduler.strict_json import decode, encode
 
 SCHEMA_VERSION = 1
 SHORTEST_EVERY_MS = 10 * SECOND_MS
+# The arguments of a process can be read by everyone on the machine.
+_IN_ENVIRONMENT = "everybody can read a program's arguments: put it into the environment or standard input"
 
 
 class Outcome(StrEnum):
@@ -137,6 +142,13 @@ class Redirects(StrEnum):
     NONE = "none"
     SAME_HOST = "same-host"
     ANY = "any"
+
+
+class BodyKind(StrEnum):
+    """What the body of an HTTP request is."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 class _Value:
@@ -271,9 +283,11 @@ class Command(_Value):
         _set(self, argv=frozen_list("argv", self.argv))
         _set(self, success_codes=frozen_list("success_codes", self.success_codes))
         for index, argument in enumerate(self.argv):
-            require_text(f"argv[{index}]", argument)
+            refuse_references(f"argv[{index}]", require_text(f"argv[{index}]", argument), _IN_ENVIRONMENT)
         for name in ("line", "shell", "stdin"):
             require_text(name, getattr(self, name))
+        refuse_references("line", self.line, _IN_ENVIRONMENT)
+        require_references("stdin", self.stdin)
         self._require_one_program()
         _check_place(self)
         if not self.success_codes:
@@ -285,6 +299,15 @@ class Command(_Value):
             if self.no_work_code in self.success_codes:
                 raise ScheduleError("must not also be a success code", path="no_work_code")
         require_interval("grace", self.grace)
+
+    @property
+    def grace_ms(self) -> int:
+        return parse_interval(self.grace)
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        """The secrets a run is given."""
+        return referenced_names([self.stdin, *self.environment.values()])
 
     def _require_one_program(self) -> None:
         if bool(self.argv) == bool(self.line.strip()):
@@ -304,21 +327,30 @@ class HttpRequest(_Value):
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict, hash=False)
     body: str = ""
+    body_kind: BodyKind = BodyKind.TEXT
     expected_statuses: tuple[int, ...] = ()
     redirects: Redirects = Redirects.SAME_HOST
 
     def __post_init__(self) -> None:
-        require_url("url", self.url)
+        refuse_references("url", require_url("url", self.url), "put it into a header or the body")
         require_token("method", self.method)
         _set(self, headers=frozen_mapping("headers", self.headers))
         for name, value in self.headers.items():
             require_token("headers", name)
-            require_line(f"headers.{name}", value)
-        require_text("body", self.body)
+            require_references(f"headers.{name}", require_line(f"headers.{name}", value))
+        require_references("body", require_text("body", self.body))
+        _set(self, body_kind=require_choice(BodyKind, self.body_kind, path="body_kind"))
+        if self.body_kind is BodyKind.JSON:
+            require_json("body", self.body)
         _set(self, expected_statuses=frozen_list("expected_statuses", self.expected_statuses))
         for index, status in enumerate(self.expected_statuses):
             require_whole(f"expected_statuses[{index}]", status, 100, 599)
         _set(self, redirects=require_choice(Redirects, self.redirects, path="redirects"))
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        """The secrets a run is given."""
+        return referenced_names([self.body, *self.headers.values()])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,9 +385,10 @@ def _check_place(action: Command | Prompt) -> None:
     if action.directory is not None and not require_text("directory", action.directory).strip():
         raise ScheduleError("is empty; leave it out for the home directory", path="directory")
     _set(action, environment=frozen_mapping("environment", action.environment))
-    for name in action.environment:
+    for name, value in action.environment.items():
         if not name or "=" in name:
             raise ScheduleError(f"{name!r} is not a name for a variable", path="environment")
+        require_references(f"environment.{shortened(name)}", value)
 
 
 Action = Command | HttpRequest | Prompt | Callback
@@ -669,6 +702,9 @@ class Run(_Value):
     passed_reason: str = ""
     exit_code: int | None = None
     http_status: int | None = None
+    note: str = ""
+    progress: float | None = None
+    progress_text: str = ""
 
     @property
     def duration_ms(self) -> int | None:
