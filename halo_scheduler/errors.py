@@ -88,6 +88,10 @@ class StoreTooNewError(StoreError):
     """A newer version of the program wrote the database."""
 
 
+class SecretError(SchedulerError):
+    """A secret cannot be kept or had."""
+
+
 class EngineHeldError(SchedulerError):
     """Another engine runs the jobs of this database; the message names it."""
 

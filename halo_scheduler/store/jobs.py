@@ -194,7 +194,11 @@ class JobTable:
         return None if row is None else self._read(row)
 
     def get_many(self, job_ids: Iterable[str]) -> dict[str, JobRecord]:
-        wanted = json.dumps(list(job_ids))
+        ids = list(job_ids)
+        if len(ids) == 1:
+            record = self.get(ids[0])
+            return {} if record is None else {record.id: record}
+        wanted = json.dumps(ids)
         rows = self._database.rows(f"{_SELECT} WHERE id IN (SELECT value FROM json_each(?))", [wanted])
         return {record.id: record for record in map(self._read, rows) if record is not None}
 

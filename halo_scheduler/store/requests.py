@@ -13,6 +13,7 @@ class RequestKind(StrEnum):
 
     TRIGGER = "trigger"
     CANCEL = "cancel"
+    REFRESH = "refresh"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +38,18 @@ class RequestTable:
             [request.kind, request.job_id, request.run_id, request.at],
         )
 
-    def all(self, kind: RequestKind) -> list[Request]:
-        """Return the open requests of a kind, oldest first."""
+    def triggers(self, limit: int = -1) -> list[Request]:
+        """Return runs by hand that were asked for, oldest first."""
+        return self._select("kind = 'trigger'", limit)
+
+    def others(self) -> list[Request]:
+        """Return everything else that was asked for, oldest first."""
+        return self._select("kind <> 'trigger'", -1)
+
+    def _select(self, which: str, limit: int) -> list[Request]:
         rows = self._database.rows(
-            "SELECT kind, job_id, run_id, at FROM scheduler_requests WHERE kind = ? ORDER BY seq", [kind]
+            f"SELECT kind, job_id, run_id, at FROM scheduler_requests WHERE {which} ORDER BY seq LIMIT ?",
+            [limit],
         )
         return [
             Request(kind=RequestKind(kind), job_id=job_id, run_id=run_id, at=at)

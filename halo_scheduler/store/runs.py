@@ -12,6 +12,7 @@ from halo_scheduler.store.connection import Database, Row, Value
 _COLUMNS = (
     *("id", "job_id", "slot_at", "attempt", "trigger", "source", "outcome", "reason", "error"),
     *("started_at", "finished_at", "late_ms", "passed_over", "passed_reason", "exit_code", "http_status"),
+    *("note", "progress", "progress_text"),
 )
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_run_log"
 _INSERT = (
@@ -40,6 +41,9 @@ class RunEnd:
     finished_at: int
     reason: SkipReason | None = None
     error: str = ""
+    note: str = ""
+    exit_code: int | None = None
+    http_status: int | None = None
 
 
 class RunTable:
@@ -54,9 +58,26 @@ class RunTable:
     def finish(self, ends: Sequence[tuple[str, RunEnd]]) -> None:
         """Write how runs ended, once: what is no longer running stays as it is."""
         self._database.run_many(
-            "UPDATE scheduler_run_log SET outcome = ?, reason = ?, error = ?, finished_at = ? "
-            "WHERE id = ? AND outcome = 'running'",
-            [(end.outcome, end.reason, end.error, end.finished_at, run_id) for run_id, end in ends],
+            "UPDATE scheduler_run_log SET outcome = ?, reason = ?, error = ?, finished_at = ?, "
+            "note = ?, exit_code = ?, http_status = ? WHERE id = ? AND outcome = 'running'",
+            [
+                (
+                    *(end.outcome, end.reason, end.error, end.finished_at),
+                    *(end.note, end.exit_code, end.http_status, run_id),
+                )
+                for run_id, end in ends
+            ],
+        )
+
+    def save_note(self, run_id: str, note: str) -> None:
+        """Write what was found out after a run had ended."""
+        self._database.rows("UPDATE scheduler_run_log SET note = ? WHERE id = ?", [note, run_id])
+
+    def save_progress(self, news: Sequence[tuple[str, float, str]]) -> None:
+        """Write how far runs have come."""
+        self._database.run_many(
+            "UPDATE scheduler_run_log SET progress = ?, progress_text = ? WHERE id = ? AND outcome = 'running'",
+            [(fraction, text, run_id) for run_id, fraction, text in news],
         )
 
     def get(self, run_id: str) -> Run | None:
@@ -134,10 +155,6 @@ class RunTable:
             [job_id, since or 0],
         )
         return [(Outcome(outcome), duration_ms) for outcome, duration_ms in rows]
-
-    def output(self, run_id: str) -> bytes:
-        row = self._database.row("SELECT content FROM scheduler_run_output WHERE run_id = ?", [run_id])
-        return b"" if row is None else bytes(row[0])
 
     def prune(self, *, keep_per_job: int, ended_before: int, most: int) -> int:
         """Delete a few old runs: beyond a job's newest, or ended long ago. Return how many."""

@@ -18,6 +18,9 @@ class NumberSetting:
 MAX_CONCURRENT = NumberSetting("max_concurrent", 5)
 RUNS_KEPT_PER_JOB = NumberSetting("runs_kept_per_job", 1_000)
 RUNS_KEPT_DAYS = NumberSetting("runs_kept_days", 90)
+OUTPUT_LIMIT_BYTES = NumberSetting("output_limit_bytes", 256 << 10)
+SPOOL_LIMIT_BYTES = NumberSetting("spool_limit_bytes", 64 << 20)
+OUTPUT_KEPT_BYTES = NumberSetting("output_kept_bytes", 1 << 30)
 
 
 class SettingTable:

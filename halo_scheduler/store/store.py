@@ -12,9 +12,11 @@ from halo_scheduler.store.connection import Database
 from halo_scheduler.store.events import EventTable
 from halo_scheduler.store.jobs import JobTable
 from halo_scheduler.store.lease import LeaseTable
+from halo_scheduler.store.outputs import OutputTable
 from halo_scheduler.store.requests import RequestTable
 from halo_scheduler.store.runs import RunTable
 from halo_scheduler.store.schema import migrate
+from halo_scheduler.store.secret_names import SecretTable
 from halo_scheduler.store.settings import GroupTable, SettingTable
 
 
@@ -25,6 +27,8 @@ class Store:
         self.database = database
         self.jobs = JobTable(database)
         self.runs = RunTable(database)
+        self.outputs = OutputTable(database)
+        self.secrets = SecretTable(database)
         self.events = EventTable(database)
         self.settings = SettingTable(database)
         self.groups = GroupTable(database)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+import zlib
 from pathlib import Path
 
 import apsw
@@ -17,6 +18,7 @@ from halo_scheduler.store import schema
 from halo_scheduler.store.backup import back_up, list_backups, restore
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.store import Store
 
 _NOW = 1_700_000_000_000
@@ -137,9 +139,10 @@ def test_an_older_database_is_backed_up_and_brought_up_to_date(
     store.jobs.insert([_record()])
     store.close()
     steps = schema._steps()
-    monkeypatch.setattr(schema, "_steps", lambda: steps | {2: "CREATE TABLE later (x INTEGER) STRICT"})
+    later = max(steps) + 1
+    monkeypatch.setattr(schema, "_steps", lambda: steps | {later: "CREATE TABLE later (x INTEGER) STRICT"})
     store = Store.open(path, _NOW + 1)
-    assert store.database.rows("PRAGMA user_version") == [(2,)]
+    assert store.database.rows("PRAGMA user_version") == [(later,)]
     assert [record.id for record in store.jobs.all()] == ["1"]
     assert [backup.made_at for backup in list_backups(path)] == [_NOW + 1]
     store.close()
@@ -149,12 +152,13 @@ def test_a_step_that_fails_leaves_the_old_schema(path: Path, monkeypatch: pytest
     Store.open(path, _NOW).close()
     steps = schema._steps()
     broken = "CREATE TABLE later (x INTEGER) STRICT; CREATE TABLE later (x INTEGER) STRICT"
-    monkeypatch.setattr(schema, "_steps", lambda: steps | {2: broken})
+    later = max(steps) + 1
+    monkeypatch.setattr(schema, "_steps", lambda: steps | {later: broken})
     with pytest.raises(StoreDamagedError):
         Store.open(path, _NOW)
     monkeypatch.undo()
     store = Store.open(path, _NOW)
-    assert store.database.rows("PRAGMA user_version") == [(1,)]
+    assert store.database.rows("PRAGMA user_version") == [(max(steps),)]
     assert store.database.rows("SELECT name FROM sqlite_schema WHERE name = 'later'") == []
     store.close()
 
@@ -254,14 +258,17 @@ def test_a_backup_holds_everything_but_the_output(path: Path) -> None:
     store = Store.open(path, _NOW)
     store.jobs.insert([_record()])
     store.runs.insert([Run(id="a", job_id="1", trigger=Trigger.SCHEDULE, source=Source.EVERY, slot_at=5)], 1)
-    store.database.rows("INSERT INTO scheduler_run_output VALUES ('a', ?)", [b"secret output"])
+    store.outputs.insert(
+        [StoredOutput(run_id="a", content=zlib.compress(b"secret output", 0), total_bytes=13)]
+    )
+    assert store.outputs.read("a") == b"secret output"
     backup = back_up(store.database, _NOW)
     store.close()
     assert stat.S_IMODE(backup.path.stat().st_mode) == 0o600
     copy = Store.open(backup.path, _NOW)
     assert [record.id for record in copy.jobs.all()] == ["1"]
     assert copy.runs.get("a") is not None
-    assert copy.runs.output("a") == b""
+    assert copy.outputs.read("a") == b""
     assert copy.database.rows("PRAGMA integrity_check") == [("ok",)]
     copy.close()
     assert b"secret output" not in backup.path.read_bytes()
