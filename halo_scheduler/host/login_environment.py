@@ -1,0 +1,107 @@
+"""The environment of the user's login shell: what a command finds in their terminal, it finds here too."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+_LOG = logging.getLogger(__name__)
+_TIME_LIMIT_S = 5.0
+# What belongs to the shell that was asked, not to the user.
+_SHELLS_OWN = frozenset({"_", "PWD", "OLDPWD", "SHLVL"})
+_NO_SHELLS = frozenset({"nologin", "false", "sync"})
+
+
+class Environment(dict[str, str]):
+    """The variables of a process, also in the form in which the system takes them."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        super().__init__(variables)
+        self.encoded = encoded(variables)
+
+
+def encoded(variables: Mapping[str, str]) -> dict[bytes, bytes]:
+    """Return variables as the system takes them."""
+    return {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}
+
+
+class LoginEnvironment:
+    """The login environment, asked for once, and again when that is wanted."""
+
+    def __init__(self, read: Callable[[], Mapping[str, str] | None] | None = None) -> None:
+        self._read = read or read_login_environment
+        self._lock = threading.Lock()
+        self._known: Environment | None = None
+        self._is_stale = True
+
+    def get(self) -> Environment:
+        """Return the environment; may wait for the user's shell, so never call it where waiting hurts."""
+        with self._lock:
+            if self._is_stale or self._known is None:
+                self._is_stale = False
+                found = self._read()
+                if found is None:
+                    _LOG.warning("The login shell did not tell its environment; jobs get the one Halo has.")
+                self._known = Environment(found or self._known or os.environ)
+            return self._known
+
+    def forget(self) -> None:
+        """Ask the shell again at the next need; should it then fail, what was known stays."""
+        self._is_stale = True
+
+
+def read_login_environment(time_limit_s: float = _TIME_LIMIT_S) -> dict[str, str] | None:
+    """Ask the user's login shell for its environment; None when there is none or it does not answer in time."""
+    shell = _login_shell()
+    if shell is None:
+        return None
+    marker = secrets.token_hex(16)
+    line = f"printf %s {marker}; /usr/bin/env -0; printf %s {marker}"
+    # A file and not a pipe: a program that an rc file left behind would keep a pipe open.
+    with tempfile.TemporaryFile() as answer:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the user's own shell
+                [shell, "-i", "-l", "-c", line],
+                stdin=subprocess.DEVNULL,
+                stdout=answer,
+                stderr=subprocess.DEVNULL,
+                cwd=Path.home(),
+                start_new_session=True,
+            )
+        except OSError:
+            return None
+        try:
+            process.wait(time_limit_s)
+        except subprocess.TimeoutExpired:
+            _LOG.warning("The login shell %s took longer than %g s.", shell, time_limit_s)
+        finally:
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        answer.seek(0)
+        parts = answer.read().split(marker.encode())
+    # Before the first marker lies what rc files printed.
+    return _parsed(parts[1]) if len(parts) >= 3 else None  # noqa: PLR2004 - noise, answer, noise
+
+
+def _login_shell() -> str | None:
+    if sys.platform == "win32":
+        return None
+    import pwd  # noqa: PLC0415 - not on every system
+
+    shell = os.environ.get("SHELL") or pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
+    return None if Path(shell).name in _NO_SHELLS else shell
+
+
+def _parsed(answer: bytes) -> dict[str, str]:
+    pairs = (item.partition("=") for item in os.fsdecode(answer).split("\0"))
+    return {name: value for name, equals, value in pairs if equals and name not in _SHELLS_OWN}

@@ -1,0 +1,119 @@
+"""All processes of a run: those of its session, their descendants, and those that carry its mark."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+MARK = "HALO_RUN_ID"
+_PROC = Path("/proc")
+_HAS_PROC = Path("/proc/self/environ").exists()
+
+
+def find_members(run_id: str, session: int | None) -> list[psutil.Process]:
+    """Return the living processes of a run.
+
+    A process that began a session of its own still carries the mark in its environment, and one that threw the
+    mark away is still somebody's child.
+    """
+    pids = [pid for pid in psutil.pids() if pid != os.getpid()]
+    found = {pid for pid in pids if _session_of(pid) == session or _mark_of(pid) == run_id}
+    if found:
+        found |= _descendants(found, pids)
+    return [process for pid in sorted(found) if (process := _living(pid)) is not None]
+
+
+def marked_processes(run_ids: Iterable[str]) -> dict[str, list[int]]:
+    """Return, of some runs, those that have living processes, and these, the oldest number first."""
+    wanted = set(run_ids)
+    found: dict[str, list[int]] = {}
+    for pid in sorted(psutil.pids()) if wanted else []:
+        run_id = _mark_of(pid)
+        if run_id in wanted and pid != os.getpid() and _living(pid) is not None:
+            found.setdefault(run_id, []).append(pid)
+    return found
+
+
+def ask_to_stop(members: Iterable[psutil.Process], session: int | None) -> None:
+    """Ask processes to end: a group as one, so that nobody is asked twice, and each of the others."""
+    others = list(members)
+    if session is not None and hasattr(os, "killpg"):
+        in_group = [process for process in others if _group_of(process.pid) == session]
+        others = [process for process in others if process not in in_group]
+        if in_group:
+            with suppress(OSError):
+                os.killpg(session, signal.SIGTERM)
+                # One that was halted must first go on to hear it.
+                os.killpg(session, signal.SIGCONT)
+    for process in others:
+        with suppress(psutil.Error):
+            process.terminate()
+            if hasattr(signal, "SIGCONT"):
+                process.send_signal(signal.SIGCONT)
+
+
+def kill(members: Iterable[psutil.Process]) -> int:
+    """End processes by force; return how many may not be ended by us."""
+    denied = 0
+    for process in members:
+        try:
+            process.kill()
+        except psutil.AccessDenied:
+            denied += 1
+        except psutil.NoSuchProcess:
+            continue
+    return denied
+
+
+def _mark_of(pid: int) -> str | None:
+    try:
+        if not _HAS_PROC:
+            environment: Mapping[str, str] = psutil.Process(pid).environ()
+            return environment.get(MARK)
+        _, found, rest = (b"\0" + (_PROC / str(pid) / "environ").read_bytes()).partition(
+            f"\0{MARK}=".encode()
+        )
+        return rest.partition(b"\0")[0].decode(errors="replace") if found else None
+    except (OSError, psutil.Error):
+        return None
+
+
+def _session_of(pid: int) -> int:
+    with suppress(OSError, AttributeError):
+        return os.getsid(pid)
+    return -1
+
+
+def _group_of(pid: int) -> int:
+    with suppress(OSError):
+        return os.getpgid(pid)
+    return -1
+
+
+def _descendants(roots: set[int], pids: Iterable[int]) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for pid in pids:
+        with suppress(psutil.Error):
+            children.setdefault(psutil.Process(pid).ppid(), []).append(pid)
+    found: set[int] = set()
+    left = list(roots)
+    while left:
+        for child in children.get(left.pop(), []):
+            if child not in found:
+                found.add(child)
+                left.append(child)
+    return found
+
+
+def _living(pid: int) -> psutil.Process | None:
+    """Return a process, unless it is gone or only waits for its parent to bury it."""
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        if process.status() != psutil.STATUS_ZOMBIE:
+            return process
+    return None
