@@ -11,6 +11,7 @@ class ChangeKind(StrEnum):
 
     JOB = "job"
     RUN_STARTED = "run-started"
+    RUN_PROGRESS = "run-progress"
     RUN_FINISHED = "run-finished"
     ENGINE = "engine"
 

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from halo_scheduler.changes import Change, ChangeKind
@@ -25,6 +26,7 @@ from halo_scheduler.errors import (
 from halo_scheduler.home import database_path
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.ipc import poke
+from halo_scheduler.live_output import OutputFollower
 from halo_scheduler.model import (
     SHORTEST_EVERY_MS,
     Action,
@@ -45,19 +47,23 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.planning import plan, without_plan
 from halo_scheduler.schedule.interval import SECOND_MS, parse_interval
+from halo_scheduler.secrets import SecretStore
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import TRASH_MS, JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.runs import RunFilter
+from halo_scheduler.store.secret_names import SecretName, SecretPlace
 from halo_scheduler.store.settings import MAX_CONCURRENT
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
+    from halo_scheduler.actions.callback import Handler, Handlers
+    from halo_scheduler.actions.threads import DaemonPool
     from halo_scheduler.engine.engine import Engine
-    from halo_scheduler.engine.handlers import Handler, Handlers
     from halo_scheduler.engine.loop import EngineLoop
 
 _SETTLE_S = 1.0
+_STOP_RUNS_MS = 60_000
 _LOG = logging.getLogger(__name__)
 _SPEC_NAMES = {field.name for field in fields(JobSpec)}
 
@@ -97,7 +103,9 @@ class Scheduler:
         self._store = store
         self._clock = clock
         self._max_concurrent = max_concurrent
+        self._secrets = SecretStore(store.secrets, store.database.path)
         self._listeners: list[Callable[[Change], None]] = []
+        self._pool: DaemonPool | None = None
         self._handlers: Handlers | None = None
         self._engine: Engine | None = None
         self._loop: EngineLoop | None = None
@@ -470,8 +478,13 @@ class Scheduler:
         return self._store.runs.get(run_id)
 
     def get_output(self, run_id: str) -> bytes:
-        """Return what a run printed."""
-        return self._store.runs.output(run_id)
+        """Return what a run printed, or has printed by now; what is secret is left out."""
+        with self.follow_output(run_id) as output:
+            return b"".join(iter(output.read, b"")) + output.end()
+
+    def follow_output(self, run_id: str) -> OutputFollower:
+        """Return what gives a run's output piece by piece, also while it runs."""
+        return OutputFollower(self._store, run_id, self._secrets)
 
     def get_run_log(
         self,
@@ -510,7 +523,28 @@ class Scheduler:
             streak=streak,
         )
 
+    # --- Secrets -------------------------------------------------------------------------------------
+
+    def set_secret(self, name: str, value: str, *, in_file: bool = False) -> None:
+        """Keep a secret for `${secret:NAME}` in the system's keyring or, if chosen, in a private file."""
+        place = SecretPlace.FILE if in_file else SecretPlace.KEYRING
+        self._secrets.set(name, value, place, self._clock.now_ms())
+
+    def list_secrets(self) -> list[SecretName]:
+        """Return the names of the secrets and where each is kept."""
+        return self._secrets.list()
+
+    def remove_secret(self, name: str) -> None:
+        """Forget a secret; jobs that use it fail from then on, and say so."""
+        self._secrets.remove(name)
+
     # --- The engine ----------------------------------------------------------------------------------
+
+    def refresh_environment(self) -> None:
+        """Let the engine ask the login shell for its environment again, before the next command."""
+        request = Request(kind=RequestKind.REFRESH, job_id="", run_id="", at=self._clock.now_ms())
+        self._store.requests.append(request)
+        self._changed(Change(ChangeKind.ENGINE))
 
     def on_job_due(self, handler: Handler, name: str | None = None) -> None:
         """Register the function that runs callback jobs of that name; without a name, all the others."""
@@ -549,27 +583,37 @@ class Scheduler:
         while engine.tick():
             self._get_handlers().settle(_SETTLE_S)
 
-    def stop(self, wait: bool = True, timeout_ms: int = 30_000) -> None:  # noqa: FBT001, FBT002 - a public name
-        """Start nothing any more and wait for what runs; SchedulerShutdownError counts what still does."""
+    def stop(self, wait: bool = True, timeout_ms: int = 30_000, *, end_runs: bool = False) -> None:  # noqa: FBT001, FBT002 - a public name
+        """Start nothing any more and wait for what runs; SchedulerShutdownError counts what did not end in time.
+
+        With `end_runs` that is then stopped, as a cancelled run is; otherwise commands live on, and the next
+        engine takes them up.
+        """
         engine = self._engine
         if engine is None or not engine.is_started:
             return
         engine.stop_claiming()
         running = self._wait(engine, timeout_ms) if wait else 0
+        if end_runs and running:
+            engine.stop_runs()
+            self._wait(engine, _STOP_RUNS_MS)
         if self._loop is not None:
             self._loop.stop()
             self._loop = None
         engine.give_up()
         self._engine = None
         if running:
-            raise SchedulerShutdownError(f"{running} of the runs did not end in time", running)
+            how = " and were stopped" if end_runs else ""
+            raise SchedulerShutdownError(f"{running} of the runs did not end in time{how}", running)
 
     def _wait(self, engine: Engine, timeout_ms: int) -> int:
         if self._loop is not None:
             return self._loop.wait_until_idle(timeout_ms)
         engine.tick()
-        while engine.running_count and engine.wait_for_end(timeout_ms / SECOND_MS):
-            engine.tick()
+        deadline = monotonic() + timeout_ms / SECOND_MS
+        while engine.running_count and (left_s := deadline - monotonic()) > 0:
+            if engine.wait_for_end(left_s):
+                engine.tick()
         return engine.running_count
 
     def status(self) -> Status:
@@ -596,10 +640,16 @@ class Scheduler:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def _get_handlers(self) -> Handlers:
-        from halo_scheduler.engine.handlers import Handlers  # noqa: PLC0415 - threads, for those who need them
+        from halo_scheduler.actions.callback import Handlers  # noqa: PLC0415 - threads, for those who need them
 
-        self._handlers = self._handlers or Handlers()
+        self._handlers = self._handlers or Handlers(self._get_pool())
         return self._handlers
+
+    def _get_pool(self) -> DaemonPool:
+        from halo_scheduler.actions.threads import DaemonPool  # noqa: PLC0415
+
+        self._pool = self._pool or DaemonPool()
+        return self._pool
 
     def _get_engine(self) -> Engine:
         from halo_scheduler.engine.engine import Engine  # noqa: PLC0415 - only for those who run jobs
@@ -609,6 +659,7 @@ class Scheduler:
                 self._store,
                 self._clock,
                 self._get_handlers(),
+                self._get_pool(),
                 max_concurrent=self._places,
                 tell=self._tell,
                 owner=Path(sys.argv[0]).name or "Python",

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any
 
+from halo_scheduler.actions.threads import DaemonPool
+from halo_scheduler.actions.work import Ended
 from halo_scheduler.model import Job, Outcome, Run
 
 Handler = Callable[[Job, Run], Any]
 
-_IDLE_SECONDS = 10
 _LONGEST_ERROR = 2_000
 _ENDINGS = frozenset(Outcome) - {Outcome.RUNNING}
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """What a handler made of its run."""
-
-    run_id: str
-    outcome: Outcome
-    error: str = ""
 
 
 class Handlers:
     """The registered functions, by the name of the callbacks they serve; None serves all others."""
 
-    def __init__(self) -> None:
+    def __init__(self, pool: DaemonPool) -> None:
         self._by_name: dict[str | None, Handler] = {}
-        self._pool = _DaemonPool()
+        self._pool = pool
         self._calls = 0
         self._calls_changed = threading.Condition()
 
@@ -65,7 +55,7 @@ def _call(handler: Handler, job: Job, run: Run, ended: Callable[[Ended], None]) 
     try:
         result = handler(job, run)
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises is the run's failure, not ours
-        ended(Ended(run.id, Outcome.FAILURE, _sentence(error)))
+        ended(Ended(run_id=run.id, outcome=Outcome.FAILURE, error=_sentence(error)))
         return
     if isinstance(result, Future):
         result.add_done_callback(lambda future: ended(_of_future(run.id, future)))
@@ -75,24 +65,23 @@ def _call(handler: Handler, job: Job, run: Run, ended: Callable[[Ended], None]) 
 
 def _of_future(run_id: str, future: Future[Any]) -> Ended:
     if future.cancelled():
-        return Ended(run_id, Outcome.CANCELLED)
+        return Ended(run_id=run_id, outcome=Outcome.CANCELLED)
     error = future.exception()
     return (
         _of_result(run_id, future.result())
         if error is None
-        else Ended(run_id, Outcome.FAILURE, _sentence(error))
+        else Ended(run_id=run_id, outcome=Outcome.FAILURE, error=_sentence(error))
     )
 
 
 def _of_result(run_id: str, result: object) -> Ended:
     if result is None:
-        return Ended(run_id, Outcome.SUCCESS)
+        return Ended(run_id=run_id, outcome=Outcome.SUCCESS)
     if isinstance(result, str) and result in _ENDINGS:
-        return Ended(run_id, Outcome(result))
+        return Ended(run_id=run_id, outcome=Outcome(result))
     kind = type(result).__name__
-    return Ended(
-        run_id, Outcome.FAILURE, f"the handler returned a {kind}; expected None, an Outcome or a Future"
-    )
+    error = f"the handler returned a {kind}; expected None, an Outcome or a Future"
+    return Ended(run_id=run_id, outcome=Outcome.FAILURE, error=error)
 
 
 def _sentence(error: BaseException) -> str:
@@ -107,35 +96,3 @@ def _sentence(error: BaseException) -> str:
         .decode()
         .replace("\0", "")
     )
-
-
-class _DaemonPool:
-    """As many threads as there is work; a hung one holds up neither the others nor the exit."""
-
-    def __init__(self) -> None:
-        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._idle = 0
-        self._lock = threading.Lock()
-
-    def submit(self, work: Callable[[], None]) -> None:
-        with self._lock:
-            has_idle = self._idle > 0
-            if has_idle:
-                self._idle -= 1
-        self._work.put(work)
-        if not has_idle:
-            threading.Thread(target=self._serve, name="halo-handler", daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                work = self._work.get(timeout=_IDLE_SECONDS)
-            except queue.Empty:
-                with self._lock:
-                    if self._idle == 0:
-                        continue  # Somebody counts on this thread: its work is on the way.
-                    self._idle -= 1
-                    return
-            work()
-            with self._lock:
-                self._idle += 1

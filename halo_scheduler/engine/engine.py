@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import uuid
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
+from halo_scheduler.actions.callback import Handlers
+from halo_scheduler.actions.command import Desk
+from halo_scheduler.actions.runner import Leftover, Runner, StartHttp
+from halo_scheduler.actions.spool import Output, spool_folder
+from halo_scheduler.actions.threads import DaemonPool
+from halo_scheduler.actions.work import BY_USER, QUIT, TIME_LIMIT, Ended, StopReason, Work
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
-from halo_scheduler.engine.handlers import Ended, Handlers
 from halo_scheduler.engine.recovery import Recovery, one_job
+from halo_scheduler.engine.survey import Survey
 from halo_scheduler.errors import EngineHeldError, StaleEngineError
+from halo_scheduler.host.login_environment import LoginEnvironment
 from halo_scheduler.host.process import is_alive, own_identity
+from halo_scheduler.host.watch import ThreadWatch, Watch
 from halo_scheduler.model import (
     Callback,
     Outcome,
@@ -24,13 +34,17 @@ from halo_scheduler.model import (
     Trigger,
 )
 from halo_scheduler.planning import LATE_MS, passed_over, plan, plan_after_run, without_plan
+from halo_scheduler.secrets import SecretStore
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.lease import LEASE_MS, EngineRow
+from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.runs import RunEnd
+from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, SPOOL_LIMIT_BYTES
 from halo_scheduler.store.store import Store
 
+_LOG = logging.getLogger(__name__)
 MAX_DELAY_MS = 60_000
 _SURELY_OURS_MS = 1_000
 _UNPLANNABLE = "its next run could not be planned"
@@ -51,6 +65,7 @@ class Engine:
         store: Store,
         clock: Clock,
         handlers: Handlers,
+        pool: DaemonPool,
         *,
         max_concurrent: Callable[[], int],
         tell: Callable[[Change], None],
@@ -59,6 +74,10 @@ class Engine:
         self._store = store
         self._clock = clock
         self._handlers = handlers
+        self._pool = pool
+        self._environment = LoginEnvironment()
+        self._secrets = SecretStore(store.secrets, store.database.path)
+        self._runner = self._make_runner(ThreadWatch(self.post), None)
         self._max_concurrent = max_concurrent
         self._tell = tell
         self._owner = owner
@@ -67,11 +86,58 @@ class Engine:
         self._recovery = Recovery(store, 0)
         self._claiming = False
         self._running: dict[str, _Running] = {}
+        self._works: dict[str, Work] = {}
+        self._stopping: dict[str, StopReason] = {}
         self._done: set[str] = set()
-        self._arrived: queue.SimpleQueue[Ended] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._ended: list[Ended] = []
+        self._survey = Survey()
         self._told_unsupported: set[str] = set()
         self.wake: Callable[[], None] = lambda: None
+
+    def equip(self, watch: Watch, http: StartHttp | None) -> None:
+        """Let runs use what an event loop offers."""
+        self._runner = self._make_runner(watch, http)
+
+    def _make_runner(self, watch: Watch, http: StartHttp | None) -> Runner:
+        settings = self._store.settings
+        desk = Desk(
+            home=self,
+            watch=watch,
+            login_environment=self._environment.get,
+            output_limit=lambda: settings.number(OUTPUT_LIMIT_BYTES),
+            spool_limit=lambda: settings.number(SPOOL_LIMIT_BYTES),
+        )
+        return Runner(spool_folder(self._store.database.path), desk, self._secrets.reader, http)
+
+    # --- What runs see of the engine -----------------------------------------------------------------
+
+    def now_ms(self) -> int:
+        """Return the current instant."""
+        return self._clock.now_ms()
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Do something that may block, on another thread."""
+        self._pool.submit(work)
+
+    def post(self, news: Callable[[], None]) -> None:
+        """Do something on the engine's thread, from whatever thread."""
+        self._inbox.put(news)
+        self.wake()
+
+    def end(self, ended: Ended) -> None:
+        """Take in the end of a run, on the engine's thread."""
+        self._ended.append(ended)
+        self.wake()
+
+    def take_in(self) -> bool:
+        """Do what other threads brought; tell whether runs have ended that are not yet recorded."""
+        while True:
+            try:
+                news = self._inbox.get_nowait()
+            except queue.Empty:
+                return bool(self._ended)
+            news()
 
     # --- Life ----------------------------------------------------------------------------------------
 
@@ -89,15 +155,16 @@ class Engine:
         self._store.check()
         try:
             with self._store.transaction():
-                self._take_over(now_ms)
+                leftovers = self._take_over(now_ms)
         except BaseException:
             self._generation = 0
             raise
         self._last_tick_at = now_ms
         self._claiming = True
+        self._take_up(leftovers)
         self._tell(Change(ChangeKind.ENGINE))
 
-    def _take_over(self, now_ms: int) -> None:
+    def _take_over(self, now_ms: int) -> list[Leftover]:
         before = self._store.lease.read()
         if before is not None and before.is_held(now_ms) and is_alive(before.pid, before.process_start):
             raise EngineHeldError(f"the jobs are run by {before.owner} (process {before.pid})")
@@ -122,12 +189,30 @@ class Engine:
         self._store.events.append(
             now_ms, EventKind.ENGINE_STARTED, owner=self._owner, generation=self._generation
         )
-        self._interrupt_leftovers(now_ms)
+        leftovers = self._settle_leftovers(now_ms)
         self._drop_stale_requests(now_ms)
         self._recovery.end_pauses(now_ms)
         if before is not None:
             self._recovery.after_restart(before, now_ms)
         self._recovery.plan_the_unplanned(now_ms)
+        return leftovers
+
+    def _take_up(self, leftovers: list[Leftover]) -> None:
+        """Go on with the runs that outlived their engine, and clear away what the others left."""
+        for left in leftovers:
+            if left.run.id in self._running:
+                self._works[left.run.id] = self._runner.adopt(left)
+            elif left.ended.needs_secrets:
+                self._attach_later(left.run, left.ended.needs_secrets)
+            else:
+                self._runner.spool(left.run.id).remove()
+        self._runner.clear_away(keep=[left.run.id for left in leftovers])
+
+    def stop_runs(self) -> None:
+        """Stop all that can be stopped, as for a quit."""
+        for run_id in self._works:
+            self._stopping.setdefault(run_id, QUIT)
+        self._stop_what_must()
 
     def stop_claiming(self) -> None:
         """Start nothing any more; what runs goes on."""
@@ -137,6 +222,8 @@ class Engine:
         """Leave the engine's row to others."""
         if not self.is_started:
             return
+        self.leave_runs()
+        self._note_survivors()
         now_ms = self._clock.now_ms()
         with self._store.transaction():
             if self._store.lease.give_up(self._generation, now_ms):
@@ -144,27 +231,36 @@ class Engine:
         self._generation = 0
         self._tell(Change(ChangeKind.ENGINE))
 
+    def leave_runs(self) -> None:
+        """Let what runs live on for the next engine."""
+        for work in self._works.values():
+            work.leave()
+        self._works.clear()
+
     # --- A tick --------------------------------------------------------------------------------------
 
     def tick(self) -> list[str]:
         """Record what ended, claim what is due in one transaction, then start it; return the started runs."""
+        self.take_in()
+        self.look()
         now_ms = self._clock.now_ms()
-        self._collect()
         changes: list[Change] = []
         self._done.clear()
         with self._store.transaction():
             changes += self._recovery.end_pauses(now_ms)
             zone = self._recovery.notice_jumps(self._last_tick_at, now_ms)
             self._record_ends(now_ms, changes)
-            self._take_cancellations(now_ms, changes)
+            self._take_requests(now_ms, changes)
             self._end_overdue(now_ms, changes)
             claimed = self._claim(now_ms, changes) if self._claiming else []
             self._store.lease.renew(self._generation, now_ms, runs=len(claimed), zone=zone)
         # Only now is it true: what was written can no longer be undone.
         self._recovery.zone = zone
+        self._clear_spools()
         self._ended = []
         self._last_tick_at = now_ms
         self._forget_done()
+        self._stop_what_must()
         for record, run in claimed:
             self._running[run.id] = _Running(run, record.spec.group, _deadline_at(record, run))
         for change in changes:
@@ -173,26 +269,59 @@ class Engine:
 
     def delay_ms(self) -> int:
         """Return how long the loop may sleep."""
+        instants = [self._store.jobs.next_instant(self._last_tick_at), self._last_tick_at + MAX_DELAY_MS]
+        instants += [
+            running.deadline_at for run_id, running in self._running.items() if run_id not in self._stopping
+        ]
+        ahead = min(at for at in instants if at is not None)
+        return min(max(ahead - self._clock.now_ms(), 0), MAX_DELAY_MS)
+
+    def look_delay_ms(self) -> int:
+        """Return how long until a run wants to be looked after, which takes less than a tick."""
+        looks = [work.next_look_at for work in self._works.values() if work.next_look_at is not None]
+        looks += [] if self._survey.due_at is None else [self._survey.due_at]
+        return min(max(min(looks) - self._clock.now_ms(), 0), MAX_DELAY_MS) if looks else MAX_DELAY_MS
+
+    def look(self) -> bool:
+        """Look after the runs that want it; tell whether some have ended that are not yet recorded."""
         now_ms = self._clock.now_ms()
-        instants = [self._store.jobs.next_instant(self._last_tick_at)]
-        instants += [running.deadline_at for running in self._running.values()]
-        ahead = min((at for at in instants if at is not None), default=now_ms + MAX_DELAY_MS)
-        return min(max(ahead - now_ms, 0), MAX_DELAY_MS)
+        news: list[tuple[str, float, str]] = []
+        for run_id, work in list(self._works.items()):
+            if work.next_look_at is None or work.next_look_at > now_ms:
+                continue
+            try:
+                progress = work.look(now_ms)
+            except OSError as error:
+                _LOG.warning("A run could not be looked after: %s", error)
+                continue
+            news += [(run_id, *progress)] if progress else []
+        if news:
+            self._write(lambda: self._store.runs.save_progress(news))
+            for run_id, _, _ in news:
+                job_id = self._running[run_id].run.job_id
+                self._tell(Change(ChangeKind.RUN_PROGRESS, job_id=job_id, run_id=run_id))
+        if self._survey.due_at is not None and self._survey.due_at <= now_ms:
+            self._note_survivors()
+        return bool(self._ended)
+
+    def _note_survivors(self) -> None:
+        for run, sentence in self._survey.take():
+            self._write(partial(self._store.runs.save_note, run.id, sentence))
+            self._tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
+
+    def _write(self, write: Callable[[], None]) -> None:
+        """Write something beside a tick, as long as this engine is the one."""
+        with self._store.transaction():
+            self._store.lease.check(self._generation)
+            write()
 
     def wait_for_end(self, timeout_s: float) -> bool:
         """Wait until some run ends, for those who have no event loop; tell whether one did."""
         try:
-            self._ended.append(self._arrived.get(timeout=timeout_s))
+            self._inbox.get(timeout=min(timeout_s, self.look_delay_ms() / 1_000))()
         except queue.Empty:
-            return False
-        return True
-
-    def _collect(self) -> None:
-        while True:
-            try:
-                self._ended.append(self._arrived.get_nowait())
-            except queue.Empty:
-                return
+            self.look()
+        return self.take_in()
 
     def _still_running(self) -> list[_Running]:
         """Return the runs that have not ended; what ends is forgotten only once that is written."""
@@ -201,32 +330,48 @@ class Engine:
     def _forget_done(self) -> None:
         for run_id in self._done:
             self._running.pop(run_id, None)
+            self._works.pop(run_id, None)
+            self._stopping.pop(run_id, None)
         self._done.clear()
 
     # --- Ends ----------------------------------------------------------------------------------------
 
     def _record_ends(self, now_ms: int, changes: list[Change]) -> None:
-        ends = {ended.run_id: ended for ended in self._ended if ended.run_id in self._running}
-        self._finish(
-            [
-                (
-                    self._running[ended.run_id].run,
-                    RunEnd(outcome=ended.outcome, finished_at=now_ms, error=ended.error),
-                )
-                for ended in ends.values()
-            ],
-            changes,
-        )
+        ends = list({ended.run_id: ended for ended in self._ended if ended.run_id in self._running}.values())
+        self._finish([(self._running[ended.run_id].run, _run_end(ended, now_ms)) for ended in ends], changes)
+        self._store.outputs.insert(_outputs(ends))
 
     def _end_overdue(self, now_ms: int, changes: list[Change]) -> None:
-        """Record runs past their time limit; what their handlers return later is ignored."""
-        overdue = [
-            running.run
-            for running in self._still_running()
-            if running.deadline_at is not None and running.deadline_at <= now_ms
-        ]
-        end = RunEnd(outcome=Outcome.TIMEOUT, finished_at=now_ms, error="it ran longer than its time limit")
-        self._finish([(run, end) for run in overdue], changes)
+        """Stop runs past their time limit."""
+        for running in self._still_running():
+            if running.deadline_at is not None and running.deadline_at <= now_ms:
+                self._end_early(running.run, TIME_LIMIT, now_ms, changes)
+
+    def _end_early(self, run: Run, why: StopReason, now_ms: int, changes: list[Change]) -> None:
+        """Stop what can be stopped, and record that when it is done; of a function, only the record can end."""
+        if run.id in self._works:
+            self._stopping.setdefault(run.id, why)
+        else:
+            end = RunEnd(outcome=why.outcome, finished_at=now_ms, error=why.error)
+            self._finish([(run, end)], changes)
+
+    def _stop_what_must(self) -> None:
+        now_ms = self._clock.now_ms()
+        for run_id, why in self._stopping.items():
+            self._works[run_id].stop(now_ms, why)
+
+    def _clear_spools(self) -> None:
+        """Delete the files of runs, now that their ends and their output are recorded."""
+        for ended in self._ended:
+            if ended.run_id not in self._works:
+                continue
+            run = self._running[ended.run_id].run
+            if ended.needs_secrets:
+                self._attach_later(run, ended.needs_secrets)
+            else:
+                self._runner.spool(run.id).remove()
+            if ended.exit_code is not None:
+                self._survey.add(run, self._last_tick_at)
 
     def _finish(self, ends: list[tuple[Run, RunEnd]], changes: list[Change]) -> None:
         """Write how runs ended, and plan their jobs anew."""
@@ -260,15 +405,38 @@ class Engine:
             now_ms, EventKind.JOB_DISABLED, record.id, reason=record.disabled_reason, errors=record.errors
         )
 
-    def _interrupt_leftovers(self, now_ms: int) -> None:
-        """Record what the last engine left running: its slots are used up."""
-        end = RunEnd(outcome=Outcome.INTERRUPTED, finished_at=now_ms, error="Halo ended while it ran")
-        self._finish([(run, end) for run in self._store.runs.running()], [])
+    def _settle_leftovers(self, now_ms: int) -> list[Leftover]:
+        """Record how the runs ended that the last engine left; keep those whose processes still live."""
+        runs = self._store.runs.running()
+        records = self._store.jobs.get_many({run.job_id for run in runs})
+        actions = {job_id: record.spec.action for job_id, record in records.items()}
+        leftovers = self._runner.find_leftovers(runs, actions, now_ms)
+        ended = [left for left in leftovers if left.session is None]
+        self._finish([(left.run, _run_end(left.ended, now_ms)) for left in ended], [])
+        self._store.outputs.insert(_outputs([left.ended for left in ended]))
         self._done.clear()
+        for left in leftovers:
+            record = records.get(left.run.job_id)
+            if left.session is not None and record is not None:
+                self._running[left.run.id] = _Running(
+                    left.run, record.spec.group, _deadline_at(record, left.run)
+                )
+        return leftovers
+
+    def _attach_later(self, run: Run, names: frozenset[str]) -> None:
+        """Store the output of a recorded run once the secrets are at hand that must not be in it."""
+
+        def attach(output: Output) -> None:
+            stored = StoredOutput(run_id=run.id, content=output.content, total_bytes=output.total_bytes)
+            self._write(lambda: self._store.outputs.insert([stored]))
+            self._runner.spool(run.id).remove()
+            self._tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
+
+        self._runner.read_later(run, names, attach)
 
     def _drop_stale_requests(self, now_ms: int) -> None:
         """Do not start by hand today what someone asked for while no engine was there to hear it."""
-        for request in self._store.requests.all(RequestKind.TRIGGER):
+        for request in self._store.requests.triggers():
             record = self._store.jobs.get(request.job_id)
             if now_ms - request.at <= LATE_MS or record is None:
                 continue
@@ -370,23 +538,30 @@ class Engine:
         )
         return claimed, run
 
-    def _take_cancellations(self, now_ms: int, changes: list[Change]) -> None:
-        end = RunEnd(outcome=Outcome.CANCELLED, finished_at=now_ms, error="stopped by the user")
-        for request in self._store.requests.all(RequestKind.CANCEL):
+    def _take_requests(self, now_ms: int, changes: list[Change]) -> None:
+        for request in self._store.requests.others():
+            if request.kind is RequestKind.REFRESH:
+                self._environment.forget()
+                self._store.requests.close(request)
+                continue
             running = self._running.get(request.run_id)
             if running is not None and request.run_id not in self._done:
-                self._finish([(running.run, end)], changes)
-            self._store.requests.close(request)
+                self._end_early(running.run, BY_USER, now_ms, changes)
+            if request.run_id not in self._running or request.run_id in self._done:
+                # Not before it is done: a crash on the way must not lose the wish.
+                self._store.requests.close(request)
 
     def _claim_by_hand(self, now_ms: int, places: int) -> list[tuple[JobRecord, Run]]:
         claimed: list[tuple[JobRecord, Run]] = []
-        for request in self._store.requests.all(RequestKind.TRIGGER):
-            if len(claimed) >= places:
+        while len(claimed) < places:
+            page = self._store.requests.triggers(places - len(claimed))
+            for request in page:
+                is_claimed = any(record.id == request.job_id for record, _ in claimed)
+                found = self._by_hand(request, now_ms, is_claimed=is_claimed)
+                claimed += [found] if found else []
+                self._store.requests.close(request)
+            if not page:
                 break
-            is_claimed = any(record.id == request.job_id for record, _ in claimed)
-            found = self._by_hand(request, now_ms, is_claimed=is_claimed)
-            claimed += [found] if found else []
-            self._store.requests.close(request)
         return claimed
 
     def _by_hand(self, request: Request, now_ms: int, *, is_claimed: bool) -> tuple[JobRecord, Run] | None:
@@ -422,7 +597,9 @@ class Engine:
         except StaleEngineError:
             raise
         except Exception as error:  # noqa: BLE001 - the one broad catch: a fault in one job, recorded
-            self._arrive(Ended(run.id, Outcome.FAILURE, f"it could not be started: {error}"))
+            sentence = f"it could not be started: {error}"
+            failed = Ended(run_id=run.id, outcome=Outcome.FAILURE, error=sentence)
+            self.end(failed)
             return True
 
     def _start(self, record: JobRecord, run: Run) -> bool:
@@ -432,17 +609,18 @@ class Engine:
         if abs(self._clock.now_ms() - self._last_tick_at) > _SURELY_OURS_MS:
             self._store.lease.check(self._generation)
         action = record.spec.action
-        handler = self._handlers.find(action.name) if isinstance(action, Callback) else None
-        if handler is None:
-            self._skip_unsupported(record, run)
-            return False
-        self._handlers.start(handler, record.job, run, self._arrive)
-        return True
-
-    def _arrive(self, ended: Ended) -> None:
-        """Take in the end of a run, from whatever thread."""
-        self._arrived.put(ended)
-        self.wake()
+        if isinstance(action, Callback):
+            handler = self._handlers.find(action.name)
+            if handler is not None:
+                self._handlers.start(
+                    handler, record.job, run, lambda ended: self.post(lambda: self.end(ended))
+                )
+                return True
+        elif (work := self._runner.start(record.job, run)) is not None:
+            self._works[run.id] = work
+            return True
+        self._skip_unsupported(record, run)
+        return False
 
     def _skip_unsupported(self, record: JobRecord, run: Run) -> None:
         changes: list[Change] = []
@@ -464,6 +642,26 @@ class Engine:
         self._forget_done()
         for change in changes:
             self._tell(change)
+
+
+def _run_end(ended: Ended, now_ms: int) -> RunEnd:
+    return RunEnd(
+        outcome=ended.outcome,
+        finished_at=now_ms if ended.finished_at is None else ended.finished_at,
+        reason=ended.reason,
+        error=ended.error,
+        note=ended.note,
+        exit_code=ended.exit_code,
+        http_status=ended.http_status,
+    )
+
+
+def _outputs(ends: list[Ended]) -> list[StoredOutput]:
+    return [
+        StoredOutput(run_id=ended.run_id, content=ended.output.content, total_bytes=ended.output.total_bytes)
+        for ended in ends
+        if ended.output is not None and ended.output.total_bytes
+    ]
 
 
 def _deadline_at(record: JobRecord, run: Run) -> int | None:

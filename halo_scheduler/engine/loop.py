@@ -6,13 +6,16 @@ import logging
 
 from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer, Signal
 
+from halo_scheduler.actions.http import HttpStarter
 from halo_scheduler.changes import Change
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.engine import MAX_DELAY_MS, Engine
 from halo_scheduler.engine.maintenance import Maintenance
+from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
 from halo_scheduler.engine.server import ChangeServer
 from halo_scheduler.engine.wakeups import SleepWatcher
 from halo_scheduler.errors import StaleEngineError, StoreError
+from halo_scheduler.host.watch import ThreadWatch
 from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
@@ -30,6 +33,8 @@ class EngineLoop(QObject):
     def __init__(self, engine: Engine, clock: Clock, store: Store) -> None:
         super().__init__()
         self._engine = engine
+        self._watch = NotifierWatch(self) if HAS_PIDFD else None
+        engine.equip(self._watch or ThreadWatch(engine.post), HttpStarter(self).start)
         self._clock = clock
         self._maintenance = Maintenance(store)
         self._server = ChangeServer(store.database.path)
@@ -39,9 +44,10 @@ class EngineLoop(QObject):
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self._tick)
-        # Ends arrive on other threads: a queued signal brings them here, and several at once make one tick.
-        self.woken.connect(self.look_again, Qt.ConnectionType.QueuedConnection)
+        self._timer.timeout.connect(self._wake_up)
+        # News arrives on other threads: a queued signal brings it here, and several at once make one tick.
+        self.woken.connect(self._take_in, Qt.ConnectionType.QueuedConnection)
+        self._must_tick = True
         self._is_stopped = False
         self._last_fault = ""
 
@@ -56,6 +62,7 @@ class EngineLoop(QObject):
     def look_again(self) -> None:
         """Tick as soon as the event loop is free: something changed."""
         if not self._is_stopped:
+            self._must_tick = True
             self._timer.start(0)
 
     def stop(self) -> None:
@@ -65,6 +72,9 @@ class EngineLoop(QObject):
         self._server.stop()
         self._maintenance.finish()
         self._engine.wake = lambda: None
+        self._engine.leave_runs()
+        if self._watch is not None:
+            self._watch.close()
 
     def wait_until_idle(self, timeout_ms: int) -> int:
         """Let the event loop go on until no run is left or the time is over; return how many are left."""
@@ -93,10 +103,23 @@ class EngineLoop(QObject):
         except Exception:  # noqa: BLE001 - housekeeping never stands in the way of jobs
             _LOG.exception("Housekeeping failed.")
 
-    def _tick(self) -> None:
+    def _take_in(self) -> None:
+        """Hear what other threads brought; only the end of a run needs a tick at once."""
+        if self._is_stopped:
+            return
+        if self._engine.take_in():
+            self.look_again()
+        elif not self._must_tick:
+            self._timer.start(min(self._engine.look_delay_ms(), max(self._timer.remainingTime(), 0)))
+
+    def _wake_up(self) -> None:
+        """Tick, or only look after runs if nothing more is due."""
         try:
-            self._engine.tick()
-            delay_ms = self._engine.delay_ms()
+            if self._engine.look() or self._must_tick or self._engine.delay_ms() == 0:
+                self._must_tick = False
+                self._engine.tick()
+                self._keep_house()
+            delay_ms = min(self._engine.delay_ms(), self._engine.look_delay_ms())
         except StaleEngineError as error:
             _LOG.error("%s; this engine stops.", error)
             self.stop()
@@ -107,13 +130,12 @@ class EngineLoop(QObject):
             if str(error) != self._last_fault:
                 _LOG.error("%s", error)
             self._last_fault = str(error)
-            delay_ms = _AFTER_FAULT_MS
+            self._must_tick, delay_ms = True, _AFTER_FAULT_MS
         except Exception:  # noqa: BLE001 - whatever it was, the loop goes on: jobs depend on it
             _LOG.exception("A tick failed.")
-            delay_ms = _AFTER_FAULT_MS
+            self._must_tick, delay_ms = True, _AFTER_FAULT_MS
         else:
             self._last_fault = ""
-            self._keep_house()
         if not self._is_stopped:
             self._timer.start(min(max(delay_ms, 0), MAX_DELAY_MS))
         if not self._engine.running_count:

@@ -11,7 +11,7 @@ from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS
 from halo_scheduler.store.backup import back_up, list_backups
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.jobs import TRASH_MS
-from halo_scheduler.store.settings import RUNS_KEPT_DAYS, RUNS_KEPT_PER_JOB
+from halo_scheduler.store.settings import OUTPUT_KEPT_BYTES, RUNS_KEPT_DAYS, RUNS_KEPT_PER_JOB
 from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
@@ -51,7 +51,10 @@ class Maintenance:
                 ended_before=now_ms - self._store.settings.number(RUNS_KEPT_DAYS) * DAY_MS,
                 most=_STEP,
             )
-        if pruned < _STEP:
+            dropped = self._store.outputs.prune(
+                keep_bytes=self._store.settings.number(OUTPUT_KEPT_BYTES), most=_STEP
+            )
+        if max(pruned, dropped) < _STEP:
             # Nothing is left; look again in an hour.
             self._pruned_at = now_ms
 

@@ -68,6 +68,8 @@ class ChangeServer(QObject):
 
     def tell(self, change: Change) -> None:
         """Send a change to every subscriber; one that does not read is dropped."""
+        if not self._clients:
+            return
         message = {"kind": change.kind, "job_id": change.job_id, "run_id": change.run_id}
         line = json.dumps(message).encode() + b"\n"
         for client in list(self._clients):

@@ -1,0 +1,1 @@
+"""How work is done: commands, HTTP requests and functions, and what they print."""

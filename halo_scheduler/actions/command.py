@@ -1,0 +1,294 @@
+"""A command under way: from its start to the end of its last process."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+import psutil
+
+from halo_scheduler.actions.launch import own_variables, prepare, spawn
+from halo_scheduler.actions.spool import Spool, Ticket
+from halo_scheduler.actions.work import Ended, Home, StopReason
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.host.login_environment import Environment
+from halo_scheduler.host.process import process_start
+from halo_scheduler.host.process_tree import ask_to_stop, find_members, kill
+from halo_scheduler.host.watch import Watch
+from halo_scheduler.model import Command, Job, Outcome, Run, SkipReason
+from halo_scheduler.redaction import Redactor
+
+_FIRST_LOOK_MS = 250
+_QUIET_LOOK_MS = 1_000
+_BUSY_LOOK_MS = 200
+_BUSY_BYTES = 4 << 20
+_STOP_LOOK_MS = 50
+_STOP_LOOK_SLOW_MS = 1_000
+_DRAIN_LOOK_MS = 500
+_SIGNAL_BASE = 128
+UNSEEN_END = "ended while Halo was not running, exit code unknown"
+
+
+class Secrets(Protocol):
+    """Gives the secrets a run needs; asked on a thread that may wait."""
+
+    def __call__(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What commands need of their surroundings."""
+
+    home: Home
+    watch: Watch
+    login_environment: Callable[[], Environment]
+    output_limit: Callable[[], int]
+    spool_limit: Callable[[], int]
+
+
+class CommandWork:
+    """One run of a command; everything here happens on the engine's thread but for `_prepare`."""
+
+    def __init__(self, desk: Desk, run: Run, command: Command, spool: Spool) -> None:
+        self._desk = desk
+        self._run = run
+        self._command = command
+        self._spool = spool
+        self._redactor: Redactor | None = Redactor()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._session: int | None = None
+        self._is_main_gone = False
+        self._has_ticket = False
+        self._is_over = False
+        self._why: StopReason | None = None
+        self._kill_at = 0
+        self._stop_looks = 0
+        self._size = 0
+        # Guards the moment of the start: either it is called off in time, or its process is waited for.
+        self._start_lock = threading.Lock()
+        self._is_starting = False
+        self._is_called_off = False
+        self.next_look_at: int | None = None
+
+    # --- Beginning -----------------------------------------------------------------------------------
+
+    def start(self, job: Job, secrets: Secrets) -> None:
+        """Start the command; what may block happens on another thread."""
+        self._desk.home.submit(lambda: self._prepare(job, secrets))
+
+    def adopt(self, session: int, *, is_alive: bool) -> None:
+        """Go on with a command that an earlier engine started, be it only with what is left of it."""
+        self._session = session
+        self._redactor = None if self._command.secret_names else Redactor()
+        self._size = self._spool.size()
+        self.next_look_at = self._desk.home.now_ms()
+        if is_alive:
+            self._watch(session, lambda: _wait_for(session))
+        else:
+            self._is_main_gone = True
+
+    def _prepare(self, job: Job, secrets: Secrets) -> None:
+        try:
+            values = secrets()
+            launch = prepare(
+                self._command, own_variables(job, self._run), self._desk.login_environment(), values
+            )
+            with self._start_lock:
+                if self._is_called_off:
+                    return
+                self._is_starting = True
+            process = spawn(launch, self._spool)
+        except (SchedulerError, OSError) as error:
+            sentence = (
+                str(error) if isinstance(error, SchedulerError) else f"it could not be started: {error}"
+            )
+            self._desk.home.post(lambda: self._report(Outcome.FAILURE, sentence))
+            return
+        self._desk.home.post(lambda: self._take_up(process, Redactor(values.values())))
+
+    def _take_up(self, process: subprocess.Popen[bytes], redactor: Redactor) -> None:
+        self._process = process
+        self._session = process.pid
+        self._redactor = redactor
+        self.next_look_at = self._desk.home.now_ms() + _FIRST_LOOK_MS
+        self._watch(process.pid, process.wait)
+        if self._why is not None:
+            self._begin_stop(self._desk.home.now_ms())
+
+    def _watch(self, pid: int, wait: Callable[[], object]) -> None:
+        self._desk.watch.add(pid, wait, self._see_main_gone)
+
+    def leave(self) -> None:
+        """Let it live on without us; a thread buries it should it end first."""
+        self._is_over = True
+        process = self._process
+        if process is not None:
+            self._desk.home.submit(lambda: _bury(process))
+
+    # --- Looking after it ----------------------------------------------------------------------------
+
+    def look(self, now_ms: int) -> tuple[float, str] | None:
+        """Go on with a stop that is under way, or see how the output grows."""
+        if self._is_over or self._session is None:
+            return None
+        if self._why is not None:
+            self._go_on_stopping(now_ms)
+            return None
+        if self._is_main_gone:
+            self._drain(now_ms)
+            return None
+        self._leave_ticket()
+        self._spool.cap(self._desk.spool_limit())
+        size = self._spool.size()
+        grown, self._size = size - self._size, size
+        self.next_look_at = now_ms + (_BUSY_LOOK_MS if grown > _BUSY_BYTES else _QUIET_LOOK_MS)
+        return self._spool.new_progress(self._redactor) if grown and self._redactor else None
+
+    def _leave_ticket(self) -> None:
+        """Leave word of the process for an engine after us; until then its mark in the environment tells."""
+        if not self._has_ticket and self._process is not None:
+            started = process_start(self._process.pid) or ""
+            self._spool.write_ticket(Ticket(self._process.pid, started, self._command))
+        self._has_ticket = True
+
+    def stop(self, now_ms: int, why: StopReason) -> None:
+        """Ask the whole tree to end, later make it; the run ends when it is gone."""
+        if self._why is not None or self._is_over:
+            return
+        self._why = why
+        with self._start_lock:
+            if not self._is_starting and self._session is None:
+                self._is_called_off = True
+        if self._is_called_off:
+            self._report(why.outcome, why.error)
+        elif self._session is not None:
+            self._begin_stop(now_ms)
+
+    def _begin_stop(self, now_ms: int) -> None:
+        self._kill_at = now_ms + self._command.grace_ms
+        ask_to_stop(self._members(), self._session)
+        self.next_look_at = now_ms + _STOP_LOOK_MS
+
+    def _go_on_stopping(self, now_ms: int) -> None:
+        if now_ms < self._kill_at and not self._is_main_gone:
+            # Most programs need a moment; that the first one is gone is told without looking.
+            self.next_look_at = min(self._kill_at, now_ms + _STOP_LOOK_SLOW_MS)
+            return
+        left = self._members()
+        denied = kill(left) if now_ms >= self._kill_at else 0
+        if self._is_main_gone and (not left or denied == len(left)):
+            self._report_stopped(denied)
+            return
+        self._stop_looks += 1
+        delay_ms = min(_STOP_LOOK_MS * self._stop_looks, _STOP_LOOK_SLOW_MS)
+        self.next_look_at = now_ms + delay_ms
+
+    def _drain(self, now_ms: int) -> None:
+        """Wait for what goes on without the shim: somebody ended only that."""
+        if self._members():
+            self._spool.cap(self._desk.spool_limit())
+            self.next_look_at = now_ms + _DRAIN_LOOK_MS
+        else:
+            self._report_exit()
+
+    def _members(self) -> list[psutil.Process]:
+        return find_members(self._run.id, self._session)
+
+    # --- Ending --------------------------------------------------------------------------------------
+
+    def _see_main_gone(self) -> None:
+        if self._is_over:
+            return
+        if self._process is not None:
+            self._process.wait()
+        self._is_main_gone = True
+        now_ms = self._desk.home.now_ms()
+        if self._why is not None:
+            self._go_on_stopping(now_ms)
+        elif self._process_code() is None and self._spool.read_code() is None:
+            self._drain(now_ms)
+        else:
+            self._report_exit()
+
+    def _process_code(self) -> int | None:
+        """Return the exit code of our own child, unless only its shim was ended by a signal."""
+        code = None if self._process is None else self._process.returncode
+        return None if code is None or code < 0 else code
+
+    def _report_exit(self) -> None:
+        code = self._process_code()
+        if code is None and (written := self._spool.read_code()) is not None:
+            code = written[0]
+        if code is None and self._process is not None:
+            code = _SIGNAL_BASE - self._process.returncode
+        outcome, reason, error = outcome_of(self._command, code)
+        self._report(outcome, error, reason=reason, exit_code=code)
+
+    def _report_stopped(self, denied: int) -> None:
+        why = self._why
+        code = self._process_code()
+        note = f"not all could be stopped: {denied} belong to another user and still run" if denied else ""
+        if why is not None:
+            self._report(why.outcome, why.error, exit_code=code, note=note)
+
+    def _report(
+        self,
+        outcome: Outcome,
+        error: str,
+        *,
+        reason: SkipReason | None = None,
+        exit_code: int | None = None,
+        note: str = "",
+    ) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
+        self.next_look_at = None
+        output = None if self._redactor is None else self._spool.kept(self._desk.output_limit, self._redactor)
+        self._desk.home.end(
+            Ended(
+                run_id=self._run.id,
+                outcome=outcome,
+                error=error,
+                reason=reason,
+                note=note,
+                exit_code=exit_code,
+                output=output,
+                needs_secrets=frozenset() if output else self._command.secret_names,
+            )
+        )
+
+
+def _bury(process: subprocess.Popen[bytes]) -> None:
+    process.wait()
+
+
+def _wait_for(pid: int) -> None:
+    """Wait until a process that is not our child is gone."""
+    with suppress(psutil.Error):
+        psutil.Process(pid).wait()
+
+
+def outcome_of(command: Command, code: int | None) -> tuple[Outcome, SkipReason | None, str]:
+    """Return what an exit code means for a command; None is one that nobody knows."""
+    if code is None:
+        return Outcome.INTERRUPTED, None, UNSEEN_END
+    if code in command.success_codes:
+        return Outcome.SUCCESS, None, ""
+    if code == command.no_work_code:
+        return Outcome.SKIPPED, SkipReason.NO_WORK, ""
+    return Outcome.FAILURE, None, f"it ended with exit code {code}{_signal_name(code)}"
+
+
+def _signal_name(code: int) -> str:
+    if code <= _SIGNAL_BASE:
+        return ""
+    try:
+        return f" ({signal.Signals(code - _SIGNAL_BASE).name})"
+    except ValueError:
+        return ""

@@ -1,0 +1,161 @@
+"""Preparing a command: what exactly is started, where, and with which environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+from typing import IO
+
+from halo_scheduler.actions.spool import Spool
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.host.login_environment import Environment, encoded
+from halo_scheduler.host.process_tree import MARK
+from halo_scheduler.model import Command, Job, Run
+from halo_scheduler.schedule.words import shortened
+from halo_scheduler.secret_refs import filled_in
+
+_IS_WINDOWS = sys.platform == "win32"
+# It outlives a polite stop, so as to write down how the program ended; a group is signalled as one, so the
+# program hears of it too. What the shell itself has to say about that is not the program's output.
+_SHIM = (
+    "/bin/sh",
+    "-c",
+    'trap : HUP INT TERM; exec 3>&2 2>/dev/null; "$@" 2>&3 3>&-; c=$?; echo $c >"$0"; exit $c',
+)
+_LINE_FLAGS = {"cmd": "/c", "powershell": "-Command", "pwsh": "-Command"}
+
+
+class LaunchError(SchedulerError):
+    """A command cannot be started; the message is the run's error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A program that was found, and all it gets."""
+
+    argv: tuple[str, ...]
+    directory: str
+    environment: Mapping[bytes, bytes]
+    stdin: bytes
+
+
+def prepare(
+    command: Command,
+    own_variables: Mapping[str, str],
+    login_environment: Environment,
+    secrets: Mapping[str, str],
+) -> Launch:
+    """Find the program and the directory, or raise LaunchError with what is wrong."""
+    added = {name: filled_in(value, secrets) for name, value in command.environment.items()}
+    added |= own_variables
+    home = added.get("HOME") or login_environment.get("HOME") or str(Path.home())
+    search_path = added.get("PATH") or login_environment.get("PATH") or os.defpath
+    directory = _find_directory(command, home)
+    program, *arguments = command.argv or (command.shell, _line_flag(command.shell), command.line)
+    return Launch(
+        argv=(_find_program(program, directory, search_path), *arguments),
+        directory=directory,
+        environment=login_environment.encoded | encoded(added),
+        stdin=filled_in(command.stdin, secrets).encode(),
+    )
+
+
+def own_variables(job: Job, run: Run) -> dict[str, str]:
+    """Return what Halo tells a command about its run; a run by hand has no slot."""
+    return {
+        "HALO_JOB_ID": job.id,
+        "HALO_JOB_NAME": job.name,
+        MARK: run.id,
+        "HALO_SLOT": "" if run.slot_at is None else str(run.slot_at),
+        "HALO_ATTEMPT": str(run.attempt),
+        "HALO_TRIGGER": str(run.trigger),
+    }
+
+
+def spawn(launch: Launch, spool: Spool) -> subprocess.Popen[bytes]:
+    """Start a command that writes into its spool and lives on without us; LaunchError when the system refuses."""
+    argv = launch.argv if _IS_WINDOWS else (*_SHIM, spool.code_path, *launch.argv)
+    try:
+        output = spool.create()
+        try:
+            with _standard_input(launch.stdin, spool.folder) as stdin:
+                return subprocess.Popen(  # noqa: S603 - the user's own command
+                    argv,
+                    cwd=launch.directory,
+                    env=launch.environment,
+                    stdin=stdin or subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                    creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+                )
+        finally:
+            os.close(output)
+    except (OSError, ValueError) as error:
+        raise LaunchError(f"it could not be started: {_reason(error)}") from error
+
+
+@contextmanager
+def _standard_input(content: bytes, folder: str) -> Iterator[IO[bytes] | None]:
+    if not content:
+        yield None
+        return
+    # Without a name, where the system can do that: nothing to clean up after a crash.
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(content)
+        file.seek(0)
+        yield file
+
+
+def _line_flag(shell: str) -> str:
+    return _LINE_FLAGS.get(PureWindowsPath(shell).stem.lower(), "-c")
+
+
+def _find_directory(command: Command, home: str) -> str:
+    chosen = command.directory or home
+    directory = home + chosen[1:] if chosen == "~" or chosen.startswith("~/") else chosen
+    directory = os.path.join(home, directory)
+    if os.path.isdir(directory) and os.access(directory, os.X_OK):
+        return directory
+    shown = shortened(directory)
+    if not os.path.exists(directory):
+        raise LaunchError(f"the working directory {shown!r} does not exist")
+    if not os.path.isdir(directory):
+        raise LaunchError(f"the working directory {shown!r} is not a folder")
+    raise LaunchError(f"the working directory {shown!r} cannot be entered: permission denied")
+
+
+def _find_program(program: str, directory: str, search_path: str) -> str:
+    program = os.path.expanduser(program)
+    if os.path.dirname(program):
+        return _checked(os.path.join(directory, program), program)
+    found = shutil.which(program, path=search_path)
+    if found is not None:
+        return os.path.join(directory, found)
+    folders = [folder for folder in search_path.split(os.pathsep) if folder]
+    for path in (os.path.join(folder, program) for folder in folders):
+        if os.path.isfile(path):
+            return _checked(path, path)
+    raise LaunchError(f"there is no program {shortened(program)!r} on the PATH ({shortened(search_path)})")
+
+
+def _checked(path: str, named: str) -> str:
+    if os.path.isfile(path) and os.access(path, os.X_OK):
+        return path
+    shown = shortened(named)
+    if not os.path.exists(path):
+        raise LaunchError(f"there is no program {shown!r}")
+    if not os.path.isfile(path):
+        raise LaunchError(f"{shown!r} is not a program")
+    raise LaunchError(f"{shown!r} may not be executed: permission denied")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -1,0 +1,284 @@
+"""The spool: what a run prints, on disk from its first byte, until it moves into the store.
+
+Three private files for each run: its output, which the child itself writes; its ticket, by which a later engine
+recognises the process; and its exit code, which the shim leaves behind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import Action, action_from_dict
+from halo_scheduler.output_text import last_progress
+from halo_scheduler.redaction import RedactedStream, Redactor
+
+_WINDOW = 65_536
+_CHUNK = 1 << 20
+_FALLOC_FL_KEEP_SIZE, _FALLOC_FL_PUNCH_HOLE = 1, 2
+_BLOCK = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a run printed, compressed, and how much it was."""
+
+    content: bytes
+    total_bytes: int
+
+    @classmethod
+    def of(cls, content: bytes, total_bytes: int) -> Output:
+        return cls(zlib.compress(content), total_bytes)
+
+
+_NO_OUTPUT = Output(b"", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """By what a later engine recognises a run's process, and what the run was asked to do."""
+
+    pid: int
+    process_start: str
+    action: Action
+
+
+class Spool:
+    """The files of one run."""
+
+    def __init__(self, folder: Path, run_id: str) -> None:
+        # Plain text: there is a run for each of these, and a Path costs more than the file does.
+        self.folder = str(folder)
+        self.output_path = f"{folder}{os.sep}{run_id}.out"
+        self.code_path = f"{folder}{os.sep}{run_id}.code"
+        self._ticket_path = f"{folder}{os.sep}{run_id}.ticket"
+        self._read_to = 0
+        self._lost_bytes = 0
+
+    # --- Writing -------------------------------------------------------------------------------------
+
+    def create(self) -> int:
+        """Make the output's file and return a descriptor that only ever adds to it."""
+        return os.open(self.output_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def write_ticket(self, ticket: Ticket) -> None:
+        """Leave word of the process; a crash of the machine ends it too, so that nothing needs to be synced."""
+        data = {
+            "pid": ticket.pid,
+            "process_start": ticket.process_start,
+            "action": ticket.action.to_dict(),
+        }
+        descriptor = os.open(self._ticket_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(data, file)
+
+    def remove(self) -> None:
+        """Delete all files of the run."""
+        for path in (self.output_path, self.code_path, self._ticket_path):
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+
+    def cap(self, most_bytes: int) -> bool:
+        """Take the middle out of an output that uses more than so much of the disk; tell whether it did."""
+        try:
+            status = os.stat(self.output_path)
+        except OSError:
+            return False
+        if _used_bytes(status) <= most_bytes:
+            return False
+        head = most_bytes // 4 // _BLOCK * _BLOCK
+        tail_from = (status.st_size - most_bytes // 4) // _BLOCK * _BLOCK
+        if not _punch_hole(self.output_path, head, tail_from - head):
+            # The child adds at the end, wherever that is now.
+            self._lost_bytes += status.st_size - head
+            os.truncate(self.output_path, head)
+        return True
+
+    # --- Reading -------------------------------------------------------------------------------------
+
+    def read_ticket(self) -> Ticket | None:
+        """Return the ticket, if a process was started and its ticket is whole."""
+        try:
+            data = json.loads(_read(self._ticket_path))
+            return Ticket(int(data["pid"]), str(data["process_start"]), action_from_dict(data["action"]))
+        except (OSError, ValueError, KeyError, TypeError, ScheduleError):
+            return None
+
+    def read_code(self) -> tuple[int, int] | None:
+        """Return the exit code that the shim wrote, and when, in epoch milliseconds; None if it did not."""
+        try:
+            text = _read(self.code_path)
+            ended_at = os.stat(self.code_path).st_mtime_ns // 1_000_000
+            return (int(text), ended_at) if text.endswith(b"\n") else None
+        except (OSError, ValueError):
+            return None
+
+    def exists(self) -> bool:
+        """Tell whether anything was printed, or could have been."""
+        return os.path.exists(self.output_path)
+
+    def size(self) -> int:
+        try:
+            return os.stat(self.output_path).st_size
+        except OSError:
+            return 0
+
+    def new_progress(self, redactor: Redactor) -> tuple[float, str] | None:
+        """Return the progress told of in the lines that were added since the last call, if any."""
+        size = self.size()
+        start = max(self._read_to, size - _WINDOW)
+        if size <= self._read_to:
+            return None
+        data = _read(self.output_path, start, _WINDOW)
+        whole = data[: data.rfind(b"\n") + 1]
+        is_cut = start > self._read_to
+        self._read_to = start + len(whole)
+        return last_progress(redactor.redacted(whole.partition(b"\n")[2] if is_cut else whole))
+
+    def kept(self, most_bytes: Callable[[], int], redactor: Redactor) -> Output:
+        """Return the output as it is stored: redacted, and with its middle left out when it is too long."""
+        if not self.size() and not self._lost_bytes:
+            return _NO_OUTPUT
+        descriptor = os.open(self.output_path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return _kept(descriptor, most_bytes(), redactor, self._lost_bytes)
+        finally:
+            os.close(descriptor)
+
+
+class SpoolReader:
+    """Follows an output while it grows; what it gives is redacted."""
+
+    def __init__(self, path: str, redactor: Redactor) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._stream: RedactedStream = redactor.stream()
+        self._position = 0
+
+    def read(self) -> bytes:
+        """Return what was added since the last call, a piece at a time; nothing when there is nothing new."""
+        size = os.fstat(self._descriptor).st_size
+        if size < self._position:
+            # Its middle was cut off, where holes are not known.
+            self._position = size
+            self._stream.leave_gap()
+        data_from = _data_from(self._descriptor, self._position)
+        gap = _gap(data_from - self._position) if data_from > self._position else b""
+        if gap:
+            self._stream.leave_gap()
+        hole_at = _hole_from(self._descriptor, data_from)
+        chunk = os.pread(self._descriptor, min(_CHUNK, max(0, hole_at - data_from)), data_from)
+        self._position = data_from + len(chunk)
+        return gap + self._stream.feed(chunk)
+
+    def end(self) -> bytes:
+        """Return what was held back: nothing follows."""
+        return self._stream.end()
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def _read(path: str, start: int = 0, most: int = _CHUNK) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(descriptor, most, start)
+    finally:
+        os.close(descriptor)
+
+
+def spool_folder(database: Path) -> Path:
+    """Return where the runs of a database have their files."""
+    return database.with_name(f"{database.stem}-spool")
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder that only its owner can enter, whatever was there before."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+
+
+def left_behind(folder: Path) -> set[str]:
+    """Return the runs that have files here."""
+    with suppress(FileNotFoundError):
+        return {path.stem for path in folder.iterdir() if path.suffix in {".out", ".code", ".ticket"}}
+    return set()
+
+
+def _kept(descriptor: int, most_bytes: int, redactor: Redactor, lost_bytes: int) -> Output:
+    size = os.fstat(descriptor).st_size
+    total = size + lost_bytes
+    hole_from = _hole_from(descriptor, 0)
+    if size <= most_bytes and hole_from >= size and not lost_bytes:
+        return Output.of(redactor.redacted(os.pread(descriptor, size, 0)), total)
+    half = most_bytes // 2
+    reach = redactor.reach
+    head = os.pread(descriptor, min(half + reach, hole_from), 0)
+    head_end = max(0, min(half, len(head) - reach))
+    tail_at = max(head_end, size - half - reach)
+    tail_at = max(tail_at, _last_data_from(descriptor, hole_from, size))
+    tail = os.pread(descriptor, size - tail_at, tail_at)
+    # The first bytes behind a gap may be the end of a secret.
+    tail_start = min(len(tail), reach)
+    left_out = total - head_end - (len(tail) - tail_start)
+    content = (
+        redactor.redacted(head, end=head_end) + _gap(left_out) + redactor.redacted(tail, start=tail_start)
+    )
+    return Output.of(content, total)
+
+
+def _used_bytes(status: os.stat_result) -> int:
+    """Return what a file takes of the disk; without its holes, where the system knows of them."""
+    return min(status.st_size, getattr(status, "st_blocks", sys.maxsize) * 512)
+
+
+def _gap(left_out: int) -> bytes:
+    return f"\n[… {left_out:,} bytes left out …]\n".encode()
+
+
+def _data_from(descriptor: int, position: int) -> int:
+    """Return the first place from here on where there is data, or here."""
+    try:
+        return os.lseek(descriptor, position, os.SEEK_DATA)
+    except (OSError, AttributeError):  # the end of the file, or a system that knows no holes
+        return position
+
+
+def _hole_from(descriptor: int, position: int) -> int:
+    """Return the first place from here on where data was taken out, or the end."""
+    try:
+        return os.lseek(descriptor, position, os.SEEK_HOLE)
+    except (OSError, AttributeError):
+        return os.fstat(descriptor).st_size
+
+
+def _last_data_from(descriptor: int, hole_from: int, size: int) -> int:
+    """Return where the last stretch of data begins: behind the hole, if there is one."""
+    return 0 if hole_from >= size else _data_from(descriptor, hole_from)
+
+
+def _punch_hole(path: str, start: int, length: int) -> bool:
+    """Give a stretch of a file back to the disk, leaving all else in its place; False where that is not known."""
+    if not sys.platform.startswith("linux"):
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        return bool(
+            libc.fallocate(
+                descriptor,
+                _FALLOC_FL_PUNCH_HOLE | _FALLOC_FL_KEEP_SIZE,
+                ctypes.c_int64(start),
+                ctypes.c_int64(length),
+            )
+            == 0
+        )
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,41 @@
+"""Threads for what may block: as many as there is work, and none that holds up the others or the exit."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+
+_IDLE_SECONDS = 10
+
+
+class DaemonPool:
+    """Runs functions on threads of its own."""
+
+    def __init__(self) -> None:
+        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._idle = 0
+        self._lock = threading.Lock()
+
+    def submit(self, work: Callable[[], None]) -> None:
+        with self._lock:
+            has_idle = self._idle > 0
+            if has_idle:
+                self._idle -= 1
+        self._work.put(work)
+        if not has_idle:
+            threading.Thread(target=self._serve, name="halo-worker", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                work = self._work.get(timeout=_IDLE_SECONDS)
+            except queue.Empty:
+                with self._lock:
+                    if self._idle == 0:
+                        continue  # Somebody counts on this thread: its work is on the way.
+                    self._idle -= 1
+                    return
+            work()
+            with self._lock:
+                self._idle += 1

@@ -1,0 +1,73 @@
+"""What the engine and its runs say to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from halo_scheduler.actions.spool import Output
+from halo_scheduler.model import Outcome, SkipReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a run ended; `finished_at` is known better than now only when it ended unseen."""
+
+    run_id: str
+    outcome: Outcome
+    error: str = ""
+    reason: SkipReason | None = None
+    note: str = ""
+    exit_code: int | None = None
+    http_status: int | None = None
+    finished_at: int | None = None
+    output: Output | None = None
+    needs_secrets: frozenset[str] = frozenset()
+    """Secrets without which the output cannot be stored: it follows when they are at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopReason:
+    """Why a run is stopped before its end: the outcome it then has, and the sentence for it."""
+
+    outcome: Outcome
+    error: str
+
+
+BY_USER = StopReason(Outcome.CANCELLED, "stopped by the user")
+TIME_LIMIT = StopReason(Outcome.TIMEOUT, "it ran longer than its time limit")
+QUIT = StopReason(Outcome.CANCELLED, "stopped because Halo was quit")
+
+
+class Work(Protocol):
+    """A run under way, seen from the engine's thread."""
+
+    @property
+    def next_look_at(self) -> int | None:
+        """When it wants to be looked after again."""
+
+    def look(self, now_ms: int) -> tuple[float, str] | None:
+        """Do what is due by now; return the progress, if there is news of it."""
+
+    def stop(self, now_ms: int, why: StopReason) -> None:
+        """End the run as soon as it can be done cleanly; a second call changes nothing."""
+
+    def leave(self) -> None:
+        """Say nothing any more: the engine goes, and what can live on without it does."""
+
+
+class Home(Protocol):
+    """The engine, as its runs see it."""
+
+    def now_ms(self) -> int:
+        """Return the current instant."""
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Do something that may block, on another thread."""
+
+    def post(self, news: Callable[[], None]) -> None:
+        """Do something on the engine's thread, from whatever thread."""
+
+    def end(self, ended: Ended) -> None:
+        """Take in the end of a run, on the engine's thread."""

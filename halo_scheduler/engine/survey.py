@@ -1,0 +1,33 @@
+"""Looking, a moment after runs have ended, for what they left running on purpose."""
+
+from __future__ import annotations
+
+from halo_scheduler.host.process_tree import marked_processes
+from halo_scheduler.model import Run
+from halo_scheduler.schedule.words import listed
+
+_DELAY_MS = 1_000
+_MOST_NAMED = 10
+
+
+class Survey:
+    """Looks once for many runs: going through all processes of the machine is too dear for each."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, Run] = {}
+        self.due_at: int | None = None
+
+    def add(self, run: Run, now_ms: int) -> None:
+        """Look for this run's processes at the next time."""
+        self._runs[run.id] = run
+        self.due_at = self.due_at or now_ms + _DELAY_MS
+
+    def take(self) -> list[tuple[Run, str]]:
+        """Return the runs that left something, with a sentence about it."""
+        runs, self._runs, self.due_at = self._runs, {}, None
+        return [(runs[run_id], _sentence(pids)) for run_id, pids in marked_processes(runs).items()]
+
+
+def _sentence(pids: list[int]) -> str:
+    what = "a process it started still runs" if len(pids) == 1 else "processes it started still run"
+    return f"{what} ({listed([str(pid) for pid in pids[:_MOST_NAMED]])})"
