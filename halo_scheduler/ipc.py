@@ -55,6 +55,7 @@ class ChangeStream:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._buffer = b""
+        self.is_open = True
 
     @classmethod
     def connect(cls, database: Path) -> Self:
@@ -88,6 +89,15 @@ class ChangeStream:
             if not chunk:
                 return
             self._buffer += chunk
+
+    def drain(self) -> None:
+        """Take in what has arrived, for those who only want to know that there is news."""
+        try:
+            self.is_open = bool(self._connection.recv(LONGEST_LINE, socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return
+        except OSError:
+            self.is_open = False
 
     def close(self) -> None:
         self._connection.close()

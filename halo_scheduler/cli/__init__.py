@@ -9,9 +9,14 @@ from collections.abc import Sequence
 
 import click
 
+from halo_scheduler.cli.add import add
 from halo_scheduler.cli.backup import backup
-from halo_scheduler.cli.daemon import daemon
+from halo_scheduler.cli.daemon import daemon, run_without_window
+from halo_scheduler.cli.environment import environment
+from halo_scheduler.cli.jobs import list_, remove, show
 from halo_scheduler.cli.preview import preview
+from halo_scheduler.cli.runs import cancel, history, logs, run
+from halo_scheduler.cli.secret import secret
 from halo_scheduler.cli.status import status
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
 
@@ -31,14 +36,22 @@ def halo(context: click.Context) -> None:
 
     \b
     Examples:
-      halo preview --every 15m
+      halo add backup --every 6h -- rsync -a /home /mnt/backup
+      halo list
+      halo run backup --wait
+      halo history backup
       halo preview --cron "0 9 * * 1-5" --tz Europe/Berlin
+
+    Without a command, Halo runs the jobs until Ctrl-C.
     """
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        sys.exit(run_without_window())
 
 
-for _command in (backup, daemon, preview, status):
+for _command in (
+    *(add, list_, show, remove, run, cancel, history, logs),
+    *(preview, secret, environment, status, backup, daemon),
+):
     halo.add_command(_command)
 
 

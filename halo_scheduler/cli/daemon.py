@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import sys
@@ -29,19 +30,39 @@ _FAILED = 1
     help="How long to wait for runs to end.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Tell of every run, not only of what needs attention.")
-def daemon(*, stop_timeout: str, verbose: bool) -> None:
+@click.option("--leave-running", is_flag=True, help="Let runs that do not end in time live on.")
+def daemon(*, stop_timeout: str, verbose: bool, leave_running: bool) -> None:
     """Run the jobs without a window until SIGTERM or Ctrl-C.
 
     \b
-    On the first signal nothing new is started and runs may end; the exit code is 1 when some did not
-    in time. A second signal leaves at once.
+    On the first signal nothing new is started and runs may end. Those that do not in time are stopped,
+    and the exit code is 1; with --leave-running they live on, and the next engine takes them up. A second
+    signal leaves at once, and them running.
     """
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.INFO if verbose else logging.WARNING,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    _log_to_stderr(logging.INFO if verbose else logging.WARNING)
+    sys.exit(run_daemon(stop_timeout_ms=parse_interval(stop_timeout), end_runs=not leave_running))
+
+
+def run_without_window() -> int:
+    """Run the jobs for someone who only said `halo`, and tell them how to go on."""
+    _log_to_stderr(logging.WARNING)
+    where = "" if _has_display() else "there is no display here, so "
+    click.echo(f"halo: {where}the jobs are run without a window; Ctrl-C ends it", err=True)
+    click.echo(
+        "halo: add jobs from another terminal, like: halo add hello --every 1m -- echo hello", err=True
     )
-    sys.exit(run_daemon(stop_timeout_ms=parse_interval(stop_timeout)))
+    return run_daemon()
+
+
+def _has_display() -> bool:
+    is_unix_desktop = sys.platform.startswith("linux")
+    return not is_unix_desktop or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def _log_to_stderr(level: int) -> None:
+    logging.basicConfig(
+        stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
 
 
 def run_daemon(
@@ -49,6 +70,7 @@ def run_daemon(
     prepare: Callable[[Scheduler], None] = lambda _scheduler: None,
     clock: Clock | None = None,
     stop_timeout_ms: int = 30_000,
+    end_runs: bool = True,
 ) -> int:
     """Run an engine on the default database until a signal and return the exit code.
 
@@ -72,7 +94,7 @@ def run_daemon(
         click.echo("halo: stopping; a second signal leaves at once", err=True)
         signals.leave_on_next()
         try:
-            scheduler.stop(timeout_ms=stop_timeout_ms)
+            scheduler.stop(timeout_ms=stop_timeout_ms, end_runs=end_runs)
         except SchedulerShutdownError as error:
             click.echo(f"halo: {error}", err=True)
             return _FAILED

@@ -24,7 +24,7 @@ def test_the_version_is_the_packages() -> None:
     assert (done.returncode, done.stdout) == (0, f"Halo Scheduler {version('halo-scheduler')}\n")
 
 
-@pytest.mark.parametrize("arguments", [(), ("-h",), ("--help",)])
+@pytest.mark.parametrize("arguments", [("-h",), ("--help",)])
 def test_help_teaches_by_example(arguments: tuple[str, ...]) -> None:
     done = _run(*arguments)
     assert done.returncode == 0

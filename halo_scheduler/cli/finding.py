@@ -1,0 +1,36 @@
+"""Finding the job that a person means: by name, id, or the beginning of an id."""
+
+from __future__ import annotations
+
+from halo_scheduler.errors import JobNotFoundError, SchedulerError
+from halo_scheduler.model import Job
+from halo_scheduler.service import Scheduler
+
+_SHORTEST_PREFIX = 4
+
+
+def find_job(scheduler: Scheduler, wanted: str) -> Job:
+    """Return the job of that name or id; JobNotFoundError suggests the nearest name."""
+    jobs = scheduler.list_jobs()
+    for job in jobs:
+        if wanted in (job.name, job.id):
+            return job
+    if len(wanted) >= _SHORTEST_PREFIX:
+        begun = [job for job in jobs if job.id.startswith(wanted)]
+        if len(begun) == 1:
+            return begun[0]
+    raise JobNotFoundError(f"there is no job {wanted!r}{_suggestion(wanted, [job.name for job in jobs])}")
+
+
+def require_engine(scheduler: Scheduler) -> None:
+    """Refuse what only a running engine can do."""
+    if scheduler.status().state != "running":
+        raise SchedulerError("nothing runs the jobs at the moment; start it with: halo daemon")
+
+
+def _suggestion(wanted: str, names: list[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only when something was not found
+
+    folded = {name.casefold(): name for name in names}
+    near = get_close_matches(wanted.casefold(), folded, n=1)
+    return f"; did you mean {folded[near[0]]!r}?" if near else ""

@@ -1,0 +1,218 @@
+"""`halo run`, `cancel`, `history` and `logs`: what jobs do and did."""
+
+from __future__ import annotations
+
+import json
+import select
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from halo_scheduler.cli.finding import find_job, require_engine
+from halo_scheduler.cli.schedule_options import choice_of
+from halo_scheduler.cli.shown import duration, moment, outcome_mark, print_table, run_words
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.ipc import ChangeStream
+from halo_scheduler.model import Job, Outcome, Run, SkipReason
+from halo_scheduler.output_text import ShownText
+from halo_scheduler.schedule.interval import SECOND_MS, interval_in_words
+from halo_scheduler.service import Scheduler
+
+_FAILED = 1
+_LOOK_S = 0.2
+
+
+@click.command()
+@click.argument("name")
+@click.option("--wait", is_flag=True, help="Show what it prints, and leave with 1 unless it succeeds.")
+@click.option("--json", "as_json", is_flag=True, help="Show the run as JSON instead of what it prints.")
+def run(*, name: str, wait: bool, as_json: bool) -> None:
+    """Run a job now, by hand; its schedule goes on as planned.
+
+    \b
+    Examples:
+      halo run backup
+      halo run backup --wait
+    """
+    with Scheduler.open() as scheduler:
+        require_engine(scheduler)
+        job = find_job(scheduler, name)
+        run_id = scheduler.trigger(job.id)
+        if not wait:
+            click.echo(json.dumps({"run_id": run_id}) if as_json else f"started {job.name}")
+            return
+        with _interruptible(f"{job.name} goes on; stop it with: halo cancel {job.name}"):
+            done = _follow(scheduler, run_id, quiet=as_json)
+    if as_json:
+        click.echo(json.dumps(_as_data(done), ensure_ascii=False, indent=2))
+    else:
+        click.echo(f"{outcome_mark(done.outcome)} {run_words(done)}, {duration(done.duration_ms)}", err=True)
+    is_fine = done.outcome is Outcome.SUCCESS or done.reason is SkipReason.NO_WORK
+    sys.exit(0 if is_fine else _FAILED)
+
+
+@click.command()
+@click.argument("name")
+def cancel(*, name: str) -> None:
+    """Stop a job that runs, with everything it started: politely, and by force after its grace."""
+    with Scheduler.open() as scheduler:
+        require_engine(scheduler)
+        job = find_job(scheduler, name)
+        running = scheduler.get_run_log(job.id, limit=1, outcome=Outcome.RUNNING)
+        if not running:
+            raise SchedulerError(f"{job.name} is not running")
+        scheduler.cancel_run(running[0].id)
+    click.echo(f"asked {job.name} to stop{_grace_words(job)}")
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
+@click.option("--outcome", type=choice_of(Outcome), help="Only runs that ended so, or that are running.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool) -> None:
+    """Show the runs of a job, or of all, the newest first; also those that did not happen, and why."""
+    with Scheduler.open() as scheduler:
+        job = None if name is None else find_job(scheduler, name)
+        chosen = Outcome(outcome) if outcome else None
+        runs = scheduler.get_run_log(job.id if job else None, limit=limit, outcome=chosen)
+        names = {found.id: found.name for found in (*scheduler.list_jobs(), *scheduler.list_removed())}
+    if as_json:
+        click.echo(json.dumps([_as_data(run) for run in runs], ensure_ascii=False, indent=2))
+        return
+    if not runs:
+        click.echo("no runs yet")
+        return
+    print_table(
+        ["", "WHEN", "JOB", "TOOK", "OUTCOME"],
+        [
+            [
+                outcome_mark(run.outcome),
+                moment(run.started_at or run.finished_at or 0),
+                names.get(run.job_id, run.job_id),
+                duration(run.duration_ms),
+                _history_words(run),
+            ]
+            for run in runs
+        ],
+    )
+
+
+@click.command()
+@click.argument("name")
+@click.option("-f", "--follow", is_flag=True, help="Go on while it runs; Ctrl-C leaves the run alone.")
+@click.option("--run", "run_id", metavar="ID", help="A certain run instead of the newest.")
+@click.option("--raw", is_flag=True, help="The bytes as they were printed, with colours and all.")
+def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
+    """Show what a job's newest run printed, as plain text.
+
+    \b
+    Examples:
+      halo logs backup
+      halo logs backup -f
+      halo logs backup --raw | less -R
+    """
+    with Scheduler.open() as scheduler:
+        job = find_job(scheduler, name)
+        found = _find_run(scheduler, job, run_id)
+        if follow and found.outcome is Outcome.RUNNING:
+            require_engine(scheduler)
+            with _interruptible(""):
+                _follow(scheduler, found.id, raw=raw)
+        else:
+            _write(scheduler.get_output(found.id), ShownText(), raw=raw, is_last=True)
+
+
+def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
+    runs = [run for run in scheduler.get_run_log(job.id, limit=1_000) if run.started_at is not None]
+    if run_id is not None:
+        runs = [run for run in runs if run.id.startswith(run_id)]
+    if not runs:
+        raise SchedulerError(f"{job.name} has no run {run_id!r}" if run_id else f"{job.name} has not run yet")
+    return runs[0]
+
+
+def _follow(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: bool = False) -> Run:
+    """Show what a run prints until it is over, and return it."""
+    text = ShownText()
+    with _changes(scheduler) as stream, scheduler.follow_output(run_id) as output:
+        while True:
+            run = scheduler.get_run(run_id)
+            is_over = run is not None and run.outcome is not Outcome.RUNNING
+            while run is not None and (chunk := output.read()):
+                if not quiet:
+                    _write(chunk, text, raw=raw)
+            if run is not None and is_over:
+                if not quiet:
+                    _write(output.end(), text, raw=raw, is_last=True)
+                return run
+            if scheduler.status().state != "running":
+                raise SchedulerError(
+                    "the engine is gone; the job may go on, and is looked after when it is back"
+                )
+            _wait(stream)
+
+
+@contextmanager
+def _changes(scheduler: Scheduler) -> Iterator[ChangeStream | None]:
+    try:
+        stream = ChangeStream.connect(scheduler.path)
+    except OSError:
+        yield None
+        return
+    try:
+        yield stream
+    finally:
+        stream.close()
+
+
+def _wait(stream: ChangeStream | None) -> None:
+    """Wait a moment, or for news, whichever comes first."""
+    if stream is None or not stream.is_open:
+        select.select([], [], [], _LOOK_S)
+    elif select.select([stream], [], [], _LOOK_S)[0]:
+        stream.drain()
+
+
+@contextmanager
+def _interruptible(note: str) -> Iterator[None]:
+    """Let Ctrl-C end the looking, and nothing else."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"\n{note}" if note else "", err=True)
+        sys.exit(_FAILED if note else 0)
+
+
+def _write(chunk: bytes, text: ShownText, *, raw: bool, is_last: bool = False) -> None:
+    if raw:
+        sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+        return
+    shown = text.feed(chunk) + (text.end() if is_last else "")
+    ends_open = is_last and shown and not shown.endswith("\n")
+    click.echo(shown, nl=bool(ends_open))
+
+
+def _history_words(run: Run) -> str:
+    words = run_words(run)
+    if run.trigger != "schedule":
+        words += f", {run.trigger}"
+    if run.attempt > 1:
+        words += f", attempt {run.attempt}"
+    if run.late_ms >= SECOND_MS and run.trigger == "schedule":
+        words += f", {duration(run.late_ms)} late"
+    if run.passed_over:
+        words += f", {run.passed_over} passed over ({run.passed_reason})"
+    return words
+
+
+def _grace_words(job: Job) -> str:
+    grace_ms = getattr(job.action, "grace_ms", 0)
+    return f"; by force in {interval_in_words(grace_ms)}" if grace_ms else ""
+
+
+def _as_data(run: Run) -> dict[str, object]:
+    return run.to_dict() | {"duration_ms": run.duration_ms}

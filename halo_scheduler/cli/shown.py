@@ -1,0 +1,145 @@
+"""How jobs and runs look in a terminal: marks, times, durations, tables."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import unicodedata
+from collections.abc import Sequence
+
+import click
+
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, StatusReason
+from halo_scheduler.output_text import plain_line
+from halo_scheduler.schedule.describe import describe_when, local_time
+from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.schedule.lint import Note, Severity
+from halo_scheduler.schedule.words import clock_time, short_date
+
+_OUTCOMES = {
+    Outcome.RUNNING: ("▸", "blue"),
+    Outcome.SUCCESS: ("●", "green"),
+    Outcome.FAILURE: ("■", "red"),
+    Outcome.TIMEOUT: ("■", "red"),
+    Outcome.CANCELLED: ("◌", None),
+    Outcome.SKIPPED: ("◌", None),
+    Outcome.MISSED: ("▲", "yellow"),
+    Outcome.INTERRUPTED: ("■", "yellow"),
+}
+_STATUSES = {
+    JobStatus.IDLE: ("●", "green"),
+    JobStatus.RUNNING: ("▸", "blue"),
+    JobStatus.PAUSED: ("⏸", None),
+    JobStatus.DISABLED: ("◌", None),
+}
+_SEVERITIES = {Severity.INFO: ("●", "blue"), Severity.WARNING: ("▲", "yellow"), Severity.ERROR: ("■", "red")}
+_GAP = "  "
+_NARROWEST = 12
+
+
+def outcome_mark(outcome: Outcome | None) -> str:
+    """Return the sign of an outcome; nothing for a job that has not run."""
+    return " " if outcome is None else click.style(_OUTCOMES[outcome][0], fg=_OUTCOMES[outcome][1])
+
+
+def status_mark(job: Job) -> str:
+    """Return the sign of what a job is doing."""
+    sign, colour = _STATUSES[job.status]
+    if job.status is JobStatus.IDLE and job.errors:
+        sign, colour = "▲", "yellow"
+    if job.status_reason is StatusReason.ERRORS:
+        sign, colour = "■", "red"
+    return click.style(sign, fg=colour)
+
+
+def note_line(note: Note) -> str:
+    """Return what lint says, with its sign."""
+    sign, colour = _SEVERITIES[note.severity]
+    return f"{click.style(sign, fg=colour)} {note.message}"
+
+
+def status_words(job: Job) -> str:
+    """Return what a job is doing: "paused", "disabled after 5 errors"."""
+    if job.status_reason is StatusReason.DONE:
+        return "done"
+    if job.status_reason is StatusReason.ERRORS:
+        return f"disabled after {job.errors} errors" if job.errors else "disabled: it cannot be run"
+    if job.waiting_for is not None:
+        return "waiting for a place"
+    return str(job.status)
+
+
+def next_words(job: Job, now_ms: int) -> str:
+    """Return when a job runs next, or why it does not."""
+    if job.next_run_at is not None:
+        return "now" if job.next_run_at <= now_ms else describe_when(job.next_run_at, now_ms)
+    if job.paused_until is not None:
+        return f"paused until {moment(job.paused_until)}"
+    return {JobStatus.RUNNING: "running", JobStatus.IDLE: "by hand"}.get(job.status, status_words(job))
+
+
+def moment(at: int) -> str:
+    """Return the local date and time of an instant."""
+    local = local_time(at)
+    return f"{short_date(local)} {clock_time(local.replace(microsecond=0))}"
+
+
+def duration(milliseconds: int | None) -> str:
+    """Return how long something took: "0.4 s", "12 s", "3 min 5 s", "2 h 10 min"."""
+    if milliseconds is None:
+        return ""
+    if milliseconds < 10 * SECOND_MS:
+        return f"{milliseconds / SECOND_MS:.1f} s"
+    seconds = milliseconds // SECOND_MS
+    if milliseconds < MINUTE_MS:
+        return f"{seconds} s"
+    if milliseconds < HOUR_MS:
+        return f"{seconds // 60} min {seconds % 60} s"
+    return f"{seconds // 3600} h {seconds // 60 % 60} min"
+
+
+def run_words(run: Run) -> str:
+    """Return how a run ended and why, in one line."""
+    words = str(run.outcome)
+    if run.reason is not None:
+        words += f": {run.reason.replace('_', ' ')}"
+    if run.outcome is Outcome.RUNNING and run.progress is not None:
+        words += f" {run.progress:.0%} {run.progress_text}".rstrip()
+    details = [detail for detail in (run.error, run.note) if detail]
+    return plain_line(f"{words} ({'; '.join(details)})" if details else words, 500)
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print aligned columns; on a terminal they fit its width, the widest giving way first."""
+    cells = [list(headings), *(list(row) for row in rows)]
+    widths = [max(_width(row[column]) for row in cells) for column in range(len(headings))]
+    if sys.stdout.isatty():
+        widths = _fitted(widths, shutil.get_terminal_size().columns)
+    for index, row in enumerate(cells):
+        padded = [_padded(cell, width) for cell, width in zip(row, widths, strict=True)]
+        line = _GAP.join(padded).rstrip()
+        click.echo(click.style(line, dim=True) if index == 0 else line)
+
+
+def _fitted(widths: list[int], room: int) -> list[int]:
+    fitted = list(widths)
+    while sum(fitted) + len(_GAP) * (len(fitted) - 1) > room and max(fitted) > _NARROWEST:
+        fitted[fitted.index(max(fitted))] -= 1
+    return fitted
+
+
+def _padded(cell: str, width: int) -> str:
+    plain = click.unstyle(cell)
+    if _width(plain) <= width:
+        return cell + " " * (width - _width(plain))
+    while _width(plain) > width - 1:
+        plain = plain[:-1]
+    return f"{plain}…{' ' * (width - 1 - _width(plain))}"
+
+
+def _width(text: str) -> int:
+    """Return how many columns a terminal needs: East Asian signs take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        for sign in click.unstyle(text)
+    )

@@ -1,0 +1,200 @@
+"""The command line over a running daemon, as a newcomer would use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from halo_scheduler import Command, Manual, Outcome
+from halo_scheduler.service import Scheduler
+
+_HALO = Path(sys.executable).parent / "halo"
+
+
+def _until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait for something that another process does, or fail."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    runtime = tmp_path / "runtime"
+    runtime.mkdir(mode=0o700)
+    monkeypatch.setenv("HALO_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    return tmp_path / "home"
+
+
+class _Daemon:
+    """The program as `halo` or `halo daemon` starts it."""
+
+    def __init__(self, *arguments: str, without: tuple[str, ...] = ()) -> None:
+        environment = {name: value for name, value in os.environ.items() if name not in without}
+        self.process = subprocess.Popen(
+            [_HALO, *arguments], stderr=subprocess.PIPE, text=True, env=environment
+        )
+        self.said = ""
+        assert self.process.stderr is not None
+        while "running the jobs of" not in self.said:
+            line = self.process.stderr.readline()
+            assert line, self.said
+            self.said += line
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=60)
+        return self.process.returncode, said
+
+
+@pytest.fixture
+def daemon() -> Iterator[_Daemon]:
+    found = _Daemon("daemon")
+    yield found
+    if found.process.poll() is None:
+        found.stop()
+
+
+def _halo(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [_HALO, *arguments], capture_output=True, text=True, check=False, timeout=60, encoding="utf-8"
+    )
+
+
+@pytest.mark.usefixtures("daemon")
+def test_a_command_added_in_one_terminal_runs_in_the_daemon() -> None:
+    assert _halo("add", "hello", "--manual", "--", "sh", "-c", "echo out; echo err >&2").returncode == 0
+    done = _halo("run", "hello", "--wait")
+    assert (done.returncode, done.stdout) == (0, "out\nerr\n")
+    assert "● success" in done.stderr
+    assert _halo("logs", "hello").stdout == "out\nerr\n"
+    (run,) = json.loads(_halo("history", "hello", "--json").stdout)
+    assert (run["outcome"], run["exit_code"], run["trigger"]) == ("success", 0, "manual")
+    assert _halo("remove", "hello").returncode == 0
+    assert json.loads(_halo("list", "--json").stdout) == []
+
+
+@pytest.mark.usefixtures("daemon")
+@pytest.mark.parametrize(
+    ("code", "exit_code"),
+    [("exit 3", 1), ("exit 75", 0), ("exit 0", 0)],
+    ids=["failure", "no work", "success"],
+)
+def test_waiting_returns_the_jobs_success(code: str, exit_code: int) -> None:
+    _halo("add", "job", "--manual", "--no-work-code", "75", "--", "sh", "-c", code)
+    done = _halo("run", "job", "--wait", "--json")
+    assert done.returncode == exit_code
+    assert json.loads(done.stdout)["exit_code"] == int(code.split()[1])
+
+
+@pytest.mark.usefixtures("daemon")
+def test_following_shows_lines_as_they_come_and_ctrl_c_leaves_the_run_alone(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    _halo("add", "job", "--manual", "--", "sh", "-c", f"echo first; read x <{gate}; echo second")
+    _halo("run", "job")
+    with Scheduler.open() as scheduler:
+        _until(lambda: len(scheduler.get_run_log(outcome=Outcome.RUNNING)) == 1)
+    watcher = subprocess.Popen([_HALO, "logs", "job", "-f"], stdout=subprocess.PIPE, text=True)
+    follower = subprocess.Popen([_HALO, "logs", "job", "-f"], stdout=subprocess.PIPE, text=True)
+    assert watcher.stdout is not None
+    assert follower.stdout is not None
+    assert watcher.stdout.readline() == "first\n"
+    assert follower.stdout.readline() == "first\n"
+    watcher.send_signal(signal.SIGINT)
+    watcher.communicate(timeout=20)
+    assert watcher.returncode == 0
+    with gate.open("w") as opened:
+        opened.write("go\n")
+    rest, _ = follower.communicate(timeout=20)
+    assert rest == "second\n"
+    assert follower.returncode == 0
+    (run,) = json.loads(_halo("history", "--json").stdout)
+    assert run["outcome"] == "success"
+
+
+@pytest.mark.usefixtures("daemon")
+def test_cancel_stops_the_run() -> None:
+    _halo("add", "job", "--manual", "--", "sleep", "1000")
+    assert _halo("cancel", "job").returncode == 1
+    _halo("run", "job")
+    with Scheduler.open() as scheduler:
+        _until(lambda: len(scheduler.get_run_log(outcome=Outcome.RUNNING)) == 1)
+        done = _halo("cancel", "job")
+        assert (done.returncode, done.stdout) == (0, "asked job to stop; by force in 10 seconds\n")
+        _until(lambda: scheduler.get_run_log()[0].outcome is Outcome.CANCELLED)
+
+
+def test_without_an_engine_running_is_refused_with_the_way_out() -> None:
+    _halo("add", "job", "--manual", "--", "true")
+    for command in (("run", "job"), ("run", "job", "--wait"), ("cancel", "job")):
+        done = _halo(*command)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "start it with: halo daemon" in done.stderr
+    assert _halo("run", "nothing").returncode == 1
+    assert _halo("show", "nothing").returncode == 3
+
+
+def test_an_engine_that_dies_ends_the_waiting_with_a_sentence(daemon: _Daemon) -> None:
+    _halo("add", "job", "--manual", "--", "sh", "-c", "echo up; exec sleep 1000")
+    waiting = subprocess.Popen(
+        [_HALO, "run", "job", "--wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert waiting.stdout is not None
+    assert waiting.stdout.readline() == "up\n"
+    with Scheduler.open() as scheduler:
+        daemon.process.kill()
+        daemon.process.communicate()
+        _, said = waiting.communicate(timeout=20)
+        assert waiting.returncode == 1
+        assert "the engine is gone" in said
+        again = _Daemon("daemon", "--stop-timeout", "1s")
+        assert again.stop()[0] == 1
+        assert scheduler.get_run_log()[0].outcome is Outcome.CANCELLED
+
+
+def test_halo_alone_without_a_display_says_so_and_runs_the_jobs() -> None:
+    program = _Daemon(without=("DISPLAY", "WAYLAND_DISPLAY"))
+    assert "there is no display here" in program.said
+    _halo("add", "hello", "--manual", "--", "echo", "hi")
+    assert _halo("run", "hello", "--wait").stdout == "hi\n"
+    assert program.stop(signal.SIGINT)[0] == 0
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_what_does_not_end_in_time_is_stopped_or_left_as_chosen(leaves: bool) -> None:
+    options = ("--leave-running",) if leaves else ()
+    program = _Daemon("daemon", "--stop-timeout", "1s", *options)
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("job", Manual(), Command(argv=("sh", "-c", "echo $$; exec sleep 1000")))
+        run_id = scheduler.trigger(job_id)
+        _until(lambda: scheduler.get_output(run_id) != b"")
+        pid = int(scheduler.get_output(run_id))
+        exit_code, said = program.stop()
+        assert exit_code == 1
+        assert "1 of the runs did not end in time" in said
+        assert psutil.pid_exists(pid) is leaves
+        run = scheduler.get_run(run_id)
+        assert run is not None
+        if not leaves:
+            assert (run.outcome, run.error) == (Outcome.CANCELLED, "stopped because Halo was quit")
+            return
+        assert run.outcome is Outcome.RUNNING
+        again = _Daemon("daemon", "--stop-timeout", "1s")
+        _halo("cancel", "job")
+        _until(lambda: not psutil.pid_exists(pid))
+        assert again.stop()[0] == 0
+        after = scheduler.get_run(run_id)
+        assert after is not None
+        assert after.outcome is Outcome.CANCELLED
