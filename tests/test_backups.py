@@ -51,3 +51,11 @@ def test_a_backup_is_made_listed_and_restored(bench: Bench) -> None:
     bench.clock.advance(_HOUR)
     bench.scheduler.tick()
     assert [run.outcome for run in bench.scheduler.get_run_log()] == [Outcome.SUCCESS]
+
+
+def test_two_databases_in_one_folder_have_their_own_backups(tmp_path: Path) -> None:
+    for name in ("one.db", "two.db"):
+        Scheduler.open(tmp_path / name).close()
+    one, two = (make_backup(tmp_path / name, START) for name in ("one.db", "two.db"))
+    assert find_backups(tmp_path / "one.db") == [one]
+    assert find_backups(tmp_path / "two.db") == [two]

@@ -15,7 +15,6 @@ from halo_scheduler.errors import StoreDamagedError
 from halo_scheduler.store.connection import Database, translated
 
 _KEPT = 7
-_NAME = re.compile(r"halo-([0-9]{1,18})\.db", re.ASCII)
 _LEFT_OUT = "scheduler_run_output"
 
 
@@ -32,7 +31,7 @@ def back_up(database: Database, now_ms: int) -> Backup:
     folder = _folder(database.path)
     with translated(folder):
         folder.mkdir(mode=0o700, exist_ok=True)
-    target = folder / f"halo-{now_ms}.db"
+    target = folder / f"{database.path.stem}-{now_ms}.db"
     partial = target.with_suffix(".part")
     with translated(partial):
         partial.unlink(missing_ok=True)
@@ -46,8 +45,9 @@ def back_up(database: Database, now_ms: int) -> Backup:
 
 
 def list_backups(path: Path) -> list[Backup]:
-    """Return the backups of a database, newest first."""
-    named = ((file, _NAME.fullmatch(file.name)) for file in _folder(path).glob("halo-*.db"))
+    """Return the backups of a database, newest first; another in the same folder has its own."""
+    name = re.compile(rf"{re.escape(path.stem)}-([0-9]{{1,18}})\.db", re.ASCII)
+    named = ((file, name.fullmatch(file.name)) for file in _folder(path).glob("*.db"))
     found = [Backup(file, int(match[1])) for file, match in named if match]
     return sorted(found, key=lambda backup: backup.made_at, reverse=True)
 
