@@ -24,6 +24,7 @@ bench: setup
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/schedule.py
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/work.py
 
 screenshots: setup
 	$(BIN)/python docs/screenshots.py
