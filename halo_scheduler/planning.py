@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
-from halo_scheduler.model import CatchUp, Hints, Once, Outcome, Run, Source, StatusReason, Trigger
+from halo_scheduler.model import CatchUp, Hints, Once, Outcome, Run, SkipReason, Source, StatusReason, Trigger
 from halo_scheduler.schedule.governor import plan_next_run
 from halo_scheduler.schedule.next_run import count_due, next_run, previous_run
 from halo_scheduler.store.jobs import JobRecord
@@ -92,6 +93,24 @@ def plan_missed(record: JobRecord, now_ms: int, reason: str, is_taken: IsTaken) 
         attempt=attempt,
         passed_reason=reason,
         waiting_for=None,
+    )
+
+
+def slept_through(record: JobRecord, reason: SkipReason, error: str, now_ms: int) -> Run | None:
+    """Return the record of a `once` whose time came while the job could not run: no later run will count it."""
+    schedule = record.spec.schedule
+    if not isinstance(schedule, Once) or record.disabled_reason is not None:
+        return None
+    return Run(
+        id=uuid.uuid4().hex,
+        job_id=record.id,
+        trigger=Trigger.SCHEDULE,
+        source=Source.ONCE,
+        slot_at=schedule.due_at,
+        outcome=Outcome.SKIPPED,
+        reason=reason,
+        error=error,
+        finished_at=now_ms,
     )
 
 

@@ -21,6 +21,7 @@ from halo_scheduler.errors import (
     ScheduleError,
     SchedulerShutdownError,
     ScheduleTriggerError,
+    StaleEngineError,
     StoreError,
 )
 from halo_scheduler.home import database_path
@@ -31,6 +32,7 @@ from halo_scheduler.model import (
     SHORTEST_EVERY_MS,
     Action,
     Callback,
+    Command,
     Hints,
     Job,
     JobSpec,
@@ -45,7 +47,7 @@ from halo_scheduler.model import (
     StatusReason,
     Trigger,
 )
-from halo_scheduler.planning import plan, without_plan
+from halo_scheduler.planning import plan, slept_through, without_plan
 from halo_scheduler.schedule.interval import SECOND_MS, parse_interval
 from halo_scheduler.secrets import SecretStore
 from halo_scheduler.store.events import EventKind
@@ -63,7 +65,7 @@ if TYPE_CHECKING:
     from halo_scheduler.engine.loop import EngineLoop
 
 _SETTLE_S = 1.0
-_STOP_RUNS_MS = 60_000
+_STOP_RUNS_MS = 60_000  # beyond the grace that jobs give their runs
 _LOG = logging.getLogger(__name__)
 _SPEC_NAMES = {field.name for field in fields(JobSpec)}
 
@@ -137,7 +139,7 @@ class Scheduler:
         """Stop without waiting, and close the database."""
         try:
             self.stop(wait=False)
-        except StoreError as error:
+        except (StoreError, StaleEngineError) as error:
             # Locked or gone: the engine's row then runs out by itself.
             _LOG.warning("%s", error)
         finally:
@@ -294,9 +296,21 @@ class Scheduler:
                 )
             self._store.jobs.set_removed(job_id, None)
             restored = record.evolve(removed_at=None, counted_until=now_ms)
-            self._store.jobs.save_states([plan(restored, now_ms, self._store.runs.has_slot)])
+            if not self._is_in_its_slot(record):
+                restored = plan(restored, now_ms, self._store.runs.has_slot)
+                self._record_time_in_trash(record, now_ms)
+            self._store.jobs.save_states([restored])
             self._store.events.append(now_ms, EventKind.JOB_RESTORED, job_id)
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
+
+    def _record_time_in_trash(self, record: JobRecord, now_ms: int) -> None:
+        """Record the one slot of a `once` whose time came while it lay in the trash."""
+        skipped = slept_through(record, SkipReason.DISABLED, "the job was in the trash at that time", now_ms)
+        if skipped is None or (skipped.slot_at or 0) > now_ms:
+            return
+        if not self._store.runs.has_slot(record.id, skipped.slot_at or 0):
+            row = self._store.lease.read()
+            self._store.runs.insert([skipped], 0 if row is None else row.generation)
 
     def get_job(self, job_id: str) -> Job | None:
         """Return a job, unless it does not exist or lies in the trash."""
@@ -596,7 +610,7 @@ class Scheduler:
         running = self._wait(engine, timeout_ms) if wait else 0
         if end_runs and running:
             engine.stop_runs()
-            self._wait(engine, _STOP_RUNS_MS)
+            self._wait(engine, _STOP_RUNS_MS + self._longest_grace_ms())
         if self._loop is not None:
             self._loop.stop()
             self._loop = None
@@ -605,6 +619,12 @@ class Scheduler:
         if running:
             how = " and were stopped" if end_runs else ""
             raise SchedulerShutdownError(f"{running} of the runs did not end in time{how}", running)
+
+    def _longest_grace_ms(self) -> int:
+        """Return how long the runs under way may take to end when they are asked to."""
+        jobs = self._store.jobs.get_many({run.job_id for run in self._store.runs.running()})
+        actions = [record.spec.action for record in jobs.values()]
+        return max((action.grace_ms for action in actions if isinstance(action, Command)), default=0)
 
     def _wait(self, engine: Engine, timeout_ms: int) -> int:
         if self._loop is not None:

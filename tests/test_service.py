@@ -25,7 +25,7 @@ from halo_scheduler import (
     Trigger,
 )
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.model import JobStatus
+from halo_scheduler.model import JobStatus, SkipReason, StatusReason
 from halo_scheduler.service import Scheduler
 
 _HOUR, _DAY = 3_600_000, 86_400_000
@@ -373,3 +373,28 @@ def test_cron_jobs_are_stored_and_planned(bench: Bench) -> None:
     job = bench.scheduler.get_job(job_id)
     assert job is not None
     assert (job.next_run_at, job.next_source) == (START + 9 * _HOUR, Source.CRON)
+
+
+def test_a_once_whose_time_came_in_the_trash_says_so_when_restored(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Once(START + 1_000))
+    bench.scheduler.remove_job(job_id)
+    bench.tick(2_000)
+    bench.scheduler.restore_job(job_id)
+    (run,) = bench.scheduler.get_run_log(job_id)
+    assert (run.outcome, run.reason, run.slot_at) == (Outcome.SKIPPED, SkipReason.DISABLED, START + 1_000)
+    assert run.error == "the job was in the trash at that time"
+
+
+def test_a_once_restored_while_it_runs_is_done_when_that_run_ends(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Once(START + 1_000))
+    (run,) = bench.tick(1_000)
+    bench.scheduler.remove_job(job_id)
+    bench.scheduler.restore_job(job_id)
+    job = bench.scheduler.get_job(job_id)
+    assert job is not None
+    assert (job.status, job.status_reason) == (JobStatus.RUNNING, None)
+    bench.finish(run)
+    job = bench.scheduler.get_job(job_id)
+    assert job is not None
+    assert job.status_reason is StatusReason.DONE
+    assert len(bench.scheduler.get_run_log(job_id)) == 1

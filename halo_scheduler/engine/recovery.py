@@ -9,8 +9,16 @@ from contextlib import contextmanager
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import StoreError
-from halo_scheduler.model import Cron, Once, Outcome, Run, SkipReason, Source, Trigger
-from halo_scheduler.planning import LATE_MS, MOST_COUNTED, passed_over, plan, plan_after_run, plan_missed
+from halo_scheduler.model import Cron, Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.planning import (
+    LATE_MS,
+    MOST_COUNTED,
+    passed_over,
+    plan,
+    plan_after_run,
+    plan_missed,
+    slept_through,
+)
 from halo_scheduler.schedule.next_run import count_due
 from halo_scheduler.schedule.zone import machine_zone
 from halo_scheduler.store.events import EventKind
@@ -82,23 +90,11 @@ class Recovery:
 
     def _record_slept_through(self, record: JobRecord, now_ms: int) -> None:
         """Record the one slot of a `once` that fell into a pause: no later run will count it."""
-        schedule = record.spec.schedule
-        if not isinstance(schedule, Once) or schedule.due_at > (record.paused_until or 0):
+        skipped = slept_through(record, SkipReason.PAUSED, "the job was paused at that time", now_ms)
+        if skipped is None or (skipped.slot_at or 0) > (record.paused_until or 0):
             return
-        if record.disabled_reason is not None or self._store.runs.has_slot(record.id, schedule.due_at):
-            return
-        skipped = Run(
-            id=uuid.uuid4().hex,
-            job_id=record.id,
-            trigger=Trigger.SCHEDULE,
-            source=Source.ONCE,
-            slot_at=schedule.due_at,
-            outcome=Outcome.SKIPPED,
-            reason=SkipReason.PAUSED,
-            error="the job was paused at that time",
-            finished_at=now_ms,
-        )
-        self._store.runs.insert([skipped], self._generation)
+        if not self._store.runs.has_slot(record.id, skipped.slot_at or 0):
+            self._store.runs.insert([skipped], self._generation)
 
     def notice_jumps(self, last_tick_at: int, now_ms: int) -> str:
         """Compare with the last tick: did the machine sleep, or the clock or the zone change? Return the zone.
