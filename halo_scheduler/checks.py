@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType, UnionType
@@ -110,12 +111,11 @@ def require_interval(path: str, text: str) -> int:
 def require_url(path: str, value: object) -> str:
     """Refuse what is not an http or https URL with a host."""
     url = require_line(path, value)
-    try:
+    usable = has_password = False
+    with suppress(ValueError):
         parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
         has_password = "@" in parts.netloc
-    except ValueError:
-        usable = has_password = False
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     if has_password:
         raise ScheduleError(
             "must not carry a user name or password; put them into an Authorization header", path=path
@@ -128,9 +128,13 @@ def require_url(path: str, value: object) -> str:
 def require_json(path: str, text: str) -> None:
     """Refuse text that is not JSON."""
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise ScheduleError(f"is not JSON: {error}", path=path) from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is a number in Python only")
 
 
 def frozen_list(path: str, value: object) -> tuple[Any, ...]:

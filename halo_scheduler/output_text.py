@@ -11,14 +11,16 @@ import math
 import re
 
 PROGRESS = b"::progress"
-_PROGRESS_LINE = re.compile(rb"::progress[ \t]+([0-9]*\.?[0-9]+)(?:[ \t]+([^\r\n]*))?\r?", re.ASCII)
+_PROGRESS_LINE = re.compile(
+    rb"::progress[ \t]+([0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[ \t]+([^\r\n]*))?\r?", re.ASCII
+)
 _LONGEST_PROGRESS_TEXT = 200
 _LONGEST_PENDING = 65_536
 # Operating-system commands and their like up to their end, then control sequences, then single escapes.
 _ESCAPES = re.compile(
-    r"\x1b[\]PX^_].*?(?:\x1b\\|\x07|\x9c|$)|[\x1b\x9b]\[?[0-?]*[ -/]*[@-~]|\x1b.?", re.DOTALL
+    r"\x1b[\]PX^_].*?(?:\x1b\\|\x07|\x9c|$)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|\x1b"
 )
-_BACKSPACED = re.compile(r"[^\b]\b")
+_MOVES = re.compile(r"(\r|\x08|\x1b\[[02]?K)")
 # Everything that is not printed but does something; U+202A–202E and U+2066–2069 turn the direction of writing.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -62,7 +64,8 @@ def last_progress(lines: bytes) -> tuple[float, str] | None:
     position = len(lines)
     while (position := lines.rfind(PROGRESS, 0, position)) >= 0:
         is_at_start = position == 0 or lines[position - 1 : position] == b"\n"
-        line = lines[position:].partition(b"\n")[0]
+        end = lines.find(b"\n", position)
+        line = lines[position : end if end >= 0 else None]
         match = _PROGRESS_LINE.fullmatch(line) if is_at_start else None
         if match is not None and math.isfinite(fraction := float(match[1])) and 0 <= fraction <= 1:
             return fraction, plain_line((match[2] or b"").decode(errors="replace"))
@@ -72,18 +75,24 @@ def last_progress(lines: bytes) -> tuple[float, str] | None:
 def _shown_lines(text: str) -> str:
     if text.isprintable():
         return text
-    text = _ESCAPES.sub("", text)
     return "\n".join(_shown_line(line) for line in text.split("\n"))
 
 
 def _shown_line(line: str) -> str:
     """Return what a terminal would show in the end of a line that was drawn over."""
-    line = line.rstrip("\r")
-    if "\r" in line:
-        parts = line.split("\r")
-        line = parts[0]
-        for part in parts[1:]:
-            line = part + line[len(part) :]
-    while "\b" in line and line != (shorter := _BACKSPACED.sub("", line)):
-        line = shorter
-    return _CONTROLS.sub("\ufffd", line.replace("\x07", "").replace("\b", ""))
+    cells: list[str] = []
+    at = 0
+    for piece in _MOVES.split(line):
+        if piece == "\r":
+            at = 0
+        elif piece == "\b":
+            at = max(0, at - 1)
+        elif _MOVES.fullmatch(piece):
+            # A line that is erased as a whole is drawn again from its start.
+            at = 0 if "2" in piece else at
+            del cells[at:]
+        else:
+            text = _ESCAPES.sub("", piece).replace("\x07", "")
+            cells[at : at + len(text)] = text
+            at += len(text)
+    return _CONTROLS.sub("\ufffd", "".join(cells))

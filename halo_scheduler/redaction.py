@@ -23,18 +23,16 @@ class Redactor:
         """How far a secret can reach over a border: its length but for one byte."""
 
     def redacted(self, data: bytes, start: int = 0, end: int | None = None) -> bytes:
-        """Return the bytes from `start` to `end`; a secret that crosses either border is replaced as a whole."""
+        """Return the bytes from `start` to `end`; of a secret that crosses either border nothing is shown."""
         end = len(data) if end is None else end
-        if self._pattern is None:
-            return data[start:end]
         pieces: list[bytes] = []
         position = start
-        for match in self._pattern.finditer(data):
-            if match.start() >= end:
+        for first, behind in self.spans(data):
+            if first >= end:
                 break
-            if match.end() > position:
-                pieces += [data[position : match.start()] if match.start() > position else b"", MARK]
-                position = match.end()
+            if first >= start:
+                pieces += [data[position:first], MARK]
+            position = max(position, behind)
         pieces.append(data[position:end])
         return b"".join(pieces)
 
@@ -46,8 +44,17 @@ class Redactor:
         """Return something that redacts a stream of chunks."""
         return RedactedStream(self)
 
-    def matches(self, data: bytes) -> Iterator[re.Match[bytes]]:
-        return iter(()) if self._pattern is None else self._pattern.finditer(data)
+    def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Return where secrets lie, from the first byte to behind the last; those that overlap are one."""
+        pattern = self._pattern
+        match = pattern.search(data) if pattern else None
+        while pattern and match:
+            first, behind = match.span()
+            match = pattern.search(data, first + 1)
+            while match and match.start() < behind:
+                behind = max(behind, match.end())
+                match = pattern.search(data, match.start() + 1)
+            yield first, behind
 
 
 class RedactedStream:
@@ -65,10 +72,10 @@ class RedactedStream:
         if border <= self._hidden:
             self._held = data
             return b""
-        # A secret that begins before the border lies here as a whole.
-        begun = [match.end() for match in self._redactor.matches(data) if match.start() < border]
+        # A secret that begins before the border lies here as a whole; one that overlaps it may not.
+        begun = [behind for first, behind in self._redactor.spans(data) if first < border]
         shown = self._redactor.redacted(data, start=self._hidden, end=border)
-        self._held, self._hidden = data[max([border, *begun]) :], 0
+        self._held, self._hidden = data[border:], max([border, *begun]) - border
         return shown
 
     def leave_gap(self) -> None:
@@ -84,7 +91,5 @@ class RedactedStream:
 def _forms(secret: str) -> Iterator[str]:
     yield from (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
     yield from (quote(secret), quote(secret, safe=""))
-    lines = secret.splitlines()
-    if len(lines) > 1:
-        # A key of several lines may be printed line by line.
-        yield from (line for line in lines if len(line) >= _SHORTEST_LINE)
+    # A key of several lines may be printed line by line, and a last line without its end.
+    yield from (line for line in secret.splitlines() if len(line) >= _SHORTEST_LINE)

@@ -87,6 +87,10 @@ def _require_value(value: str) -> None:
         )
     if len(value) > _LONGEST or "\0" in value:
         raise ScheduleError(f"a secret is text of at most {_LONGEST} characters", path="value")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ScheduleError("contains half of a character (a lone surrogate)", path="value") from None
 
 
 class _Keyring:
@@ -106,15 +110,15 @@ class _Keyring:
 
     def set(self, name: str, value: str) -> None:
         import keyring  # noqa: PLC0415
-        from keyring.errors import KeyringError  # noqa: PLC0415
+        from keyring.errors import KeyringError, NoKeyringError  # noqa: PLC0415
 
+        instead = f"to keep it in a file that only you can read, use: halo secret set --in-file {name}"
         try:
             keyring.set_password(self._service, name, value)
+        except NoKeyringError as error:
+            raise SecretError(f"there is no keyring here; {instead}") from error
         except (KeyringError, OSError) as error:
-            raise SecretError(
-                f"there is no keyring that takes the secret ({_one_line(error)}); to keep it in a file "
-                f"that only you can read, use: halo secret set --in-file {name}"
-            ) from error
+            raise SecretError(f"the keyring does not take it ({_one_line(error)}); {instead}") from error
 
     def remove(self, name: str) -> None:
         import keyring  # noqa: PLC0415
@@ -146,13 +150,13 @@ class _SecretFile:
     def _read(self) -> dict[str, str]:
         try:
             if os.name == "posix" and self._path.stat().st_mode & 0o077:
-                raise SecretError(f"{self._path} can be read by others; make it private with: chmod 600")
+                raise SecretError(f"others can read the secrets; keep them out with: chmod 600 {self._path}")
             data = json.loads(self._path.read_text(encoding="utf-8"))
+            return {str(key): str(value) for key, value in data.items()}
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, AttributeError) as error:
             raise SecretError(f"the secrets in {self._path} cannot be read: {error}") from error
-        return {str(key): str(value) for key, value in data.items()}
 
     def _write(self, values: dict[str, str]) -> None:
         """Replace the file in one step: it is whole at every moment."""

@@ -17,6 +17,7 @@ from halo_scheduler.checks import (
     parse_instant,
     require_choice,
     require_instant,
+    require_json,
     require_label,
     require_line,
     require_text,
@@ -46,6 +47,15 @@ from halo_scheduler.model import CatchUp
         (require_url, "http://example.org:99999/", "must begin with http:// or https://"),
         (require_url, "http://[::1", "must begin with http:// or https://"),
         (require_url, "http://a b/", "must begin with http:// or https://"),
+        (require_url, "http://a:0/", "must begin with http:// or https://"),
+        (require_url, "https://user:password@example.org/", "must not carry a user name or password"),
+        (require_url, "https://user@example.org/", "must not carry a user name or password"),
+        (require_json, "", "is not JSON: "),
+        (require_json, "{'a': 1}", "is not JSON: "),
+        (require_json, '{"a": 1} more', "is not JSON: "),
+        (require_json, '{"a": NaN}', "is not JSON: NaN is a number in Python only"),
+        (require_json, "-Infinity", "is not JSON: "),
+        pytest.param(require_json, "[" * 100_000, "is not JSON: ", id="deep"),
         (require_instant, -1, f"must be between 0 and {MAX_INSTANT}"),
         pytest.param(require_instant, 10**5_000, "not something so long", id="endless"),
         (require_instant, True, "must be a whole number, not True"),
@@ -75,12 +85,25 @@ def test_a_refusal_names_the_field(
         (require_token, "X-Api-Key"),
         (require_url, "https://example.org:8443/a?b=c#d"),
         (require_url, "http://[::1]:8080/"),
+        (require_url, "https://example.org/@user?mail=a@b"),
         (require_instant, 0),
         (require_instant, MAX_INSTANT),
     ],
 )
 def test_what_is_fine_comes_back(check: Callable[[str, object], object], value: object) -> None:
     assert check("field", value) == value
+
+
+@pytest.mark.parametrize("host", ["example.org", "example.org:99999", "example.org:x"])
+def test_a_password_in_a_url_is_not_repeated(host: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        require_url("url", f"https://user:hunter22@{host}/")
+    assert "hunter22" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["{}", "[1, 2.5, null]", '"text"', "0", ' {"a": "${secret:A}"}\n'])
+def test_json_is_any_json(text: str) -> None:
+    require_json("body", text)
 
 
 def test_a_number_may_have_only_a_lower_bound() -> None:

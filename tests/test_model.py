@@ -40,6 +40,7 @@ from halo_scheduler import (
 )
 from halo_scheduler.model import (
     Action,
+    BodyKind,
     CatchUp,
     JobSpec,
     JobState,
@@ -87,6 +88,12 @@ _ACTIONS: st.SearchStrategy[Action] = st.one_of(
         body=_TEXT,
         expected_statuses=st.lists(st.integers(100, 599)),
         redirects=st.sampled_from(Redirects),
+    ),
+    st.builds(
+        HttpRequest,
+        url=st.just("http://a"),
+        body=st.just('{"key": "${secret:A}"}'),
+        body_kind=st.sampled_from(BodyKind),
     ),
     st.builds(Prompt, text=_TEXT, agent=_LABEL, environment=_MAPPING),
     st.builds(Callback, _LABEL),
@@ -228,6 +235,43 @@ def test_a_schedule_is_validated_when_made(make: Callable[[], object]) -> None:
             "no_work_code: must not also be a success code",
         ),
         ({"kind": "command", "argv": ["a"], "grace": "soon"}, "grace: cannot read the interval"),
+        (
+            {"kind": "command", "argv": ["a", "x${secret:A}"]},
+            "argv[1]: secrets cannot be used here; everybody can read a program's arguments",
+        ),
+        ({"kind": "command", "argv": ["a", "${secret:A"]}, "argv[1]: secrets cannot be used here"),
+        (
+            {"kind": "command", "line": "echo ${secret:A}", "shell": "/bin/sh"},
+            "line: secrets cannot be used here",
+        ),
+        ({"kind": "command", "argv": ["a"], "stdin": "${secret:a b}"}, "stdin: 'a b' cannot name a secret"),
+        (
+            {"kind": "command", "argv": ["a"], "environment": {"A": "${secret:B"}},
+            "environment.A: the reference '${secret:B' is not closed with a brace",
+        ),
+        (
+            {"kind": "prompt", "environment": {"A": "${secret:}"}},
+            "environment.A: '' cannot name a secret",
+        ),
+        (
+            {"kind": "http", "url": "http://a/${secret:A}"},
+            "url: secrets cannot be used here; put it into a header or the body",
+        ),
+        ({"kind": "http", "url": "http://me:pw@a"}, "url: must not carry a user name or password"),
+        (
+            {"kind": "http", "url": "http://a", "headers": {"A": "${secret:ä}"}},
+            "headers.A: 'ä' cannot name a secret",
+        ),
+        (
+            {"kind": "http", "url": "http://a", "body": "${secret:A"},
+            "body: the reference '${secret:A' is not closed",
+        ),
+        ({"kind": "http", "url": "http://a", "body_kind": "xml"}, "body_kind: must be one of text, json"),
+        ({"kind": "http", "url": "http://a", "body": "{", "body_kind": "json"}, "body: is not JSON: "),
+        (
+            {"kind": "http", "url": "http://a", "body": '{"a": ${secret:A}}', "body_kind": "json"},
+            "body: is not JSON: ",
+        ),
         ({"kind": "http"}, "url: is missing"),
         ({"kind": "http", "url": "file:///etc/passwd"}, "url: 'file:///etc/passwd' must begin with http"),
         ({"kind": "http", "url": "http://a", "method": "GET /"}, "method: 'GET /' is not one plain word"),
@@ -256,6 +300,44 @@ def test_a_bad_action_is_refused_by_field(data: object, message: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         action_from_dict(data)
     assert message in str(caught.value)
+
+
+def test_the_grace_of_a_command_is_in_milliseconds() -> None:
+    assert Command(argv=("a",)).grace_ms == 10_000
+    assert Command(argv=("a",), grace="1m").grace_ms == 60_000
+
+
+@pytest.mark.parametrize(
+    ("action", "names"),
+    [
+        (Command(argv=("a",), environment={"A": "$A"}, stdin="{secret:B}"), set()),
+        (
+            Command(
+                argv=("a",),
+                environment={"A": "x${secret:ONE}y", "B": "${secret:TWO}"},
+                stdin="${secret:ONE}${secret:THREE}",
+            ),
+            {"ONE", "TWO", "THREE"},
+        ),
+        (HttpRequest(url="http://a"), set()),
+        (
+            HttpRequest(url="http://a", headers={"A": "Bearer ${secret:ONE}"}, body="${secret:TWO}"),
+            {"ONE", "TWO"},
+        ),
+    ],
+)
+def test_an_action_knows_the_secrets_it_needs(action: Command | HttpRequest, names: set[str]) -> None:
+    assert action.secret_names == names
+
+
+def test_a_json_body_may_have_a_secret_in_its_text() -> None:
+    request = HttpRequest(
+        url="http://a",
+        body='{"key": "${secret:A}"}',
+        body_kind="json",  # type: ignore[arg-type] # the word will do
+    )
+    assert request.body_kind is BodyKind.JSON
+    assert action_from_dict(_through_json(request.to_dict())) == request
 
 
 @pytest.mark.parametrize(

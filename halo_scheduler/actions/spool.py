@@ -51,6 +51,14 @@ class Ticket:
     action: Action
 
 
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Where an output was cut off, on a disk that knows no holes, and how much was lost there."""
+
+    at: int = sys.maxsize
+    lost_bytes: int = 0
+
+
 class Spool:
     """The files of one run."""
 
@@ -61,13 +69,19 @@ class Spool:
         self.code_path = f"{folder}{os.sep}{run_id}.code"
         self._ticket_path = f"{folder}{os.sep}{run_id}.ticket"
         self._read_to = 0
-        self._lost_bytes = 0
+        self._is_within_line = False
+        self._cut = _Cut()
 
     # --- Writing -------------------------------------------------------------------------------------
 
     def create(self) -> int:
-        """Make the output's file and return a descriptor that only ever adds to it."""
-        return os.open(self.output_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Make the output's file, and its folder if need be; return a descriptor that only ever adds to it."""
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        try:
+            return os.open(self.output_path, flags, 0o600)
+        except FileNotFoundError:
+            make_private_folder(Path(self.folder))
+            return os.open(self.output_path, flags, 0o600)
 
     def write_ticket(self, ticket: Ticket) -> None:
         """Leave word of the process; a crash of the machine ends it too, so that nothing needs to be synced."""
@@ -96,11 +110,19 @@ class Spool:
             return False
         head = most_bytes // 4 // _BLOCK * _BLOCK
         tail_from = (status.st_size - most_bytes // 4) // _BLOCK * _BLOCK
+        if tail_from <= head:
+            return False
         if not _punch_hole(self.output_path, head, tail_from - head):
-            # The child adds at the end, wherever that is now.
-            self._lost_bytes += status.st_size - head
-            os.truncate(self.output_path, head)
+            self._cut_off(head, status.st_size)
         return True
+
+    def _cut_off(self, at: int, size: int) -> None:
+        """Take off all behind a place; the child adds at the end, wherever that is now."""
+        at = min(at, self._cut.at)
+        self._cut = _Cut(at, self._cut.lost_bytes + size - at)
+        os.truncate(self.output_path, at)
+        if self._read_to > at:
+            self._read_to, self._is_within_line = at, True
 
     # --- Reading -------------------------------------------------------------------------------------
 
@@ -139,17 +161,17 @@ class Spool:
             return None
         data = _read(self.output_path, start, _WINDOW)
         whole = data[: data.rfind(b"\n") + 1]
-        is_cut = start > self._read_to
-        self._read_to = start + len(whole)
-        return last_progress(redactor.redacted(whole.partition(b"\n")[2] if is_cut else whole))
+        is_within_line = self._is_within_line or start > self._read_to
+        self._read_to, self._is_within_line = start + len(whole), is_within_line and not whole
+        return last_progress(redactor.redacted(whole.partition(b"\n")[2] if is_within_line else whole))
 
     def kept(self, most_bytes: Callable[[], int], redactor: Redactor) -> Output:
         """Return the output as it is stored: redacted, and with its middle left out when it is too long."""
-        if not self.size() and not self._lost_bytes:
+        if not self.size() and not self._cut.lost_bytes:
             return _NO_OUTPUT
         descriptor = os.open(self.output_path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            return _kept(descriptor, most_bytes(), redactor, self._lost_bytes)
+            return _kept(descriptor, most_bytes(), redactor, self._cut)
         finally:
             os.close(descriptor)
 
@@ -164,19 +186,33 @@ class SpoolReader:
 
     def read(self) -> bytes:
         """Return what was added since the last call, a piece at a time; nothing when there is nothing new."""
-        size = os.fstat(self._descriptor).st_size
-        if size < self._position:
-            # Its middle was cut off, where holes are not known.
-            self._position = size
-            self._stream.leave_gap()
+        while True:
+            before = self._position
+            piece = self._next_piece()
+            # All of a piece may be held back, and more follow.
+            if piece or self._position == before:
+                return piece
+
+    def _next_piece(self) -> bytes:
+        gap = self._passed_cut()
         data_from = _data_from(self._descriptor, self._position)
-        gap = _gap(data_from - self._position) if data_from > self._position else b""
+        if data_from > self._position:
+            gap += _gap(data_from - self._position)
         if gap:
             self._stream.leave_gap()
-        hole_at = _hole_from(self._descriptor, data_from)
-        chunk = os.pread(self._descriptor, min(_CHUNK, max(0, hole_at - data_from)), data_from)
+        chunk = os.pread(self._descriptor, _CHUNK, data_from)
+        # Looked for after reading: the hole may have been made in between.
+        chunk = chunk[: _hole_from(self._descriptor, data_from) - data_from]
         self._position = data_from + len(chunk)
         return gap + self._stream.feed(chunk)
+
+    def _passed_cut(self) -> bytes:
+        """Go on from the end of a file that was cut off, where holes are not known."""
+        size = os.fstat(self._descriptor).st_size
+        if size >= self._position:
+            return b""
+        lost, self._position = self._position - size, size
+        return _gap(lost)
 
     def end(self) -> bytes:
         """Return what was held back: nothing follows."""
@@ -186,10 +222,10 @@ class SpoolReader:
         os.close(self._descriptor)
 
 
-def _read(path: str, start: int = 0, most: int = _CHUNK) -> bytes:
+def _read(path: str, start: int = 0, most: int | None = None) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.pread(descriptor, most, start)
+        return os.pread(descriptor, os.fstat(descriptor).st_size if most is None else most, start)
     finally:
         os.close(descriptor)
 
@@ -212,11 +248,11 @@ def left_behind(folder: Path) -> set[str]:
     return set()
 
 
-def _kept(descriptor: int, most_bytes: int, redactor: Redactor, lost_bytes: int) -> Output:
+def _kept(descriptor: int, most_bytes: int, redactor: Redactor, cut: _Cut) -> Output:
     size = os.fstat(descriptor).st_size
-    total = size + lost_bytes
-    hole_from = _hole_from(descriptor, 0)
-    if size <= most_bytes and hole_from >= size and not lost_bytes:
+    total = size + cut.lost_bytes
+    hole_from = min(_hole_from(descriptor, 0), cut.at)
+    if size <= most_bytes and hole_from >= size and not cut.lost_bytes:
         return Output.of(redactor.redacted(os.pread(descriptor, size, 0)), total)
     half = most_bytes // 2
     reach = redactor.reach
@@ -224,6 +260,8 @@ def _kept(descriptor: int, most_bytes: int, redactor: Redactor, lost_bytes: int)
     head_end = max(0, min(half, len(head) - reach))
     tail_at = max(head_end, size - half - reach)
     tail_at = max(tail_at, _last_data_from(descriptor, hole_from, size))
+    if cut.lost_bytes:
+        tail_at = max(tail_at, cut.at)
     tail = os.pread(descriptor, size - tail_at, tail_at)
     # The first bytes behind a gap may be the end of a secret.
     tail_start = min(len(tail), reach)

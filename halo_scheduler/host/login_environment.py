@@ -64,8 +64,10 @@ def read_login_environment(time_limit_s: float = _TIME_LIMIT_S) -> dict[str, str
     shell = _login_shell()
     if shell is None:
         return None
-    marker = secrets.token_hex(16)
-    line = f"printf %s {marker}; /usr/bin/env -0; printf %s {marker}"
+    # In two halves: a shell that echoes its commands must not be taken for the answer.
+    halves = secrets.token_hex(16), secrets.token_hex(16)
+    mark = f"printf %s%s {' '.join(halves)}"
+    line = f"{mark}; /usr/bin/env -0; {mark}"
     # A file and not a pipe: a program that an rc file left behind would keep a pipe open.
     with tempfile.TemporaryFile() as answer:
         try:
@@ -88,7 +90,7 @@ def read_login_environment(time_limit_s: float = _TIME_LIMIT_S) -> dict[str, str
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         answer.seek(0)
-        parts = answer.read().split(marker.encode())
+        parts = answer.read().split("".join(halves).encode())
     # Before the first marker lies what rc files printed.
     return _parsed(parts[1]) if len(parts) >= 3 else None  # noqa: PLR2004 - noise, answer, noise
 
@@ -96,10 +98,17 @@ def read_login_environment(time_limit_s: float = _TIME_LIMIT_S) -> dict[str, str
 def _login_shell() -> str | None:
     if sys.platform == "win32":
         return None
+    shell = os.environ.get("SHELL") or _shell_of_account() or "/bin/sh"
+    return None if Path(shell).name in _NO_SHELLS else shell
+
+
+def _shell_of_account() -> str:
     import pwd  # noqa: PLC0415 - not on every system
 
-    shell = os.environ.get("SHELL") or pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
-    return None if Path(shell).name in _NO_SHELLS else shell
+    try:
+        return pwd.getpwuid(os.getuid()).pw_shell
+    except KeyError:  # a container may run as a number that has no account
+        return ""
 
 
 def _parsed(answer: bytes) -> dict[str, str]:

@@ -34,7 +34,7 @@ class OutputTable:
     def read(self, run_id: str) -> bytes:
         """Return what a run printed; nothing, if it printed nothing or that was dropped."""
         row = self._database.row("SELECT content FROM scheduler_run_output WHERE run_id = ?", [run_id])
-        return b"" if row is None else zlib.decompress(row[0])
+        return b"" if row is None or not row[0] else zlib.decompress(row[0])
 
     def prune(self, *, keep_bytes: int, most: int) -> int:
         """Drop some of the oldest output while there is more than so much; return how many runs lost theirs."""

@@ -19,6 +19,7 @@ from halo_scheduler.store.backup import back_up, list_backups, restore
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.outputs import StoredOutput
+from halo_scheduler.store.secret_names import SecretName, SecretPlace
 from halo_scheduler.store.store import Store
 
 _NOW = 1_700_000_000_000
@@ -366,3 +367,165 @@ def test_old_and_surplus_runs_are_pruned_in_steps(path: Path) -> None:
     # What was pruned still counts as run.
     assert [store.runs.has_slot("1", slot) for slot in (0, 9, 10, 19, 20)] == [True, True, True, True, False]
     store.close()
+
+
+# --- Output ---------------------------------------------------------------------------------------
+
+
+def _store_with_runs(path: Path, names: str) -> Store:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    runs = [Run(id=name, job_id="1", trigger=Trigger.MANUAL, source=Source.MANUAL) for name in names]
+    store.runs.insert(runs, 1)
+    return store
+
+
+def _outputs(names: str, content_bytes: int = 100) -> list[StoredOutput]:
+    contents = {name: zlib.compress(name.encode() * content_bytes, 0) for name in names}
+    return [
+        StoredOutput(run_id=name, content=content, total_bytes=content_bytes)
+        for name, content in contents.items()
+    ]
+
+
+def test_output_is_read_as_it_was_printed(path: Path) -> None:
+    store = _store_with_runs(path, "abc")
+    raw = bytes(range(256)) * 100
+    store.outputs.insert(
+        [
+            StoredOutput(run_id="a", content=zlib.compress(raw), total_bytes=10**12),
+            StoredOutput(run_id="b", content=b"", total_bytes=0),
+        ]
+    )
+    assert [store.outputs.read(name) for name in "abc"] == [raw, b"", b""]
+    assert store.database.rows("SELECT total_bytes, stored_bytes FROM scheduler_run_output") == [
+        (10**12, len(zlib.compress(raw))),
+        (0, 0),
+    ]
+    store.close()
+
+
+def test_the_first_output_of_a_run_stays(path: Path) -> None:
+    store = _store_with_runs(path, "a")
+    store.outputs.insert(_outputs("a", 5))
+    store.outputs.insert(_outputs("a", 9))
+    assert store.outputs.read("a") == b"aaaaa"
+    store.close()
+
+
+def test_output_goes_with_its_run(path: Path) -> None:
+    store = _store_with_runs(path, "ab")
+    store.outputs.insert(_outputs("ab"))
+    store.database.rows("DELETE FROM scheduler_run_log WHERE id = 'a'")
+    assert [store.outputs.read(name) for name in "ab"] == [b"", b"b" * 100]
+    with pytest.raises(apsw.ConstraintError):
+        store.outputs.insert(_outputs("x"))
+    store.close()
+
+
+def test_the_oldest_output_is_dropped_in_steps_and_its_runs_stay(path: Path) -> None:
+    store = _store_with_runs(path, "abcdef")
+    outputs = _outputs("abcdef")
+    store.outputs.insert(outputs)
+    room = sum(len(output.content) for output in outputs[3:])
+    assert store.outputs.prune(keep_bytes=10**9, most=100) == 0
+    assert store.outputs.prune(keep_bytes=room, most=2) == 2
+    assert store.outputs.prune(keep_bytes=room, most=2) == 1
+    assert store.outputs.prune(keep_bytes=room, most=2) == 0
+    assert "".join(name for name in "abcdef" if store.outputs.read(name)) == "def"
+    assert store.outputs.prune(keep_bytes=room - 1, most=2) == 1
+    assert store.outputs.prune(keep_bytes=0, most=100) == 2
+    assert store.database.rows("SELECT count(*) FROM scheduler_run_log") == [(6,)]
+    store.close()
+
+
+def test_adding_up_output_reads_only_its_sizes(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    plan = store.database.rows(
+        "EXPLAIN QUERY PLAN SELECT seq, sum(stored_bytes) OVER (ORDER BY seq DESC) FROM scheduler_run_output"
+    )
+    assert any("COVERING INDEX scheduler_run_output_size" in row[-1] for row in plan)
+    store.close()
+
+
+# --- Names of secrets -----------------------------------------------------------------------------
+
+
+def test_names_of_secrets_are_kept_replaced_and_removed(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    in_ring = SecretName(name="B", place=SecretPlace.KEYRING, changed_at=_NOW)
+    in_file = SecretName(name="A", place=SecretPlace.FILE, changed_at=_NOW + 1)
+    moved = SecretName(name="B", place=SecretPlace.FILE, changed_at=_NOW + 2)
+    for secret in (in_ring, in_file):
+        store.secrets.save(secret)
+    assert store.secrets.all() == [in_file, in_ring]
+    assert store.secrets.get_many(["B", "C"]) == {"B": in_ring}
+    assert store.secrets.get_many([]) == {}
+    store.secrets.save(moved)
+    assert store.secrets.all() == [in_file, moved]
+    store.secrets.remove("A")
+    store.secrets.remove("never there")
+    assert store.secrets.all() == [moved]
+    store.close()
+
+
+# --- From the first schema ------------------------------------------------------------------------
+
+
+def _make_first(path: Path) -> None:
+    """Make a database as the first version left it, with a job and a run."""
+    store = Store.open(path.with_name("new.db"), _NOW)
+    store.jobs.insert([_record()])
+    (job,) = store.database.rows("SELECT * FROM scheduler_jobs")
+    store.close()
+    database = Database.open(path)
+    database.run_script(schema._steps()[1])
+    database.run_script("PRAGMA user_version = 1")
+    database.rows(f"INSERT INTO scheduler_jobs VALUES ({', '.join('?' * len(job))})", job)
+    database.rows(
+        "INSERT INTO scheduler_run_log (id, job_id, slot_at, attempt, trigger, source, outcome, error, generation) "
+        "VALUES ('a', '1', 5, 1, 'schedule', 'every', 'failure', 'it broke', 1)"
+    )
+    database.close()
+
+
+def test_a_database_of_the_first_version_keeps_its_jobs_and_runs(path: Path) -> None:
+    _make_first(path)
+    store = Store.open(path, _NOW + 1)
+    assert store.database.rows("PRAGMA user_version") == [(max(schema._steps()),)]
+    assert store.jobs.all() == [_record()]
+    run = store.runs.get("a")
+    assert run is not None
+    assert (run.slot_at, run.error, run.note, run.progress, run.progress_text) == (
+        5,
+        "it broke",
+        "",
+        None,
+        "",
+    )
+    store.outputs.insert(_outputs("a"))
+    assert store.outputs.read("a") == b"a" * 100
+    assert store.secrets.all() == []
+    assert store.database.rows("PRAGMA integrity_check") == [("ok",)]
+    assert store.database.rows("PRAGMA foreign_key_check") == []
+    store.close()
+
+
+def test_a_migrated_database_has_the_schema_of_a_new_one(path: Path) -> None:
+    _make_first(path)
+    schemas = []
+    for file in (path, path.with_name("another.db")):
+        store = Store.open(file, _NOW)
+        schemas.append(store.database.rows("SELECT type, name, sql FROM sqlite_schema ORDER BY name"))
+        store.close()
+    assert schemas[0] == schemas[1]
+
+
+def test_the_first_version_is_backed_up_before_it_is_changed(path: Path) -> None:
+    _make_first(path)
+    Store.open(path, _NOW + 1).close()
+    (backup,) = list_backups(path)
+    copy = apsw.Connection(str(backup.path))
+    assert copy.execute("PRAGMA user_version").fetchall() == [(1,)]
+    assert copy.execute("SELECT id, error FROM scheduler_run_log").fetchall() == [("a", "it broke")]
+    copy.close()

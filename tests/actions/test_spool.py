@@ -1,0 +1,479 @@
+"""The files of a run: written by the child, read redacted, capped, and gone in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halo_scheduler import Command, HttpRequest
+from halo_scheduler.actions import spool as spool_module
+from halo_scheduler.actions.spool import (
+    Spool,
+    SpoolReader,
+    Ticket,
+    left_behind,
+    make_private_folder,
+    spool_folder,
+)
+from halo_scheduler.redaction import Redactor
+
+_BLOCK = 4_096
+# What a limit of 16 blocks takes out of an output of 17.
+_HOLE = range(4 * _BLOCK, 13 * _BLOCK)
+_HIDDEN = "hunter22"
+_GAP = re.compile(rb"\n\[\xe2\x80\xa6 ([0-9,]+) bytes left out \xe2\x80\xa6\]\n")
+_NUMBERS = b"".join(b"%07d\n" % number for number in range(40_000))
+
+Child = Callable[[bytes], None]
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Spool:
+    return Spool(tmp_path, "run")
+
+
+@pytest.fixture
+def child(spool: Spool) -> Iterator[Child]:
+    """Add to the output as a child does, through a descriptor that was opened once."""
+    descriptor = spool.create()
+    yield lambda data: _write(descriptor, data)
+    os.close(descriptor)
+
+
+@pytest.fixture
+def no_holes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the disk be one that knows no holes."""
+    monkeypatch.setattr(spool_module, "_punch_hole", lambda *_: False)
+
+
+@pytest.fixture(params=[True, False], ids=["holes", "no holes"])
+def has_holes(request: pytest.FixtureRequest) -> bool:
+    """Let the disk be one of either kind."""
+    if not request.param:
+        request.getfixturevalue("no_holes")
+    return bool(request.param)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _kept(spool: Spool, most_bytes: int, *secrets: str) -> bytes:
+    return zlib.decompress(spool.kept(lambda: most_bytes, Redactor(secrets)).content)
+
+
+def _halves(content: bytes) -> tuple[bytes, int, bytes]:
+    """Return what lies before and behind the one gap, and how much it says was left out."""
+    head, left_out, tail = _GAP.split(content)
+    return head, int(left_out.replace(b",", b"")), tail
+
+
+def _read_all(reader: SpoolReader) -> bytes:
+    pieces = [*iter(reader.read, b""), reader.end()]
+    reader.close()
+    return b"".join(pieces)
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("umask", [0, 0o022, 0o077])
+def test_files_are_private_whatever_the_umask(spool: Spool, tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        os.close(spool.create())
+        spool.write_ticket(Ticket(1, "x", Command(argv=("true",))))
+    finally:
+        os.umask(before)
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {
+        "run.out": 0o600,
+        "run.ticket": 0o600,
+    }
+
+
+def test_a_folder_is_made_private(tmp_path: Path) -> None:
+    folder = spool_folder(tmp_path / "new" / "halo.db")
+    assert folder == tmp_path / "new" / "halo-spool"
+    make_private_folder(folder)
+    folder.chmod(0o755)
+    make_private_folder(folder)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_all_files_of_a_run_are_removed_and_no_others(spool: Spool, tmp_path: Path) -> None:
+    os.close(Spool(tmp_path, "other").create())
+    os.close(spool.create())
+    Path(spool.code_path).touch()
+    spool.write_ticket(Ticket(1, "x", Command(argv=("true",))))
+    assert left_behind(tmp_path) == {"run", "other"}
+    spool.remove()
+    spool.remove()
+    assert [path.name for path in tmp_path.iterdir()] == ["other.out"]
+    assert not spool.exists()
+
+
+def test_only_files_of_runs_are_left_behind(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").touch()
+    (tmp_path / "only-code.code").touch()
+    assert left_behind(tmp_path) == {"only-code"}
+    assert left_behind(tmp_path / "missing") == set()
+
+
+# --- Tickets and codes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        Command(argv=("echo", "grüße"), environment={"A": "${secret:A}"}, no_work_code=3),
+        HttpRequest(url="https://example.org/"),
+        Command(argv=("cat",), stdin="ü" * 1_000_000),
+    ],
+    ids=["command", "request", "much input"],
+)
+def test_a_ticket_is_read_as_it_was_written(spool: Spool, action: Command | HttpRequest) -> None:
+    ticket = Ticket(4_711, "123.45", action)
+    spool.write_ticket(ticket)
+    assert spool.read_ticket() == ticket
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"pid": "x"}, {"pid": None}, {"action": {"kind": "unknown"}}, {"action": {"kind": "command"}}],
+)
+def test_a_ticket_that_makes_no_sense_is_none(
+    spool: Spool, tmp_path: Path, change: dict[str, object]
+) -> None:
+    spool.write_ticket(Ticket(1, "x", Command(argv=("true",))))
+    path = tmp_path / "run.ticket"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    assert spool.read_ticket() is None
+
+
+@pytest.mark.parametrize("content", [None, b"", b'{"pid": 1', b"[]", b"{}", b"5", b"\xff\xff"])
+def test_a_damaged_ticket_is_none(spool: Spool, tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "run.ticket").write_bytes(content)
+    assert spool.read_ticket() is None
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(None, None), (b"", None), (b"1", None), (b"x\n", None), (b"\n", None), (b"0\n", 0), (b"143\n", 143)],
+)
+def test_only_a_whole_code_counts(spool: Spool, content: bytes | None, code: int | None) -> None:
+    path = Path(spool.code_path)
+    if content is not None:
+        path.write_bytes(content)
+        os.utime(path, ns=(0, 1_700_000_000_123_456_789))
+    assert spool.read_code() == (None if code is None else (code, 1_700_000_000_123))
+
+
+# --- What is kept ---------------------------------------------------------------------------------
+
+
+def test_nothing_printed_is_nothing_kept(spool: Spool) -> None:
+    assert spool.size() == 0
+    os.close(spool.create())
+    output = spool.kept(lambda: 100, Redactor())
+    assert (output.content, output.total_bytes) == (b"", 0)
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [b"x", b"x" * 1_000, b"\xff\xfe\0\x1b[31m\r\n", bytes(range(256))],
+    ids=["one", "limit", "raw", "all"],
+)
+def test_what_fits_is_kept_to_the_last_byte(spool: Spool, child: Child, printed: bytes) -> None:
+    child(printed)
+    assert _kept(spool, 1_000) == printed
+    assert spool.kept(lambda: 1_000, Redactor()).total_bytes == len(printed)
+
+
+@pytest.mark.parametrize("secrets", [[], [_HIDDEN]])
+def test_of_what_is_too_long_the_middle_is_left_out(spool: Spool, child: Child, secrets: list[str]) -> None:
+    child(_NUMBERS)
+    head, left_out, tail = _halves(_kept(spool, 1_000, *secrets))
+    assert (head, tail) == (_NUMBERS[:500], _NUMBERS[-500:])
+    assert left_out == len(_NUMBERS) - 1_000
+    assert spool.kept(lambda: 1_000, Redactor(secrets)).total_bytes == len(_NUMBERS)
+
+
+def test_a_line_of_ten_megabytes_is_kept_around_a_gap(spool: Spool, child: Child) -> None:
+    child(b"a" + b"x" * 10_000_000 + b"z")
+    head, left_out, tail = _halves(_kept(spool, 262_144))
+    assert (head[:1], tail[-1:], left_out) == (b"a", b"z", 10_000_002 - 262_144)
+
+
+@pytest.mark.parametrize("offset", range(-9, 10))
+@pytest.mark.parametrize("is_head", [True, False], ids=["head", "tail"])
+def test_nothing_of_a_secret_at_the_gap_is_kept(
+    spool: Spool, child: Child, offset: int, is_head: bool
+) -> None:
+    at = 500 + offset if is_head else 5_000 - 500 + offset
+    child(b"." * at + _HIDDEN.encode() + b"." * (5_000 - at - len(_HIDDEN)))
+    head, _, tail = _halves(_kept(spool, 1_000, _HIDDEN))
+    assert {*head, *tail} <= {*b".*"}
+
+
+@st.composite
+def _limited_cases(draw: st.DrawFn) -> tuple[str, bytes, int]:
+    secret = draw(st.text("abc", min_size=4, max_size=12))
+    pieces = draw(st.lists(st.just(secret.encode()) | st.binary(max_size=9).map(_in_capitals), max_size=20))
+    return secret, b"".join(pieces), draw(st.integers(0, 120))
+
+
+def _in_capitals(data: bytes) -> bytes:
+    return bytes(ord("A") + byte % 26 for byte in data)
+
+
+@given(_limited_cases())
+def test_with_any_limit_every_byte_of_a_secret_is_left_out(
+    tmp_path_factory: pytest.TempPathFactory, case: tuple[str, bytes, int]
+) -> None:
+    """Secrets are in small letters and all else in capitals: no small letter may be left, not even one.
+
+    What is kept is the beginning and the end of the redacted whole, and the count of what is missing fits.
+    """
+    secret, printed, most_bytes = case
+    spool = Spool(tmp_path_factory.mktemp("spool"), "run")
+    descriptor = spool.create()
+    _write(descriptor, printed)
+    os.close(descriptor)
+    output = spool.kept(lambda: most_bytes, Redactor([secret]))
+    assert output.total_bytes == len(printed)
+    content = zlib.decompress(output.content) if output.content else b""
+    whole = Redactor([secret]).redacted(printed)
+    if len(printed) <= most_bytes or not printed:
+        assert content == whole
+        return
+    head, left_out, tail = _halves(content)
+    assert not re.search(rb"[a-z]", head + tail)
+    assert whole.startswith(head)
+    assert whole.endswith(tail)
+    assert len(printed) - most_bytes <= left_out <= len(printed)
+
+
+# --- The cap --------------------------------------------------------------------------------------
+
+
+def test_a_small_output_is_not_capped(spool: Spool, child: Child) -> None:
+    child(b"x" * 100)
+    assert not spool.cap(100)
+    spool.remove()
+    assert not spool.cap(0)
+
+
+def test_an_output_too_small_for_a_middle_is_left_whole(spool: Spool, child: Child) -> None:
+    child(b"x" * 4_000)
+    assert not spool.cap(100)
+    assert _kept(spool, 10_000) == b"x" * 4_000
+
+
+def test_a_capped_output_uses_less_of_the_disk_and_goes_on(spool: Spool, child: Child) -> None:
+    limit = 16 * _BLOCK
+    most_used = 0
+    for start in range(0, len(_NUMBERS), 4 * _BLOCK):
+        child(_NUMBERS[start : start + 4 * _BLOCK])
+        spool.cap(limit)
+        most_used = max(most_used, os.stat(spool.output_path).st_blocks * 512)  # noqa: PTH116
+    assert most_used <= limit
+    assert spool.size() == len(_NUMBERS)
+    output = spool.kept(lambda: 10**9, Redactor())
+    head, left_out, tail = _halves(zlib.decompress(output.content))
+    assert output.total_bytes == len(head) + left_out + len(tail) == len(_NUMBERS)
+    assert _NUMBERS.startswith(head)
+    assert _NUMBERS.endswith(tail)
+    assert len(head) == 4 * _BLOCK
+    assert len(tail) >= 4 * _BLOCK
+
+
+@pytest.mark.usefixtures("no_holes")
+def test_without_holes_a_capped_output_keeps_its_head_and_goes_on(spool: Spool, child: Child) -> None:
+    limit = 16 * _BLOCK
+    for start in range(0, len(_NUMBERS), 4 * _BLOCK):
+        child(_NUMBERS[start : start + 4 * _BLOCK])
+        spool.cap(limit)
+        assert spool.size() <= limit
+    output = spool.kept(lambda: 10**9, Redactor())
+    head, left_out, tail = _halves(zlib.decompress(output.content))
+    assert output.total_bytes == len(head) + left_out + len(tail) == len(_NUMBERS)
+    assert head == _NUMBERS[: 4 * _BLOCK]
+    assert tail
+    assert _NUMBERS.endswith(tail)
+
+
+@pytest.mark.usefixtures("no_holes")
+def test_a_second_lower_cap_moves_the_cut_back(spool: Spool, child: Child) -> None:
+    child(_NUMBERS)
+    assert spool.cap(16 * _BLOCK)
+    child(_NUMBERS)
+    assert spool.cap(8 * _BLOCK)
+    child(_NUMBERS)
+    assert spool.cap(16 * _BLOCK)
+    child(b"end")
+    output = spool.kept(lambda: 10**9, Redactor())
+    head, left_out, tail = _halves(zlib.decompress(output.content))
+    assert (head, tail) == (_NUMBERS[: 2 * _BLOCK], b"end")
+    assert output.total_bytes == len(_NUMBERS) * 3 + 3 == len(head) + left_out + len(tail)
+
+
+@pytest.mark.parametrize("more", [b"", b"." * 5, b"." * 3_000])
+@pytest.mark.parametrize("offset", range(-8, 2))
+def test_nothing_of_a_secret_at_a_cut_is_kept_or_shown(
+    spool: Spool, child: Child, more: bytes, offset: int, has_holes: bool
+) -> None:
+    secret = _HIDDEN.encode()
+    printed = bytearray(b"." * (17 * _BLOCK))
+    for edge in (_HOLE.start, _HOLE.stop):
+        printed[edge + offset : edge + offset + len(secret)] = secret
+    child(bytes(printed))
+    assert spool.cap(16 * _BLOCK)
+    child(more)
+    for most_bytes in (1_000, 10**9):
+        head, _, tail = _halves(_kept(spool, most_bytes, _HIDDEN))
+        assert {*head, *tail} <= {*b".*"}
+    if has_holes:  # Who comes after a cut cannot see where it was.
+        shown = _read_all(SpoolReader(spool.output_path, Redactor([_HIDDEN])))
+        assert {*_GAP.sub(b"", shown)} <= {*b".*"}
+
+
+# --- Progress -------------------------------------------------------------------------------------
+
+
+def test_only_new_lines_tell_of_progress(spool: Spool, child: Child) -> None:
+    assert spool.new_progress(Redactor()) is None
+    child(b"start\n::progress 0.25 first\nother\n")
+    assert spool.new_progress(Redactor()) == (0.25, "first")
+    assert spool.new_progress(Redactor()) is None
+    child(b"other\n")
+    assert spool.new_progress(Redactor()) is None
+    child(b"::progress 0.5\n")
+    assert spool.new_progress(Redactor()) == (0.5, "")
+
+
+def test_only_a_whole_line_tells_of_progress(spool: Spool, child: Child) -> None:
+    child(b"::progress 0.2")
+    assert spool.new_progress(Redactor()) is None
+    child(b"5 halfway")
+    assert spool.new_progress(Redactor()) is None
+    child(b" there\n::progress 0.9")
+    assert spool.new_progress(Redactor()) == (0.25, "halfway there")
+
+
+@pytest.mark.parametrize("line", [b"::progress 1.01", b"::progress -1", b"::progress nan", b"::progress x"])
+def test_an_invalid_number_is_ignored(spool: Spool, child: Child, line: bytes) -> None:
+    child(b"::progress 0.5 fine\n" + line + b"\n")
+    assert spool.new_progress(Redactor()) == (0.5, "fine")
+
+
+def test_a_secret_in_the_progress_is_redacted(spool: Spool, child: Child) -> None:
+    child(b"::progress 0.5 with hunter22 in it\n")
+    assert spool.new_progress(Redactor([_HIDDEN])) == (0.5, "with *** in it")
+
+
+def test_the_last_progress_of_much_output_is_found(spool: Spool, child: Child) -> None:
+    child(b"::progress 0.1\n" + b"x\n" * 100_000 + b"::progress 0.2\n")
+    assert spool.new_progress(Redactor()) == (0.2, "")
+    child(b"x" * 10_000_000)
+    assert spool.new_progress(Redactor()) is None
+    child(b"\n::progress 0.3\n")
+    assert spool.new_progress(Redactor()) == (0.3, "")
+
+
+def test_the_middle_of_a_long_line_is_not_a_line(spool: Spool, child: Child) -> None:
+    rest = b"::progress 0.5 not a line".ljust(65_536, b".")
+    child(b"x" * 100 + rest)
+    assert spool.new_progress(Redactor()) is None
+    child(b"\n")
+    assert spool.new_progress(Redactor()) is None
+    child(b"::progress 0.6 a line\n")
+    assert spool.new_progress(Redactor()) == (0.6, "a line")
+
+
+@pytest.mark.usefixtures("no_holes")
+def test_progress_goes_on_behind_a_cut(spool: Spool, child: Child) -> None:
+    child(b"::progress 0.1\n" + b"x" * (16 * _BLOCK) + b"\n")
+    assert spool.new_progress(Redactor()) is None
+    assert spool.cap(16 * _BLOCK)
+    child(b"::progress 0.2 not a line\n::progress 0.3\n")
+    assert spool.new_progress(Redactor()) == (0.3, "")
+
+
+# --- Reading along --------------------------------------------------------------------------------
+
+
+def test_a_reader_follows_a_growing_output(spool: Spool, child: Child) -> None:
+    child(b"one")
+    reader = SpoolReader(spool.output_path, Redactor())
+    assert (reader.read(), reader.read()) == (b"one", b"")
+    child(b"\xff\0two")
+    assert (reader.read(), reader.read(), reader.end()) == (b"\xff\0two", b"", b"")
+    reader.close()
+
+
+def test_a_reader_redacts_across_what_it_reads(spool: Spool, child: Child) -> None:
+    reader = SpoolReader(spool.output_path, Redactor([_HIDDEN]))
+    shown = b""
+    for piece in (b"is hun", b"ter2", b"2 and hunter"):
+        child(piece)
+        shown += reader.read()
+    assert b"hun" not in shown
+    assert shown + reader.end() == b"is *** and hunter"
+    reader.close()
+
+
+def test_a_reader_reads_to_the_end_of_a_removed_output(spool: Spool, child: Child) -> None:
+    child(_NUMBERS)
+    reader = SpoolReader(spool.output_path, Redactor([_HIDDEN]))
+    spool.remove()
+    child(b"after all")
+    assert _read_all(reader) == _NUMBERS + b"after all"
+
+
+def test_much_output_comes_in_pieces(spool: Spool, child: Child) -> None:
+    child(b"x" * 3_000_000)
+    reader = SpoolReader(spool.output_path, Redactor())
+    pieces = list(iter(reader.read, b""))
+    reader.close()
+    assert sum(map(len, pieces)) == 3_000_000
+    assert max(map(len, pieces)) <= 1 << 20
+
+
+def test_an_output_that_is_not_there_cannot_be_read(spool: Spool) -> None:
+    with pytest.raises(FileNotFoundError):
+        SpoolReader(spool.output_path, Redactor())
+
+
+@pytest.mark.parametrize("secrets", [[], [_HIDDEN], ["x" * 20_000]], ids=["none", "short", "long"])
+def test_a_reader_passes_a_hole_with_a_mark(spool: Spool, child: Child, secrets: list[str]) -> None:
+    child(_NUMBERS[: 17 * _BLOCK])
+    assert spool.cap(16 * _BLOCK)
+    reach = Redactor(secrets).reach
+    head, left_out, tail = _halves(_read_all(SpoolReader(spool.output_path, Redactor(secrets))))
+    assert left_out == len(_HOLE)
+    assert head == _NUMBERS[: max(0, _HOLE.start - reach)]
+    assert tail == _NUMBERS[_HOLE.stop + reach : 17 * _BLOCK]
+
+
+@pytest.mark.usefixtures("no_holes")
+def test_a_reader_goes_on_behind_a_cut_with_a_mark(spool: Spool, child: Child) -> None:
+    child(_NUMBERS[: 17 * _BLOCK])
+    reader = SpoolReader(spool.output_path, Redactor([_HIDDEN]))
+    shown = reader.read()
+    assert spool.cap(16 * _BLOCK)
+    assert _GAP.fullmatch(reader.read())
+    child(b"hunter22 " * 2 + b"end")
+    assert _NUMBERS.startswith(shown)
+    # What came right behind the cut might have been the end of a secret.
+    assert _read_all(reader) == b" *** end"

@@ -1,0 +1,145 @@
+"""No secret is shown: not in pieces, not quoted, not beside a gap."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from halo_scheduler.redaction import MARK, Redactor
+
+# Few letters, so that secrets overlap each other and themselves; never the mark's own sign.
+_LETTERS = "abü\n/"
+_SECRETS = st.lists(st.text(_LETTERS, min_size=4, max_size=9), min_size=1, max_size=3)
+_CHUNKS = st.lists(st.text(_LETTERS, max_size=12).map(str.encode) | st.binary(max_size=3), max_size=12)
+
+
+@st.composite
+def _secrets_and_chunks(draw: st.DrawFn) -> tuple[list[str], list[bytes]]:
+    """Return secrets, and a stream in pieces that has some of them in it."""
+    secrets = draw(_SECRETS)
+    pieces = draw(st.lists(st.sampled_from(secrets).map(str.encode) | _CHUNKS.map(b"".join), max_size=6))
+    stream = b"".join(pieces).replace(b"*", b"")
+    borders = sorted(draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    return secrets, [
+        stream[first:last] for first, last in zip([0, *borders], [*borders, len(stream)], strict=True)
+    ]
+
+
+def _places(secret: bytes, data: bytes) -> set[int]:
+    """Return every byte that belongs to a secret, wherever it begins."""
+    starts = (at for at in range(len(data)) if data.startswith(secret, at))
+    return {at + offset for at in starts for offset in range(len(secret))}
+
+
+def _in_pieces(redactor: Redactor, chunks: list[bytes]) -> bytes:
+    stream = redactor.stream()
+    return b"".join([*(stream.feed(chunk) for chunk in chunks), stream.end()])
+
+
+@given(_secrets_and_chunks())
+@example((["abab", "babaü"], [b"aba", b"baba\xc3", b"\xbcab"]))
+def test_a_stream_is_redacted_like_the_whole(given_case: tuple[list[str], list[bytes]]) -> None:
+    secrets, chunks = given_case
+    redactor = Redactor(secrets)
+    assert _in_pieces(redactor, chunks) == redactor.redacted(b"".join(chunks))
+
+
+@given(_secrets_and_chunks())
+def test_no_byte_of_a_secret_is_shown_and_all_others_are(given_case: tuple[list[str], list[bytes]]) -> None:
+    """A secret's forms in JSON and URLs are secrets too, so that the plain ones are a lower bound."""
+    secrets, chunks = given_case
+    data = b"".join(chunks)
+    shown = Redactor(secrets).redacted(data)
+    assert not any(secret.encode() in shown for secret in secrets)
+    hidden = set().union(*(_places(secret.encode(), data) for secret in secrets))
+    assert len(shown.replace(MARK, b"")) <= len(data) - len(hidden)
+    if not hidden and not any(sign in secret for secret in secrets for sign in "ü\n/"):
+        assert shown == data
+
+
+@given(_secrets_and_chunks(), st.integers(0, 60), st.integers(0, 60))
+def test_nothing_of_a_secret_is_shown_beside_a_gap(
+    given_case: tuple[list[str], list[bytes]], gap_from: int, gap_bytes: int
+) -> None:
+    """What is shown is the whole with its secrets taken out, less some bytes on both sides of the gap."""
+    secrets, chunks = given_case
+    data = b"".join(chunks)
+    gap_to = gap_from + gap_bytes
+    redactor = Redactor(secrets)
+    stream = redactor.stream()
+    before = stream.feed(data[:gap_from])
+    stream.leave_gap()
+    behind = stream.feed(data[gap_to:]) + stream.end()
+    hidden = set().union(*(_places(secret.encode(), data) for secret in secrets))
+    assert len(before.replace(MARK, b"")) <= len(set(range(min(gap_from, len(data)))) - hidden)
+    assert len(behind.replace(MARK, b"")) <= len(set(range(gap_to, len(data))) - hidden)
+    whole = redactor.redacted(data)
+    assert whole.startswith(before)
+    assert whole.endswith(behind)
+
+
+@pytest.mark.parametrize(
+    ("secrets", "printed", "shown"),
+    [
+        ([], b"all of it", b"all of it"),
+        (["hunter22"], b"is hunter22!", b"is ***!"),
+        (["hunter22"], b"hunter22hunter22", b"******"),
+        (["hunter22"], b"hunter2", b"hunter2"),
+        (["pass", "password"], b"password pass", b"*** ***"),
+        (["password", "wordpress-key"], b"a passwordpress-key z", b"a *** z"),
+        (["abab"], b"xabababx", b"x***x"),
+        (['quo"te\\d'], b'{"key": "quo\\"te\\\\d"}', b'{"key": "***"}'),
+        (["gr\u00fc\u00dfe"], b'"gr\\u00fc\\u00dfe" ' + "grüße".encode(), b'"***" ***'),
+        (["a b/c&d"], b"?a%20b/c%26d ?a%20b%2Fc%26d", b"?*** ?***"),
+        (["first-line\nsecond-line\nlast"], b"first-line\r\nsecond-line\r\nlast", b"***\r\n***\r\nlast"),
+        (["first-line\nsecond-line"], b"first-line\nsecond-line", b"***"),
+        (["long-token\n"], b"[long-token]", b"[***]"),
+        (["tok.n"], b"token", b"token"),
+        (["hunter22"], b"\xff\0hunter22\xfe", b"\xff\0***\xfe"),
+    ],
+)
+def test_a_secret_is_replaced_in_all_its_forms(secrets: list[str], printed: bytes, shown: bytes) -> None:
+    assert Redactor(secrets).redacted(printed) == shown
+
+
+@pytest.mark.parametrize("border", range(1, 10))
+def test_a_secret_across_two_chunks_is_redacted(border: int) -> None:
+    printed = b"<hunter22>"
+    assert _in_pieces(Redactor(["hunter22"]), [printed[:border], printed[border:]]) == b"<***>"
+
+
+def test_a_secret_in_single_bytes_is_redacted() -> None:
+    printed = b"one hunter22 two"
+    chunks = [printed[at : at + 1] for at in range(len(printed))]
+    assert _in_pieces(Redactor(["hunter22"]), chunks) == b"one *** two"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "shown"),
+    [(0, 4, b"one "), (0, 6, b"one ***"), (6, 15, b" tw"), (4, 16, b"*** two"), (6, 9, b"")],
+)
+def test_of_a_secret_across_a_border_nothing_is_shown(start: int, end: int, shown: bytes) -> None:
+    data = b"one hunter22 two"
+    assert Redactor(["hunter22"]).redacted(data, start, end) == shown
+
+
+def test_a_stream_without_secrets_holds_nothing_back() -> None:
+    stream = Redactor().stream()
+    assert stream.feed(b"one ") == b"one "
+    stream.leave_gap()
+    assert (stream.feed(b"two"), stream.end()) == (b"two", b"")
+
+
+def test_a_stream_holds_back_less_than_a_secret() -> None:
+    assert Redactor(["hunter22"]).stream().feed(b"x" * 100 + b"hunter2") == b"x" * 100
+
+
+def test_a_stream_that_ended_has_nothing_more() -> None:
+    stream = Redactor(["hunter22"]).stream()
+    stream.feed(b"hunter2")
+    assert (stream.end(), stream.end()) == (b"hunter2", b"")
+
+
+def test_a_text_is_redacted_even_with_half_a_character_in_it() -> None:
+    assert Redactor(["hunter22"]).text("ü hunter22 \ud800") == "ü *** ?"
