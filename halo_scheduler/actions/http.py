@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 
@@ -17,11 +19,11 @@ from halo_scheduler.actions.work import Ended, StopReason
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects, Run
 from halo_scheduler.output_text import plain_line
-from halo_scheduler.redaction import Redactor
+from halo_scheduler.redaction import MARK, Redactor
 from halo_scheduler.secret_refs import filled_in, referenced_names
 
 _MOST_REDIRECTS = 10
-_READ_AHEAD = 1 << 20
+_READ_AHEAD = 4 << 20
 _LOOK_MS = 1_000
 _SEE_OTHER = 303
 _MOVED = frozenset({301, 302, _SEE_OTHER})
@@ -30,12 +32,19 @@ _PORTS = {"http": 80, "https": 443}
 _SHORTEST_SECRET = 4
 # What may be sent to a host the user did not name.
 _HARMLESS_HEADERS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
-_SECRET_WORDS = ("authorization", "cookie", "token", "secret", "password", "api-key", "apikey")
+# What only Qt knows: with another length, or none, a body would end elsewhere than the server believes.
+_FRAMING_HEADERS = frozenset({"content-length", "transfer-encoding"})
+_SECRET_WORDS = ("auth", "cookie", "token", "secret", "passw", "key", "session", "signature")
+_CHALLENGES = frozenset({"www-authenticate", "proxy-authenticate"})
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_USER_INFO = re.compile(rb"(?<=//)[^/?#\s]*@")
 _Attribute = QNetworkRequest.Attribute
 _Error = QNetworkReply.NetworkError
-# From here on Qt's errors tell of the answer, not of the way to it.
-_FIRST_STATUS_ERROR = _Error.ContentAccessDenied.value
-_PROTOCOL_ERRORS = range(_Error.ProtocolUnknownError.value, _Error.InternalServerError.value)
+_CUT_OFF = "closed the connection in the middle of its answer"
+_FIRST_ERROR_STATUS = 400
+_WITHOUT_BODY = frozenset({204, 304})
+# From here on Qt's errors may tell of the status; before, they tell of the way to it.
+_FIRST_STATUS_ERROR = _Error.ProxyAuthenticationRequiredError.value
 
 
 class HttpStarter(QObject):
@@ -65,7 +74,8 @@ class HttpWork(QObject):
         self._request = request
         self._spool = spool
         self._descriptor: int | None = None
-        self._stream = Redactor().stream()
+        self._redactor = Redactor()
+        self._stream = self._redactor.stream()
         self._reply: QNetworkReply | None = None
         self._headers: dict[str, str] = {}
         self._body = b""
@@ -73,6 +83,8 @@ class HttpWork(QObject):
         self._redirects = 0
         self._tls_errors: list[str] = []
         self._has_head = False
+        self._body_bytes = 0
+        self._body_bytes_seen = 0
         self._why: StopReason | None = None
         self._is_over = False
         self.next_look_at: int | None = None
@@ -86,8 +98,8 @@ class HttpWork(QObject):
         def read() -> None:
             try:
                 values = secrets()
-            except SchedulerError as error:
-                sentence = str(error)
+            except Exception as error:  # noqa: BLE001 - whatever a keyring raises is this run's failure
+                sentence = str(error) if isinstance(error, SchedulerError) else f"no secrets: {error!r}"
                 self._desk.home.post(lambda: self._report(Outcome.FAILURE, sentence))
             else:
                 self._desk.home.post(lambda: self._begin(values))
@@ -97,6 +109,10 @@ class HttpWork(QObject):
     def look(self, now_ms: int) -> None:
         """Keep what is written within its limit."""
         self._spool.cap(self._desk.spool_limit())
+        if self._reply is not None and self._body_bytes == self._body_bytes_seen:
+            # Qt can miss the end of a connection for which it has a limit; without one it sees it.
+            self._reply.setReadBufferSize(0)
+        self._body_bytes_seen = self._body_bytes
         self.next_look_at = now_ms + _LOOK_MS
 
     def stop(self, now_ms: int, why: StopReason) -> None:  # noqa: ARG002 - a request is ended at once
@@ -114,6 +130,8 @@ class HttpWork(QObject):
         self._is_over = True
         if self._reply is not None:
             self._reply.abort()
+        with suppress(OSError):  # There is nobody left to tell.
+            self._write(self._stream.end())
         self._close()
 
     # --- Sending -------------------------------------------------------------------------------------
@@ -125,17 +143,22 @@ class HttpWork(QObject):
         is_json = request.body_kind is BodyKind.JSON
         escape = (lambda value: json.dumps(value)[1:-1]) if is_json else str
         self._body = filled_in(request.body, secrets, escape).encode()
-        self._headers = {"User-Agent": _user_agent()}
-        if request.body:
-            self._headers["Content-Type"] = "application/json" if is_json else "text/plain; charset=utf-8"
+        self._headers = _default_headers(request)
         for name, value in request.headers.items():
-            self._headers = {key: kept for key, kept in self._headers.items() if key.lower() != name.lower()}
+            if name.lower() in _FRAMING_HEADERS:
+                continue
+            self._headers = _without(self._headers, name)
             self._headers[name] = filled_in(value, secrets)
-        self._stream = Redactor([*secrets.values(), *_credentials(self._headers)]).stream()
+            if _CONTROL.search(self._headers[name]):
+                # Only a secret can bring them in. Qt would leave the header out and send the rest.
+                sentence = f"a secret in the header {name} has more than one line or control characters"
+                self._report(Outcome.FAILURE, sentence)
+                return
+        self._redactor = Redactor([*secrets.values(), *_credentials(self._headers)])
         try:
             self._descriptor = self._spool.create()
         except OSError as error:
-            self._report(Outcome.FAILURE, f"its output cannot be written: {error.strerror}")
+            self._report_unwritable(error)
             return
         self.next_look_at = self._desk.home.now_ms() + _LOOK_MS
         self._send(QUrl(request.url))
@@ -160,43 +183,59 @@ class HttpWork(QObject):
                 request, QByteArray(self._method.encode()), QByteArray(self._body)
             )
         reply.setParent(self)
-        reply.setReadBufferSize(_READ_AHEAD)
+        for sign_of_life in (reply.socketStartedConnecting, reply.requestSent, reply.metaDataChanged):
+            sign_of_life.connect(self._limit_reading)
         reply.sslErrors.connect(self._note_tls_errors)
         reply.readyRead.connect(self._read)
         reply.finished.connect(self._finish)
         self._reply = reply
         self._has_head = False
+        self._body_bytes = self._body_bytes_seen = 0
+        self._stream = self._redactor.stream()
 
     # --- Receiving -----------------------------------------------------------------------------------
 
     def _note_tls_errors(self, errors: list[QSslError]) -> None:
         self._tls_errors = [error.errorString() for error in errors]
 
+    def _limit_reading(self) -> None:
+        """Let Qt wait with what comes until we took what came.
+
+        It does not hear of this before it has begun; and told later, it lets what came meanwhile pile up.
+        """
+        if self._reply is not None:
+            self._reply.setReadBufferSize(_READ_AHEAD)
+
     def _read(self) -> None:
-        reply = self._reply
-        if reply is None or self._is_over:
+        if self._reply is None or self._is_over:
             return
+        if self._reply.readBufferSize() == 0:
+            self._limit_reading()
+        try:
+            self._take_in(self._reply)
+        except OSError as error:
+            self._report_unwritable(error)
+
+    def _take_in(self, reply: QNetworkReply) -> None:
+        """Write what has come by now."""
         self._write_head(reply)
-        self._write(bytes(reply.readAll().data()))
+        if reply.isOpen():  # One that was broken off is not.
+            data = bytes(reply.readAll().data())
+            self._body_bytes += len(data)
+            self._write(self._stream.feed(data))
 
     def _write_head(self, reply: QNetworkReply) -> None:
         status = _status_of(reply)
         if self._has_head or status is None:
             return
         self._has_head = True
-        phrase = reply.attribute(_Attribute.HttpReasonPhraseAttribute) or ""
-        lines = [f"HTTP {status} {phrase}".rstrip()]
+        lines = [f"HTTP {status} {_phrase_of(reply)}".rstrip().encode()]
         for raw_name, raw_value in reply.rawHeaderPairs():
-            name = bytes(raw_name.data()).decode("latin-1")
-            value = bytes(raw_value.data()).decode("latin-1")
-            is_secret = any(word in name.lower() for word in _SECRET_WORDS)
-            lines.append(f"{name}: {'***' if is_secret else value}")
-        self._write(("\n".join(lines) + "\n\n").encode())
+            name, value = bytes(raw_name.data()), bytes(raw_value.data())
+            lines.append(name + b": " + _shown_value(name.decode("latin-1").lower(), value))
+        self._write(self._stream.feed(b"\n".join(lines) + b"\n\n"))
 
     def _write(self, data: bytes) -> None:
-        self._write_raw(self._stream.feed(data))
-
-    def _write_raw(self, data: bytes) -> None:
         while data and self._descriptor is not None:
             data = data[os.write(self._descriptor, data) :]
 
@@ -204,20 +243,30 @@ class HttpWork(QObject):
         reply, self._reply = self._reply, None
         if reply is None or self._is_over:
             return
+        reply.deleteLater()
         try:
-            self._write_head(reply)
-            self._write(bytes(reply.readAll().data()))
+            self._take_in(reply)
+            self._write(self._stream.end())
+            self._judge(reply)
         except OSError as error:
-            self._report(Outcome.FAILURE, f"its output cannot be written: {error.strerror}")
-            return
-        finally:
-            reply.deleteLater()
+            self._report_unwritable(error)
+
+    def _judge(self, reply: QNetworkReply) -> None:
+        status = _status_of(reply)
         if self._why is not None:
             self._report(self._why.outcome, self._why.error)
-        elif _is_network_error(reply):
-            self._report(Outcome.FAILURE, self._network_sentence(reply), http_status=_status_of(reply))
+        elif status is None or _is_broken(reply, status):
+            self._report(Outcome.FAILURE, self._network_sentence(reply), http_status=status)
+        elif self._is_cut_off(reply, status):
+            self._report(Outcome.FAILURE, f"{_place(reply.url())} {_CUT_OFF}", http_status=status)
         else:
-            self._take_status(reply, _status_of(reply) or 0)
+            self._take_status(reply, status)
+
+    def _is_cut_off(self, reply: QNetworkReply, status: int) -> bool:
+        """Tell whether less came than was announced, which Qt does not always notice."""
+        length = reply.header(QNetworkRequest.KnownHeaders.ContentLengthHeader)
+        has_body = status not in _WITHOUT_BODY and self._method.upper() != "HEAD"
+        return has_body and length is not None and self._body_bytes < int(length)
 
     def _take_status(self, reply: QNetworkReply, status: int) -> None:
         request = self._request
@@ -234,8 +283,7 @@ class HttpWork(QObject):
             else:
                 self._report(Outcome.FAILURE, refusal, http_status=status)
             return
-        phrase = reply.attribute(_Attribute.HttpReasonPhraseAttribute) or ""
-        answer = plain_line(f"{status} {phrase}".rstrip())
+        answer = plain_line(f"{status} {_phrase_of(reply)}".rstrip())
         wanted = " or ".join(map(str, expected)) if expected else "2xx"
         self._report(
             Outcome.FAILURE, f"{_place(reply.url())} answered {answer}; expected {wanted}", http_status=status
@@ -262,9 +310,7 @@ class HttpWork(QObject):
         if status == _SEE_OTHER or (status in _MOVED and self._method.upper() == "POST"):
             self._method = "HEAD" if self._method.upper() == "HEAD" else "GET"
             self._body = b""
-            self._headers = {
-                key: value for key, value in self._headers.items() if key.lower() != "content-type"
-            }
+            self._headers = _without(self._headers, "Content-Type")
         if not _is_same_owner(url, target):
             if self._body and referenced_names([self._request.body]):
                 sentence = (
@@ -272,11 +318,13 @@ class HttpWork(QObject):
                 )
                 self._report(Outcome.FAILURE, sentence, http_status=status)
                 return
-            self._headers = {
-                key: value for key, value in self._headers.items() if key.lower() in _HARMLESS_HEADERS
-            }
-        self._write(f"[redirected to {plain_line(target.toString())}]\n\n".encode())
+            self._headers = {key: value for key, value in self._headers.items() if self._may_anybody_get(key)}
+        self._write(self._redactor.redacted(f"[redirected to {plain_line(target.toString())}]\n\n".encode()))
         self._send(target)
+
+    def _may_anybody_get(self, name: str) -> bool:
+        has_secret = bool(referenced_names([self._request.headers.get(name, "")]))
+        return name.lower() in _HARMLESS_HEADERS and not has_secret
 
     # --- Ending --------------------------------------------------------------------------------------
 
@@ -284,29 +332,37 @@ class HttpWork(QObject):
         place = _place(reply.url())
         match reply.error():
             case _Error.HostNotFoundError:
-                return f"the name {reply.url().host()!r} was not found"
+                sentence = f"the name {reply.url().host()!r} was not found"
             case _Error.ConnectionRefusedError:
-                return f"{place} refused the connection"
+                sentence = f"{place} refused the connection"
+            case _Error.RemoteHostClosedError if _status_of(reply) is None:
+                sentence = f"{place} closed the connection before it had answered"
             case _Error.RemoteHostClosedError:
-                return f"{place} closed the connection before it had answered"
+                sentence = f"{place} {_CUT_OFF}"
             case _Error.TimeoutError:
-                return f"{place} timed out"
+                sentence = f"{place} timed out"
             case _Error.SslHandshakeFailedError:
                 reason = "; ".join(dict.fromkeys(self._tls_errors)) or reply.errorString()
-                return f"no safe connection (TLS) to {place}: {plain_line(reason)}"
+                sentence = f"no safe connection (TLS) to {place}: {plain_line(reason)}"
             case _:
-                return f"the request to {place} failed: {plain_line(reply.errorString())}"
+                sentence = f"the request to {place} failed: {plain_line(reply.errorString())}"
+        return sentence
+
+    def _report_unwritable(self, error: OSError) -> None:
+        self._report(Outcome.FAILURE, f"its output cannot be written: {error.strerror}")
 
     def _report(self, outcome: Outcome, error: str, *, http_status: int | None = None) -> None:
         if self._is_over:
             return
         self._is_over = True
         self.next_look_at = None
+        if self._reply is not None:
+            self._reply.abort()
         self._close()
         ended = Ended(
             run_id=self._run.id,
             outcome=outcome,
-            error=error,
+            error=self._redactor.text(error),
             http_status=http_status,
             output=self._spool.kept(self._desk.output_limit, Redactor()),
         )
@@ -315,7 +371,6 @@ class HttpWork(QObject):
 
     def _close(self) -> None:
         if self._descriptor is not None:
-            self._write_raw(self._stream.end())
             os.close(self._descriptor)
             self._descriptor = None
 
@@ -330,20 +385,32 @@ def _status_of(reply: QNetworkReply) -> int | None:
     return int(status) if status is not None else None
 
 
-def _is_network_error(reply: QNetworkReply) -> bool:
+def _phrase_of(reply: QNetworkReply) -> str:
+    return str(reply.attribute(_Attribute.HttpReasonPhraseAttribute) or "")
+
+
+def _is_broken(reply: QNetworkReply, status: int) -> bool:
     """Tell whether there is no whole answer; that its status tells of an error is another matter."""
-    error = reply.error().value
-    return 0 < error < _FIRST_STATUS_ERROR or error in _PROTOCOL_ERRORS or _status_of(reply) is None
+    error = reply.error()
+    if status < _FIRST_ERROR_STATUS:
+        return error is not _Error.NoError
+    return 0 < error.value < _FIRST_STATUS_ERROR or error is _Error.ProtocolFailure
 
 
 def _target_of(reply: QNetworkReply, status: int) -> QUrl | None:
+    """Return where a redirect leads, without the name and password a server may put there."""
     location = reply.attribute(_Attribute.RedirectionTargetAttribute) if status in _REDIRECTS else None
-    return None if location is None else reply.url().resolved(QUrl(location))
+    if location is None or QUrl(location).isEmpty():
+        return None
+    target = reply.url().resolved(QUrl(location))
+    if target.userInfo():
+        target.setAuthority(_place(target))
+    return target
 
 
 def _place(url: QUrl) -> str:
-    port = url.port()
-    return url.host() if port == -1 else f"{url.host()}:{port}"
+    host = f"[{url.host()}]" if ":" in url.host() else url.host()
+    return host if url.port() == -1 else f"{host}:{url.port()}"
 
 
 def _is_same_host(url: QUrl, target: QUrl) -> bool:
@@ -357,8 +424,38 @@ def _is_same_owner(url: QUrl, target: QUrl) -> bool:
     return _is_same_host(url, target) and (ports[0] == ports[1] or is_upgrade)
 
 
+def _default_headers(request: HttpRequest) -> dict[str, str]:
+    headers = {"User-Agent": _user_agent()}
+    if request.body:
+        is_json = request.body_kind is BodyKind.JSON
+        headers["Content-Type"] = "application/json" if is_json else "text/plain; charset=utf-8"
+    elif request.method.upper() == "POST":
+        # Qt would add it by itself to some, with a warning.
+        headers["Content-Type"] = "application/x-www-form-urlencoded"
+    return headers
+
+
+def _without(headers: Mapping[str, str], name: str) -> dict[str, str]:
+    return {key: value for key, value in headers.items() if key.lower() != name.lower()}
+
+
+def _is_secret_name(name: str) -> bool:
+    return name not in _CHALLENGES and any(word in name for word in _SECRET_WORDS)
+
+
+def _shown_value(name: str, value: bytes) -> bytes:
+    """Return the value of an answer's header as it may be stored."""
+    if _is_secret_name(name):
+        return MARK
+    return _USER_INFO.sub(MARK + b"@", value) if name == "location" else value
+
+
 def _credentials(headers: Mapping[str, str]) -> Iterator[str]:
     """Return what in some headers must not show up in an answer that repeats them."""
     for name, value in headers.items():
-        if any(word in name.lower() for word in _SECRET_WORDS):
-            yield from (part for part in (value, value.rpartition(" ")[2]) if len(part) >= _SHORTEST_SECRET)
+        if not _is_secret_name(name.lower()):
+            continue
+        # Without its scheme, as in "Bearer abc", and without its names, as in "a=b; c=d".
+        cookies = value.split("; ") if name.lower() == "cookie" else []
+        parts = (value, value.rpartition(" ")[2], *(cookie.partition("=")[2] for cookie in cookies))
+        yield from (part for part in parts if len(part) >= _SHORTEST_SECRET)
