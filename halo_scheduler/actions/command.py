@@ -13,9 +13,9 @@ from typing import Protocol
 import psutil
 
 from halo_scheduler.actions.launch import own_variables, prepare, spawn
-from halo_scheduler.actions.spool import Spool, Ticket
+from halo_scheduler.actions.spool import Output, Spool, Ticket
 from halo_scheduler.actions.work import Ended, Home, StopReason
-from halo_scheduler.errors import SchedulerError
+from halo_scheduler.errors import SchedulerError, StoreError
 from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.host.process import process_start
 from halo_scheduler.host.process_tree import ask_to_stop, find_members, kill
@@ -25,11 +25,12 @@ from halo_scheduler.redaction import Redactor
 
 _FIRST_LOOK_MS = 250
 _QUIET_LOOK_MS = 1_000
-_BUSY_LOOK_MS = 200
+_BUSY_LOOK_MS = 500
 _BUSY_BYTES = 4 << 20
 _STOP_LOOK_MS = 50
 _STOP_LOOK_SLOW_MS = 1_000
 _DRAIN_LOOK_MS = 500
+_LONGEST_SPAWN_S = 1.0
 _SIGNAL_BASE = 128
 UNSEEN_END = "ended while Halo was not running, exit code unknown"
 
@@ -73,6 +74,8 @@ class CommandWork:
         self._start_lock = threading.Lock()
         self._is_starting = False
         self._is_called_off = False
+        self._has_begun = threading.Event()
+        self._seen: list[psutil.Process] = []
         self.next_look_at: int | None = None
 
     # --- Beginning -----------------------------------------------------------------------------------
@@ -102,17 +105,18 @@ class CommandWork:
                 if self._is_called_off:
                     return
                 self._is_starting = True
-            process = spawn(launch, self._spool)
-        except (SchedulerError, OSError) as error:
+            process = self._process = spawn(launch, self._spool)
+        except Exception as error:  # noqa: BLE001 - whatever keeps it from starting is this run's failure
             sentence = (
                 str(error) if isinstance(error, SchedulerError) else f"it could not be started: {error}"
             )
             self._desk.home.post(lambda: self._report(Outcome.FAILURE, sentence))
-            return
-        self._desk.home.post(lambda: self._take_up(process, Redactor(values.values())))
+        else:
+            self._desk.home.post(lambda: self._take_up(process, Redactor(values.values())))
+        finally:
+            self._has_begun.set()
 
     def _take_up(self, process: subprocess.Popen[bytes], redactor: Redactor) -> None:
-        self._process = process
         self._session = process.pid
         self._redactor = redactor
         self.next_look_at = self._desk.home.now_ms() + _FIRST_LOOK_MS
@@ -124,8 +128,15 @@ class CommandWork:
         self._desk.watch.add(pid, wait, self._see_main_gone)
 
     def leave(self) -> None:
-        """Let it live on without us; a thread buries it should it end first."""
+        """Let it live on without us; a thread buries it should it end first.
+
+        Nothing starts behind our back: the next engine would not know of it, and start it again.
+        """
         self._is_over = True
+        with self._start_lock:
+            self._is_called_off = not self._is_starting
+        if self._is_starting:
+            self._has_begun.wait(_LONGEST_SPAWN_S)
         process = self._process
         if process is not None:
             self._desk.home.submit(lambda: _bury(process))
@@ -142,18 +153,20 @@ class CommandWork:
         if self._is_main_gone:
             self._drain(now_ms)
             return None
-        self._leave_ticket()
+        # Said first, so that a full disk is not asked about without a pause.
+        self.next_look_at = now_ms + _QUIET_LOOK_MS
         self._spool.cap(self._desk.spool_limit())
+        self._leave_ticket(self._session)
         size = self._spool.size()
         grown, self._size = size - self._size, size
-        self.next_look_at = now_ms + (_BUSY_LOOK_MS if grown > _BUSY_BYTES else _QUIET_LOOK_MS)
+        if grown > _BUSY_BYTES:
+            self.next_look_at = now_ms + _BUSY_LOOK_MS
         return self._spool.new_progress(self._redactor) if grown and self._redactor else None
 
-    def _leave_ticket(self) -> None:
+    def _leave_ticket(self, pid: int) -> None:
         """Leave word of the process for an engine after us; until then its mark in the environment tells."""
-        if not self._has_ticket and self._process is not None:
-            started = process_start(self._process.pid) or ""
-            self._spool.write_ticket(Ticket(self._process.pid, started, self._command))
+        if not self._has_ticket and self._spool.read_ticket() is None:
+            self._spool.write_ticket(Ticket(pid, process_start(pid) or "", self._command))
         self._has_ticket = True
 
     def stop(self, now_ms: int, why: StopReason) -> None:
@@ -191,13 +204,22 @@ class CommandWork:
     def _drain(self, now_ms: int) -> None:
         """Wait for what goes on without the shim: somebody ended only that."""
         if self._members():
-            self._spool.cap(self._desk.spool_limit())
             self.next_look_at = now_ms + _DRAIN_LOOK_MS
+            self._spool.cap(self._desk.spool_limit())
         else:
             self._report_exit()
 
     def _members(self) -> list[psutil.Process]:
-        return find_members(self._run.id, self._session)
+        """Return what lives of the run; gone is what two looks in a row do not find.
+
+        One look may come between a process that ends and the child it has just started, or in the middle of an
+        exec, when the mark cannot be read.
+        """
+        known = self._seen
+        self._seen = find_members(self._run.id, self._session, known) or find_members(
+            self._run.id, self._session, known
+        )
+        return self._seen
 
     # --- Ending --------------------------------------------------------------------------------------
 
@@ -220,10 +242,14 @@ class CommandWork:
         code = None if self._process is None else self._process.returncode
         return None if code is None or code < 0 else code
 
-    def _report_exit(self) -> None:
+    def _known_code(self) -> int | None:
+        """Return the exit code, be it that of our child or the one its shim wrote."""
         code = self._process_code()
-        if code is None and (written := self._spool.read_code()) is not None:
-            code = written[0]
+        written = self._spool.read_code() if code is None else None
+        return code if written is None else written[0]
+
+    def _report_exit(self) -> None:
+        code = self._known_code()
         if code is None and self._process is not None:
             code = _SIGNAL_BASE - self._process.returncode
         outcome, reason, error = outcome_of(self._command, code)
@@ -231,10 +257,9 @@ class CommandWork:
 
     def _report_stopped(self, denied: int) -> None:
         why = self._why
-        code = self._process_code()
         note = f"not all could be stopped: {denied} belong to another user and still run" if denied else ""
         if why is not None:
-            self._report(why.outcome, why.error, exit_code=code, note=note)
+            self._report(why.outcome, why.error, exit_code=self._known_code(), note=note)
 
     def _report(
         self,
@@ -247,9 +272,14 @@ class CommandWork:
     ) -> None:
         if self._is_over:
             return
+        try:
+            output = None if self._redactor is None else self._kept(self._redactor)
+        except StoreError:
+            # The end cannot be written now either.
+            self.next_look_at = self._desk.home.now_ms() + _QUIET_LOOK_MS
+            return
         self._is_over = True
         self.next_look_at = None
-        output = None if self._redactor is None else self._spool.kept(self._desk.output_limit, self._redactor)
         self._desk.home.end(
             Ended(
                 run_id=self._run.id,
@@ -258,10 +288,31 @@ class CommandWork:
                 reason=reason,
                 note=note,
                 exit_code=exit_code,
+                progress=self._last_progress(),
                 output=output,
                 needs_secrets=frozenset() if output else self._command.secret_names,
             )
         )
+
+    def _last_progress(self) -> tuple[float, str] | None:
+        """Return the progress told of since the last look, if it can be read."""
+        with suppress(OSError):
+            return None if self._redactor is None else self._spool.new_progress(self._redactor)
+        return None
+
+    def _kept(self, redactor: Redactor) -> Output:
+        return kept_output(self._spool, self._desk.output_limit, redactor)
+
+
+def kept_output(spool: Spool, most_bytes: Callable[[], int], redactor: Redactor) -> Output:
+    """Return a run's output as it is stored; that it cannot be read must not keep the run from ending."""
+    try:
+        return spool.kept(most_bytes, redactor)
+    except StoreError:
+        raise
+    except OSError as error:
+        text = f"[output lost, as it could not be read: {error.strerror}]\n".encode()
+        return Output.of(text, len(text))
 
 
 def _bury(process: subprocess.Popen[bytes]) -> None:

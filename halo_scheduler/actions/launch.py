@@ -18,17 +18,18 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.login_environment import Environment, encoded
 from halo_scheduler.host.process_tree import MARK
 from halo_scheduler.model import Command, Job, Run
-from halo_scheduler.schedule.words import shortened
 from halo_scheduler.secret_refs import filled_in
 
 _IS_WINDOWS = sys.platform == "win32"
 # It outlives a polite stop, so as to write down how the program ended; a group is signalled as one, so the
-# program hears of it too. What the shell itself has to say about that is not the program's output.
+# program hears of it too. What the shell itself has to say about that is not the program's output: hence the
+# brackets, as dash would otherwise give its own words the program's stream.
 _SHIM = (
     "/bin/sh",
     "-c",
-    'trap : HUP INT TERM; exec 3>&2 2>/dev/null; "$@" 2>&3 3>&-; c=$?; echo $c >"$0"; exit $c',
+    'trap : HUP INT TERM; exec 3>&2 2>/dev/null; (exec "$@" 2>&3 3>&-); c=$?; echo $c >"$0"; exit $c',
 )
+_LONGEST_SHOWN = 500
 _LINE_FLAGS = {"cmd": "/c", "powershell": "-Command", "pwsh": "-Command"}
 
 
@@ -124,7 +125,7 @@ def _find_directory(command: Command, home: str) -> str:
     directory = os.path.join(home, directory)
     if os.path.isdir(directory) and os.access(directory, os.X_OK):
         return directory
-    shown = shortened(directory)
+    shown = _shown(directory)
     if not os.path.exists(directory):
         raise LaunchError(f"the working directory {shown!r} does not exist")
     if not os.path.isdir(directory):
@@ -143,18 +144,23 @@ def _find_program(program: str, directory: str, search_path: str) -> str:
     for path in (os.path.join(folder, program) for folder in folders):
         if os.path.isfile(path):
             return _checked(path, path)
-    raise LaunchError(f"there is no program {shortened(program)!r} on the PATH ({shortened(search_path)})")
+    raise LaunchError(f"there is no program {_shown(program)!r} on the PATH ({_shown(search_path)})")
 
 
 def _checked(path: str, named: str) -> str:
     if os.path.isfile(path) and os.access(path, os.X_OK):
         return path
-    shown = shortened(named)
+    shown = _shown(named)
     if not os.path.exists(path):
         raise LaunchError(f"there is no program {shown!r}")
     if not os.path.isfile(path):
         raise LaunchError(f"{shown!r} is not a program")
     raise LaunchError(f"{shown!r} may not be executed: permission denied")
+
+
+def _shown(path: str) -> str:
+    """Return a path as a sentence may quote it: its end says more than its beginning."""
+    return path if len(path) <= _LONGEST_SHOWN else f"…{path[-_LONGEST_SHOWN:]}"
 
 
 def _reason(error: OSError | ValueError) -> str:

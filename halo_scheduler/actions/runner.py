@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from halo_scheduler.actions.command import UNSEEN_END, CommandWork, Desk, Secrets, outcome_of
-from halo_scheduler.actions.spool import Output, Spool, left_behind, make_private_folder
-from halo_scheduler.actions.work import Ended, Work
+from halo_scheduler.actions.command import UNSEEN_END, CommandWork, Desk, Secrets, kept_output, outcome_of
+from halo_scheduler.actions.spool import Output, Spool, Ticket, left_behind
+from halo_scheduler.actions.work import Ended, StopReason, Work
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.process import is_alive
-from halo_scheduler.host.process_tree import marked_processes
+from halo_scheduler.host.process_tree import marked_processes, session_of
 from halo_scheduler.model import Action, Command, HttpRequest, Job, Outcome, Run
 from halo_scheduler.redaction import Redactor
 
@@ -31,6 +31,14 @@ class StartHttp(Protocol):
     def __call__(
         self, desk: Desk, run: Run, request: HttpRequest, spool: Spool, secrets: Secrets
     ) -> Work: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BegunStop:
+    """Why an earlier engine was to stop a run, and since when: what ended later ended because of that."""
+
+    why: StopReason
+    since: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,26 +60,18 @@ class Runner:
         self._desk = desk
         self._read_secrets = read_secrets
         self._http = http
-        self._has_folder = False
 
     def start(self, job: Job, run: Run) -> Work | None:
         """Begin a run; None when nothing here can run such a job."""
         action = job.action
         if isinstance(action, Command):
-            self._make_folder()
             work = CommandWork(self._desk, run, action, self.spool(run.id))
             work.start(job, self._read_secrets(action.secret_names))
             return work
         if isinstance(action, HttpRequest) and self._http is not None:
-            self._make_folder()
             secrets = self._read_secrets(action.secret_names)
             return self._http(self._desk, run, action, self.spool(run.id), secrets)
         return None
-
-    def _make_folder(self) -> None:
-        if not self._has_folder:
-            make_private_folder(self._folder)
-        self._has_folder = True
 
     def spool(self, run_id: str) -> Spool:
         """Return the files of a run."""
@@ -80,37 +80,51 @@ class Runner:
     # --- After a crash -------------------------------------------------------------------------------
 
     def find_leftovers(
-        self, runs: Iterable[Run], actions: Mapping[str, Action], now_ms: int
+        self,
+        runs: Iterable[Run],
+        actions: Mapping[str, Action],
+        stops: Mapping[str, BegunStop],
+        now_ms: int,
     ) -> list[Leftover]:
         """Return what became of runs that another engine started; `actions` are those of their jobs today."""
         open_runs = list(runs)
         living = marked_processes(run.id for run in open_runs)
         return [
-            self._leftover(run, actions.get(run.job_id), next(iter(living.get(run.id, [])), None), now_ms)
+            self._leftover(run, actions.get(run.job_id), living.get(run.id, []), stops.get(run.id), now_ms)
             for run in open_runs
         ]
 
-    def _leftover(self, run: Run, action: Action | None, marked_pid: int | None, now_ms: int) -> Leftover:
+    def _leftover(
+        self, run: Run, action: Action | None, living: list[int], stop: BegunStop | None, now_ms: int
+    ) -> Leftover:
+        marked_pid = living[0] if living else None
         spool = self.spool(run.id)
         ticket = spool.read_ticket()
         action = action if ticket is None else ticket.action
         is_main_alive = ticket is not None and is_alive(ticket.pid, ticket.process_start)
-        # Without its ticket, the first process that carries the mark is the shim, or what is left.
-        is_under_way = is_main_alive or (marked_pid is not None and spool.read_code() is None)
+        written = spool.read_code()
+        is_stopped = stop is not None and (written is None or written[1] >= stop.since)
+        # Without its ticket, the first process that carries the mark is the shim, or what is left. Of a run that is
+        # being stopped nothing may be left, of one that ended by itself that is its own affair.
+        is_under_way = is_main_alive or (marked_pid is not None and (written is None or is_stopped))
         command = action if isinstance(action, Command) else None
+        ended = self._ended_unseen(run, command, spool, now_ms)
+        if stop is not None and is_stopped:
+            ended = replace(ended, outcome=stop.why.outcome, error=stop.why.error, reason=None)
         return Leftover(
             run=run,
             command=command,
-            session=(ticket.pid if ticket else marked_pid) if is_under_way else None,
+            session=_session(ticket, marked_pid, is_main_alive=is_main_alive) if is_under_way else None,
             is_main_alive=is_main_alive or (ticket is None and is_under_way),
-            ended=self._ended_unseen(run, command, spool, now_ms),
+            ended=ended,
         )
 
     def _ended_unseen(self, run: Run, command: Command | None, spool: Spool, now_ms: int) -> Ended:
         written = spool.read_code()
         if command is None or not spool.exists():
+            error = _CRASHED if command is None else "Halo ended before it was started"
             output = self._kept(command, spool)
-            return Ended(run_id=run.id, outcome=Outcome.INTERRUPTED, error=_CRASHED, output=output)
+            return Ended(run_id=run.id, outcome=Outcome.INTERRUPTED, error=error, output=output)
         if written is None:
             outcome, reason, error = Outcome.INTERRUPTED, None, UNSEEN_END
             finished_at = None
@@ -133,7 +147,7 @@ class Runner:
         """Return the output, unless it holds secrets that must be had first."""
         if command is not None and command.secret_names:
             return None
-        return spool.kept(self._desk.output_limit, Redactor()) if spool.exists() else None
+        return kept_output(spool, self._desk.output_limit, Redactor()) if spool.exists() else None
 
     def adopt(self, left: Leftover) -> Work:
         """Go on with a run whose process lives."""
@@ -151,7 +165,7 @@ class Runner:
 
         def read() -> None:
             try:
-                output = spool.kept(lambda: limit, Redactor(secrets().values()))
+                output = kept_output(spool, lambda: limit, Redactor(secrets().values()))
             except SchedulerError as error:
                 text = f"[output withheld, as secrets cannot be taken out of it: {error}]\n"
                 output = Output.of(text.encode(), spool.size())
@@ -163,3 +177,10 @@ class Runner:
         """Delete the files of all runs but some: nobody needs them any more."""
         for run_id in left_behind(self._folder) - set(keep):
             self.spool(run_id).remove()
+
+
+def _session(ticket: Ticket | None, marked_pid: int | None, *, is_main_alive: bool) -> int | None:
+    """Return the session of a run; the number of a main process that is gone may by now be somebody else's."""
+    if ticket is None or is_main_alive:
+        return marked_pid if ticket is None else ticket.pid
+    return ticket.pid if marked_pid is not None and session_of(marked_pid) == ticket.pid else marked_pid

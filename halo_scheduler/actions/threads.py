@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable
 
+_LOG = logging.getLogger(__name__)
 _IDLE_SECONDS = 10
 
 
@@ -36,6 +38,9 @@ class DaemonPool:
                         continue  # Somebody counts on this thread: its work is on the way.
                     self._idle -= 1
                     return
-            work()
+            try:
+                work()
+            except Exception:  # noqa: BLE001 - a fault in one piece of work is not the next one's
+                _LOG.exception("Something went wrong on a worker thread.")
             with self._lock:
                 self._idle += 1

@@ -22,6 +22,7 @@ class Ended:
     exit_code: int | None = None
     http_status: int | None = None
     finished_at: int | None = None
+    progress: tuple[float, str] | None = None
     output: Output | None = None
     needs_secrets: frozenset[str] = frozenset()
     """Secrets without which the output cannot be stored: it follows when they are at hand."""

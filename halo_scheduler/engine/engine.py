@@ -6,13 +6,13 @@ import logging
 import queue
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 from halo_scheduler.actions.callback import Handlers
 from halo_scheduler.actions.command import Desk
-from halo_scheduler.actions.runner import Leftover, Runner, StartHttp
+from halo_scheduler.actions.runner import BegunStop, Leftover, Runner, StartHttp
 from halo_scheduler.actions.spool import Output, spool_folder
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.actions.work import BY_USER, QUIT, TIME_LIMIT, Ended, StopReason, Work
@@ -137,7 +137,10 @@ class Engine:
                 news = self._inbox.get_nowait()
             except queue.Empty:
                 return bool(self._ended)
-            news()
+            try:
+                news()
+            except Exception:  # noqa: BLE001 - a fault in one run's news must not keep back the others'
+                _LOG.exception("News of a run could not be taken in.")
 
     # --- Life ----------------------------------------------------------------------------------------
 
@@ -189,7 +192,7 @@ class Engine:
         self._store.events.append(
             now_ms, EventKind.ENGINE_STARTED, owner=self._owner, generation=self._generation
         )
-        leftovers = self._settle_leftovers(now_ms)
+        leftovers = self._settle_leftovers(now_ms, 0 if before is None else before.last_tick_at)
         self._drop_stale_requests(now_ms)
         self._recovery.end_pauses(now_ms)
         if before is not None:
@@ -205,7 +208,7 @@ class Engine:
             elif left.ended.needs_secrets:
                 self._attach_later(left.run, left.ended.needs_secrets)
             else:
-                self._runner.spool(left.run.id).remove()
+                self._clear_spool(left.run.id)
         self._runner.clear_away(keep=[left.run.id for left in leftovers])
 
     def stop_runs(self) -> None:
@@ -256,9 +259,9 @@ class Engine:
             self._store.lease.renew(self._generation, now_ms, runs=len(claimed), zone=zone)
         # Only now is it true: what was written can no longer be undone.
         self._recovery.zone = zone
+        self._last_tick_at = now_ms
         self._clear_spools()
         self._ended = []
-        self._last_tick_at = now_ms
         self._forget_done()
         self._stop_what_must()
         for record, run in claimed:
@@ -338,6 +341,9 @@ class Engine:
 
     def _record_ends(self, now_ms: int, changes: list[Change]) -> None:
         ends = list({ended.run_id: ended for ended in self._ended if ended.run_id in self._running}.values())
+        self._store.runs.save_progress(
+            [(ended.run_id, *ended.progress) for ended in ends if ended.progress is not None]
+        )
         self._finish([(self._running[ended.run_id].run, _run_end(ended, now_ms)) for ended in ends], changes)
         self._store.outputs.insert(_outputs(ends))
 
@@ -360,6 +366,13 @@ class Engine:
         for run_id, why in self._stopping.items():
             self._works[run_id].stop(now_ms, why)
 
+    def _clear_spool(self, run_id: str) -> None:
+        try:
+            self._runner.spool(run_id).remove()
+        except OSError as error:
+            # The next start tries again.
+            _LOG.warning("The files of a run could not be deleted: %s", error)
+
     def _clear_spools(self) -> None:
         """Delete the files of runs, now that their ends and their output are recorded."""
         for ended in self._ended:
@@ -369,8 +382,8 @@ class Engine:
             if ended.needs_secrets:
                 self._attach_later(run, ended.needs_secrets)
             else:
-                self._runner.spool(run.id).remove()
-            if ended.exit_code is not None:
+                self._clear_spool(run.id)
+            if ended.exit_code is not None and not ended.note:
                 self._survey.add(run, self._last_tick_at)
 
     def _finish(self, ends: list[tuple[Run, RunEnd]], changes: list[Change]) -> None:
@@ -405,12 +418,13 @@ class Engine:
             now_ms, EventKind.JOB_DISABLED, record.id, reason=record.disabled_reason, errors=record.errors
         )
 
-    def _settle_leftovers(self, now_ms: int) -> list[Leftover]:
+    def _settle_leftovers(self, now_ms: int, awake_until: int) -> list[Leftover]:
         """Record how the runs ended that the last engine left; keep those whose processes still live."""
         runs = self._store.runs.running()
         records = self._store.jobs.get_many({run.job_id for run in runs})
         actions = {job_id: record.spec.action for job_id, record in records.items()}
-        leftovers = self._runner.find_leftovers(runs, actions, now_ms)
+        stops = self._begun_stops(runs, records, awake_until)
+        leftovers = self._runner.find_leftovers(runs, actions, stops, now_ms)
         ended = [left for left in leftovers if left.session is None]
         self._finish([(left.run, _run_end(left.ended, now_ms)) for left in ended], [])
         self._store.outputs.insert(_outputs([left.ended for left in ended]))
@@ -422,6 +436,21 @@ class Engine:
                     left.run, record.spec.group, _deadline_at(record, left.run)
                 )
         return leftovers
+
+    def _begun_stops(
+        self, runs: list[Run], records: Mapping[str, JobRecord], awake_until: int
+    ) -> dict[str, BegunStop]:
+        """Return the runs that the last engine was to stop; it may have died on the way."""
+        deadlines = {run.id: _deadline_at(records[run.job_id], run) for run in runs if run.job_id in records}
+        stops = {
+            run_id: BegunStop(TIME_LIMIT, deadline_at)
+            for run_id, deadline_at in deadlines.items()
+            if deadline_at is not None and deadline_at <= awake_until
+        }
+        for request in self._store.requests.others():
+            if request.kind is RequestKind.CANCEL:
+                stops.setdefault(request.run_id, BegunStop(BY_USER, request.at))
+        return stops
 
     def _attach_later(self, run: Run, names: frozenset[str]) -> None:
         """Store the output of a recorded run once the secrets are at hand that must not be in it."""

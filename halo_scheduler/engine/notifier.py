@@ -6,7 +6,9 @@ import os
 import select
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QSocketNotifier
+from PySide6.QtCore import QObject, QSocketNotifier, Qt, Signal
+
+from halo_scheduler.host.watch import ThreadWatch
 
 HAS_PIDFD = hasattr(os, "pidfd_open")
 
@@ -17,18 +19,26 @@ class NotifierWatch(QObject):
     They are gathered in one epoll, so that a run costs no notifier of its own.
     """
 
+    _heard = Signal(object)
+
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
+        self._heard.connect(self._hear, Qt.ConnectionType.QueuedConnection)
+        self._threads = ThreadWatch(self._heard.emit)
         self._epoll = select.epoll()
         self._watched: dict[int, Callable[[], None]] = {}
         self._notifier = QSocketNotifier(self._epoll.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._see_gone)
 
-    def add(self, pid: int, wait: Callable[[], object], gone: Callable[[], None]) -> None:  # noqa: ARG002
+    def add(self, pid: int, wait: Callable[[], object], gone: Callable[[], None]) -> None:
         try:
             descriptor = os.pidfd_open(pid)
-        except OSError:
+        except ProcessLookupError:
             gone()
+            return
+        except OSError:
+            # No descriptor left, or none allowed here: that says nothing about the process.
+            self._threads.add(pid, wait, gone)
             return
         self._watched[descriptor] = gone
         self._epoll.register(descriptor, select.EPOLLIN)
@@ -40,6 +50,9 @@ class NotifierWatch(QObject):
             self._epoll.unregister(descriptor)
             os.close(descriptor)
             gone()
+
+    def _hear(self, gone: Callable[[], None]) -> None:
+        gone()
 
     def close(self) -> None:
         """Watch nothing any more."""

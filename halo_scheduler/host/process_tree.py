@@ -15,14 +15,17 @@ _PROC = Path("/proc")
 _HAS_PROC = Path("/proc/self/environ").exists()
 
 
-def find_members(run_id: str, session: int | None) -> list[psutil.Process]:
+def find_members(
+    run_id: str, session: int | None, known: Iterable[psutil.Process] = ()
+) -> list[psutil.Process]:
     """Return the living processes of a run.
 
     A process that began a session of its own still carries the mark in its environment, and one that threw the
-    mark away is still somebody's child.
+    mark away is still somebody's child; `known` are members found before, which may have lost their parent since.
     """
     pids = [pid for pid in psutil.pids() if pid != os.getpid()]
-    found = {pid for pid in pids if _session_of(pid) == session or _mark_of(pid) == run_id}
+    found = {pid for pid in pids if session_of(pid) == session or _mark_of(pid) == run_id}
+    found |= {process.pid for process in known if process.is_running()}
     if found:
         found |= _descendants(found, pids)
     return [process for pid in sorted(found) if (process := _living(pid)) is not None]
@@ -83,7 +86,8 @@ def _mark_of(pid: int) -> str | None:
         return None
 
 
-def _session_of(pid: int) -> int:
+def session_of(pid: int) -> int:
+    """Return the session a process belongs to; -1 when that cannot be known."""
     with suppress(OSError, AttributeError):
         return os.getsid(pid)
     return -1

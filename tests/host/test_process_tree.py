@@ -1,0 +1,220 @@
+"""Process trees: who belongs to a run, asking, killing, and who never belongs to it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from process_probe import end_all, is_living, pids_in, until
+
+from halo_scheduler.host.process_tree import MARK, ask_to_stop, find_members, kill, marked_processes
+
+_RUN = "run-of-this-test"
+_NOTE = "echo $$ >{}.pid"
+Start = Callable[..., subprocess.Popen[bytes]]
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sessions are a thing of POSIX")
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start shell lines in sessions of their own, with the mark of a run; end all that is left of them."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start_one(line: str, mark: str = _RUN) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", line],
+            cwd=tmp_path,
+            env={**os.environ, MARK: mark},
+            start_new_session=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start_one
+    end_all([*pids_in(tmp_path), *(process.pid for process in processes if process.returncode is None)])
+    for process in processes:
+        process.wait()
+
+
+def _pids(members: list[psutil.Process]) -> set[int]:
+    return {process.pid for process in members}
+
+
+def _noted(folder: Path, count: int) -> set[int]:
+    until(lambda: len(pids_in(folder)) == count)
+    return set(pids_in(folder))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sleep 60 & echo $! >child.pid; wait",
+        "setsid sh -c 'echo $$ >child.pid; exec sleep 60' & wait",
+        "env -i sh -c 'echo $$ >child.pid; exec sleep 60' & wait",
+        "setsid env -i sh -c 'echo $$ >child.pid; exec sleep 60' & wait",
+    ],
+    ids=["in the session", "own session", "no mark", "neither session nor mark, but a child"],
+)
+def test_every_descendant_is_a_member(start: Start, tmp_path: Path, line: str) -> None:
+    process = start(line)
+    children = _noted(tmp_path, 1)
+    assert {process.pid, *children} <= _pids(find_members(_RUN, process.pid))
+
+
+def test_an_orphan_that_left_the_session_is_found_by_its_mark(start: Start, tmp_path: Path) -> None:
+    process = start("setsid sh -c 'echo $$ >child.pid; exec sleep 60' & sleep 0.2")
+    children = _noted(tmp_path, 1)
+    process.wait()
+    assert _pids(find_members(_RUN, process.pid)) == children
+
+
+def test_the_children_of_a_found_orphan_are_members(start: Start, tmp_path: Path) -> None:
+    process = start(
+        "setsid sh -c 'echo $$ >a.pid; setsid env -i sh -c \"echo \\$\\$ >b.pid; exec sleep 60\" & wait' &"
+    )
+    process.wait()
+    family = _noted(tmp_path, 2)
+    assert _pids(find_members(_RUN, process.pid)) == family
+
+
+def test_a_member_that_lost_its_parent_stays_one(start: Start, tmp_path: Path) -> None:
+    process = start("setsid env -i sh -c 'echo $$ >child.pid; exec sleep 60' & wait")
+    children = _noted(tmp_path, 1)
+    known = find_members(_RUN, process.pid)
+    process.kill()
+    process.wait()
+    assert _pids(find_members(_RUN, process.pid, known)) == children
+
+
+def test_nobody_is_a_member_by_a_number_that_was_given_to_another(start: Start) -> None:
+    process = start("exec sleep 60", "another run")
+    known = psutil.Process(process.pid)
+    # As it was noted down before the number was given to this one.
+    vars(known)["_ident"] = (process.pid, 0.0)
+    assert find_members(_RUN, None, [known]) == []
+
+
+def test_strangers_are_no_members(start: Start) -> None:
+    mine, other = start("exec sleep 60"), start("exec sleep 60", "another run")
+    until(lambda: _pids(find_members(_RUN, mine.pid)) == {mine.pid})
+    assert _pids(find_members("another run", None)) == {other.pid}
+    assert find_members("no run", None) == []
+
+
+def test_a_mark_is_a_whole_variable(start: Start) -> None:
+    process = start(f"exec env -u {MARK} X{MARK}={_RUN} {MARK}_2={_RUN} sleep 60", "another run")
+    until(lambda: psutil.Process(process.pid).name() == "sleep")
+    assert find_members(_RUN, None) == []
+    assert marked_processes([_RUN]) == {}
+
+
+def test_zombies_are_not_living(start: Start) -> None:
+    process = start("exit 0")
+    until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
+    assert find_members(_RUN, process.pid, [psutil.Process(process.pid)]) == []
+    assert marked_processes([_RUN]) == {}
+
+
+def test_marked_processes_are_told_by_run_in_order(start: Start) -> None:
+    first, second, other = start("exec sleep 60"), start("exec sleep 60"), start("exec sleep 60", "other")
+    start("exec sleep 60", "not asked for")
+    until(lambda: len(marked_processes([_RUN])[_RUN]) == 2)
+    assert marked_processes([_RUN, "other", "none"]) == {
+        _RUN: sorted([first.pid, second.pid]),
+        "other": [other.pid],
+    }
+    assert marked_processes([]) == {}
+
+
+def test_this_process_is_never_a_member() -> None:
+    code = (
+        "import os; from halo_scheduler.host.process_tree import find_members, marked_processes; "
+        f"print(find_members({_RUN!r}, os.getsid(0)), marked_processes([{_RUN!r}]))"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, MARK: _RUN},
+        start_new_session=True,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert shown.stdout == "[] {}\n"
+
+
+_COUNTER = """
+import os, signal, sys, time
+name, seconds = sys.argv[1], float(sys.argv[2])
+def count(*_):
+    with open(name, "a") as file: file.write("T")
+signal.signal(signal.SIGTERM, count)
+with open(name + ".pid", "w") as file: file.write(f"{os.getpid()}\\n")
+while True: time.sleep(seconds)
+"""
+
+
+def _counter(name: str) -> str:
+    return f"{sys.executable} -c '{_COUNTER}' {name} 0.05"
+
+
+def test_each_process_is_asked_once(start: Start, tmp_path: Path) -> None:
+    process = start(
+        f"trap : TERM; {_counter('a')} & {_counter('b')} & setsid {_counter('c')} & while :; do wait; done"
+    )
+    counters = _noted(tmp_path, 3)
+    members = find_members(_RUN, process.pid)
+    assert counters < _pids(members)
+    ask_to_stop(members, process.pid)
+    until(lambda: all((tmp_path / name).exists() for name in "abc"))
+    # A second signal would have arrived with the first: what is asked for now comes after both.
+    ask_to_stop(find_members(_RUN, process.pid), process.pid)
+    until(lambda: all(len((tmp_path / name).read_text()) >= 2 for name in "abc"))
+    assert [(tmp_path / name).read_text() for name in "abc"] == ["TT"] * 3
+
+
+def test_a_halted_process_hears_that_it_is_asked(start: Start) -> None:
+    for session in (True, False):
+        process = start("exec sleep 60")
+        until(lambda process=process: psutil.Process(process.pid).name() == "sleep")  # type: ignore[misc] # bound now
+        process.send_signal(signal.SIGSTOP)
+        until(lambda process=process: psutil.Process(process.pid).status() == psutil.STATUS_STOPPED)  # type: ignore[misc]
+        ask_to_stop([psutil.Process(process.pid)], process.pid if session else None)
+        assert process.wait(10) == -signal.SIGTERM
+
+
+def test_asking_and_killing_the_dead_is_no_error(start: Start) -> None:
+    process = start("exec sleep 60")
+    gone = psutil.Process(process.pid)
+    process.kill()
+    process.wait()
+    ask_to_stop([gone], process.pid)
+    ask_to_stop([gone], None)
+    assert kill([gone]) == 0
+
+
+def test_killing_ends_those_who_do_not_listen(start: Start, tmp_path: Path) -> None:
+    process = start("trap '' TERM; echo $$ >a.pid; setsid sh -c 'echo $$ >b.pid; sleep 60' & wait")
+    _noted(tmp_path, 2)
+    assert kill(find_members(_RUN, process.pid)) == 0
+    process.wait(10)
+    until(lambda: not any(is_living(pid) for pid in pids_in(tmp_path)))
+
+
+def test_those_that_may_not_be_killed_are_counted(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = start("exec sleep 60")
+    member = psutil.Process(process.pid)
+
+    def refuse(_: psutil.Process) -> None:
+        raise psutil.AccessDenied(process.pid)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(psutil.Process, "kill", refuse)
+        assert kill([member, member]) == 2

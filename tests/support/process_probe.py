@@ -1,0 +1,54 @@
+"""Looking at real processes from outside, and ending those a test has left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+
+def until(condition: Callable[[], object], seconds: float = 20) -> None:
+    """Wait for something that another process does, or fail."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.01)
+
+
+def is_living(pid: int) -> bool:
+    """Tell whether a process lives; one that only waits for its burial does not."""
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def pids_in(folder: Path) -> list[int]:
+    """Return the numbers that processes wrote into files named *.pid."""
+    return [int(text) for path in sorted(folder.glob("*.pid")) if (text := path.read_text()).endswith("\n")]
+
+
+def living_in(folder: Path) -> list[int]:
+    """Return those of them that live."""
+    return [pid for pid in pids_in(folder) if is_living(pid)]
+
+
+def end_all(pids: Iterable[int]) -> None:
+    """End what a test started and did not end itself."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def own_zombies() -> list[int]:
+    """Return the children of this process that nobody has buried."""
+    return [child.pid for child in psutil.Process().children() if child.status() == psutil.STATUS_ZOMBIE]
+
+
+def descriptor_count(pid: int | str = "self") -> int:
+    """Return how many descriptors a process has open."""
+    return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208 - names only
