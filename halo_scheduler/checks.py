@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType, UnionType
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.schedule.interval import SECOND_MS, parse_interval
@@ -111,18 +111,28 @@ def require_interval(path: str, text: str) -> int:
 def require_url(path: str, value: object) -> str:
     """Refuse what is not an http or https URL with a host."""
     url = require_line(path, value)
-    usable = has_password = False
-    with suppress(ValueError):
-        parts = urlsplit(url)
-        has_password = "@" in parts.netloc
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    if has_password:
+    parts = _split_url(url)
+    if parts is not None and "@" in parts.netloc:
         raise ScheduleError(
             "must not carry a user name or password; put them into an Authorization header", path=path
         )
-    if not usable or " " in url:
+    if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or " " in url:
         raise ScheduleError(f"{shown(url)} must begin with http:// or https:// and name a host", path=path)
+    if not _has_usable_port(parts):
+        raise ScheduleError(f"{shown(url)} names a port that does not exist", path=path)
     return url
+
+
+def _split_url(url: str) -> SplitResult | None:
+    with suppress(ValueError):
+        return urlsplit(url)
+    return None
+
+
+def _has_usable_port(parts: SplitResult) -> bool:
+    with suppress(ValueError):
+        return parts.port != 0
+    return False
 
 
 def require_json(path: str, text: str) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Self
 
 from halo_scheduler.actions.spool import Spool, SpoolReader, spool_folder
+from halo_scheduler.errors import SecretError
 from halo_scheduler.model import Command, Outcome
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.secrets import SecretStore
 from halo_scheduler.store.store import Store
+
+_NOT_YET = b"[the output follows as soon as the keyring gives the secrets that must be taken out of it]\n"
 
 
 class OutputFollower:
@@ -37,7 +40,8 @@ class OutputFollower:
             return b""
         if self._reader is None and self.is_run_over():
             self._is_from_store = True
-            return self._store.outputs.read(self._run_id)
+            stored = self._store.outputs.read(self._run_id)
+            return stored or (_NOT_YET if self._waits_for_secrets() else b"")
         self._reader = self._reader or self._open()
         return b"" if self._reader is None else self._reader.read()
 
@@ -50,8 +54,14 @@ class OutputFollower:
         run = self._store.runs.get(self._run_id)
         return run is None or run.outcome is not Outcome.RUNNING
 
+    def _waits_for_secrets(self) -> bool:
+        return self._spool().exists() and not self._store.outputs.has(self._run_id)
+
+    def _spool(self) -> Spool:
+        return Spool(spool_folder(self._store.database.path), self._run_id)
+
     def _open(self) -> SpoolReader | None:
-        spool = Spool(spool_folder(self._store.database.path), self._run_id)
+        spool = self._spool()
         try:
             return SpoolReader(spool.output_path, self._redactor(spool))
         except FileNotFoundError:
@@ -65,4 +75,8 @@ class OutputFollower:
         action = ticket.action if ticket is not None else record and record.spec.action
         if run is None or not isinstance(action, Command) or not action.secret_names:
             return Redactor()
-        return Redactor(self._secrets.reader(action.secret_names, unchanged_since=run.started_at)().values())
+        read = self._secrets.reader(action.secret_names, unchanged_since=run.started_at)
+        try:
+            return Redactor(read().values())
+        except SecretError as error:
+            raise SecretError(f"its output cannot be shown before it ends: {error}") from error

@@ -388,6 +388,7 @@ def _check_place(action: Command | Prompt) -> None:
     for name, value in action.environment.items():
         if not name or "=" in name:
             raise ScheduleError(f"{name!r} is not a name for a variable", path="environment")
+        refuse_references("environment", name, "only the value of a variable can be one")
         require_references(f"environment.{shortened(name)}", value)
 
 

@@ -63,7 +63,7 @@ class SecretStore:
                 if name not in known:
                     raise SecretError(f"the secret {name} is not set; set it with: halo secret set {name}")
                 if unchanged_since is not None and known[name].changed_at > unchanged_since:
-                    raise SecretError(f"the secret {name} was changed in the meantime")
+                    raise SecretError(f"the secret {name} was changed while the run was under way")
                 value = self._places[known[name].place].get(name)
                 if value is None:
                     raise SecretError(f"the secret {name} is gone; set it again with: halo secret set {name}")

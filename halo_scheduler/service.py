@@ -49,6 +49,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.planning import plan, slept_through, without_plan
 from halo_scheduler.schedule.interval import SECOND_MS, parse_interval
+from halo_scheduler.schedule.words import counted
 from halo_scheduler.secrets import SecretStore
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import TRASH_MS, JobRecord
@@ -476,6 +477,11 @@ class Scheduler:
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
         return request.run_id
 
+    def get_waiting_run(self, job_id: str) -> str | None:
+        """Return the id of a run by hand that was asked for and waits for its place, if there is one."""
+        waiting = (request for request in self._store.requests.triggers() if request.job_id == job_id)
+        return next((request.run_id for request in waiting), None)
+
     def cancel_run(self, run_id: str) -> None:
         """Ask for a run to be stopped; one that has ended is left as it is."""
         run = self._store.runs.get(run_id)
@@ -494,7 +500,10 @@ class Scheduler:
     def get_output(self, run_id: str) -> bytes:
         """Return what a run printed, or has printed by now; what is secret is left out."""
         with self.follow_output(run_id) as output:
-            return b"".join(iter(output.read, b"")) + output.end()
+            # Asked first: what is held back of a run that goes on may be the beginning of a secret.
+            is_over = output.is_run_over()
+            content = b"".join(iter(output.read, b""))
+            return content + output.end() if is_over else content
 
     def follow_output(self, run_id: str) -> OutputFollower:
         """Return what gives a run's output piece by piece, also while it runs."""
@@ -617,8 +626,9 @@ class Scheduler:
         engine.give_up()
         self._engine = None
         if running:
-            how = " and were stopped" if end_runs else ""
-            raise SchedulerShutdownError(f"{running} of the runs did not end in time{how}", running)
+            what = counted(running, "run")
+            how = ", stopped now" if end_runs else ""
+            raise SchedulerShutdownError(f"{what} did not end in time{how}", running)
 
     def _longest_grace_ms(self) -> int:
         """Return how long the runs under way may take to end when they are asked to."""

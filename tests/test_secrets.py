@@ -210,7 +210,7 @@ def test_a_secret_changed_since_is_not_given(secrets: SecretStore, since: int, i
     if is_given:
         assert read() == {"A": _VALUE}
     else:
-        with pytest.raises(SecretError, match="the secret A was changed in the meantime"):
+        with pytest.raises(SecretError, match="the secret A was changed while the run was under way"):
             read()
 
 

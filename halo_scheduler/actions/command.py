@@ -7,19 +7,15 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Protocol
 
 import psutil
 
 from halo_scheduler.actions.launch import own_variables, prepare, spawn
-from halo_scheduler.actions.spool import Output, Spool, Ticket
-from halo_scheduler.actions.work import Ended, Home, StopReason
-from halo_scheduler.errors import SchedulerError, StoreError
-from halo_scheduler.host.login_environment import Environment
+from halo_scheduler.actions.spool import NOT_YET, Spool, Ticket
+from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
+from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.process import process_start
 from halo_scheduler.host.process_tree import ask_to_stop, find_members, kill
-from halo_scheduler.host.watch import Watch
 from halo_scheduler.model import Command, Job, Outcome, Run, SkipReason
 from halo_scheduler.redaction import Redactor
 
@@ -33,23 +29,6 @@ _DRAIN_LOOK_MS = 500
 _LONGEST_SPAWN_S = 1.0
 _SIGNAL_BASE = 128
 UNSEEN_END = "ended while Halo was not running, exit code unknown"
-
-
-class Secrets(Protocol):
-    """Gives the secrets a run needs; asked on a thread that may wait."""
-
-    def __call__(self) -> Mapping[str, str]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
-    """What commands need of their surroundings."""
-
-    home: Home
-    watch: Watch
-    login_environment: Callable[[], Environment]
-    output_limit: Callable[[], int]
-    spool_limit: Callable[[], int]
 
 
 class CommandWork:
@@ -96,6 +75,7 @@ class CommandWork:
             self._is_main_gone = True
 
     def _prepare(self, job: Job, secrets: Secrets) -> None:
+        values: Mapping[str, str] = {}
         try:
             values = secrets()
             launch = prepare(
@@ -105,12 +85,16 @@ class CommandWork:
                 if self._is_called_off:
                     return
                 self._is_starting = True
+            if values:
+                # Whoever reads the output must know what to take out of it, also if the job is edited meanwhile.
+                self._spool.write_ticket(Ticket(NOT_YET, "", self._command))
             process = self._process = spawn(launch, self._spool)
         except Exception as error:  # noqa: BLE001 - whatever keeps it from starting is this run's failure
             sentence = (
                 str(error) if isinstance(error, SchedulerError) else f"it could not be started: {error}"
             )
-            self._desk.home.post(lambda: self._report(Outcome.FAILURE, sentence))
+            redacted = Redactor(values.values()).text(sentence)
+            self._desk.home.post(lambda: self._report(Outcome.FAILURE, redacted))
         else:
             self._desk.home.post(lambda: self._take_up(process, Redactor(values.values())))
         finally:
@@ -163,9 +147,16 @@ class CommandWork:
             self.next_look_at = now_ms + _BUSY_LOOK_MS
         return self._spool.new_progress(self._redactor) if grown and self._redactor else None
 
+    def shift(self, by_ms: int) -> None:
+        """Move all instants it waits for: the clock was set back."""
+        self._kill_at += by_ms
+        if self.next_look_at is not None:
+            self.next_look_at += by_ms
+
     def _leave_ticket(self, pid: int) -> None:
         """Leave word of the process for an engine after us; until then its mark in the environment tells."""
-        if not self._has_ticket and self._spool.read_ticket() is None:
+        known = None if self._has_ticket else self._spool.read_ticket()
+        if not self._has_ticket and (known is None or known.pid == NOT_YET):
             self._spool.write_ticket(Ticket(pid, process_start(pid) or "", self._command))
         self._has_ticket = True
 
@@ -184,27 +175,25 @@ class CommandWork:
 
     def _begin_stop(self, now_ms: int) -> None:
         self._kill_at = now_ms + self._command.grace_ms
-        ask_to_stop(self._members(), self._session)
         self.next_look_at = now_ms + _STOP_LOOK_MS
+        ask_to_stop(self._members(), self._session)
 
     def _go_on_stopping(self, now_ms: int) -> None:
         if now_ms < self._kill_at and not self._is_main_gone:
             # Most programs need a moment; that the first one is gone is told without looking.
             self.next_look_at = min(self._kill_at, now_ms + _STOP_LOOK_SLOW_MS)
             return
+        self._stop_looks += 1
+        self.next_look_at = now_ms + min(_STOP_LOOK_MS * self._stop_looks, _STOP_LOOK_SLOW_MS)
         left = self._members()
         denied = kill(left) if now_ms >= self._kill_at else 0
         if self._is_main_gone and (not left or denied == len(left)):
             self._report_stopped(denied)
-            return
-        self._stop_looks += 1
-        delay_ms = min(_STOP_LOOK_MS * self._stop_looks, _STOP_LOOK_SLOW_MS)
-        self.next_look_at = now_ms + delay_ms
 
     def _drain(self, now_ms: int) -> None:
         """Wait for what goes on without the shim: somebody ended only that."""
+        self.next_look_at = now_ms + _DRAIN_LOOK_MS
         if self._members():
-            self.next_look_at = now_ms + _DRAIN_LOOK_MS
             self._spool.cap(self._desk.spool_limit())
         else:
             self._report_exit()
@@ -272,12 +261,8 @@ class CommandWork:
     ) -> None:
         if self._is_over:
             return
-        try:
-            output = None if self._redactor is None else self._kept(self._redactor)
-        except StoreError:
-            # The end cannot be written now either.
-            self.next_look_at = self._desk.home.now_ms() + _QUIET_LOOK_MS
-            return
+        redactor, limit = self._redactor, self._desk.output_limit
+        output = None if redactor is None else kept_output(self._spool, limit, redactor)
         self._is_over = True
         self.next_look_at = None
         self._desk.home.end(
@@ -299,20 +284,6 @@ class CommandWork:
         with suppress(OSError):
             return None if self._redactor is None else self._spool.new_progress(self._redactor)
         return None
-
-    def _kept(self, redactor: Redactor) -> Output:
-        return kept_output(self._spool, self._desk.output_limit, redactor)
-
-
-def kept_output(spool: Spool, most_bytes: Callable[[], int], redactor: Redactor) -> Output:
-    """Return a run's output as it is stored; that it cannot be read must not keep the run from ending."""
-    try:
-        return spool.kept(most_bytes, redactor)
-    except StoreError:
-        raise
-    except OSError as error:
-        text = f"[output lost, as it could not be read: {error.strerror}]\n".encode()
-        return Output.of(text, len(text))
 
 
 def _bury(process: subprocess.Popen[bytes]) -> None:

@@ -13,9 +13,8 @@ from importlib.metadata import version
 from PySide6.QtCore import QByteArray, QObject, QUrl
 from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequest, QSslError
 
-from halo_scheduler.actions.command import Desk, Secrets
 from halo_scheduler.actions.spool import Spool
-from halo_scheduler.actions.work import Ended, StopReason
+from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects, Run
 from halo_scheduler.output_text import plain_line
@@ -108,12 +107,17 @@ class HttpWork(QObject):
 
     def look(self, now_ms: int) -> None:
         """Keep what is written within its limit."""
+        self.next_look_at = now_ms + _LOOK_MS
         self._spool.cap(self._desk.spool_limit())
         if self._reply is not None and self._body_bytes == self._body_bytes_seen:
             # Qt can miss the end of a connection for which it has a limit; without one it sees it.
             self._reply.setReadBufferSize(0)
         self._body_bytes_seen = self._body_bytes
-        self.next_look_at = now_ms + _LOOK_MS
+
+    def shift(self, by_ms: int) -> None:
+        """Move the instant it waits for: the clock was set back."""
+        if self.next_look_at is not None:
+            self.next_look_at += by_ms
 
     def stop(self, now_ms: int, why: StopReason) -> None:  # noqa: ARG002 - a request is ended at once
         """Break the request off."""
@@ -232,6 +236,8 @@ class HttpWork(QObject):
         lines = [f"HTTP {status} {_phrase_of(reply)}".rstrip().encode()]
         for raw_name, raw_value in reply.rawHeaderPairs():
             name, value = bytes(raw_name.data()), bytes(raw_value.data())
+            if name.lower() == b"content-encoding":
+                continue  # The body below is stored decoded.
             lines.append(name + b": " + _shown_value(name.decode("latin-1").lower(), value))
         self._write(self._stream.feed(b"\n".join(lines) + b"\n\n"))
 
@@ -312,10 +318,8 @@ class HttpWork(QObject):
             self._body = b""
             self._headers = _without(self._headers, "Content-Type")
         if not _is_same_owner(url, target):
-            if self._body and referenced_names([self._request.body]):
-                sentence = (
-                    f"{_place(url)} redirects to {_place(target)}, which must not get the body's secrets"
-                )
+            if self._body:
+                sentence = f"{_place(url)} redirects to {_place(target)}, which must not get the body"
                 self._report(Outcome.FAILURE, sentence, http_status=status)
                 return
             self._headers = {key: value for key, value in self._headers.items() if self._may_anybody_get(key)}
@@ -364,7 +368,7 @@ class HttpWork(QObject):
             outcome=outcome,
             error=self._redactor.text(error),
             http_status=http_status,
-            output=self._spool.kept(self._desk.output_limit, Redactor()),
+            output=kept_output(self._spool, self._desk.output_limit, Redactor()),
         )
         self._desk.home.end(ended)
         self.deleteLater()

@@ -27,9 +27,10 @@ _IS_WINDOWS = sys.platform == "win32"
 _SHIM = (
     "/bin/sh",
     "-c",
-    'trap : HUP INT TERM; exec 3>&2 2>/dev/null; (exec "$@" 2>&3 3>&-); c=$?; echo $c >"$0"; exit $c',
+    'trap : HUP INT TERM; f=$1; shift; exec 3>&2 2>/dev/null; (exec "$@" 2>&3 3>&-); c=$?; echo $c >"$f"; exit $c',
 )
 _LONGEST_SHOWN = 500
+_LONGEST_INTERPRETER = 256
 _LINE_FLAGS = {"cmd": "/c", "powershell": "-Command", "pwsh": "-Command"}
 
 
@@ -82,7 +83,8 @@ def own_variables(job: Job, run: Run) -> dict[str, str]:
 
 def spawn(launch: Launch, spool: Spool) -> subprocess.Popen[bytes]:
     """Start a command that writes into its spool and lives on without us; LaunchError when the system refuses."""
-    argv = launch.argv if _IS_WINDOWS else (*_SHIM, spool.code_path, *launch.argv)
+    # The name first: should the shell have to complain, it does so under the program's name.
+    argv = launch.argv if _IS_WINDOWS else (*_SHIM, launch.argv[0], spool.code_path, *launch.argv)
     try:
         output = spool.create()
         try:
@@ -139,7 +141,7 @@ def _find_program(program: str, directory: str, search_path: str) -> str:
         return _checked(os.path.join(directory, program), program)
     found = shutil.which(program, path=search_path)
     if found is not None:
-        return os.path.join(directory, found)
+        return _checked(os.path.join(directory, found), found)
     folders = [folder for folder in search_path.split(os.pathsep) if folder]
     for path in (os.path.join(folder, program) for folder in folders):
         if os.path.isfile(path):
@@ -149,6 +151,7 @@ def _find_program(program: str, directory: str, search_path: str) -> str:
 
 def _checked(path: str, named: str) -> str:
     if os.path.isfile(path) and os.access(path, os.X_OK):
+        _require_interpreter(path, named)
         return path
     shown = _shown(named)
     if not os.path.exists(path):
@@ -156,6 +159,18 @@ def _checked(path: str, named: str) -> str:
     if not os.path.isfile(path):
         raise LaunchError(f"{shown!r} is not a program")
     raise LaunchError(f"{shown!r} may not be executed: permission denied")
+
+
+def _require_interpreter(path: str, named: str) -> None:
+    """Refuse a script whose interpreter is missing: the system would only say that the script is."""
+    try:
+        with open(path, "rb") as file:
+            line = file.readline(_LONGEST_INTERPRETER)
+    except OSError:
+        return  # A program that may be executed but not read.
+    words = os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []
+    if words and not os.path.exists(words[0]):
+        raise LaunchError(f"{_shown(named)!r} needs {_shown(words[0])!r}, which does not exist")
 
 
 def _shown(path: str) -> str:

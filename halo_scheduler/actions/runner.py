@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from halo_scheduler.actions.command import UNSEEN_END, CommandWork, Desk, Secrets, kept_output, outcome_of
-from halo_scheduler.actions.spool import Output, Spool, Ticket, left_behind
-from halo_scheduler.actions.work import Ended, StopReason, Work
+from halo_scheduler.actions.command import UNSEEN_END, CommandWork, outcome_of
+from halo_scheduler.actions.spool import NOT_YET, Output, Spool, Ticket, left_behind
+from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, Work, kept_output
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.host.process_tree import marked_processes, session_of
@@ -101,6 +101,8 @@ class Runner:
         spool = self.spool(run.id)
         ticket = spool.read_ticket()
         action = action if ticket is None else ticket.action
+        if ticket is not None and ticket.pid == NOT_YET:
+            ticket = None
         is_main_alive = ticket is not None and is_alive(ticket.pid, ticket.process_start)
         written = spool.read_code()
         is_stopped = stop is not None and (written is None or written[1] >= stop.since)
@@ -173,10 +175,15 @@ class Runner:
 
         self._desk.home.submit(read)
 
-    def clear_away(self, keep: Iterable[str]) -> None:
-        """Delete the files of all runs but some: nobody needs them any more."""
-        for run_id in left_behind(self._folder) - set(keep):
-            self.spool(run_id).remove()
+    def left_behind(self) -> set[str]:
+        """Return the runs that have files here."""
+        return left_behind(self._folder)
+
+    def secrets_of(self, run_id: str) -> frozenset[str]:
+        """Return the secrets that a run was given, as far as its ticket tells."""
+        ticket = self.spool(run_id).read_ticket()
+        action = None if ticket is None else ticket.action
+        return action.secret_names if isinstance(action, Command) else frozenset()
 
 
 def _session(ticket: Ticket | None, marked_pid: int | None, *, is_main_alive: bool) -> int | None:

@@ -42,9 +42,12 @@ class Output:
 _NO_OUTPUT = Output(b"", 0)
 
 
+NOT_YET = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """By what a later engine recognises a run's process, and what the run was asked to do."""
+    """By what a later engine recognises a run's process, once there is one, and what the run was asked to do."""
 
     pid: int
     process_start: str
@@ -75,13 +78,17 @@ class Spool:
     # --- Writing -------------------------------------------------------------------------------------
 
     def create(self) -> int:
-        """Make the output's file, and its folder if need be; return a descriptor that only ever adds to it."""
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        """Make the output's file and return a descriptor that only ever adds to it."""
+        return self._open_new(self.output_path, os.O_APPEND)
+
+    def _open_new(self, path: str, flags: int) -> int:
+        """Open a private file for writing, making it, and the folder if need be."""
+        flags |= os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
         try:
-            return os.open(self.output_path, flags, 0o600)
+            return os.open(path, flags, 0o600)
         except FileNotFoundError:
             make_private_folder(Path(self.folder))
-            return os.open(self.output_path, flags, 0o600)
+            return os.open(path, flags, 0o600)
 
     def write_ticket(self, ticket: Ticket) -> None:
         """Leave word of the process; a crash of the machine ends it too, so that nothing needs to be synced."""
@@ -90,7 +97,7 @@ class Spool:
             "process_start": ticket.process_start,
             "action": ticket.action.to_dict(),
         }
-        descriptor = os.open(self._ticket_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        descriptor = self._open_new(self._ticket_path, os.O_TRUNC)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(data, file)
 

@@ -42,5 +42,6 @@ class DaemonPool:
                 work()
             except Exception:  # noqa: BLE001 - a fault in one piece of work is not the next one's
                 _LOG.exception("Something went wrong on a worker thread.")
+            del work  # It may hold on to much, and the next may come much later.
             with self._lock:
                 self._idle += 1

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from halo_scheduler.actions.spool import Output
+from halo_scheduler.actions.spool import Output, Spool
+from halo_scheduler.host.login_environment import Environment
+from halo_scheduler.host.watch import Watch
 from halo_scheduler.model import Outcome, SkipReason
+from halo_scheduler.redaction import Redactor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,9 @@ class Work(Protocol):
     def stop(self, now_ms: int, why: StopReason) -> None:
         """End the run as soon as it can be done cleanly; a second call changes nothing."""
 
+    def shift(self, by_ms: int) -> None:
+        """Move all instants it waits for: the clock was set back."""
+
     def leave(self) -> None:
         """Say nothing any more: the engine goes, and what can live on without it does."""
 
@@ -72,3 +78,29 @@ class Home(Protocol):
 
     def end(self, ended: Ended) -> None:
         """Take in the end of a run, on the engine's thread."""
+
+
+class Secrets(Protocol):
+    """Gives the secrets a run needs; asked on a thread that may wait."""
+
+    def __call__(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What runs need of their surroundings."""
+
+    home: Home
+    watch: Watch
+    login_environment: Callable[[], Environment]
+    output_limit: Callable[[], int]
+    spool_limit: Callable[[], int]
+
+
+def kept_output(spool: Spool, most_bytes: Callable[[], int], redactor: Redactor) -> Output:
+    """Return a run's output as it is stored; that it cannot be read must not keep the run from ending."""
+    try:
+        return spool.kept(most_bytes, redactor)
+    except OSError as error:
+        text = f"[output lost, as it could not be read: {error.strerror}]\n".encode()
+        return Output.of(text, len(text))

@@ -74,11 +74,11 @@ def _action_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--dir", "directory", metavar="DIR", help="Where the command runs. [your home]"),
         click.option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment."),
         click.option("--stdin", default="", metavar="TEXT", help="What it reads from standard input."),
-        click.option("--success-codes", metavar="0,1", default="0", help="Exit codes that mean success. [0]"),
+        click.option("--success-codes", metavar="0,1", help="Exit codes that mean success. [0]"),
         click.option(
             "--no-work-code", type=int, metavar="N", help='The exit code that means "nothing to do".'
         ),
-        click.option("--grace", metavar="10s", default="10s", help="From asking it to stop to force. [10s]"),
+        click.option("--grace", metavar="10s", help="From asking it to stop to force. [10s]"),
         click.option("--http", nargs=2, metavar="METHOD URL", help="An HTTP request instead of a command."),
         click.option("--header", multiple=True, metavar="'NAME: VALUE'", help="A header of the request."),
         click.option("--body", metavar="TEXT", help="The body of the request."),
@@ -158,17 +158,17 @@ def _command_action(given: dict[str, Any], command: tuple[str, ...]) -> Command:
         directory=given["directory"],
         environment=_pairs("--env", "=", given["env"]),
         stdin=given["stdin"],
-        success_codes=_numbers("--success-codes", given["success_codes"]),
+        success_codes=_numbers("--success-codes", given["success_codes"] or "0"),
         no_work_code=given["no_work_code"],
-        grace=given["grace"],
+        grace=given["grace"] or "10s",
     )
 
 
 def _http_action(given: dict[str, Any], command: tuple[str, ...]) -> HttpRequest:
     if command:
         raise click.UsageError("give either a command or --http, not both")
-    for option in ("shell", "directory", "env", "stdin", "no_work_code"):
-        if given[option]:
+    for option in ("shell", "directory", "env", "stdin", "success_codes", "no_work_code", "grace"):
+        if given[option] not in {None, "", ()}:
             raise click.UsageError(
                 f"--{option.replace('directory', 'dir').replace('_', '-')} goes with a command only"
             )

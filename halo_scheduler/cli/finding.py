@@ -9,9 +9,9 @@ from halo_scheduler.service import Scheduler
 _SHORTEST_PREFIX = 4
 
 
-def find_job(scheduler: Scheduler, wanted: str) -> Job:
+def find_job(scheduler: Scheduler, wanted: str, *, also_removed: bool = False) -> Job:
     """Return the job of that name or id; JobNotFoundError suggests the nearest name."""
-    jobs = scheduler.list_jobs()
+    jobs = scheduler.list_jobs() + (scheduler.list_removed() if also_removed else [])
     for job in jobs:
         if wanted in (job.name, job.id):
             return job

@@ -26,6 +26,7 @@ from halo_scheduler.model import Action, Callback, Command, HttpRequest, Job, Jo
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.describe import describe, describe_when
 from halo_scheduler.schedule.interval import interval_in_words
+from halo_scheduler.schedule.words import counted
 from halo_scheduler.service import Scheduler
 
 _RECENT = 5
@@ -134,11 +135,15 @@ def _policy_words(policy: Policy) -> str:
     limit_ms = policy.time_limit_ms
     parts = [
         "never stopped" if limit_ms is None else f"stops after {interval_in_words(limit_ms)}",
-        f"{policy.retry.attempts} retries" if policy.retry.attempts else "no retries",
-        f"gives up after {policy.max_errors} errors" if policy.max_errors else "never gives up",
+        _retry_words(policy.retry.attempts),
+        f"gives up after {counted(policy.max_errors, 'error')}" if policy.max_errors else "never gives up",
         "catches up once" if policy.catch_up == "once" else "does not catch up",
     ]
     return " · ".join(parts)
+
+
+def _retry_words(attempts: int) -> str:
+    return "no retries" if not attempts else "1 retry" if attempts == 1 else f"{attempts} retries"
 
 
 def _last(job: Job, now_ms: int) -> str:

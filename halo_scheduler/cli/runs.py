@@ -22,6 +22,7 @@ from halo_scheduler.service import Scheduler
 
 _FAILED = 1
 _LOOK_S = 0.2
+_LOOKS_FOR_START = 5
 
 
 @click.command()
@@ -41,7 +42,8 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
         job = find_job(scheduler, name)
         run_id = scheduler.trigger(job.id)
         if not wait:
-            click.echo(json.dumps({"run_id": run_id}) if as_json else f"started {job.name}")
+            words = f"started {job.name}" if _begins(scheduler, run_id) else f"{job.name} waits for a place"
+            click.echo(json.dumps({"run_id": run_id}) if as_json else words)
             return
         with _interruptible(f"{job.name} goes on; stop it with: halo cancel {job.name}"):
             done = _follow(scheduler, run_id, quiet=as_json)
@@ -59,7 +61,12 @@ def cancel(*, name: str) -> None:
     """Stop a job that runs, with everything it started: politely, and by force after its grace."""
     with Scheduler.open() as scheduler:
         require_engine(scheduler)
-        job = find_job(scheduler, name)
+        job = find_job(scheduler, name, also_removed=True)
+        waiting = scheduler.get_waiting_run(job.id)
+        if waiting is not None:
+            scheduler.cancel_run(waiting)
+            click.echo(f"{job.name} will not be started")
+            return
         running = scheduler.get_run_log(job.id, limit=1, outcome=Outcome.RUNNING)
         if not running:
             raise SchedulerError(f"{job.name} is not running")
@@ -75,7 +82,7 @@ def cancel(*, name: str) -> None:
 def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool) -> None:
     """Show the runs of a job, or of all, the newest first; also those that did not happen, and why."""
     with Scheduler.open() as scheduler:
-        job = None if name is None else find_job(scheduler, name)
+        job = None if name is None else find_job(scheduler, name, also_removed=True)
         chosen = Outcome(outcome) if outcome else None
         runs = scheduler.get_run_log(job.id if job else None, limit=limit, outcome=chosen)
         names = {found.id: found.name for found in (*scheduler.list_jobs(), *scheduler.list_removed())}
@@ -115,7 +122,7 @@ def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
       halo logs backup --raw | less -R
     """
     with Scheduler.open() as scheduler:
-        job = find_job(scheduler, name)
+        job = find_job(scheduler, name, also_removed=True)
         found = _find_run(scheduler, job, run_id)
         if follow and found.outcome is Outcome.RUNNING:
             require_engine(scheduler)
@@ -132,6 +139,16 @@ def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
     if not runs:
         raise SchedulerError(f"{job.name} has no run {run_id!r}" if run_id else f"{job.name} has not run yet")
     return runs[0]
+
+
+def _begins(scheduler: Scheduler, run_id: str) -> bool:
+    """Tell whether a run that was asked for begins within a moment."""
+    with _changes(scheduler) as stream:
+        for _ in range(_LOOKS_FOR_START):
+            if scheduler.get_run(run_id) is not None:
+                return True
+            _wait(stream)
+    return scheduler.get_run(run_id) is not None
 
 
 def _follow(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: bool = False) -> Run:

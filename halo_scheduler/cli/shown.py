@@ -14,7 +14,7 @@ from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.describe import describe_when, local_time
 from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.lint import Note, Severity
-from halo_scheduler.schedule.words import clock_time, short_date
+from halo_scheduler.schedule.words import counted, short_date
 
 _OUTCOMES = {
     Outcome.RUNNING: ("▸", "blue"),
@@ -63,7 +63,9 @@ def status_words(job: Job) -> str:
     if job.status_reason is StatusReason.DONE:
         return "done"
     if job.status_reason is StatusReason.ERRORS:
-        return f"disabled after {job.errors} errors" if job.errors else "disabled: it cannot be run"
+        return (
+            f"disabled after {counted(job.errors, 'error')}" if job.errors else "disabled: it cannot be run"
+        )
     if job.waiting_for is not None:
         return "waiting for a place"
     return str(job.status)
@@ -81,7 +83,7 @@ def next_words(job: Job, now_ms: int) -> str:
 def moment(at: int) -> str:
     """Return the local date and time of an instant."""
     local = local_time(at)
-    return f"{short_date(local)} {clock_time(local.replace(microsecond=0))}"
+    return f"{short_date(local)} {local:%H:%M:%S}"
 
 
 def duration(milliseconds: int | None) -> str:

@@ -7,20 +7,20 @@ import queue
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from halo_scheduler.actions.callback import Handlers
-from halo_scheduler.actions.command import Desk
 from halo_scheduler.actions.runner import BegunStop, Leftover, Runner, StartHttp
 from halo_scheduler.actions.spool import Output, spool_folder
 from halo_scheduler.actions.threads import DaemonPool
-from halo_scheduler.actions.work import BY_USER, QUIT, TIME_LIMIT, Ended, StopReason, Work
+from halo_scheduler.actions.work import BY_USER, QUIT, TIME_LIMIT, Desk, Ended, StopReason, Work
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.recovery import Recovery, one_job
 from halo_scheduler.engine.survey import Survey
-from halo_scheduler.errors import EngineHeldError, StaleEngineError
+from halo_scheduler.errors import EngineHeldError, StaleEngineError, StoreError
 from halo_scheduler.host.login_environment import LoginEnvironment
 from halo_scheduler.host.process import is_alive, own_identity
 from halo_scheduler.host.watch import ThreadWatch, Watch
@@ -41,12 +41,13 @@ from halo_scheduler.store.lease import LEASE_MS, EngineRow
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.runs import RunEnd
-from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, SPOOL_LIMIT_BYTES
+from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, SPOOL_LIMIT_BYTES, NumberSetting
 from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
 MAX_DELAY_MS = 60_000
 _SURELY_OURS_MS = 1_000
+_BACKWARDS_MS = 1_000
 _UNPLANNABLE = "its next run could not be planned"
 
 
@@ -83,6 +84,7 @@ class Engine:
         self._owner = owner
         self._generation = 0
         self._last_tick_at = 0
+        self._seen_at = 0
         self._recovery = Recovery(store, 0)
         self._claiming = False
         self._running: dict[str, _Running] = {}
@@ -91,6 +93,7 @@ class Engine:
         self._done: set[str] = set()
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._ended: list[Ended] = []
+        self._late_outputs: dict[str, StoredOutput] = {}
         self._survey = Survey()
         self._told_unsupported: set[str] = set()
         self.wake: Callable[[], None] = lambda: None
@@ -100,15 +103,28 @@ class Engine:
         self._runner = self._make_runner(watch, http)
 
     def _make_runner(self, watch: Watch, http: StartHttp | None) -> Runner:
-        settings = self._store.settings
         desk = Desk(
             home=self,
             watch=watch,
             login_environment=self._environment.get,
-            output_limit=lambda: settings.number(OUTPUT_LIMIT_BYTES),
-            spool_limit=lambda: settings.number(SPOOL_LIMIT_BYTES),
+            output_limit=lambda: self._number(OUTPUT_LIMIT_BYTES),
+            spool_limit=lambda: self._number(SPOOL_LIMIT_BYTES),
         )
         return Runner(spool_folder(self._store.database.path), desk, self._secrets.reader, http)
+
+    def _number(self, setting: NumberSetting) -> int:
+        """Return a setting; a run must be able to end also while the database cannot be read."""
+        with suppress(StoreError):
+            return self._store.settings.number(setting)
+        return setting.default
+
+    def read_environment(self) -> None:
+        """Ask the login shell for its environment, before a command has to wait for that."""
+        self._environment.forget()
+        self._pool.submit(self._read_environment)
+
+    def _read_environment(self) -> None:
+        self._environment.get()
 
     # --- What runs see of the engine -----------------------------------------------------------------
 
@@ -136,7 +152,7 @@ class Engine:
             try:
                 news = self._inbox.get_nowait()
             except queue.Empty:
-                return bool(self._ended)
+                return bool(self._ended or self._late_outputs)
             try:
                 news()
             except Exception:  # noqa: BLE001 - a fault in one run's news must not keep back the others'
@@ -162,7 +178,7 @@ class Engine:
         except BaseException:
             self._generation = 0
             raise
-        self._last_tick_at = now_ms
+        self._last_tick_at = self._seen_at = now_ms
         self._claiming = True
         self._take_up(leftovers)
         self._tell(Change(ChangeKind.ENGINE))
@@ -209,7 +225,17 @@ class Engine:
                 self._attach_later(left.run, left.ended.needs_secrets)
             else:
                 self._clear_spool(left.run.id)
-        self._runner.clear_away(keep=[left.run.id for left in leftovers])
+        self._take_up_outputs({left.run.id for left in leftovers})
+
+    def _take_up_outputs(self, known: set[str]) -> None:
+        """Store what waits for its secrets since before the last engine went; delete what nobody needs."""
+        for run_id in self._runner.left_behind() - known:
+            run = self._store.runs.get(run_id)
+            names = self._runner.secrets_of(run_id)
+            if run is not None and names and not self._store.outputs.has(run_id):
+                self._attach_later(run, names)
+            else:
+                self._clear_spool(run_id)
 
     def stop_runs(self) -> None:
         """Stop all that can be stopped, as for a quit."""
@@ -226,7 +252,7 @@ class Engine:
         if not self.is_started:
             return
         self.leave_runs()
-        self._note_survivors()
+        self._note_survivors(self._survey.take()())
         now_ms = self._clock.now_ms()
         with self._store.transaction():
             if self._store.lease.give_up(self._generation, now_ms):
@@ -252,20 +278,21 @@ class Engine:
         with self._store.transaction():
             changes += self._recovery.end_pauses(now_ms)
             zone = self._recovery.notice_jumps(self._last_tick_at, now_ms)
+            self._store.outputs.insert(list(self._late_outputs.values()))
             self._record_ends(now_ms, changes)
             self._take_requests(now_ms, changes)
             self._end_overdue(now_ms, changes)
             claimed = self._claim(now_ms, changes) if self._claiming else []
             self._store.lease.renew(self._generation, now_ms, runs=len(claimed), zone=zone)
         # Only now is it true: what was written can no longer be undone.
+        for record, run in claimed:
+            self._running[run.id] = _Running(run, record.spec.group, _deadline_at(record, run))
         self._recovery.zone = zone
         self._last_tick_at = now_ms
         self._clear_spools()
         self._ended = []
         self._forget_done()
         self._stop_what_must()
-        for record, run in claimed:
-            self._running[run.id] = _Running(run, record.spec.group, _deadline_at(record, run))
         for change in changes:
             self._tell(change)
         return [run.id for record, run in claimed if self._try_to_start(record, run)]
@@ -288,6 +315,7 @@ class Engine:
     def look(self) -> bool:
         """Look after the runs that want it; tell whether some have ended that are not yet recorded."""
         now_ms = self._clock.now_ms()
+        self._notice_clock(now_ms)
         news: list[tuple[str, float, str]] = []
         for run_id, work in list(self._works.items()):
             if work.next_look_at is None or work.next_look_at > now_ms:
@@ -304,11 +332,28 @@ class Engine:
                 job_id = self._running[run_id].run.job_id
                 self._tell(Change(ChangeKind.RUN_PROGRESS, job_id=job_id, run_id=run_id))
         if self._survey.due_at is not None and self._survey.due_at <= now_ms:
-            self._note_survivors()
+            self._look_for_survivors()
         return bool(self._ended)
 
-    def _note_survivors(self) -> None:
-        for run, sentence in self._survey.take():
+    def _notice_clock(self, now_ms: int) -> None:
+        """Let nothing wait until an old time returns after the clock was set back."""
+        by_ms, self._seen_at = now_ms - self._seen_at, now_ms
+        if by_ms >= -_BACKWARDS_MS:
+            return
+        self._survey.shift(by_ms)
+        for work in self._works.values():
+            work.shift(by_ms)
+        for run_id, running in self._running.items():
+            if running.deadline_at is not None:
+                self._running[run_id] = replace(running, deadline_at=running.deadline_at + by_ms)
+
+    def _look_for_survivors(self) -> None:
+        """Go through all processes of the machine, on another thread: there may be thousands."""
+        look = self._survey.take()
+        self.submit(lambda: self.post(partial(self._note_survivors, look())))
+
+    def _note_survivors(self, found: list[tuple[Run, str]]) -> None:
+        for run, sentence in found:
             self._write(partial(self._store.runs.save_note, run.id, sentence))
             self._tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
 
@@ -364,7 +409,10 @@ class Engine:
     def _stop_what_must(self) -> None:
         now_ms = self._clock.now_ms()
         for run_id, why in self._stopping.items():
-            self._works[run_id].stop(now_ms, why)
+            try:
+                self._works[run_id].stop(now_ms, why)
+            except Exception:  # noqa: BLE001 - one run that cannot be stopped must not keep the others running
+                _LOG.exception("A run could not be asked to stop; it is tried again.")
 
     def _clear_spool(self, run_id: str) -> None:
         try:
@@ -375,6 +423,9 @@ class Engine:
 
     def _clear_spools(self) -> None:
         """Delete the files of runs, now that their ends and their output are recorded."""
+        for run_id in self._late_outputs:
+            self._clear_spool(run_id)
+        self._late_outputs.clear()
         for ended in self._ended:
             if ended.run_id not in self._works:
                 continue
@@ -457,9 +508,8 @@ class Engine:
 
         def attach(output: Output) -> None:
             stored = StoredOutput(run_id=run.id, content=output.content, total_bytes=output.total_bytes)
-            self._write(lambda: self._store.outputs.insert([stored]))
-            self._runner.spool(run.id).remove()
-            self._tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
+            self._late_outputs[run.id] = stored
+            self.wake()
 
         self._runner.read_later(run, names, attach)
 
@@ -570,7 +620,7 @@ class Engine:
     def _take_requests(self, now_ms: int, changes: list[Change]) -> None:
         for request in self._store.requests.others():
             if request.kind is RequestKind.REFRESH:
-                self._environment.forget()
+                self.read_environment()
                 self._store.requests.close(request)
                 continue
             running = self._running.get(request.run_id)

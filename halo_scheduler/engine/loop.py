@@ -55,6 +55,7 @@ class EngineLoop(QObject):
         """Take the engine's row and begin."""
         self._engine.start()
         self._engine.wake = self.woken.emit
+        self._engine.read_environment()
         self._server.start()
         self._sleep.start()
         self._timer.start(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from halo_scheduler.host.process_tree import marked_processes
 from halo_scheduler.model import Run
 from halo_scheduler.schedule.words import listed
@@ -22,10 +24,14 @@ class Survey:
         self._runs[run.id] = run
         self.due_at = self.due_at or now_ms + _DELAY_MS
 
-    def take(self) -> list[tuple[Run, str]]:
-        """Return the runs that left something, with a sentence about it."""
+    def shift(self, by_ms: int) -> None:
+        """Move the next look: the clock was set back."""
+        self.due_at = None if self.due_at is None else self.due_at + by_ms
+
+    def take(self) -> Callable[[], list[tuple[Run, str]]]:
+        """Return what looks for these runs' processes, on whatever thread, and tells which left some."""
         runs, self._runs, self.due_at = self._runs, {}, None
-        return [(runs[run_id], _sentence(pids)) for run_id, pids in marked_processes(runs).items()]
+        return lambda: [(runs[run_id], _sentence(pids)) for run_id, pids in marked_processes(runs).items()]
 
 
 def _sentence(pids: list[int]) -> str:

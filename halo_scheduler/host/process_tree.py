@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 
 MARK = "HALO_RUN_ID"
-_PROC = Path("/proc")
 _HAS_PROC = Path("/proc/self/environ").exists()
+_LONGEST_ENVIRONMENT = 4 << 20
 
 
 def find_members(
@@ -78,9 +78,7 @@ def _mark_of(pid: int) -> str | None:
         if not _HAS_PROC:
             environment: Mapping[str, str] = psutil.Process(pid).environ()
             return environment.get(MARK)
-        _, found, rest = (b"\0" + (_PROC / str(pid) / "environ").read_bytes()).partition(
-            f"\0{MARK}=".encode()
-        )
+        _, found, rest = (b"\0" + _read(f"/proc/{pid}/environ")).partition(f"\0{MARK}=".encode())
         return rest.partition(b"\0")[0].decode(errors="replace") if found else None
     except (OSError, psutil.Error):
         return None
@@ -102,8 +100,7 @@ def _group_of(pid: int) -> int:
 def _descendants(roots: set[int], pids: Iterable[int]) -> set[int]:
     children: dict[int, list[int]] = {}
     for pid in pids:
-        with suppress(psutil.Error):
-            children.setdefault(psutil.Process(pid).ppid(), []).append(pid)
+        children.setdefault(_parent_of(pid), []).append(pid)
     found: set[int] = set()
     left = list(roots)
     while left:
@@ -112,6 +109,23 @@ def _descendants(roots: set[int], pids: Iterable[int]) -> set[int]:
                 found.add(child)
                 left.append(child)
     return found
+
+
+def _parent_of(pid: int) -> int:
+    with suppress(OSError, psutil.Error, IndexError, ValueError):
+        if not _HAS_PROC:
+            return psutil.Process(pid).ppid()
+        return int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
+    return -1
+
+
+def _read(path: str) -> bytes:
+    """Read one of the small files of /proc; there may be thousands, and a file object costs more than they do."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, _LONGEST_ENVIRONMENT)
+    finally:
+        os.close(descriptor)
 
 
 def _living(pid: int) -> psutil.Process | None:

@@ -31,6 +31,10 @@ class OutputTable:
             [(output.run_id, output.total_bytes, len(output.content), output.content) for output in outputs],
         )
 
+    def has(self, run_id: str) -> bool:
+        """Tell whether a run's output is here."""
+        return bool(self._database.rows("SELECT 1 FROM scheduler_run_output WHERE run_id = ?", [run_id]))
+
     def read(self, run_id: str) -> bytes:
         """Return what a run printed; nothing, if it printed nothing or that was dropped."""
         row = self._database.row("SELECT content FROM scheduler_run_output WHERE run_id = ?", [run_id])

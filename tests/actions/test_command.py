@@ -29,6 +29,7 @@ from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import Backoff, SkipReason
 from halo_scheduler.service import Scheduler
+from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, NumberSetting, SettingTable
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of POSIX")
 
@@ -127,6 +128,7 @@ def test_path_is_that_of_the_login_shell(
     (tool / "greet").symlink_to("/bin/echo")
     lines = f"echo noise; export PATH={tool}:/usr/bin:/bin FROM_LOGIN='a b'"
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
+    shop.scheduler.refresh_environment()
     run = shop.run(Command(argv=("greet", "hello")))
     assert (run.error, shop.text(run)) == ("", "hello\n")
     run = shop.run(shell('echo "$PATH|$FROM_LOGIN"'))
@@ -137,6 +139,7 @@ def test_variables_are_added_and_go_before_those_of_the_login_shell(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, "export A=login B=login"))
+    shop.scheduler.refresh_environment()
     run = shop.run(shell('echo "$A $B $C"', environment={"B": "job", "C": "ä →"}))
     assert shop.text(run) == "login job ä →\n"
 
@@ -146,6 +149,7 @@ def test_the_environment_is_asked_for_again_on_demand(
 ) -> None:
     (tmp_path / "value").write_text("first")
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, f"export A=$(cat {tmp_path}/value)"))
+    shop.scheduler.refresh_environment()
     assert shop.text(shop.run(shell("echo $A"))) == "first\n"
     (tmp_path / "value").write_text("second")
     assert shop.text(shop.run(shell("echo $A"))) == "first\n"
@@ -243,11 +247,11 @@ def test_what_the_system_refuses_fails_at_once(shop: Workshop) -> None:
 
 def test_a_missing_interpreter_is_told_of(shop: Workshop) -> None:
     script = shop.folder / "script"
-    script.write_text("#!/no/such/interpreter\n")
+    script.write_text("#!/no/such/interpreter -x\n")
     script.chmod(0o755)
     run = shop.run(Command(argv=(str(script),)))
-    assert (run.outcome, run.exit_code) == (Outcome.FAILURE, 127)
-    assert "not found" in shop.text(run)
+    assert (run.outcome, run.exit_code) == (Outcome.FAILURE, None)
+    assert run.error == f"'{script}' needs '/no/such/interpreter', which does not exist"
 
 
 def test_a_fault_of_ours_while_starting_is_the_runs_failure(
@@ -336,20 +340,19 @@ def test_output_that_cannot_be_read_does_not_keep_the_run_from_ending(
     assert shop.text(run) == "[output lost, as it could not be read: Input/output error]\n"
 
 
-def test_a_store_that_cannot_be_read_at_the_end_is_asked_again(
+def test_a_run_can_end_while_the_settings_cannot_be_read(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    faults = [StoreUnavailableError("busy")]
-    real = Spool.kept
+    real = SettingTable.number
 
-    def fail_once(self: Spool, *rest: Any) -> Any:
-        if faults:
-            raise faults.pop()
-        return real(self, *rest)
+    def fail(self: SettingTable, setting: NumberSetting) -> int:
+        if setting is OUTPUT_LIMIT_BYTES:
+            raise StoreUnavailableError("busy")
+        return real(self, setting)
 
-    monkeypatch.setattr(Spool, "kept", fail_once)
+    monkeypatch.setattr(SettingTable, "number", fail)
     run = shop.run(shell("echo x"))
-    assert (run.outcome, shop.text(run), faults) == (Outcome.SUCCESS, "x\n", [])
+    assert (run.outcome, shop.text(run)) == (Outcome.SUCCESS, "x\n")
 
 
 def test_a_full_disk_is_neither_the_end_nor_asked_without_a_pause(
@@ -518,6 +521,7 @@ def test_a_cancel_while_the_login_shell_hangs_ends_at_once_and_starts_nothing(
 ) -> None:
     lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; touch {tmp_path}/went"
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
+    shop.scheduler.refresh_environment()
     run_id = shop.begin(Command(argv=("touch", str(tmp_path / "started"))))
     shop.until(lambda: pids_in(tmp_path))
     began = time.monotonic()
@@ -538,6 +542,7 @@ def test_a_hanging_login_shell_does_not_hold_up_the_event_loop(
 ) -> None:
     lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
+    shop.scheduler.refresh_environment()
     shop.scheduler.on_job_due(lambda *_: None)
     run_id = shop.begin(Command(argv=("true",)))
     shop.until(lambda: pids_in(tmp_path))
@@ -581,6 +586,7 @@ def test_nothing_is_started_after_the_engine_has_left(
 ) -> None:
     lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
+    shop.scheduler.refresh_environment()
     run_id = shop.begin(Command(argv=("touch", str(tmp_path / "started"))))
     shop.until(lambda: pids_in(tmp_path))
     assert shop.scheduler._engine is not None
@@ -673,6 +679,47 @@ def test_a_retry_that_succeeds_is_no_error(shop: Workshop) -> None:
     assert job is not None
     assert job.errors == 0
     assert [run.attempt for run in shop.scheduler.get_run_log(job_id)][::-1][:2] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["PATH", "HOME"])
+def test_a_secret_is_not_in_the_sentence_of_a_failed_start(shop: Workshop, name: str) -> None:
+    shop.scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    run = shop.run(Command(argv=("no-such-program",), environment={name: "/x/${secret:TOKEN}"}))
+    assert run.outcome is Outcome.FAILURE
+    assert "/x/***" in run.error or name == "PATH"
+    assert "correct horse" not in run.error
+
+
+def test_a_secret_that_is_half_printed_is_not_shown(shop: Workshop) -> None:
+    shop.scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    line = f"printf 'x correct hor'; until test -e {shop.folder}/go; do sleep 0.02; done; echo se"
+    run_id = shop.begin(shell(line, environment={"TOKEN": "${secret:TOKEN}"}))
+    spool = Spool(spool_folder(shop.scheduler.path), run_id)
+    shop.until(lambda: spool.size() == len("x correct hor"))
+    assert b"c" not in shop.scheduler.get_output(run_id)
+    (shop.folder / "go").touch()
+    assert shop.text(shop.end_of(run_id)) == "x ***\n"
+
+
+def test_a_run_that_cannot_be_stopped_at_once_keeps_nobody_from_starting(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stubborn = shop.begin(shell("exec sleep 60", grace="1s"))
+    shop.until(shop.spooled)
+    faults = [OSError(24, "Too many open files")]
+    real = CommandWork.stop
+
+    def fail_once(self: CommandWork, *rest: Any) -> None:
+        if faults:
+            raise faults.pop()
+        real(self, *rest)
+
+    monkeypatch.setattr(CommandWork, "stop", fail_once)
+    shop.scheduler.cancel_run(stubborn)
+    with caplog.at_level(logging.ERROR):
+        assert shop.run(Command(argv=("true",))).outcome is Outcome.SUCCESS
+    assert "could not be asked to stop" in caplog.text
+    assert shop.end_of(stubborn).outcome is Outcome.CANCELLED
 
 
 def test_a_bad_neighbour_disturbs_nobody(shop: Workshop) -> None:
@@ -777,3 +824,27 @@ def test_stopping_without_an_event_loop_waits_for_a_command(hand: _Hand) -> None
     run = hand.scheduler.get_run(run_id)
     assert run is not None
     assert run.outcome is Outcome.SUCCESS
+
+
+def test_a_clock_that_goes_back_holds_up_no_stop(hand: _Hand) -> None:
+    run_id = hand.begin(shell("trap '' TERM; echo up; while :; do sleep 0.05; done", grace="1s"))
+
+    def is_up() -> bool:
+        hand.scheduler.tick()
+        return bool(hand.scheduler.get_output(run_id))
+
+    until(is_up)
+    hand.scheduler.cancel_run(run_id)
+    hand.scheduler.tick()
+    hand.clock.advance(-3_600_000)
+    run = hand.end_of(run_id, step_ms=100)
+    assert run.outcome is Outcome.CANCELLED
+    assert hand.clock.now_ms() < _START - 3_000_000
+
+
+def test_a_clock_that_goes_back_does_not_lengthen_a_time_limit(hand: _Hand) -> None:
+    run_id = hand.begin(shell("exec sleep 60", grace="1s"), time_limit="1m")
+    hand.clock.advance(-3_600_000)
+    hand.scheduler.tick()
+    hand.clock.advance(60_000)
+    assert hand.end_of(run_id).outcome is Outcome.TIMEOUT

@@ -627,21 +627,15 @@ def test_a_redirected_head_stays_a_head(client: Client, site: Site, status: int)
     assert [seen.method for seen in site.seen] == ["HEAD", "HEAD"]
 
 
-def test_a_body_with_a_secret_is_not_sent_on_to_another_host(
-    client: Client, site: Site, other_site: Site
+@pytest.mark.parametrize("body", ["${secret:TOKEN}", "plain"])
+def test_a_body_is_not_sent_on_to_another_host(
+    client: Client, site: Site, other_site: Site, body: str
 ) -> None:
     client.scheduler.set_secret("TOKEN", TOKEN, in_file=True)
     url = site.redirect("/", other_site.url(host="localhost"), 307)
-    error = client.get(url, method="POST", body="${secret:TOKEN}", redirects=Redirects.ANY).error
-    assert error.endswith(f"redirects to localhost:{other_site.port}, which must not get the body's secrets")
+    error = client.get(url, method="POST", body=body, redirects=Redirects.ANY).error
+    assert error.endswith(f"redirects to localhost:{other_site.port}, which must not get the body")
     assert not other_site.seen
-
-
-def test_a_body_without_secrets_is_sent_on(client: Client, site: Site, other_site: Site) -> None:
-    other_site.answer("/there")
-    url = site.redirect("/", other_site.url("/there", "localhost"), 307)
-    client.get(url, method="POST", body="plain", redirects=Redirects.ANY)
-    assert other_site.seen[0].body == b"plain"
 
 
 # --- Secrets -------------------------------------------------------------------------------------------
@@ -781,3 +775,33 @@ def test_a_request_that_waits_for_its_secrets_can_be_cancelled(
     go_on.set()
     client.get(site.answer("/next"))
     assert [seen.path for seen in site.seen] == ["/next"]
+
+
+# --- Faults of the disk --------------------------------------------------------------------------------
+
+
+def test_output_that_cannot_be_read_does_not_keep_a_request_open(
+    client: Client, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Spool, "kept", fail)
+    result = client.get(site.answer("/"))
+    assert result.run.outcome is Outcome.SUCCESS
+    assert result.output == b"[output lost, as it could not be read: Input/output error]\n"
+
+
+def test_a_full_disk_is_not_asked_without_a_pause(
+    client: Client, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[None] = []
+
+    def fail(*_: object) -> None:
+        asked.append(None)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Spool, "cap", fail)
+    result = client.get(site.page(Visit.wait_for_the_end), policy=Policy(time_limit="2s"))
+    assert result.run.outcome is Outcome.TIMEOUT
+    assert 1 <= len(asked) <= 4

@@ -308,7 +308,8 @@ def test_output_with_a_secret_that_was_changed_meanwhile_is_withheld(house: Hous
     house.end_of(run_id)
     until(lambda: house.spooled() == [])
     assert house.text(run_id) == (
-        "[output withheld, as secrets cannot be taken out of it: the secret TOKEN was changed in the meantime]\n"
+        "[output withheld, as secrets cannot be taken out of it: "
+        "the secret TOKEN was changed while the run was under way]\n"
     )
 
 
@@ -353,3 +354,39 @@ def test_slots_missed_after_a_run_that_ended_unseen_are_caught_up_once(house: Ho
     # Those of one and two hours after it are counted on the newest, that of three hours after it.
     assert (late.source, late.slot_at, late.passed_over) == (Source.CATCH_UP, first.slot_at + 3 * _HOUR_MS, 2)
     assert (_starts(house), house.spooled()) == (2, [])
+
+
+def test_an_edit_after_an_early_crash_does_not_uncover_a_secret(house: House) -> None:
+    house.scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    house.start()
+    house.end_of(house.begin(Command(argv=("true",))))
+    line = _line('echo "token $TOKEN"')
+    run_id = house.begin(shell(line, directory=str(house.folder), environment={"TOKEN": "${secret:TOKEN}"}))
+    until(lambda: len(pids_in(house.folder)) == 2)
+    house.crash()
+    house.scheduler.update_job(house.get(run_id).job_id, action=Command(argv=("true",)))
+    house.touch("go0")
+    until(lambda: not living_in(house.folder))
+    assert "correct" not in house.text(run_id)
+    house.start()
+    until(lambda: house.spooled() == [])
+    assert house.text(run_id) == "before\ntoken ***\n"
+    assert b"correct horse" not in house.scheduler.path.read_bytes()
+
+
+def test_output_that_waits_for_its_secrets_outlives_another_end_of_halo(house: House) -> None:
+    house.scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    line = _line('echo "token $TOKEN"')
+    action = shell(line, directory=str(house.folder), environment={"TOKEN": "${secret:TOKEN}"})
+    run_id = _begin(house, action)
+    house.crash()
+    house.touch("go0")
+    until(lambda: not living_in(house.folder))
+    # As if the keyring had not answered before the next end: the run is recorded, its output is not.
+    house.scheduler._store.database.rows(
+        "UPDATE scheduler_run_log SET outcome = 'success', finished_at = started_at WHERE id = ?", [run_id]
+    )
+    assert "follows as soon as" in house.text(run_id)
+    house.start()
+    until(lambda: house.spooled() == [])
+    assert house.text(run_id) == "before\ntoken ***\n"

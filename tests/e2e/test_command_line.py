@@ -16,6 +16,7 @@ import pytest
 
 from halo_scheduler import Command, Manual, Outcome
 from halo_scheduler.service import Scheduler
+from halo_scheduler.store.settings import MAX_CONCURRENT
 
 _HALO = Path(sys.executable).parent / "halo"
 
@@ -183,7 +184,7 @@ def test_what_does_not_end_in_time_is_stopped_or_left_as_chosen(leaves: bool) ->
         pid = int(scheduler.get_output(run_id))
         exit_code, said = program.stop()
         assert exit_code == 1
-        assert "1 of the runs did not end in time" in said
+        assert "1 run did not end in time" in said
         assert psutil.pid_exists(pid) is leaves
         run = scheduler.get_run(run_id)
         assert run is not None
@@ -198,3 +199,28 @@ def test_what_does_not_end_in_time_is_stopped_or_left_as_chosen(leaves: bool) ->
         after = scheduler.get_run(run_id)
         assert after is not None
         assert after.outcome is Outcome.CANCELLED
+
+
+@pytest.mark.usefixtures("daemon")
+def test_a_run_that_waits_for_its_place_says_so_and_can_be_called_off() -> None:
+    with Scheduler.open() as scheduler:
+        scheduler._store.settings.set_number(MAX_CONCURRENT, 1)
+        _halo("add", "first", "--manual", "--", "sleep", "1000")
+        _halo("add", "second", "--manual", "--", "true")
+        assert _halo("run", "first").stdout == "started first\n"
+        assert _halo("run", "second").stdout == "second waits for a place\n"
+        assert _halo("cancel", "second").stdout == "second will not be started\n"
+        _halo("cancel", "first")
+        _until(lambda: [run.outcome for run in scheduler.get_run_log()] == [Outcome.CANCELLED])
+
+
+@pytest.mark.usefixtures("daemon")
+def test_a_removed_job_that_runs_can_still_be_read_and_stopped() -> None:
+    _halo("add", "job", "--manual", "--", "sh", "-c", "echo up; exec sleep 1000")
+    _halo("run", "job")
+    with Scheduler.open() as scheduler:
+        _until(lambda: scheduler.get_output(scheduler.get_run_log()[0].id) == b"up\n")
+        assert _halo("remove", "job").returncode == 0
+        assert _halo("logs", "job").stdout == "up\n"
+        assert _halo("cancel", "job").returncode == 0
+        _until(lambda: scheduler.get_run_log()[0].outcome is Outcome.CANCELLED)

@@ -28,6 +28,7 @@ _RUNS = int(os.environ.get("HALO_SOAK", "300"))
 _KILLS = int(os.environ.get("HALO_SOAK_KILLS", "3" if _RUNS < 1_000 else "20"))
 _IN_ROUND = min(max(_RUNS // 100, 30), 100)
 _ROUND_S = 120
+_UNMARKED = "3717.25"  # what a process without a mark can be told by
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,12 @@ _KINDS = (
     _Kind("exit 75", Outcome.SKIPPED, 4, 75),
     _Kind("setsid sleep 1 & exit 0", Outcome.SUCCESS, 5, 0),
     _Kind("exec sleep 60", Outcome.TIMEOUT, 4, time_limit="1s"),
-    _Kind("setsid sleep 60 & env -i setsid sleep 60 & sleep 60 & wait", Outcome.TIMEOUT, 3, time_limit="1s"),
+    _Kind(
+        f"setsid sleep 60 & env -i setsid sleep {_UNMARKED} & sleep 60 & wait",
+        Outcome.TIMEOUT,
+        3,
+        time_limit="1s",
+    ),
     _Kind("exec sleep 60", Outcome.CANCELLED, 4, is_cancelled=True),
     _Kind("setsid sleep 60 & sleep 60", Outcome.CANCELLED, 3, is_cancelled=True),
 )
@@ -140,12 +146,17 @@ def test_many_runs_and_kills_end_with_everything_accounted_for(house: House) -> 
     _check_ends(soak, by_hand)
     _check_slots([run for run in runs if run.job_id == again_id])
     until(lambda: marked_processes(run.id for run in runs) == {})
+    assert [process for process in psutil.process_iter(["cmdline"]) if _is_unmarked(process)] == []
     until(lambda: house.spooled() == [])
     until(lambda: psutil.Process(house.pid).children() == [])
     until(lambda: descriptor_count(house.pid) <= before)
     assert house.scheduler._store.database.rows("PRAGMA integrity_check") == [("ok",)]
     assert "Traceback" not in house.log()
     assert house.stop() == 0
+
+
+def _is_unmarked(process: psutil.Process) -> bool:
+    return (process.info["cmdline"] or [])[1:] == [_UNMARKED]
 
 
 def _add_retrying(house: House) -> str:
