@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
@@ -83,8 +83,7 @@ def own_variables(job: Job, run: Run) -> dict[str, str]:
 
 def spawn(launch: Launch, spool: Spool) -> subprocess.Popen[bytes]:
     """Start a command that writes into its spool and lives on without us; LaunchError when the system refuses."""
-    # The name first: should the shell have to complain, it does so under the program's name.
-    argv = launch.argv if _IS_WINDOWS else (*_SHIM, launch.argv[0], spool.code_path, *launch.argv)
+    argv = launch.argv if _IS_WINDOWS else shimmed(launch.argv, spool.code_path)
     try:
         output = spool.create()
         try:
@@ -103,6 +102,12 @@ def spawn(launch: Launch, spool: Spool) -> subprocess.Popen[bytes]:
             os.close(output)
     except (OSError, ValueError) as error:
         raise LaunchError(f"it could not be started: {_reason(error)}") from error
+
+
+def shimmed(argv: Sequence[str], code_path: str) -> list[str]:
+    """Return what starts a program and writes down its exit code."""
+    # The name first: should the shell have to complain, it does so under the program's name.
+    return [*_SHIM, argv[0], code_path, *argv]
 
 
 @contextmanager
