@@ -14,6 +14,7 @@ from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.runs import RunEnd
 
 LATE_MS = 60_000
+UNPLANNABLE = "its next run could not be planned"
 # A run that passed over more says so many: counting a cron's past must not hold up a start.
 MOST_COUNTED = 2_000
 _NO_HINTS = Hints()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import queue
-import uuid
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,6 +16,7 @@ from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.actions.work import BY_USER, QUIT, TIME_LIMIT, Desk, Ended, StopReason, Work
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
+from halo_scheduler.engine.claims import Claims
 from halo_scheduler.engine.recovery import Recovery, one_job
 from halo_scheduler.engine.survey import Survey
 from halo_scheduler.errors import EngineHeldError, StaleEngineError, StoreError
@@ -29,17 +28,15 @@ from halo_scheduler.model import (
     Outcome,
     Run,
     SkipReason,
-    Source,
     StatusReason,
-    Trigger,
 )
-from halo_scheduler.planning import LATE_MS, passed_over, plan, plan_after_run, without_plan
+from halo_scheduler.planning import UNPLANNABLE, plan_after_run
 from halo_scheduler.secrets import SecretStore
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.lease import LEASE_MS, EngineRow
 from halo_scheduler.store.outputs import StoredOutput
-from halo_scheduler.store.requests import Request, RequestKind
+from halo_scheduler.store.requests import RequestKind
 from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, SPOOL_LIMIT_BYTES, NumberSetting
 from halo_scheduler.store.store import Store
@@ -48,7 +45,6 @@ _LOG = logging.getLogger(__name__)
 MAX_DELAY_MS = 60_000
 _SURELY_OURS_MS = 1_000
 _BACKWARDS_MS = 1_000
-_UNPLANNABLE = "its next run could not be planned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +82,7 @@ class Engine:
         self._last_tick_at = 0
         self._seen_at = 0
         self._recovery = Recovery(store, 0)
+        self._claims = Claims(store, 0, max_concurrent)
         self._claiming = False
         self._running: dict[str, _Running] = {}
         self._works: dict[str, Work] = {}
@@ -190,6 +187,7 @@ class Engine:
         pid, process_start = own_identity()
         self._generation = 1 if before is None else before.generation + 1
         self._recovery = Recovery(self._store, self._generation)
+        self._claims = Claims(self._store, self._generation, self._max_concurrent)
         self._store.lease.take(
             EngineRow(
                 generation=self._generation,
@@ -209,7 +207,7 @@ class Engine:
             now_ms, EventKind.ENGINE_STARTED, owner=self._owner, generation=self._generation
         )
         leftovers = self._settle_leftovers(now_ms, 0 if before is None else before.last_tick_at)
-        self._drop_stale_requests(now_ms)
+        self._claims.drop_stale_requests(now_ms)
         self._recovery.end_pauses(now_ms)
         if before is not None:
             self._recovery.after_restart(before, now_ms)
@@ -282,7 +280,7 @@ class Engine:
             self._record_ends(now_ms, changes)
             self._take_requests(now_ms, changes)
             self._end_overdue(now_ms, changes)
-            claimed = self._claim(now_ms, changes) if self._claiming else []
+            claimed = self._claim(now_ms, changes)
             self._store.lease.renew(self._generation, now_ms, runs=len(claimed), zone=zone)
         # Only now is it true: what was written can no longer be undone.
         for record, run in claimed:
@@ -455,7 +453,7 @@ class Engine:
             if after is None:
                 # A fault in planning must not leave the job running for ever.
                 after = record.evolve(
-                    run_id=None, disabled_reason=StatusReason.ERRORS, last_error=_UNPLANNABLE
+                    run_id=None, disabled_reason=StatusReason.ERRORS, last_error=UNPLANNABLE
                 )
             if after.disabled_reason is not None and record.disabled_reason is None:
                 self._tell_disabled(after, end.finished_at)
@@ -513,110 +511,6 @@ class Engine:
 
         self._runner.read_later(run, names, attach)
 
-    def _drop_stale_requests(self, now_ms: int) -> None:
-        """Do not start by hand today what someone asked for while no engine was there to hear it."""
-        for request in self._store.requests.triggers():
-            record = self._store.jobs.get(request.job_id)
-            if now_ms - request.at <= LATE_MS or record is None:
-                continue
-            run = Run(
-                id=request.run_id,
-                job_id=request.job_id,
-                trigger=Trigger.MANUAL,
-                source=Source.MANUAL,
-                outcome=Outcome.SKIPPED,
-                reason=SkipReason.MISSED,
-                error="Halo was not running when this was asked for",
-                finished_at=now_ms,
-            )
-            self._store.runs.insert([run], self._generation)
-            self._store.requests.close(request)
-
-    # --- Claiming ------------------------------------------------------------------------------------
-
-    def _claim(self, now_ms: int, changes: list[Change]) -> list[tuple[JobRecord, Run]]:
-        """Turn due jobs into running ones, the oldest slot first, as far as there are places."""
-        running = self._still_running()
-        places = self._max_concurrent() - len(running)
-        claimed = self._claim_by_hand(now_ms, places)
-        in_group = Counter(item.group for item in running)
-        in_group.update(record.spec.group for record, _ in claimed)
-        claimed += self._claim_due(
-            now_ms, places - len(claimed), in_group, {record.id for record, _ in claimed}
-        )
-        self._store.runs.insert([run for _, run in claimed], self._generation)
-        self._store.jobs.save_states([record for record, _ in claimed])
-        self._store.jobs.mark_waiting(now_ms)
-        changes += [Change(ChangeKind.RUN_STARTED, job_id=run.job_id, run_id=run.id) for _, run in claimed]
-        return claimed
-
-    def _claim_due(
-        self, now_ms: int, places: int, in_group: Counter[str | None], seen: set[str]
-    ) -> list[tuple[JobRecord, Run]]:
-        limits = self._store.groups.limits()
-        claimed: list[tuple[JobRecord, Run]] = []
-        while len(claimed) < places:
-            # Without group limits the oldest slots fill the places; with them, some may have to be passed by.
-            page = self._store.jobs.due(now_ms, -1 if limits else places - len(claimed) + len(seen))
-            fresh = [record for record in page if record.id not in seen]
-            if not fresh:
-                break
-            for record in fresh:
-                seen.add(record.id)
-                group = record.spec.group
-                if len(claimed) < places and (group not in limits or in_group[group] < limits[group]):
-                    found = self._claim_one(record, now_ms)
-                    claimed += [found] if found else []
-                    in_group[group] += int(found is not None)
-        return claimed
-
-    def _claim_one(self, record: JobRecord, now_ms: int) -> tuple[JobRecord, Run] | None:
-        """Claim a due job; one whose slot had its run is planned anew, one that cannot be read is disabled."""
-        fallback: JobRecord | None = None
-        with one_job(self._store, record.id, now_ms):
-            if not self._had_its_run(record):
-                return self._to_run(record, now_ms)
-            fallback = plan(without_plan(record), now_ms, self._store.runs.has_slot)
-        if fallback is None:
-            reason = StatusReason.ERRORS
-            fallback = without_plan(record).evolve(disabled_reason=reason, last_error=_UNPLANNABLE)
-        self._store.jobs.save_states([fallback])
-        return None
-
-    def _had_its_run(self, record: JobRecord) -> bool:
-        """Whether a slot would be run a second time: only a clock that went back can bring it up again."""
-        slot_at, last_slot_at = record.slot_at, record.last_slot_at
-        if slot_at is None or last_slot_at is None or slot_at > last_slot_at:
-            return False
-        return self._store.runs.has_attempt(record.id, slot_at, record.attempt)
-
-    def _to_run(self, record: JobRecord, now_ms: int) -> tuple[JobRecord, Run]:
-        skipped = passed_over(record)
-        run = Run(
-            id=uuid.uuid4().hex,
-            job_id=record.id,
-            trigger=Trigger.SCHEDULE,
-            source=record.next_source or Source.MANUAL,
-            slot_at=record.slot_at,
-            attempt=record.attempt,
-            started_at=now_ms,
-            late_ms=max(0, now_ms - (record.next_run_at or now_ms)),
-            passed_over=skipped,
-            passed_reason=record.passed_reason if skipped else "",
-        )
-        claimed = record.evolve(
-            run_id=run.id,
-            next_run_at=None,
-            next_source=None,
-            slot_at=None,
-            attempt=1,
-            waiting_for=None,
-            counted_until=max(record.counted_until, record.slot_at or 0),
-            last_slot_at=max(record.last_slot_at or 0, record.slot_at or 0),
-            last_run_at=now_ms,
-        )
-        return claimed, run
-
     def _take_requests(self, now_ms: int, changes: list[Change]) -> None:
         for request in self._store.requests.others():
             if request.kind is RequestKind.REFRESH:
@@ -630,42 +524,12 @@ class Engine:
                 # Not before it is done: a crash on the way must not lose the wish.
                 self._store.requests.close(request)
 
-    def _claim_by_hand(self, now_ms: int, places: int) -> list[tuple[JobRecord, Run]]:
-        claimed: list[tuple[JobRecord, Run]] = []
-        while len(claimed) < places:
-            page = self._store.requests.triggers(places - len(claimed))
-            for request in page:
-                is_claimed = any(record.id == request.job_id for record, _ in claimed)
-                found = self._by_hand(request, now_ms, is_claimed=is_claimed)
-                claimed += [found] if found else []
-                self._store.requests.close(request)
-            if not page:
-                break
+    def _claim(self, now_ms: int, changes: list[Change]) -> list[tuple[JobRecord, Run]]:
+        if not self._claiming:
+            return []
+        claimed = self._claims.claim(now_ms, [running.group for running in self._still_running()])
+        changes += [Change(ChangeKind.RUN_STARTED, job_id=run.job_id, run_id=run.id) for _, run in claimed]
         return claimed
-
-    def _by_hand(self, request: Request, now_ms: int, *, is_claimed: bool) -> tuple[JobRecord, Run] | None:
-        record = self._store.jobs.get(request.job_id)
-        if record is None or record.removed_at is not None:
-            return None
-        run = Run(
-            id=request.run_id,
-            job_id=record.id,
-            trigger=Trigger.MANUAL,
-            source=Source.MANUAL,
-            started_at=now_ms,
-            late_ms=max(0, now_ms - request.at),
-        )
-        if record.run_id is not None or is_claimed:
-            skipped = replace(
-                run,
-                outcome=Outcome.SKIPPED,
-                reason=SkipReason.ALREADY_RUNNING,
-                started_at=None,
-                finished_at=now_ms,
-            )
-            self._store.runs.insert([skipped], self._generation)
-            return None
-        return record.evolve(run_id=run.id, last_run_at=now_ms), run
 
     # --- Starting ------------------------------------------------------------------------------------
 

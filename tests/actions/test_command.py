@@ -41,6 +41,8 @@ def _quiet_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """Give each test a home and a login shell of its own, and end what it leaves running."""
     for name in ("run", "home"):
         (tmp_path / name).mkdir(mode=0o700)
+    for name in [name for name in os.environ if name.startswith("HALO_")]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
