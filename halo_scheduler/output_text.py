@@ -46,6 +46,10 @@ class ShownText:
             whole, newline, self._pending = text, "", ""
         return _shown_lines(whole) + newline if whole or newline else ""
 
+    def unfinished(self) -> str:
+        """Return how the last line stands, without its end."""
+        return _shown_lines(self._pending)
+
     def end(self) -> str:
         """Return the rest of the last line."""
         rest = self._pending + self._decoder.decode(b"", final=True)

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 import click
 
 from halo_scheduler.cli.finding import find_job, require_engine
+from halo_scheduler.cli.printer import Printer
 from halo_scheduler.cli.schedule_options import choice_of
 from halo_scheduler.cli.shown import duration, moment, outcome_mark, print_table, run_words
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.ipc import ChangeStream
 from halo_scheduler.model import Job, Outcome, Run, SkipReason
-from halo_scheduler.output_text import ShownText
 from halo_scheduler.schedule.interval import SECOND_MS, interval_in_words
 from halo_scheduler.service import Scheduler
 
@@ -129,7 +129,7 @@ def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
             with _interruptible(""):
                 _follow(scheduler, found.id, raw=raw)
         else:
-            _write(scheduler.get_output(found.id), ShownText(), raw=raw, is_last=True)
+            Printer(raw=raw).end(scheduler.get_output(found.id))
 
 
 def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
@@ -153,18 +153,17 @@ def _begins(scheduler: Scheduler, run_id: str) -> bool:
 
 def _follow(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: bool = False) -> Run:
     """Show what a run prints until it is over, and return it."""
-    text = ShownText()
+    printer = Printer(raw=raw, quiet=quiet)
     with _changes(scheduler) as stream, scheduler.follow_output(run_id) as output:
         while True:
             run = scheduler.get_run(run_id)
             is_over = run is not None and run.outcome is not Outcome.RUNNING
             while run is not None and (chunk := output.read()):
-                if not quiet:
-                    _write(chunk, text, raw=raw)
+                printer.write(chunk)
             if run is not None and is_over:
-                if not quiet:
-                    _write(output.end(), text, raw=raw, is_last=True)
+                printer.end(output.end())
                 return run
+            printer.draw_unfinished()
             if scheduler.status().state != "running":
                 raise SchedulerError(
                     "the engine is gone; the job may go on, and is looked after when it is back"
@@ -201,16 +200,6 @@ def _interruptible(note: str) -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo(f"\n{note}" if note else "", err=True)
         sys.exit(_FAILED if note else 0)
-
-
-def _write(chunk: bytes, text: ShownText, *, raw: bool, is_last: bool = False) -> None:
-    if raw:
-        sys.stdout.buffer.write(chunk)
-        sys.stdout.buffer.flush()
-        return
-    shown = text.feed(chunk) + (text.end() if is_last else "")
-    ends_open = is_last and shown and not shown.endswith("\n")
-    click.echo(shown, nl=bool(ends_open))
 
 
 def _history_words(run: Run) -> str:
