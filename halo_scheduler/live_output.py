@@ -43,7 +43,10 @@ class OutputFollower:
             stored = self._store.outputs.read(self._run_id)
             return stored or (_NOT_YET if self._waits_for_secrets() else b"")
         self._reader = self._reader or self._open()
-        return b"" if self._reader is None else self._reader.read()
+        if self._reader is None:
+            # It has not begun; or it ended just now, and its output has moved.
+            return self.read() if self.is_run_over() else b""
+        return self._reader.read()
 
     def end(self) -> bytes:
         """Return what was held back, when the run is over and everything was read."""
@@ -62,6 +65,8 @@ class OutputFollower:
 
     def _open(self) -> SpoolReader | None:
         spool = self._spool()
+        if not spool.exists():
+            return None  # Without anything to show, no secret is asked for.
         try:
             return SpoolReader(spool.output_path, self._redactor(spool))
         except FileNotFoundError:
