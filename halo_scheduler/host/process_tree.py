@@ -12,7 +12,7 @@ import psutil
 
 MARK = "HALO_RUN_ID"
 _HAS_PROC = Path("/proc/self/environ").exists()
-_LONGEST_ENVIRONMENT = 4 << 20
+_CHUNK = 1 << 15
 
 
 def find_members(
@@ -123,7 +123,12 @@ def _read(path: str) -> bytes:
     """Read one of the small files of /proc; there may be thousands, and a file object costs more than they do."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.read(descriptor, _LONGEST_ENVIRONMENT)
+        content = os.read(descriptor, _CHUNK)
+        chunk = content
+        while chunk:
+            chunk = os.read(descriptor, _CHUNK)
+            content += chunk
+        return content
     finally:
         os.close(descriptor)
 
