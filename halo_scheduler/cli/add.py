@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
@@ -17,6 +17,7 @@ from halo_scheduler.model import (
     CatchUp,
     Command,
     HttpRequest,
+    Job,
     Limits,
     Notify,
     Policy,
@@ -106,7 +107,7 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
     \b
     Examples:
       halo add backup --every 6h -- rsync -a /home /mnt/backup
-      halo add report --cron "0 9 * * 1-5" --dir ~/work -- ./report.sh --weekly
+      halo add report --cron "0 9 * * 1-5" --dir ~/reports -- ./report.sh --weekly
       halo add tidy --after 30m --shell /bin/sh -- 'find /tmp/x -mtime +7 -delete'
       halo add ping --every 5m --http GET https://example.org/health
       halo add hook --once "tomorrow 9:00" --http POST https://example.org/hook \\
@@ -130,15 +131,19 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
             policy=_policy(given),
         )
         job = scheduler.get_job(job_id)
-        known = {secret.name for secret in scheduler.list_secrets()}
-    click.echo(f"added {name}: {describe(schedule)}")
+        missing = action.secret_names - {secret.name for secret in scheduler.list_secrets()}
     if job is not None:
-        click.echo(f"  next: {next_words(job, now_ms)}")
-    for note in lint(schedule, now_ms, anchor_at=options.anchor_at(now_ms)):
+        _show_added(job, missing, now_ms)
+
+
+def _show_added(job: Job, missing_secrets: Iterable[str], now_ms: int) -> None:
+    click.echo(f"added {job.name}: {describe(job.schedule)}")
+    click.echo(f"  next: {next_words(job, now_ms)}")
+    for note in lint(job.schedule, now_ms, anchor_at=job.anchor_at):
         click.echo(note_line(note))
-    for secret in sorted(action.secret_names - known):
+    for name in sorted(missing_secrets):
         click.echo(
-            f"{click.style('▲', fg='yellow')} the secret {secret} is not set yet: halo secret set {secret}"
+            f"{click.style('▲', fg='yellow')} the secret {name} is not set yet: halo secret set {name}"
         )
 
 
