@@ -25,12 +25,6 @@ _MOVES = re.compile(r"(\r|\x08|\x1b\[[02]?K)")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-def shown_output(content: bytes) -> str:
-    """Return all of an output as plain text."""
-    text = ShownText()
-    return text.feed(content) + text.end()
-
-
 class ShownText:
     """Turns a stream of bytes into plain text, line by line as they are complete."""
 

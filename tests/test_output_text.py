@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_scheduler.output_text import ShownText, last_progress, plain_line, shown_output
+from halo_scheduler.output_text import ShownText, last_progress, plain_line
+
+
+def shown_output(content: bytes) -> str:
+    """Return all of an output as plain text."""
+    text = ShownText()
+    return text.feed(content) + text.end()
 
 
 @pytest.mark.parametrize(
