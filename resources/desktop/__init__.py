@@ -1,0 +1,1 @@
+"""The launcher: how the desktop's menus show and start the program."""
