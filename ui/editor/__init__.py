@@ -1,0 +1,1 @@
+"""The job editor: takes a job and gives one back."""

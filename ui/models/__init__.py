@@ -1,0 +1,1 @@
+"""Item models: what tables show."""

@@ -1,0 +1,107 @@
+"""Labels, lines and buttons as every window makes them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
+from shiboken6 import isValid
+
+from ui.theme import ICON, Look, Tone, small_font, strong_font, title_font
+from ui.wording import plain_tooltip
+
+
+def label(text: str = "", role: str = "", *, name: str = "", wrap: bool = False) -> QLabel:
+    """Return a label that shows its text as it is; roles are title, strong, muted, small, error, warn, ok."""
+    made = QLabel(text)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setObjectName(name)
+    made.setWordWrap(wrap)
+    if wrap:
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        made.setSizePolicy(policy)
+    fonts = {"title": title_font, "strong": strong_font, "small": small_font}
+    if role in fonts:
+        made.setFont(fonts[role](made.font()))
+    made.setProperty("role", role)
+    return made
+
+
+def set_role(widget: QWidget, role: str) -> None:
+    """Give a label or a frame another role, and the look of it."""
+    if widget.property("role") != role:
+        widget.setProperty("role", role)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def frame(role: str) -> QFrame:
+    """Return a frame; roles are card, bar, note, line."""
+    made = QFrame()
+    made.setProperty("role", role)
+    if role == "line":
+        made.setFixedHeight(1)
+    return made
+
+
+def button(
+    text: str, *, name: str, kind: str = "", tip: str = "", shortcut: str = "", accessible: str = ""
+) -> QPushButton:
+    """Return a push button; kinds are primary, quiet, danger, link. The shortcut stands in its tooltip."""
+    made = QPushButton(text)
+    made.setObjectName(name)
+    made.setProperty("kind", kind)
+    made.setAccessibleName(accessible or text)
+    if shortcut:
+        made.setShortcut(QKeySequence(shortcut))
+    made.setToolTip(with_shortcut(tip or text, shortcut))
+    if kind == "link":
+        made.setCursor(Qt.CursorShape.PointingHandCursor)
+    return made
+
+
+def icon_button(look: Look, icon: str, text: str, *, name: str, shortcut: str = "") -> QToolButton:
+    """Return a button that shows an icon only; its text is its tooltip and its accessible name."""
+    made = QToolButton()
+    made.setObjectName(name)
+    made.setAccessibleName(text)
+    made.setIconSize(QSize(ICON, ICON))
+    made.setAutoRaise(True)
+    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    if shortcut:
+        made.setShortcut(QKeySequence(shortcut))
+    made.setToolTip(with_shortcut(text, shortcut))
+    tint(made, look, icon)
+    return made
+
+
+def tint(widget: QPushButton | QToolButton | QAction, look: Look, icon: str, tone: Tone = Tone.TEXT) -> None:
+    """Give something an icon that follows the theme."""
+
+    def draw() -> None:
+        if isValid(widget):
+            widget.setIcon(look.icon(icon, tone))
+
+    draw()
+    look.changed.connect(draw)
+
+
+def action(look: Look, icon: str, text: str, parent: QWidget, *, name: str, shortcut: str = "") -> QAction:
+    """Return an action with an icon, whose tooltip tells its shortcut."""
+    made = QAction(text, parent)
+    made.setObjectName(name)
+    if shortcut:
+        made.setShortcut(QKeySequence(shortcut))
+    made.setToolTip(with_shortcut(text.replace("&", ""), shortcut))
+    if icon:
+        tint(made, look, icon)
+    return made
+
+
+def with_shortcut(text: str, shortcut: str) -> str:
+    """Return a tooltip that also tells the shortcut."""
+    if not shortcut:
+        return plain_tooltip(text)
+    native = QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
+    return plain_tooltip(f"{text} ({native})")

@@ -1,0 +1,181 @@
+"""Times, durations, outcomes and statuses in the words the program shows everywhere."""
+
+from __future__ import annotations
+
+from html import escape
+
+from PySide6.QtCore import QCoreApplication
+
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, SkipReason, StatusReason, Trigger, WaitingFor
+from halo_scheduler.output_text import plain_line
+from halo_scheduler.schedule.describe import describe_when, local_time
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.schedule.words import short_date, weekday_name
+
+_LONGEST_LINE = 300
+_LONGEST_TOOLTIP = 2_000
+_DAYS_BY_NAME = 7
+
+
+def tr(text: str) -> str:
+    """Return a text in the user's language."""
+    return QCoreApplication.translate("Wording", text)
+
+
+def one_line(text: str, longest: int = _LONGEST_LINE) -> str:
+    """Return a text from outside as one short line that does nothing but show."""
+    return plain_line(text, longest)
+
+
+def plain_tooltip(text: str) -> str:
+    """Return a text as a tooltip that shows it as it is: Qt takes what looks like markup for markup."""
+    shown = text if len(text) <= _LONGEST_TOOLTIP else f"{text[:_LONGEST_TOOLTIP]}…"
+    lines = (plain_line(line, _LONGEST_TOOLTIP) for line in shown.split("\n"))
+    return f"<span>{'<br>'.join(escape(line) for line in lines)}</span>" if text else ""
+
+
+def duration(milliseconds: int | None) -> str:
+    """Return how long something took: "0.4 s", "12 s", "3 min 5 s", "2 h 10 min", "3 d 4 h"."""
+    if milliseconds is None:
+        return ""
+    if milliseconds < 10 * SECOND_MS:
+        return tr("{seconds:.1f} s").format(seconds=milliseconds / SECOND_MS)
+    seconds = milliseconds // SECOND_MS
+    if milliseconds < MINUTE_MS:
+        return tr("{seconds} s").format(seconds=seconds)
+    if milliseconds < HOUR_MS:
+        return tr("{minutes} min {seconds} s").format(minutes=seconds // 60, seconds=seconds % 60)
+    if milliseconds < DAY_MS:
+        return tr("{hours} h {minutes} min").format(hours=seconds // 3600, minutes=seconds // 60 % 60)
+    return tr("{days} d {hours} h").format(days=seconds // 86_400, hours=seconds // 3600 % 24)
+
+
+def moment(at: int) -> str:
+    """Return the local date and time of an instant: "Tue 17 Nov 2026, 14:05:00"."""
+    local = local_time(at)
+    return f"{weekday_name(local)[:3]} {short_date(local)}, {local:%H:%M:%S}"
+
+
+def short_moment(at: int, now_ms: int) -> str:
+    """Return an instant as short as it stays clear: "14:05", "yesterday 14:05", "Mon 14:05", "3 Nov 14:05"."""
+    local, today = local_time(at), local_time(now_ms)
+    days = (today.date() - local.date()).days
+    clock = f"{local:%H:%M}"
+    if days == 0:
+        return clock
+    if days == 1:
+        return tr("yesterday {clock}").format(clock=clock)
+    if days == -1:
+        return tr("tomorrow {clock}").format(clock=clock)
+    if abs(days) < _DAYS_BY_NAME:
+        return f"{weekday_name(local)[:3]} {clock}"
+    return f"{short_date(local, year=local.year != today.year)} {clock}"
+
+
+def ago(at: int, now_ms: int) -> str:
+    """Return how long ago an instant was: "just now", "4 min ago", "2 h ago", then the day."""
+    past_ms = now_ms - at
+    if past_ms < MINUTE_MS:
+        return tr("just now")
+    if past_ms < HOUR_MS:
+        return tr("{minutes} min ago").format(minutes=past_ms // MINUTE_MS)
+    if past_ms < DAY_MS // 2:
+        return tr("{hours} h ago").format(hours=past_ms // HOUR_MS)
+    return short_moment(at, now_ms)
+
+
+def next_words(job: Job, now_ms: int) -> str:
+    """Return when a job runs next, or why it does not: "in 4 min", "paused until 18:00", "by hand"."""
+    if job.status is JobStatus.RUNNING and job.next_run_at is None:
+        return tr("running now")
+    if job.next_run_at is not None:
+        if job.next_run_at > now_ms:
+            return describe_when(job.next_run_at, now_ms)
+        return tr("waiting for a place") if job.waiting_for is WaitingFor.AT_CAPACITY else tr("now")
+    if job.paused_until is not None:
+        return tr("paused until {when}").format(when=short_moment(job.paused_until, now_ms))
+    if job.status is JobStatus.IDLE:
+        return tr("only by hand")
+    return status_words(job)
+
+
+def status_words(job: Job) -> str:
+    """Return what a job is doing: "Running", "Paused", "Done", "Stopped after 5 errors"."""
+    if job.status is JobStatus.RUNNING:
+        return tr("Running")
+    if job.status_reason is StatusReason.DONE:
+        return tr("Done")
+    if job.status_reason is StatusReason.ERRORS:
+        return (
+            tr("Stopped after {count} errors").format(count=job.errors) if job.errors else tr("Cannot be run")
+        )
+    if job.status is JobStatus.DISABLED:
+        return tr("Switched off")
+    if job.status is JobStatus.PAUSED:
+        return tr("Paused")
+    if job.waiting_for is not None:
+        return tr("Waiting for a place")
+    return tr("Failing") if job.errors else tr("Ready")
+
+
+def outcome_words(outcome: Outcome) -> str:
+    """Return an outcome in a word or two."""
+    return {
+        Outcome.RUNNING: tr("Running"),
+        Outcome.SUCCESS: tr("Succeeded"),
+        Outcome.FAILURE: tr("Failed"),
+        Outcome.TIMEOUT: tr("Timed out"),
+        Outcome.CANCELLED: tr("Stopped"),
+        Outcome.SKIPPED: tr("Skipped"),
+        Outcome.MISSED: tr("Missed"),
+        Outcome.INTERRUPTED: tr("Interrupted"),
+    }[outcome]
+
+
+def reason_words(reason: SkipReason) -> str:
+    """Return why a job did not run."""
+    return {
+        SkipReason.DISABLED: tr("it was switched off"),
+        SkipReason.PAUSED: tr("it was paused"),
+        SkipReason.ALREADY_RUNNING: tr("it was already running"),
+        SkipReason.AT_CAPACITY: tr("no place was free"),
+        SkipReason.NOT_DUE: tr("it was not due"),
+        SkipReason.NO_WORK: tr("there was nothing to do"),
+        SkipReason.CONDITION: tr("its condition did not hold"),
+        SkipReason.CAP: tr("its daily cap was reached"),
+        SkipReason.NEEDS_INPUT: tr("it waits for an answer"),
+        SkipReason.SOURCE_UNAVAILABLE: tr("its work source was unavailable"),
+        SkipReason.MISSED: tr("Halo was not running"),
+        SkipReason.UNSUPPORTED_TYPE: tr("nothing here can run such a job"),
+    }[reason]
+
+
+def trigger_words(trigger: Trigger) -> str:
+    """Return who started a run."""
+    return {
+        Trigger.SCHEDULE: tr("by schedule"),
+        Trigger.MANUAL: tr("by hand"),
+        Trigger.CHAIN: tr("after another job"),
+        Trigger.ANSWER: tr("after an answer"),
+        Trigger.TEST: tr("test run"),
+    }[trigger]
+
+
+def run_words(run: Run) -> str:
+    """Return how a run ended and why, in one line."""
+    words = outcome_words(run.outcome)
+    if run.outcome is Outcome.RUNNING and run.progress is not None:
+        words += f" {run.progress:.0%} {run.progress_text}".rstrip()
+    if run.error:
+        return one_line(f"{words}: {run.error}")
+    return f"{words}: {reason_words(run.reason)}" if run.reason is not None else words
+
+
+def size_words(count: int) -> str:
+    """Return a number of bytes as people say it."""
+    size, unit = float(count), "B"
+    for larger in ("KB", "MB", "GB", "TB"):
+        if size < 1024:  # noqa: PLR2004 - the step between units
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"  # noqa: PLR2004
