@@ -1,0 +1,55 @@
+"""The file that holds an entry: read, replaced in one step, removed, with errors in sentences."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from halo_scheduler.errors import SchedulerError
+
+
+def read(path: Path) -> bytes | None:
+    """Return what the file holds; None when there is none."""
+    with _in_a_sentence("read", path):
+        try:
+            return path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Put the content in place of what was there, wholly or not at all; a link stays a link."""
+    with _in_a_sentence("write", path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target = Path(os.path.realpath(path))
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(target)
+        except BaseException:
+            with suppress(OSError):
+                Path(name).unlink()
+            raise
+
+
+def remove(path: Path) -> None:
+    """Remove the file, if it is there."""
+    with _in_a_sentence("remove", path), suppress(NotADirectoryError):
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _in_a_sentence(verb: str, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SchedulerError(
+            f"cannot {verb} {path}: {reason}; check that the folder is yours to change"
+        ) from error

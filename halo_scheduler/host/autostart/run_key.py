@@ -1,0 +1,92 @@
+"""Start at login on Windows: a value under the user's Run key."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from typing import Protocol
+
+from halo_scheduler.errors import SchedulerError
+
+_NAME = "HaloScheduler"
+_RUN = r"Software\Microsoft\Windows\CurrentVersion\Run"
+# Where the Task Manager keeps what the user has switched off: bytes, odd at the start for "off".
+_APPROVED = r"Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run"
+# Windows does not start a longer one, and says nothing.
+_LONGEST_COMMAND = 260
+
+
+class Registry(Protocol):
+    """The user's part of the registry."""
+
+    def read(self, key: str, name: str) -> object:
+        """Return a value; None when there is none."""
+
+    def write(self, key: str, name: str, text: str) -> None:
+        """Store a text, and make the key if need be."""
+
+    def delete(self, key: str, name: str) -> None:
+        """Remove a value, if it is there."""
+
+
+class RunKey:
+    """The value `HaloScheduler` under the Run key."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def is_on(self) -> bool:
+        """Tell whether the value is there and the Task Manager has not switched it off."""
+        if not self._command_line():
+            return False
+        approved = self._ask_approved()
+        return not (isinstance(approved, bytes) and approved and approved[0] % 2)
+
+    def is_current(self, command: Sequence[str]) -> bool:
+        """Tell whether the value would start just this command."""
+        return self._command_line() == subprocess.list2cmdline(command)
+
+    def turn_on(self, command: Sequence[str]) -> None:
+        """Write the value, and take back what the Task Manager had switched off."""
+        line = subprocess.list2cmdline(command)
+        if len(line) > _LONGEST_COMMAND:
+            raise SchedulerError(
+                f"Windows starts no command of more than {_LONGEST_COMMAND} characters at login, and this one has "
+                f"{len(line)}; install Halo in a folder with a shorter path"
+            )
+        try:
+            self._registry.write(_RUN, _NAME, line)
+            self._registry.delete(_APPROVED, _NAME)
+        except OSError as error:
+            raise _refused("written", error) from error
+
+    def turn_off(self) -> None:
+        """Remove the value."""
+        try:
+            self._registry.delete(_RUN, _NAME)
+        except OSError as error:
+            raise _refused("removed", error) from error
+
+    def where(self) -> str:
+        """Name the key and the value."""
+        return rf"HKEY_CURRENT_USER\{_RUN}\{_NAME}"
+
+    def _command_line(self) -> str:
+        try:
+            line = self._registry.read(_RUN, _NAME)
+        except OSError as error:
+            raise _refused("read", error) from error
+        return line if isinstance(line, str) else ""
+
+    def _ask_approved(self) -> object:
+        try:
+            return self._registry.read(_APPROVED, _NAME)
+        except OSError as error:
+            raise _refused("read", error) from error
+
+
+def _refused(verb: str, error: OSError) -> SchedulerError:
+    return SchedulerError(
+        f"the entry in the registry cannot be {verb}: {error.strerror or error}; "
+        "the administrator may have locked the settings for programs at login"
+    )

@@ -1,0 +1,96 @@
+"""Start at login on Linux and its kin: a desktop entry in the autostart folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from halo_scheduler.host.autostart import entry_file
+
+_NAME = "halo-scheduler.desktop"
+_GROUP = "[Desktop Entry]"
+_OTHER_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+class XdgAutostart:
+    """The entry `halo-scheduler.desktop` in the user's autostart folder."""
+
+    def __init__(self, *, folder: Path | None = None, variables: Mapping[str, str] | None = None) -> None:
+        """Take the folder of the entry, the user's own by default, and variables to be set for the program."""
+        self._path = (folder or _users_folder()) / _NAME
+        self._variables = dict(variables or {})
+
+    def is_on(self) -> bool:
+        """Tell whether the entry is there and no desktop has switched it off."""
+        entry = self._entry()
+        if not entry.get("Exec") or entry.get("Hidden", "").lower() == "true":
+            return False
+        # X-GNOME-Autostart-enabled; others have written it under their own names.
+        switches = (value for key, value in entry.items() if key.lower().endswith("-autostart-enabled"))
+        return all(value.lower() != "false" for value in switches)
+
+    def is_current(self, command: Sequence[str]) -> bool:
+        """Tell whether the entry would start just this command."""
+        return self._entry().get("Exec") == self._exec_value(command)
+
+    def turn_on(self, command: Sequence[str]) -> None:
+        """Write the entry, in place of one that was there."""
+        lines = (
+            _GROUP,
+            "Type=Application",
+            "Name=Halo Scheduler",
+            "Comment=Run your jobs on time and see what happened",
+            f"Exec={self._exec_value(command)}",
+            "Icon=halo-scheduler",
+            "Terminal=false",
+            "StartupNotify=false",
+            "X-GNOME-Autostart-enabled=true",
+        )
+        entry_file.replace(self._path, os.fsencode("\n".join(lines) + "\n"))
+
+    def turn_off(self) -> None:
+        """Remove the entry."""
+        entry_file.remove(self._path)
+
+    def where(self) -> str:
+        """Name the file."""
+        return str(self._path)
+
+    def _entry(self) -> dict[str, str]:
+        """Return the keys of the entry as they are written; none when there is no entry."""
+        text = os.fsdecode(entry_file.read(self._path) or b"")
+        keys: dict[str, str] = {}
+        group = ""
+        for line in text.split("\n"):
+            if line.startswith("["):
+                group = line.strip()
+            elif group == _GROUP and not line.startswith("#"):
+                key, _, value = line.partition("=")
+                keys.setdefault(key.strip(), value.strip())
+        return keys
+
+    def _exec_value(self, command: Sequence[str]) -> str:
+        # A desktop, and `env` too, may take a program with "=" in its path for a variable: the shell does not.
+        words = ["/bin/sh", "-c", 'exec "$0" "$@"', *command] if "=" in command[0] else list(command)
+        if self._variables:
+            words = ["env", *(f"{name}={value}" for name, value in self._variables.items()), *words]
+        return " ".join(_exec_word(word) for word in words)
+
+
+def _exec_word(word: str) -> str:
+    """Quote an argument as the Desktop Entry Specification wants it in `Exec`, and that as a value in a file."""
+    if word and word.isascii() and all(sign.isalnum() or sign in "-_./:@+,=" for sign in word):
+        return word
+    quoted = "".join(f"\\{sign}" if sign in '"`$\\' else sign for sign in word).replace("%", "%%")
+    value = quoted.replace("\\", "\\\\")
+    for sign, escape in _OTHER_ESCAPES.items():
+        value = value.replace(sign, escape)
+    return f'"{value}"'
+
+
+def _users_folder() -> Path:
+    configured = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    # The specification has a relative path ignored.
+    home = configured if configured.is_absolute() else Path.home() / ".config"
+    return home / "autostart"
