@@ -10,6 +10,8 @@ from halo_scheduler.store.backup import Backup, back_up, list_backups, restore
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.lease import LeaseTable
 
+__all__ = ["Backup", "find_backups", "make_backup", "restore_backup"]
+
 
 def make_backup(path: Path, now_ms: int) -> Backup:
     """Back up a database now."""

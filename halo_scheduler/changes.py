@@ -14,6 +14,7 @@ class ChangeKind(StrEnum):
     RUN_PROGRESS = "run-progress"
     RUN_FINISHED = "run-finished"
     ENGINE = "engine"
+    SETTINGS = "settings"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,20 @@ import os
 import socket
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
+from halo_scheduler.changes import Change, ChangeKind
+
 LONGEST_LINE = 4_096
-CHANGED = b'{"say":"changed"}\n'
+# Who changed more at once says only that much has changed.
+MOST_CHANGES = 20
+_LONGEST_ID = 500
 SUBSCRIBE = b'{"say":"subscribe"}\n'
 _TIMEOUT_S = 0.5
+_CHUNK = 65_536
 
 
 def socket_path(database: Path) -> Path:
@@ -33,8 +38,29 @@ def _socket_path(database: Path, runtime: str) -> Path:
     return _runtime_folder(runtime) / f"halo-{name}"
 
 
-def poke(database: Path) -> bool:
-    """Tell the engine that something changed; tell whether one heard it."""
+def message_of(change: Change) -> dict[str, str | None]:
+    """Return what is said of a change."""
+    return {"kind": change.kind, "job_id": change.job_id, "run_id": change.run_id}
+
+
+def change_of(message: object) -> Change:
+    """Return the change a message tells of; from one that makes no sense, only that something changed."""
+    if not isinstance(message, dict):
+        return Change(ChangeKind.JOB)
+    kind, *ids = (message.get(name) for name in ("kind", "job_id", "run_id"))
+    if not isinstance(kind, str) or kind not in list(ChangeKind) or not all(map(_is_id, ids)):
+        return Change(ChangeKind.JOB)
+    return Change(ChangeKind(kind), *ids)
+
+
+def _is_id(found: object) -> bool:
+    return found is None or (isinstance(found, str) and len(found) <= _LONGEST_ID)
+
+
+def poke(database: Path, changes: Sequence[Change] = ()) -> bool:
+    """Tell the engine what changed; tell whether one heard it."""
+    told = changes if 0 < len(changes) <= MOST_CHANGES else [Change(ChangeKind.JOB)]
+    lines = b"".join(_line({"say": "changed", **message_of(change)}) for change in told)
     try:
         path = socket_path(database)
         if not path.exists():
@@ -42,11 +68,15 @@ def poke(database: Path) -> bool:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(_TIMEOUT_S)
             connection.connect(str(path))
-            connection.sendall(CHANGED)
+            connection.sendall(lines)
     except OSError:
         # A stale socket, or an engine too busy to listen: it looks by itself within a minute.
         return False
     return True
+
+
+def _line(message: dict[str, str | None]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
 
 
 class ChangeStream:
@@ -90,6 +120,21 @@ class ChangeStream:
                 return
             self._buffer += chunk
 
+    def take(self) -> list[Change] | None:
+        """Return the changes that have arrived by now, without waiting; None when the engine has hung up."""
+        while self.is_open:
+            try:
+                chunk = self._connection.recv(_CHUNK, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                break
+            except OSError:
+                chunk = b""
+            self._buffer += chunk
+            self.is_open = bool(chunk)
+        whole, _, self._buffer = self._buffer.rpartition(b"\n")
+        changes = [_read_change(line) for line in whole.splitlines()]
+        return changes if changes or self.is_open else None
+
     def drain(self) -> None:
         """Take in what has arrived, for those who only want to know that there is news."""
         try:
@@ -101,6 +146,13 @@ class ChangeStream:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _read_change(line: bytes) -> Change:
+    try:
+        return change_of(json.loads(line))
+    except ValueError:
+        return Change(ChangeKind.JOB)
 
 
 def _runtime_folder(given: str) -> Path:

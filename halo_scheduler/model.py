@@ -129,11 +129,12 @@ class CatchUp(StrEnum):
 
 
 class Notify(StrEnum):
-    """Which ends of a job's runs the user is told about."""
+    """Which ends of a job's runs the user is told about; a job may leave that to the settings."""
 
     NONE = "none"
     FAILURES = "failures"
     ALL = "all"
+    SETTINGS = "settings"
 
 
 class Redirects(StrEnum):

@@ -51,6 +51,12 @@ class ShownText:
         return _shown_lines(rest)
 
 
+def shown_text(content: bytes) -> str:
+    """Return all that a run printed as it is shown."""
+    text = content.decode(errors="replace")
+    return text if _CONTROLS.search(text) is None else _shown_lines(text)
+
+
 def plain_line(text: str, longest: int = _LONGEST_PROGRESS_TEXT) -> str:
     """Return one short line of plain text."""
     line = " ".join(_shown_lines(text).split())

@@ -41,7 +41,13 @@ def plan(record: JobRecord, now_ms: int, is_taken: IsTaken, *, reason: str = "")
 
 
 def plan_after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
-    """Return the job as the end of a run leaves it."""
+    """Return the job as the end of a run leaves it; after a test run, as if it had not been tried."""
+    if run.trigger is Trigger.TEST:
+        return record.evolve(run_id=None)
+    return _after_run(record, run, end, is_taken)
+
+
+def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
     now_ms = end.finished_at
     is_scheduled = run.trigger is Trigger.SCHEDULE
     after = record.evolve(

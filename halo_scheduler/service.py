@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import logging
 import os
+import re
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
+from halo_scheduler import reports
+from halo_scheduler.backups import find_backups, make_backup
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.checks import require_instant, require_label, require_whole
+from halo_scheduler.checks import LONGEST_NAME, require_instant, require_kind, require_label, require_whole
 from halo_scheduler.clock import Clock, SystemClock
 from halo_scheduler.errors import (
     EngineHeldError,
@@ -48,13 +53,18 @@ from halo_scheduler.model import (
     Trigger,
 )
 from halo_scheduler.planning import plan, slept_through, without_plan
+from halo_scheduler.reports import DayCount, Gap, TrendPoint
+from halo_scheduler.schedule.explain import Explanation
 from halo_scheduler.schedule.interval import SECOND_MS, parse_interval
 from halo_scheduler.schedule.words import counted
+from halo_scheduler.searching import search
 from halo_scheduler.secrets import SecretStore
+from halo_scheduler.settings import Settings
+from halo_scheduler.store.backup import Backup
 from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.jobs import TRASH_MS, JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
-from halo_scheduler.store.runs import RunFilter
 from halo_scheduler.store.secret_names import SecretName, SecretPlace
 from halo_scheduler.store.settings import MAX_CONCURRENT
 from halo_scheduler.store.store import Store
@@ -68,6 +78,8 @@ if TYPE_CHECKING:
 _SETTLE_S = 1.0
 _STOP_RUNS_MS = 60_000  # beyond the grace that jobs give their runs
 _LOG = logging.getLogger(__name__)
+_COPY = re.compile(r" \(copy(?: [0-9]+)?\)$")
+_MOST_UNSEEN = 100
 _SPEC_NAMES = {field.name for field in fields(JobSpec)}
 
 
@@ -338,6 +350,38 @@ class Scheduler:
             and (metadata or {}).items() <= job.metadata.items()
         ]
 
+    def list_jobs_in_pages(self, size: int = 500) -> Iterator[list[Job]]:
+        """Yield the jobs in the order of `list_jobs`, so many at a time; one removed meanwhile is left out."""
+        require_whole("size", size, 1)
+        ids = self._store.jobs.ids()
+        for start in range(0, len(ids), size):
+            page = ids[start : start + size]
+            jobs = self.get_jobs(page)
+            yield [jobs[job_id] for job_id in page if job_id in jobs]
+
+    def get_jobs(self, job_ids: Iterable[str]) -> dict[str, Job]:
+        """Return those of some jobs that exist and do not lie in the trash."""
+        records = self._store.jobs.get_many(job_ids)
+        return {job_id: record.job for job_id, record in records.items() if record.removed_at is None}
+
+    def unused_name(self, name: str) -> str:
+        """Return a name for a copy of a job: "backup (copy)", "backup (copy 2)"."""
+        stem = _COPY.sub("", name) or name
+        for number in itertools.count(1):
+            ending = " (copy)" if number == 1 else f" (copy {number})"
+            found = stem[: LONGEST_NAME - len(ending)] + ending
+            if self._store.jobs.id_of_name(found) is None:
+                return found
+        raise AssertionError("counting has no end")
+
+    def list_next_runs(self, job_id: str, count: int = 5) -> list[int]:
+        """Return a job's planned run, then what its schedule alone gives after it."""
+        return reports.next_runs(self._existing(job_id), count, self._clock.now_ms())
+
+    def explain(self, job_id: str) -> Explanation:
+        """Return why a job's next run is when it is, or why there is none."""
+        return reports.explanation(self._existing(job_id), self._clock.now_ms())
+
     def list_removed(self) -> list[Job]:
         """Return the jobs in the trash, the last removed first."""
         return [record.job for record in self._store.jobs.all(removed=True)]
@@ -461,6 +505,10 @@ class Scheduler:
         self._store.groups.set_limit(group, max_concurrent)
         self._changed(Change(ChangeKind.JOB))
 
+    def list_group_limits(self) -> dict[str, int]:
+        """Return how many jobs of a group may run at once, for the groups that have a limit."""
+        return self._store.groups.limits()
+
     # --- Runs ----------------------------------------------------------------------------------------
 
     def trigger(self, job_id: str) -> str:
@@ -468,14 +516,32 @@ class Scheduler:
         now_ms = self._clock.now_ms()
         with self._store.transaction():
             record = self._existing(job_id)
-            if record.run_id is not None or self._store.requests.has_trigger(job_id):
-                raise ScheduleTriggerError(
-                    f"{record.spec.name} is already running", SkipReason.ALREADY_RUNNING
-                )
+            self._refuse_running(record)
             request = Request(kind=RequestKind.TRIGGER, job_id=job_id, run_id=uuid.uuid4().hex, at=now_ms)
             self._store.requests.append(request)
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
         return request.run_id
+
+    def test_job(self, job_id: str, spec: JobSpec) -> str:
+        """Ask for a test run of a job as it was edited, and return its id; the job itself stays as it is."""
+        now_ms = self._clock.now_ms()
+        require_kind("spec", spec, JobSpec, "a JobSpec")
+        with self._store.transaction():
+            self._refuse_running(self._existing(job_id))
+            request = Request(
+                kind=RequestKind.TEST,
+                job_id=job_id,
+                run_id=uuid.uuid4().hex,
+                at=now_ms,
+                payload=json.dumps(spec.to_dict()),
+            )
+            self._store.requests.append(request)
+        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+        return request.run_id
+
+    def _refuse_running(self, record: JobRecord) -> None:
+        if record.run_id is not None or self._store.requests.has_trigger(record.id):
+            raise ScheduleTriggerError(f"{record.spec.name} is already running", SkipReason.ALREADY_RUNNING)
 
     def get_waiting_run(self, job_id: str) -> str | None:
         """Return the id of a run by hand that was asked for and waits for its place, if there is one."""
@@ -515,6 +581,7 @@ class Scheduler:
         limit: int = 50,
         *,
         outcome: Outcome | None = None,
+        outcomes: Collection[Outcome] | None = None,
         trigger: Trigger | None = None,
         since: int | None = None,
         until: int | None = None,
@@ -523,9 +590,73 @@ class Scheduler:
         """Return runs, newest first; `before` is the last run of the page that came before this one."""
         require_whole("limit", limit, 1)
         chosen = RunFilter(
-            job_id=job_id, outcome=outcome, trigger=trigger, since=since, until=until, before=before
+            job_id=job_id,
+            outcomes=outcomes if outcome is None else [outcome],
+            trigger=trigger,
+            since=since,
+            until=until,
+            before=before,
         )
-        return self._store.runs.log(chosen, limit)
+        return self._store.history.log(chosen, limit)
+
+    def get_runs(self, run_ids: Iterable[str]) -> dict[str, Run]:
+        """Return those of some runs that are in the log."""
+        return self._store.history.get_many(run_ids)
+
+    def get_last_runs(self, job_ids: Iterable[str]) -> dict[str, Run]:
+        """Return the newest ended run of each job that has one; test runs do not count."""
+        return {run.job_id: run for run in self._store.history.last_ended(job_ids)}
+
+    def get_trends(self, job_ids: Iterable[str], limit: int = 20) -> dict[str, tuple[TrendPoint, ...]]:
+        """Return the last ended runs of each job that has any, oldest first; test runs do not count."""
+        return reports.trends(self._store, job_ids, limit)
+
+    def list_running(self) -> list[Run]:
+        """Return the runs under way, oldest first."""
+        return self._store.runs.running()
+
+    def count_runs_by_day(
+        self,
+        since: int,
+        until: int,
+        *,
+        job_id: str | None = None,
+        outcome: Outcome | None = None,
+        trigger: Trigger | None = None,
+    ) -> list[DayCount]:
+        """Return how the ended runs of each local day went, days without any left out."""
+        return reports.days(self._store, since, until, job_id=job_id, outcome=outcome, trigger=trigger)
+
+    def search_output(
+        self,
+        text: str,
+        *,
+        job_id: str | None = None,
+        outcomes: Collection[Outcome] | None = None,
+        trigger: Trigger | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Run | None]:
+        """Yield the runs that printed a text, newest first, whatever its case; None now and then as a sign of life."""
+        chosen = RunFilter(job_id=job_id, outcomes=outcomes, trigger=trigger, since=since, until=until)
+        return search(self._store.history, text, chosen, self.get_output, is_cancelled)
+
+    def list_gaps(self, since: int) -> list[Gap]:
+        """Return when nobody was awake and something was caught up or missed because of it, newest first."""
+        return reports.gaps(self._store, since)
+
+    def unseen_failures(self) -> list[Run]:
+        """Return failures since `mark_failures_seen`, newest first, a hundred at most; no tests, no removed jobs."""
+        seq, under_way = self._store.settings.failures_seen()
+        return self._store.history.failures_after(seq, under_way, _MOST_UNSEEN)
+
+    def mark_failures_seen(self) -> None:
+        """Remember that all failures up to now were seen; what is under way now can still become one."""
+        with self._store.transaction():
+            history = self._store.history
+            self._store.settings.set_failures_seen(history.newest_seq(), history.seqs_under_way())
+        self._changed(Change(ChangeKind.SETTINGS))
 
     def get_run_stats(self, job_id: str, since: int | None = None) -> RunStats:
         """Return a job's history in numbers."""
@@ -545,6 +676,31 @@ class Scheduler:
             last_run=newest[0] if newest else None,
             streak=streak,
         )
+
+    # --- Settings and backups ------------------------------------------------------------------------
+
+    def get_settings(self) -> Settings:
+        """Return what the user chose for the whole program."""
+        return self._store.settings.read()
+
+    def change_settings(self, **changes: Any) -> Settings:
+        """Change what is given of the settings, at once; refused whole when it would be invalid."""
+        unknown = set(changes) - {field.name for field in fields(Settings)}
+        if unknown:
+            raise ScheduleError("is not a known setting", path=min(unknown))
+        with self._store.transaction():
+            settings = replace(self._store.settings.read(), **changes)
+            self._store.settings.save({name: getattr(settings, name) for name in changes})
+        self._changed(Change(ChangeKind.SETTINGS))
+        return settings
+
+    def make_backup(self) -> Backup:
+        """Back up everything but output now."""
+        return make_backup(self.path, self._clock.now_ms())
+
+    def list_backups(self) -> list[Backup]:
+        """Return the backups there are, newest first."""
+        return find_backups(self.path)
 
     # --- Secrets -------------------------------------------------------------------------------------
 
@@ -581,7 +737,7 @@ class Scheduler:
             raise EngineHeldError("this scheduler already runs its jobs")
         engine = self._get_engine()
         loop = EngineLoop(engine, self._clock, self._store)
-        loop.changed_elsewhere.connect(lambda: self._tell(Change(ChangeKind.JOB)))
+        loop.changed_elsewhere.connect(self._tell)
         loop.lost.connect(self._lose_engine)
         loop.start()
         self._loop = loop
@@ -714,7 +870,7 @@ class Scheduler:
         if self._loop is not None:
             self._loop.look_again()
         elif changes:
-            poke(self.path)
+            poke(self.path, changes)
         for change in changes:
             self._tell(change)
 

@@ -350,7 +350,7 @@ def test_a_json_body_may_have_a_secret_in_its_text() -> None:
         ({"max_errors": -1}, "max_errors: must be between 0 and"),
         ({"max_errors": True}, "max_errors: must be a whole number, not True"),
         ({"jitter_percent": 11}, "jitter_percent: must be between 0 and 10, not 11"),
-        ({"notify": 5}, "notify: must be one of none, failures, all, not 5"),
+        ({"notify": 5}, "notify: must be one of none, failures, all, settings, not 5"),
         ({"retry": {"attempts": "many"}}, "retry.attempts: must be a whole number"),
         ({"retry": {"delay": 5}}, "retry.delay: is not a known field; known are attempts, delay_ms"),
         ({"limits": {"min_ms": 5, "max_ms": 4}}, "limits.min_ms: must not be above max_ms"),

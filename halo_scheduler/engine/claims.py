@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine.recovery import one_job
 from halo_scheduler.model import Outcome, Run, SkipReason, Source, StatusReason, Trigger
 from halo_scheduler.planning import LATE_MS, UNPLANNABLE, passed_over, plan, without_plan
 from halo_scheduler.store.jobs import JobRecord
-from halo_scheduler.store.requests import Request
+from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
 
 
@@ -22,6 +23,7 @@ class Claims:
         self._store = store
         self._generation = generation
         self._max_concurrent = max_concurrent
+        self._news: list[Change] = []
 
     def claim(self, now_ms: int, running: Iterable[str | None]) -> list[tuple[JobRecord, Run]]:
         """Turn due jobs into running ones, the oldest slot first, as far as there are places.
@@ -115,7 +117,10 @@ class Claims:
                 is_claimed = any(record.id == request.job_id for record, _ in claimed)
                 found = self._by_hand(request, now_ms, is_claimed=is_claimed)
                 claimed += [found] if found else []
-                self._store.requests.close(request)
+                if found and request.kind is RequestKind.TEST:
+                    self._store.requests.begin_test(request.run_id)
+                else:
+                    self._store.requests.close(request)
             if not page:
                 break
         return claimed
@@ -127,7 +132,7 @@ class Claims:
         run = Run(
             id=request.run_id,
             job_id=record.id,
-            trigger=Trigger.MANUAL,
+            trigger=_trigger_of(request),
             source=Source.MANUAL,
             started_at=now_ms,
             late_ms=max(0, now_ms - request.at),
@@ -140,9 +145,22 @@ class Claims:
                 started_at=None,
                 finished_at=now_ms,
             )
-            self._store.runs.insert([skipped], self._generation)
+            self._insert([skipped])
             return None
+        if request.kind is RequestKind.TEST:
+            # Only what is run is the edited one's: the job's own columns are not written.
+            return record.evolve(run_id=run.id, spec=replace(request.spec, group=record.spec.group)), run
         return record.evolve(run_id=run.id, last_run_at=now_ms), run
+
+    def _insert(self, ended: list[Run]) -> None:
+        """Record runs that ended before they started."""
+        self._store.runs.insert(ended, self._generation)
+        self._news += [Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id) for run in ended]
+
+    def take_news(self) -> list[Change]:
+        """Return what was recorded beside the runs that were claimed, once."""
+        news, self._news = self._news, []
+        return news
 
     def drop_stale_requests(self, now_ms: int) -> None:
         """Do not start by hand today what someone asked for while no engine was there to hear it."""
@@ -153,12 +171,16 @@ class Claims:
             run = Run(
                 id=request.run_id,
                 job_id=request.job_id,
-                trigger=Trigger.MANUAL,
+                trigger=_trigger_of(request),
                 source=Source.MANUAL,
                 outcome=Outcome.SKIPPED,
                 reason=SkipReason.MISSED,
                 error="Halo was not running when this was asked for",
                 finished_at=now_ms,
             )
-            self._store.runs.insert([run], self._generation)
+            self._insert([run])
             self._store.requests.close(request)
+
+
+def _trigger_of(request: Request) -> Trigger:
+    return Trigger.TEST if request.kind is RequestKind.TEST else Trigger.MANUAL

@@ -29,6 +29,7 @@ from halo_scheduler.model import (
     Run,
     SkipReason,
     StatusReason,
+    Trigger,
 )
 from halo_scheduler.planning import UNPLANNABLE, plan_after_run
 from halo_scheduler.secrets import SecretStore
@@ -169,18 +170,20 @@ class Engine:
         """Take the engine's row and put right what the last engine left; EngineHeldError names a holder."""
         now_ms = self._clock.now_ms()
         self._store.check()
+        changes = [Change(ChangeKind.ENGINE)]
         try:
             with self._store.transaction():
-                leftovers = self._take_over(now_ms)
+                leftovers = self._take_over(now_ms, changes)
         except BaseException:
             self._generation = 0
             raise
         self._last_tick_at = self._seen_at = now_ms
         self._claiming = True
         self._take_up(leftovers)
-        self._tell(Change(ChangeKind.ENGINE))
+        for change in [*changes, *self._take_news()]:
+            self._tell(change)
 
-    def _take_over(self, now_ms: int) -> list[Leftover]:
+    def _take_over(self, now_ms: int, changes: list[Change]) -> list[Leftover]:
         before = self._store.lease.read()
         if before is not None and before.is_held(now_ms) and is_alive(before.pid, before.process_start):
             raise EngineHeldError(f"the jobs are run by {before.owner} (process {before.pid})")
@@ -204,9 +207,13 @@ class Engine:
             )
         )
         self._store.events.append(
-            now_ms, EventKind.ENGINE_STARTED, owner=self._owner, generation=self._generation
+            now_ms,
+            EventKind.ENGINE_STARTED,
+            owner=self._owner,
+            generation=self._generation,
+            awake_until=None if before is None else before.awake_until,
         )
-        leftovers = self._settle_leftovers(now_ms, 0 if before is None else before.last_tick_at)
+        leftovers = self._settle_leftovers(now_ms, 0 if before is None else before.last_tick_at, changes)
         self._claims.drop_stale_requests(now_ms)
         self._recovery.end_pauses(now_ms)
         if before is not None:
@@ -273,6 +280,7 @@ class Engine:
         now_ms = self._clock.now_ms()
         changes: list[Change] = []
         self._done.clear()
+        self._take_news()  # Of a tick that failed, nothing is true.
         with self._store.transaction():
             changes += self._recovery.end_pauses(now_ms)
             zone = self._recovery.notice_jumps(self._last_tick_at, now_ms)
@@ -291,9 +299,12 @@ class Engine:
         self._ended = []
         self._forget_done()
         self._stop_what_must()
-        for change in changes:
+        for change in [*changes, *self._take_news()]:
             self._tell(change)
         return [run.id for record, run in claimed if self._try_to_start(record, run)]
+
+    def _take_news(self) -> list[Change]:
+        return self._recovery.take_news() + self._claims.take_news()
 
     def delay_ms(self) -> int:
         """Return how long the loop may sleep."""
@@ -441,6 +452,7 @@ class Engine:
             return
         self._done.update(run.id for run, _ in ends)
         self._store.runs.finish([(run.id, end) for run, end in ends])
+        self._store.requests.end_tests([run.id for run, _ in ends if run.trigger is Trigger.TEST])
         records = self._store.jobs.get_many({run.job_id for run, _ in ends})
         saved: list[JobRecord] = []
         for run, end in ends:
@@ -467,15 +479,15 @@ class Engine:
             now_ms, EventKind.JOB_DISABLED, record.id, reason=record.disabled_reason, errors=record.errors
         )
 
-    def _settle_leftovers(self, now_ms: int, awake_until: int) -> list[Leftover]:
+    def _settle_leftovers(self, now_ms: int, awake_until: int, changes: list[Change]) -> list[Leftover]:
         """Record how the runs ended that the last engine left; keep those whose processes still live."""
         runs = self._store.runs.running()
-        records = self._store.jobs.get_many({run.job_id for run in runs})
+        records = self._as_started(runs)
         actions = {job_id: record.spec.action for job_id, record in records.items()}
         stops = self._begun_stops(runs, records, awake_until)
         leftovers = self._runner.find_leftovers(runs, actions, stops, now_ms)
         ended = [left for left in leftovers if left.session is None]
-        self._finish([(left.run, _run_end(left.ended, now_ms)) for left in ended], [])
+        self._finish([(left.run, _run_end(left.ended, now_ms)) for left in ended], changes)
         self._store.outputs.insert(_outputs([left.ended for left in ended]))
         self._done.clear()
         for left in leftovers:
@@ -485,6 +497,15 @@ class Engine:
                     left.run, record.spec.group, _deadline_at(record, left.run)
                 )
         return leftovers
+
+    def _as_started(self, runs: list[Run]) -> dict[str, JobRecord]:
+        """Return the jobs of runs; one that is being tried as it was edited, so."""
+        records = self._store.jobs.get_many({run.job_id for run in runs})
+        tests = self._store.requests.tests_under_way()
+        for run in runs:
+            if run.id in tests and run.job_id in records:
+                records[run.job_id] = records[run.job_id].evolve(spec=tests[run.id])
+        return records
 
     def _begun_stops(
         self, runs: list[Run], records: Mapping[str, JobRecord], awake_until: int

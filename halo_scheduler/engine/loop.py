@@ -26,7 +26,7 @@ class EngineLoop(QObject):
     """Drives an engine from a Qt event loop."""
 
     woken = Signal()
-    changed_elsewhere = Signal()
+    changed_elsewhere = Signal(object)
     idle = Signal()
     lost = Signal(str)
 
@@ -94,9 +94,10 @@ class EngineLoop(QObject):
         """Pass a change on to those who listen in other processes."""
         self._server.tell(change)
 
-    def _hear_change(self) -> None:
+    def _hear_change(self, change: Change) -> None:
+        # Several at once make one tick: the timer only fires when all of them are heard.
         self.look_again()
-        self.changed_elsewhere.emit()
+        self.changed_elsewhere.emit(change)
 
     def _keep_house(self) -> None:
         try:

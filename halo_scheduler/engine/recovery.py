@@ -55,10 +55,16 @@ class Recovery:
         self._generation = generation
         self._zone_checked_at = 0
         self.zone = machine_zone().key
+        self._news: list[Change] = []
+
+    def take_news(self) -> list[Change]:
+        """Return what was recorded or planned anew, once; after the transaction it is true."""
+        news, self._news = self._news, []
+        return news
 
     def after_restart(self, before: EngineRow, now_ms: int) -> None:
         """Take up where the last engine was last awake."""
-        awake_until = before.last_tick_at if before.stopped_at is None else before.stopped_at
+        awake_until = before.awake_until
         if awake_until > now_ms + _BACKWARDS_MS:
             self._go_back(awake_until, now_ms)
         else:
@@ -94,7 +100,7 @@ class Recovery:
         if skipped is None or (skipped.slot_at or 0) > (record.paused_until or 0):
             return
         if not self._store.runs.has_slot(record.id, skipped.slot_at or 0):
-            self._store.runs.insert([skipped], self._generation)
+            self._insert([skipped])
 
     def notice_jumps(self, last_tick_at: int, now_ms: int) -> str:
         """Compare with the last tick: did the machine sleep, or the clock or the zone change? Return the zone.
@@ -133,8 +139,13 @@ class Recovery:
                 settled = record.evolve(counted_until=now_ms, last_slot_at=last_slot_at)
                 saved.append(plan_after_run(settled, run, end, self._store.runs.has_slot))
                 missed.append(run)
-        self._store.runs.insert(missed, self._generation)
+        self._insert(missed)
         self._store.jobs.save_states(saved)
+
+    def _insert(self, ended: list[Run]) -> None:
+        """Record runs that never started."""
+        self._store.runs.insert(ended, self._generation)
+        self._news += [Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id) for run in ended]
 
     def _go_back(self, was_ms: int, now_ms: int) -> None:
         """Plan every waiting job anew after the clock went back: to its first grid point that had no run."""
@@ -165,6 +176,7 @@ class Recovery:
                 if after != record:
                     planned.append(after)
         self._store.jobs.save_states(planned)
+        self._news += [Change(ChangeKind.JOB)] if planned else []
 
 
 def _missed_run(record: JobRecord, now_ms: int, reason: str) -> Run:

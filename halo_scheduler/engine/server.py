@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from halo_scheduler.changes import Change
-from halo_scheduler.ipc import LONGEST_LINE, socket_path
+from halo_scheduler.ipc import LONGEST_LINE, change_of, message_of, socket_path
 
 _LOG = logging.getLogger(__name__)
 _MOST_CLIENTS = 64
@@ -24,7 +24,7 @@ _MOST_UNREAD = 1_000_000
 class ChangeServer(QObject):
     """Listens on a socket that only its user can reach."""
 
-    changed = Signal()
+    changed = Signal(object)
 
     def __init__(self, database: Path) -> None:
         super().__init__()
@@ -70,8 +70,7 @@ class ChangeServer(QObject):
         """Send a change to every subscriber; one that does not read is dropped."""
         if not self._clients:
             return
-        message = {"kind": change.kind, "job_id": change.job_id, "run_id": change.run_id}
-        line = json.dumps(message).encode() + b"\n"
+        line = json.dumps(message_of(change)).encode() + b"\n"
         for client in list(self._clients):
             client.send(line)
 
@@ -97,7 +96,7 @@ class ChangeServer(QObject):
 class _Client(QObject):
     """One connection: it must say something soon, and briefly."""
 
-    changed = Signal()
+    changed = Signal(object)
     gone = Signal(object)
 
     def __init__(self, connection: QLocalSocket, parent: QObject) -> None:
@@ -138,7 +137,7 @@ class _Client(QObject):
         except ValueError:
             said = None
         if said == "changed":
-            self.changed.emit()
+            self.changed.emit(change_of(message))
         elif said == "subscribe":
             self._is_subscriber = True
             self._silence.stop()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from halo_scheduler.store.connection import Database
+from halo_scheduler.store.connection import Database, Row
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -69,7 +69,18 @@ class EventTable:
             "SELECT seq, at, kind, job_id, detail FROM scheduler_events WHERE job_id = ? ORDER BY seq DESC LIMIT ?",
             [job_id, limit],
         )
-        return [
-            Event(seq=seq, at=at, kind=EventKind(kind), job_id=job_id, detail=json.loads(detail))
-            for seq, at, kind, job_id, detail in rows
-        ]
+        return [_event_of(row) for row in rows]
+
+    def gaps(self, since: int) -> list[Event]:
+        """Return when engines started and when the machine woke up, newest first."""
+        rows = self._database.rows(
+            "SELECT seq, at, kind, job_id, detail FROM scheduler_events "
+            "WHERE kind IN ('engine-started', 'sleep-gap') AND at >= ? ORDER BY at DESC, seq DESC",
+            [since],
+        )
+        return [_event_of(row) for row in rows]
+
+
+def _event_of(row: Row) -> Event:
+    seq, at, kind, job_id, detail = row
+    return Event(seq=seq, at=at, kind=EventKind(kind), job_id=job_id, detail=json.loads(detail))

@@ -223,6 +223,22 @@ class JobTable:
             return self._records("WHERE removed_at IS NOT NULL ORDER BY removed_at DESC, name")
         return self._records("WHERE removed_at IS NULL ORDER BY next_run_at IS NULL, next_run_at, name")
 
+    def ids(self) -> list[str]:
+        """Return the ids of all jobs in the order of `all`."""
+        rows = self._database.rows(
+            "SELECT id FROM scheduler_jobs WHERE removed_at IS NULL ORDER BY next_run_at IS NULL, next_run_at, name"
+        )
+        return [str(job_id) for (job_id,) in rows]
+
+    def waiting_to_catch_up(self, after_at: int, until_at: int) -> int:
+        """Return how many jobs are still to catch up on a slot of a span of time."""
+        row = self._database.row(
+            "SELECT count(*) FROM scheduler_jobs WHERE next_run_at IS NOT NULL AND run_id IS NULL "
+            "AND removed_at IS NULL AND next_run_at <= ? AND next_source = 'catch-up' AND slot_at > ?",
+            [until_at, after_at],
+        )
+        return 0 if row is None else int(row[0])
+
     def due(self, now_ms: int, most: int = -1) -> list[JobRecord]:
         """Return the jobs whose planned run has come and that are not running, oldest slot first."""
         return self._records(

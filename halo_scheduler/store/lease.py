@@ -40,6 +40,11 @@ class EngineRow:
     runs: int
     zone: str
 
+    @property
+    def awake_until(self) -> int:
+        """When the engine last looked after its jobs."""
+        return self.last_tick_at if self.stopped_at is None else self.stopped_at
+
     def is_held(self, now_ms: int) -> bool:
         return self.stopped_at is None and self.expires_at > now_ms
 

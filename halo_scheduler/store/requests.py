@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from halo_scheduler.model import JobSpec
 from halo_scheduler.store.connection import Database
+
+_BY_HAND = "kind IN ('trigger', 'test')"
 
 
 class RequestKind(StrEnum):
     """What is asked for."""
 
     TRIGGER = "trigger"
+    TEST = "test"
+    TEST_UNDER_WAY = "test-under-way"
     CANCEL = "cancel"
     REFRESH = "refresh"
 
@@ -24,6 +31,12 @@ class Request:
     job_id: str
     run_id: str
     at: int
+    payload: str = ""
+    """The edited job that a test run is to try."""
+
+    @property
+    def spec(self) -> JobSpec:
+        return JobSpec.from_dict(json.loads(self.payload))
 
 
 class RequestTable:
@@ -34,40 +47,57 @@ class RequestTable:
 
     def append(self, request: Request) -> None:
         self._database.rows(
-            "INSERT INTO scheduler_requests (kind, job_id, run_id, at) VALUES (?, ?, ?, ?)",
-            [request.kind, request.job_id, request.run_id, request.at],
+            "INSERT INTO scheduler_requests (kind, job_id, run_id, at, payload) VALUES (?, ?, ?, ?, ?)",
+            [request.kind, request.job_id, request.run_id, request.at, request.payload],
         )
 
     def triggers(self, limit: int = -1) -> list[Request]:
-        """Return runs by hand that were asked for, oldest first."""
-        return self._select("kind = 'trigger'", limit)
+        """Return runs by hand, and test runs, that were asked for, oldest first."""
+        return self._select(_BY_HAND, limit)
 
     def others(self) -> list[Request]:
         """Return everything else that was asked for, oldest first."""
-        return self._select("kind <> 'trigger'", -1)
+        return self._select("kind IN ('cancel', 'refresh')", -1)
+
+    def tests_under_way(self) -> dict[str, JobSpec]:
+        """Return what the test runs under way try, by run."""
+        return {request.run_id: request.spec for request in self._select("kind = 'test-under-way'", -1)}
 
     def _select(self, which: str, limit: int) -> list[Request]:
         rows = self._database.rows(
-            f"SELECT kind, job_id, run_id, at FROM scheduler_requests WHERE {which} ORDER BY seq LIMIT ?",
+            f"SELECT kind, job_id, run_id, at, payload FROM scheduler_requests WHERE {which} ORDER BY seq LIMIT ?",
             [limit],
         )
         return [
-            Request(kind=RequestKind(kind), job_id=job_id, run_id=run_id, at=at)
-            for kind, job_id, run_id, at in rows
+            Request(kind=RequestKind(kind), job_id=job_id, run_id=run_id, at=at, payload=payload)
+            for kind, job_id, run_id, at, payload in rows
         ]
 
     def has_trigger(self, job_id: str) -> bool:
-        """Tell whether a run by hand is already asked for."""
+        """Tell whether a run by hand or a test run is already asked for."""
         return bool(
             self._database.rows(
-                "SELECT 1 FROM scheduler_requests WHERE kind = 'trigger' AND job_id = ? LIMIT 1", [job_id]
+                f"SELECT 1 FROM scheduler_requests WHERE {_BY_HAND} AND job_id = ? LIMIT 1", [job_id]
             )
         )
 
     def withdraw_trigger(self, run_id: str) -> bool:
         """Take back a run by hand that has not started; tell whether there was one."""
-        self._database.rows("DELETE FROM scheduler_requests WHERE kind = 'trigger' AND run_id = ?", [run_id])
+        self._database.rows(f"DELETE FROM scheduler_requests WHERE {_BY_HAND} AND run_id = ?", [run_id])
         return self._database.changes() == 1
+
+    def begin_test(self, run_id: str) -> None:
+        """Keep what a test run tries until it has ended: the next engine may have to know."""
+        self._database.rows(
+            "UPDATE scheduler_requests SET kind = 'test-under-way' WHERE kind = 'test' AND run_id = ?",
+            [run_id],
+        )
+
+    def end_tests(self, run_ids: Sequence[str]) -> None:
+        self._database.run_many(
+            "DELETE FROM scheduler_requests WHERE kind = 'test-under-way' AND run_id = ?",
+            [(run_id,) for run_id in run_ids],
+        )
 
     def close(self, request: Request) -> None:
         self._database.rows(

@@ -9,28 +9,16 @@ from dataclasses import dataclass
 from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
 from halo_scheduler.store.connection import Database, Row, Value
 
-_COLUMNS = (
+COLUMNS = (
     *("id", "job_id", "slot_at", "attempt", "trigger", "source", "outcome", "reason", "error"),
     *("started_at", "finished_at", "late_ms", "passed_over", "passed_reason", "exit_code", "http_status"),
     *("note", "progress", "progress_text"),
 )
-_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_run_log"
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM scheduler_run_log"
 _INSERT = (
-    f"INSERT INTO scheduler_run_log ({', '.join(_COLUMNS)}, generation) "
-    f"VALUES ({', '.join('?' * len(_COLUMNS))}, ?)"
+    f"INSERT INTO scheduler_run_log ({', '.join(COLUMNS)}, generation) "
+    f"VALUES ({', '.join('?' * len(COLUMNS))}, ?)"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFilter:
-    """Which runs to show; `before` is the last run of the previous page."""
-
-    job_id: str | None = None
-    outcome: Outcome | None = None
-    trigger: Trigger | None = None
-    since: int | None = None
-    until: int | None = None
-    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +70,7 @@ class RunTable:
 
     def get(self, run_id: str) -> Run | None:
         row = self._database.row(f"{_SELECT} WHERE id = ?", [run_id])
-        return None if row is None else _run_of(row)
+        return None if row is None else run_of(row)
 
     def is_scheduled(self, run_id: str | None) -> bool:
         """Tell whether a run, if there is one, was started because its job was due."""
@@ -94,7 +82,7 @@ class RunTable:
 
     def running(self) -> list[Run]:
         return [
-            _run_of(row) for row in self._database.rows(f"{_SELECT} WHERE outcome = 'running' ORDER BY seq")
+            run_of(row) for row in self._database.rows(f"{_SELECT} WHERE outcome = 'running' ORDER BY seq")
         ]
 
     def count_running(self) -> int:
@@ -128,23 +116,6 @@ class RunTable:
             )
         )
 
-    def log(self, chosen: RunFilter, limit: int) -> list[Run]:
-        """Return runs, newest first."""
-        conditions: list[tuple[str, Value]] = [
-            ("job_id = ?", chosen.job_id),
-            ("outcome = ?", chosen.outcome),
-            ("trigger = ?", chosen.trigger),
-            ("ifnull(started_at, finished_at) >= ?", chosen.since),
-            ("ifnull(started_at, finished_at) < ?", chosen.until),
-            ("seq < (SELECT seq FROM scheduler_run_log WHERE id = ?)", chosen.before),
-        ]
-        used = [(text, value) for text, value in conditions if value is not None]
-        where = f"WHERE {' AND '.join(text for text, _ in used)}" if used else ""
-        rows = self._database.rows(
-            f"{_SELECT} {where} ORDER BY seq DESC LIMIT ?", [*(value for _, value in used), limit]
-        )
-        return [_run_of(row) for row in rows]
-
     def ends(self, job_id: str, since: int | None) -> list[tuple[Outcome, int | None]]:
         """Return outcome and duration of a job's ended runs, newest first; test runs are left out."""
         rows = self._database.rows(
@@ -159,8 +130,9 @@ class RunTable:
     def prune(self, *, keep_per_job: int, ended_before: int, most: int) -> int:
         """Delete a few old runs: beyond a job's newest, or ended long ago. Return how many."""
         rows = self._database.rows(
-            "SELECT seq FROM scheduler_run_log WHERE finished_at < ? AND outcome <> 'running' LIMIT ?",
-            [ended_before, most],
+            "SELECT seq FROM scheduler_run_log INDEXED BY scheduler_run_log_at "
+            "WHERE ifnull(started_at, finished_at) < ? AND finished_at < ? AND outcome <> 'running' LIMIT ?",
+            [ended_before, ended_before, most],
         )
         if len(rows) < most:
             rows += self._database.rows(
@@ -184,11 +156,12 @@ class RunTable:
 
 
 def _values_of(run: Run) -> tuple[Value, ...]:
-    return tuple(getattr(run, name) for name in _COLUMNS)
+    return tuple(getattr(run, name) for name in COLUMNS)
 
 
-def _run_of(row: Row) -> Run:
-    values = dict(zip(_COLUMNS, row, strict=True))
+def run_of(row: Row) -> Run:
+    """Return the run of a row with `COLUMNS`."""
+    values = dict(zip(COLUMNS, row, strict=True))
     values["trigger"] = Trigger(values["trigger"])
     values["source"] = Source(values["source"])
     values["outcome"] = Outcome(values["outcome"])

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.settings import Settings
 from halo_scheduler.store.connection import Database
+
+# Marks, beside what the user chose.
+_FAILURES_SEEN = "failures_seen"
+_TRUTH = {True: "true", False: "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +39,64 @@ class SettingTable:
         self._database = database
 
     def number(self, setting: NumberSetting) -> int:
-        row = self._database.row("SELECT value FROM scheduler_settings WHERE key = ?", [setting.key])
-        return setting.default if row is None else int(row[0])
+        """Return a setting; what is no number counts as not set."""
+        with suppress(TypeError, ValueError):
+            return int(self._text(setting.key) or "")
+        return setting.default
 
     def set_number(self, setting: NumberSetting, value: int) -> None:
+        self._set_text(setting.key, str(value))
+
+    def read(self) -> Settings:
+        """Return what the user chose; what is stored but makes no sense counts as not chosen."""
+        texts: dict[str, str] = dict(self._database.rows("SELECT key, value FROM scheduler_settings"))
+        found = Settings()
+        for field in fields(Settings):
+            if field.name in texts:
+                with suppress(ScheduleError, ValueError):
+                    value = _value_of(texts[field.name], getattr(found, field.name))
+                    found = replace(found, **{field.name: value})
+        return found
+
+    def save(self, changes: dict[str, Any]) -> None:
+        for name, value in changes.items():
+            self._set_text(name, _text_of(value))
+
+    def failures_seen(self) -> tuple[int, list[int]]:
+        """Return the newest run up to which failures were seen, and those that were under way then."""
+        with suppress(TypeError, ValueError, KeyError):
+            mark = json.loads(self._text(_FAILURES_SEEN) or "")
+            return int(mark["seq"]), [int(seq) for seq in mark["open"]]
+        return 0, []
+
+    def set_failures_seen(self, seq: int, under_way: list[int]) -> None:
+        self._set_text(_FAILURES_SEEN, json.dumps({"seq": seq, "open": under_way}))
+
+    def _text(self, key: str) -> str | None:
+        row = self._database.row("SELECT value FROM scheduler_settings WHERE key = ?", [key])
+        return None if row is None else str(row[0])
+
+    def _set_text(self, key: str, value: str) -> None:
         self._database.rows(
             "INSERT INTO scheduler_settings (key, value) VALUES (?, ?) "
             "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            [setting.key, str(value)],
+            [key, value],
         )
+
+
+def _text_of(value: object) -> str:
+    if value is None:
+        return ""
+    return _TRUTH[value] if isinstance(value, bool) else str(value)
+
+
+def _value_of(text: str, default: object) -> Any:
+    """Return the value of a stored text, of the same kind as the default."""
+    if isinstance(default, bool):
+        return {word: truth for truth, word in _TRUTH.items()}.get(text)
+    if isinstance(default, int):
+        return int(text)
+    return text or None
 
 
 class GroupTable:

@@ -10,6 +10,7 @@ from typing import Self
 from halo_scheduler.errors import StoreDamagedError
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.events import EventTable
+from halo_scheduler.store.history import RunHistory
 from halo_scheduler.store.jobs import JobTable
 from halo_scheduler.store.lease import LeaseTable
 from halo_scheduler.store.outputs import OutputTable
@@ -27,6 +28,7 @@ class Store:
         self.database = database
         self.jobs = JobTable(database)
         self.runs = RunTable(database)
+        self.history = RunHistory(database)
         self.outputs = OutputTable(database)
         self.secrets = SecretTable(database)
         self.events = EventTable(database)

@@ -1,0 +1,159 @@
+"""Notices: what the user is told of a run without asking, once per incident and in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from halo_scheduler.model import Job, JobStatus, Notify, Outcome, Run, Source, StatusReason, Trigger
+from halo_scheduler.output_text import plain_line
+from halo_scheduler.reports import Gap, GapKind
+from halo_scheduler.schedule.describe import local_time
+from halo_scheduler.schedule.explain import duration_in_words, moment_in_words
+from halo_scheduler.schedule.interval import MINUTE_MS
+from halo_scheduler.schedule.words import clock_time, counted, short_date
+from halo_scheduler.settings import Settings
+
+_LONGEST_TITLE = 60
+_LONGEST_TEXT = 200
+_LONGEST_ERROR = 140
+# Whoever starts a run by hand watches it for so long.
+_WATCHED_MS = MINUTE_MS
+_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
+
+
+class NoticeKind(StrEnum):
+    """What a notice is about."""
+
+    FAILED = "failed"
+    RECOVERED = "recovered"
+    DISABLED = "disabled"
+    SUCCEEDED = "succeeded"
+    GAP = "gap"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A title and a text, both plain and short, and what they speak of."""
+
+    kind: NoticeKind
+    title: str
+    text: str
+    job_id: str | None = None
+    run_ids: tuple[str, ...] = ()
+
+
+def notice_of(run: Run, job: Job, previous: Sequence[Run], settings: Settings) -> Notice | None:
+    """Return what to tell of a run that ended; `previous` are the job's earlier ended runs, newest first.
+
+    A streak of failures is one incident: it is told at its first failure, and once more when it is over.
+    """
+    if run.trigger is Trigger.TEST or run.finished_at is None:
+        return None
+    if _disabled_by(run, job):
+        return _notice(NoticeKind.DISABLED, run, job, "was disabled", _why_disabled(run, job))
+    level = settings.notify if job.policy.notify is Notify.SETTINGS else job.policy.notify
+    if level is Notify.NONE or _was_watched(run):
+        return None
+    if run.outcome in _FAILED:
+        return _failure(run, job, previous)
+    return _success(run, job, previous, level) if run.outcome is Outcome.SUCCESS else None
+
+
+def gap_notice(gap: Gap) -> Notice:
+    """Return what to tell of a time when nobody was awake."""
+    began, ended = local_time(gap.began_at), local_time(gap.ended_at)
+    # The night before needs no date; what is longer ago does.
+    has_dates = (ended.date() - began.date()).days > 1
+    times = [
+        f"{short_date(moment, year=False)} {clock_time(moment.replace(second=0))}"
+        if has_dates
+        else clock_time(moment.replace(second=0))
+        for moment in (began, ended)
+    ]
+    what = "Halo was not running" if gap.kind is GapKind.OFF else "The machine slept"
+    return Notice(
+        kind=NoticeKind.GAP,
+        title=plain_line(f"{what} {times[0]}–{times[1]}", _LONGEST_TITLE),
+        text=f"{gap.caught_up} caught up, {gap.missed} missed",
+        run_ids=gap.run_ids,
+    )
+
+
+def _failure(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
+    if run.trigger is Trigger.SCHEDULE and job.next_source is Source.RETRY:
+        return None  # The slot is not yet lost.
+    if any(_was_told(failure, (run, *previous)) for failure in _streak(run, previous)):
+        return None
+    words = "failed" if run.outcome is Outcome.FAILURE else "took too long"
+    return _notice(NoticeKind.FAILED, run, job, words, f"{_reason(run)}{_next(run, job)}")
+
+
+def _success(run: Run, job: Job, previous: Sequence[Run], level: Notify) -> Notice | None:
+    streak = _streak(run, previous)
+    if any(_was_told(failure, (run, *previous)) for failure in streak):
+        failures = f"It had failed {counted(len(streak), 'time')} in a row."
+        return _notice(NoticeKind.RECOVERED, run, job, "works again", failures)
+    took = f"It took {duration_in_words(run.duration_ms or 0)}."
+    return _notice(NoticeKind.SUCCEEDED, run, job, "succeeded", took) if level is Notify.ALL else None
+
+
+def _streak(run: Run, previous: Sequence[Run]) -> list[Run]:
+    """Return the failures before a run, back to the last success."""
+    streak: list[Run] = []
+    for earlier in previous:
+        if earlier.outcome is Outcome.SUCCESS:
+            break
+        if earlier.outcome in _FAILED and earlier.id != run.id:
+            streak.append(earlier)
+    return streak
+
+
+def _was_told(failure: Run, runs: Sequence[Run]) -> bool:
+    """Whether a failure was worth a notice at its time: not if somebody watched, or the slot was tried again."""
+    was_retried = failure.slot_at is not None and any(
+        run.slot_at == failure.slot_at and run.attempt > failure.attempt for run in runs
+    )
+    return not was_retried and not _was_watched(failure)
+
+
+def _was_watched(run: Run) -> bool:
+    return run.trigger is Trigger.MANUAL and (run.duration_ms or 0) <= _WATCHED_MS
+
+
+def _disabled_by(run: Run, job: Job) -> bool:
+    """Whether the job disabled itself because of this run, its newest; a later run by hand tells it no more."""
+    is_disabled = job.status is JobStatus.DISABLED and job.status_reason is StatusReason.ERRORS
+    is_newest = job.last_run_at is None or run.started_at is None or run.started_at >= job.last_run_at
+    return is_disabled and is_newest and run.trigger is Trigger.SCHEDULE
+
+
+def _why_disabled(run: Run, job: Job) -> str:
+    failed = f"It failed {counted(job.errors, 'time')} in a row. " if job.errors else ""
+    return f"{failed}{_reason(run, job.last_error)}"
+
+
+def _reason(run: Run, error: str = "") -> str:
+    text = plain_line(run.error or error, _LONGEST_ERROR)
+    if not text and run.exit_code is not None:
+        text = f"exit code {run.exit_code}"
+    text = text or "it gave no reason"
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?", "…")) else ".")
+
+
+def _next(run: Run, job: Job) -> str:
+    if job.next_run_at is None or run.finished_at is None:
+        return ""
+    return f" Next run: {moment_in_words(job.next_run_at, run.finished_at)}."
+
+
+def _notice(kind: NoticeKind, run: Run, job: Job, words: str, text: str) -> Notice:
+    name = plain_line(job.name, _LONGEST_TITLE - len(words) - 1)
+    return Notice(
+        kind=kind,
+        title=f"{name} {words}",
+        text=plain_line(text, _LONGEST_TEXT),
+        job_id=job.id,
+        run_ids=(run.id,),
+    )

@@ -1,0 +1,55 @@
+"""The settings: what holds for the whole program rather than for one job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from halo_scheduler.checks import require_choice, require_interval, require_kind, require_whole
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import Notify
+
+_MOST_CONCURRENT = 1_000
+_MOST_RUNS = 10_000_000
+_MOST_DAYS = 36_500
+_MOST_BYTES = 1 << 50
+
+
+class Theme(StrEnum):
+    """Which colours the windows have."""
+
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the user chose; a default time limit of None lets the runs of new jobs last for ever."""
+
+    theme: Theme = Theme.SYSTEM
+    start_hidden: bool = False
+    notify: Notify = Notify.FAILURES
+    max_concurrent: int = 5
+    default_time_limit: str | None = "2h"
+    runs_kept_per_job: int = 1_000
+    runs_kept_days: int = 90
+    output_kept_bytes: int = 1 << 30
+    autostart_asked: bool = False
+    closing_explained: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "theme", require_choice(Theme, self.theme, path="theme"))
+        object.__setattr__(self, "notify", require_choice(Notify, self.notify, path="notify"))
+        if self.notify is Notify.SETTINGS:
+            raise ScheduleError(
+                "the settings cannot follow themselves; choose none, failures or all", path="notify"
+            )
+        for name in ("start_hidden", "autostart_asked", "closing_explained"):
+            require_kind(name, getattr(self, name), bool, "true or false")
+        if self.default_time_limit is not None:
+            require_interval("default_time_limit", self.default_time_limit)
+        require_whole("max_concurrent", self.max_concurrent, 1, _MOST_CONCURRENT)
+        require_whole("runs_kept_per_job", self.runs_kept_per_job, 1, _MOST_RUNS)
+        require_whole("runs_kept_days", self.runs_kept_days, 1, _MOST_DAYS)
+        require_whole("output_kept_bytes", self.output_kept_bytes, 0, _MOST_BYTES)
