@@ -1,0 +1,250 @@
+"""What the tray tells: gathered from the service in one go, small whatever the number of jobs."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from PySide6.QtCore import QCoreApplication
+
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.model import Job, JobStatus, Run
+from halo_scheduler.schedule.describe import local_time
+from halo_scheduler.schedule.words import short_date, weekday_name
+from halo_scheduler.service import Scheduler
+
+from .wording import one_line
+
+MOST_LISTED = 25
+_FEWER_LISTED = 20
+_NEXT = 5
+_DAYS_BY_NAME = 7
+_LONGEST_NAME = 40
+_LONGEST_LINE = 120
+
+
+class Mood(StrEnum):
+    """What the icon shows; its value is also the end of the picture's name."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    ATTENTION = "attention"
+    PAUSED = "paused"
+
+
+@dataclass(frozen=True, slots=True)
+class JobName:
+    """A job as the menu lists it."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upcoming:
+    """A run that lies ahead."""
+
+    job: JobName
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """A run that is going on; without a progress none was told."""
+
+    run_id: str
+    job: JobName
+    progress: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrayState:
+    """All that icon, tooltip and menu are made from."""
+
+    running: tuple[Underway, ...] = ()
+    upcoming: tuple[Upcoming, ...] = ()
+    runnable: tuple[JobName, ...] = ()
+    job_count: int = 0
+    active_count: int = 0
+    """How many jobs wait for their time; what runs tells only afterwards whether it is paused."""
+    paused_count: int = 0
+    paused_until: int | None = None
+    unseen_failures: int = 0
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether every job that is not switched off is paused."""
+        return self.paused_count > 0 and self.active_count == 0
+
+    @property
+    def mood(self) -> Mood:
+        # What went wrong unseen comes first: a long run must not hide it.
+        if self.unseen_failures:
+            return Mood.ATTENTION
+        if self.running:
+            return Mood.RUNNING
+        return Mood.PAUSED if self.is_paused else Mood.IDLE
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The little that is remembered of each job."""
+
+    name: str
+    next_run_at: int | None
+    last_run_at: int
+    is_waiting: bool
+    is_paused: bool
+    paused_until: int | None
+
+
+class TrayReader:
+    """Keeps a short memory of the jobs, so that one change costs one job and not all of them.
+
+    Used by one question at a time, on whatever thread answers it.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Known] | None = None
+
+    def read(self, scheduler: Scheduler, stale: frozenset[str] | None) -> TrayState:
+        """Return how things are; `stale` are the jobs that changed, None when any may have."""
+        if self._known is None or stale is None:
+            pages = scheduler.list_jobs_in_pages()
+            self._known = {job.id: _remembered(job) for page in pages for job in page}
+        else:
+            self._refresh(scheduler, self._known, stale)
+        return _state(self._known, scheduler.list_running(), len(scheduler.unseen_failures()))
+
+    @staticmethod
+    def _refresh(scheduler: Scheduler, known: dict[str, _Known], stale: frozenset[str]) -> None:
+        found = scheduler.get_jobs(stale) if stale else {}
+        for job_id in stale:
+            if job_id in found:
+                known[job_id] = _remembered(found[job_id])
+            else:
+                known.pop(job_id, None)
+
+
+class Stale:
+    """Collects which jobs changed since they were read."""
+
+    def __init__(self) -> None:
+        self._job_ids: set[str] | None = None
+
+    def add(self, change: Change) -> None:
+        if change.job_id is None and change.kind in {ChangeKind.JOB, ChangeKind.ENGINE}:
+            self._job_ids = None
+        elif change.job_id is not None and self._job_ids is not None:
+            self._job_ids.add(change.job_id)
+
+    def take(self) -> frozenset[str] | None:
+        """Return what was collected, None for everything, and begin anew."""
+        taken = None if self._job_ids is None else frozenset(self._job_ids)
+        self._job_ids = set()
+        return taken
+
+    def take_back(self) -> None:
+        """Read everything next time: the last reading failed."""
+        self._job_ids = None
+
+
+def status_line(state: TrayState, now_ms: int) -> str:
+    """Return how things are in one line: "2 running · next: backup at 14:05".
+
+    It tells absolute times only, so that it stays true while nothing happens.
+    """
+    parts: list[str] = []
+    if state.unseen_failures:
+        parts.append(_tr("{count} failed").format(count=state.unseen_failures))
+    if state.running:
+        parts.append(_tr("{count} running").format(count=len(state.running)))
+    if state.is_paused:
+        parts.append(_paused_words(state, now_ms))
+    elif state.upcoming:
+        first = state.upcoming[0]
+        when = when_words(first.at, now_ms)
+        parts.append(_tr("next: {name} at {when}").format(name=shown_name(first.job.name), when=when))
+    elif not parts:
+        parts.append(_tr("Nothing planned") if state.job_count else _tr("No jobs yet"))
+    return one_line(" · ".join(parts), _LONGEST_LINE)
+
+
+def shown_name(name: str) -> str:
+    """Return a job's name as one short line that no tray host takes for markup."""
+    return one_line(name, _LONGEST_NAME).replace("<", "‹").replace(">", "›")
+
+
+def when_words(at: int, now_ms: int) -> str:
+    """Return an instant so that it is still right tomorrow: "14:05", "Tue 14:05", "3 Nov 14:05"."""
+    local, today = local_time(at), local_time(now_ms)
+    days = (local.date() - today.date()).days
+    if days == 0:
+        return f"{local:%H:%M}"
+    day = weekday_name(local)[:3] if 0 < days < _DAYS_BY_NAME else short_date(local, year=False)
+    return f"{day} {local:%H:%M}"
+
+
+def _paused_words(state: TrayState, now_ms: int) -> str:
+    if state.paused_until is None:
+        return _tr("all jobs paused") if state.running else _tr("All jobs paused")
+    when = when_words(state.paused_until, now_ms)
+    return _tr("All jobs paused until {when}").format(when=when)
+
+
+def _remembered(job: Job) -> _Known:
+    is_off = job.status is JobStatus.DISABLED
+    is_paused = job.status is JobStatus.PAUSED or (job.paused_until is not None and not is_off)
+    return _Known(
+        job.name,
+        job.next_run_at,
+        job.last_run_at or 0,
+        job.status is JobStatus.IDLE,
+        is_paused,
+        job.paused_until,
+    )
+
+
+def _state(known: dict[str, _Known], running: Iterable[Run], unseen_failures: int) -> TrayState:
+    underway = tuple(_underway(run, known) for run in running)
+    busy = {run.job.id for run in underway}
+    paused = [job for job in known.values() if job.is_paused]
+    ends = {job.paused_until for job in paused}
+    return TrayState(
+        running=underway,
+        upcoming=_upcoming(known),
+        runnable=_runnable(known, busy),
+        job_count=len(known),
+        active_count=sum(job.is_waiting for job in known.values()),
+        paused_count=len(paused),
+        paused_until=ends.pop() if len(ends) == 1 else None,
+        unseen_failures=unseen_failures,
+    )
+
+
+def _underway(run: Run, known: dict[str, _Known]) -> Underway:
+    name = known[run.job_id].name if run.job_id in known else _tr("A removed job")
+    return Underway(run.id, JobName(run.job_id, name), run.progress)
+
+
+def _upcoming(known: dict[str, _Known]) -> tuple[Upcoming, ...]:
+    planned = ((job.next_run_at, job.name, job_id) for job_id, job in known.items() if job.next_run_at)
+    return tuple(Upcoming(JobName(job_id, name), at) for at, name, job_id in heapq.nsmallest(_NEXT, planned))
+
+
+def _runnable(known: dict[str, _Known], busy: set[str]) -> tuple[JobName, ...]:
+    """Return all jobs or, of many, those that ran last and those that run next."""
+    free = {job_id: job for job_id, job in known.items() if job_id not in busy}
+    chosen = list(free)
+    if len(free) > MOST_LISTED:
+        soonest = [upcoming.job.id for upcoming in _upcoming(free)]
+        latest = heapq.nlargest(_FEWER_LISTED, free, key=lambda job_id: free[job_id].last_run_at)
+        chosen = list(dict.fromkeys([*soonest, *latest]))[:_FEWER_LISTED]
+    names = (JobName(job_id, free[job_id].name) for job_id in chosen)
+    return tuple(sorted(names, key=lambda job: job.name.casefold()))
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Tray", text)
