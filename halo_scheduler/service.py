@@ -124,6 +124,9 @@ class Scheduler:
         self._handlers: Handlers | None = None
         self._engine: Engine | None = None
         self._loop: EngineLoop | None = None
+        # Loops that have ended live as long as this does: destroying one in a thread beside the window's is not
+        # safe (docs/adr/0010).
+        self._ended_loops: list[EngineLoop] = []
 
     @classmethod
     def open(
@@ -748,7 +751,8 @@ class Scheduler:
         return self._loop is not None
 
     def _lose_engine(self) -> None:
-        self._loop = self._engine = None
+        self._retire_loop()
+        self._engine = None
         self._tell(Change(ChangeKind.ENGINE))
 
     def tick(self) -> None:
@@ -778,13 +782,23 @@ class Scheduler:
             self._wait(engine, _STOP_RUNS_MS + self._longest_grace_ms())
         if self._loop is not None:
             self._loop.stop()
-            self._loop = None
+            self._retire_loop()
         engine.give_up()
         self._engine = None
         if running:
             what = counted(running, "run")
             how = ", stopped now" if end_runs else ""
             raise SchedulerShutdownError(f"{what} did not end in time{how}", running)
+
+    def _retire_loop(self) -> None:
+        self._ended_loops += [] if self._loop is None else [self._loop]
+        self._loop = None
+
+    def end_runs(self) -> None:
+        """Stop what runs, as for a quit; those who wait for it in `stop` then wait less long."""
+        if self._engine is not None:
+            self._engine.stop_runs()
+            self._changed()
 
     def _longest_grace_ms(self) -> int:
         """Return how long the runs under way may take to end when they are asked to."""

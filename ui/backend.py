@@ -10,6 +10,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Self, TypeVar
@@ -70,6 +71,7 @@ class Backend(QObject):
     fault = Signal(str)
     """A sentence on something that failed and that nobody else shows."""
     _answered = Signal(object)
+    _changed_here = Signal(object)
 
     def __init__(
         self, path: Path | None = None, clock: Clock | None = None, parent: QObject | None = None
@@ -81,6 +83,7 @@ class Backend(QObject):
         self._inline: Scheduler | None = None
         self._is_closed = False
         self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        self._changed_here.connect(self.changed, Qt.ConnectionType.QueuedConnection)
 
     @classmethod
     def inline(cls, scheduler: Scheduler, clock: Clock, parent: QObject | None = None) -> Self:
@@ -111,7 +114,7 @@ class Backend(QObject):
         def results(scheduler: Scheduler) -> Iterator[Answer]:
             result = work(scheduler)
             if then is not None:
-                yield lambda: _call(then, result)
+                yield partial(_call, then, result)
 
         return self._submit(Asked(owner), results, failed, lane)
 
@@ -133,9 +136,9 @@ class Backend(QObject):
 
         def results(scheduler: Scheduler) -> Iterator[Answer]:
             for batch in _batches(work(scheduler, asked.is_cancelled), asked.is_cancelled):
-                yield _Delivery(each, batch)
+                yield partial(_call, each, batch)
             if done is not None:
-                yield lambda: _call_nothing(done)
+                yield partial(_call, lambda _nothing: done(), None)
 
         return self._submit(asked, results, failed, lane)
 
@@ -150,7 +153,7 @@ class Backend(QObject):
         if self._is_closed:
             return asked
         if self._inline is not None:
-            task.run(lambda: self._the_inline(), self._answered.emit)
+            task.run(self._the_inline, self._answered.emit)
             return asked
         if lane not in self._lanes:
             self._lanes[lane] = _LaneThread(lane, self._open, self._answered.emit)
@@ -163,7 +166,10 @@ class Backend(QObject):
         return self._inline
 
     def _open(self) -> Scheduler:
-        return Scheduler.open(self._path, clock=self._clock)
+        scheduler = Scheduler.open(self._path, clock=self._clock)
+        # What is changed here is seen at once, also while no engine is there to tell of it.
+        scheduler.subscribe(self._changed_here.emit)
+        return scheduler
 
     def tell(self, change: Change) -> None:
         """Pass on a change that an engine told of."""
@@ -193,20 +199,6 @@ def _call(then: Callable[[T], object], result: T) -> None:
     then(result)
 
 
-def _call_nothing(done: Callable[[], object]) -> None:
-    done()
-
-
-class _Delivery:
-    """A batch on its way to whoever asked."""
-
-    def __init__(self, each: Callable[[list[T]], object], batch: list[T]) -> None:
-        self._call = lambda: each(batch)
-
-    def __call__(self) -> None:
-        self._call()
-
-
 class _Task:
     def __init__(
         self,
@@ -234,7 +226,7 @@ class _Task:
 
     def _fail(self, error: SchedulerError, deliver: Callable[[tuple[Asked, Answer]], None]) -> None:
         failed = self._failed
-        deliver((self._asked, lambda: _call(failed, error)))
+        deliver((self._asked, partial(_call, failed, error)))
 
 
 class _LaneThread:

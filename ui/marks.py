@@ -44,6 +44,10 @@ _OUTCOMES = {
     Outcome.MISSED: Mark(Shape.TRIANGLE, Tone.WARN),
     Outcome.INTERRUPTED: Mark(Shape.TRIANGLE, Tone.WARN),
 }
+_REASONS: dict[StatusReason | None, Mark] = {
+    StatusReason.ERRORS: Mark(Shape.SQUARE, Tone.ERROR),
+    StatusReason.DONE: Mark(Shape.CIRCLE, Tone.MUTED),
+}
 
 
 def outcome_mark(outcome: Outcome) -> Mark:
@@ -55,12 +59,8 @@ def job_mark(job: Job) -> Mark:
     """Return the mark of what a job is doing."""
     if job.status is JobStatus.RUNNING:
         return Mark(Shape.PLAY, Tone.RUNNING)
-    if job.status_reason is StatusReason.ERRORS:
-        return Mark(Shape.SQUARE, Tone.ERROR)
-    if job.status_reason is StatusReason.DONE:
-        return Mark(Shape.CIRCLE, Tone.MUTED)
     if job.status is JobStatus.DISABLED:
-        return Mark(Shape.DASH, Tone.MUTED)
+        return _REASONS.get(job.status_reason, Mark(Shape.DASH, Tone.MUTED))
     if job.status is JobStatus.PAUSED:
         return Mark(Shape.BARS, Tone.PAUSED)
     if job.waiting_for is not None or job.errors:

@@ -52,7 +52,9 @@ QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QComboBox, QDateEdit, QTimeEdit,
 QLineEdit, QSpinBox, QComboBox, QDateEdit, QTimeEdit, QDateTimeEdit { min-height: 22px; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QComboBox:focus, QDateEdit:focus,
 QTimeEdit:focus, QDateTimeEdit:focus { border: 1px solid $accent; }
-QLineEdit:disabled, QPlainTextEdit:disabled, QSpinBox:disabled, QComboBox:disabled { background: $surface; color: $muted; }
+QLineEdit:disabled, QPlainTextEdit:disabled, QSpinBox:disabled, QComboBox:disabled {
+    background: $surface; color: $muted;
+}
 QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"], QComboBox[invalid="true"], QSpinBox[invalid="true"] {
     border: 1px solid $error;
 }
@@ -77,7 +79,8 @@ QTableView::item:hover, QListView::item:hover { background: $hover; }
 QTableView::item:selected, QListView::item:selected, QTreeView::item:selected { background: $selected; color: $text; }
 QHeaderView { background: $raised; border: none; }
 QHeaderView::section {
-    background: $raised; color: $muted; border: none; border-bottom: 1px solid $line; padding: 6px 8px; font-weight: 400;
+    background: $raised; color: $muted; border: none; border-bottom: 1px solid $line;
+    padding: 6px 8px; font-weight: 400;
 }
 QTableCornerButton::section { background: $raised; border: none; }
 
@@ -101,7 +104,9 @@ QStatusBar { background: $raised; border-top: 1px solid $line; }
 QStatusBar::item { border: none; }
 QProgressBar { background: $sunken; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; }
 QProgressBar::chunk { background: $running; border-radius: 3px; }
-QTabBar::tab { background: transparent; color: $muted; padding: 8px 12px; border: none; border-bottom: 2px solid transparent; }
+QTabBar::tab {
+    background: transparent; color: $muted; padding: 8px 12px; border: none; border-bottom: 2px solid transparent;
+}
 QTabBar::tab:selected { color: $text; border-bottom: 2px solid $accent; }
 QTabBar::tab:hover { color: $text; }
 QTabBar::tab:focus { color: $accent; }

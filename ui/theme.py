@@ -19,6 +19,7 @@ HALF = 4
 MARGIN = 16
 ROW = 36
 ICON = 16
+_NEARLY_BLACK = 0.04045
 
 
 class Tone(StrEnum):
@@ -104,12 +105,12 @@ def contrast(one: str, other: str) -> float:
 
 
 def _luminance(colour: str) -> float:
-    red, green, blue, _ = QColor(colour).getRgbF()
-    return 0.2126 * _linear(red) + 0.7152 * _linear(green) + 0.0722 * _linear(blue)
+    made = QColor(colour)
+    return 0.2126 * _linear(made.redF()) + 0.7152 * _linear(made.greenF()) + 0.0722 * _linear(made.blueF())
 
 
 def _linear(part: float) -> float:
-    return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)
+    return part / 12.92 if part <= _NEARLY_BLACK else float(((part + 0.055) / 1.055) ** 2.4)
 
 
 class Look(QObject):

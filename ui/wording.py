@@ -103,19 +103,21 @@ def status_words(job: Job) -> str:
     """Return what a job is doing: "Running", "Paused", "Done", "Stopped after 5 errors"."""
     if job.status is JobStatus.RUNNING:
         return tr("Running")
-    if job.status_reason is StatusReason.DONE:
-        return tr("Done")
-    if job.status_reason is StatusReason.ERRORS:
-        return (
-            tr("Stopped after {count} errors").format(count=job.errors) if job.errors else tr("Cannot be run")
-        )
     if job.status is JobStatus.DISABLED:
-        return tr("Switched off")
+        return _off_words(job)
     if job.status is JobStatus.PAUSED:
         return tr("Paused")
     if job.waiting_for is not None:
         return tr("Waiting for a place")
     return tr("Failing") if job.errors else tr("Ready")
+
+
+def _off_words(job: Job) -> str:
+    if job.status_reason is StatusReason.DONE:
+        return tr("Done")
+    if job.status_reason is not StatusReason.ERRORS:
+        return tr("Switched off")
+    return tr("Stopped after {count} errors").format(count=job.errors) if job.errors else tr("Cannot be run")
 
 
 def outcome_words(outcome: Outcome) -> str:

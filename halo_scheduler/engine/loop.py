@@ -20,6 +20,7 @@ from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
 _AFTER_FAULT_MS = 5_000
+_LONGEST_WAIT_MS = 2**31 - 1
 
 
 class EngineLoop(QObject):
@@ -47,6 +48,12 @@ class EngineLoop(QObject):
         self._timer.timeout.connect(self._wake_up)
         # News arrives on other threads: a queued signal brings it here, and several at once make one tick.
         self.woken.connect(self._take_in, Qt.ConnectionType.QueuedConnection)
+        # Made and connected once: see docs/adr/0010 for why nothing is connected or destroyed in passing.
+        self._waiting = QEventLoop(self)
+        self._wait_limit = QTimer(self)
+        self._wait_limit.setSingleShot(True)
+        self._wait_limit.timeout.connect(self._waiting.quit)
+        self.idle.connect(self._waiting.quit)
         self._must_tick = True
         self._is_stopped = False
         self._last_fault = ""
@@ -80,14 +87,9 @@ class EngineLoop(QObject):
     def wait_until_idle(self, timeout_ms: int) -> int:
         """Let the event loop go on until no run is left or the time is over; return how many are left."""
         if self._engine.running_count:
-            waiting = QEventLoop()
-            limit = QTimer()
-            limit.setSingleShot(True)
-            limit.timeout.connect(waiting.quit)
-            self.idle.connect(waiting.quit)
-            limit.start(max(0, timeout_ms))
-            waiting.exec()
-            self.idle.disconnect(waiting.quit)
+            self._wait_limit.start(min(max(0, timeout_ms), _LONGEST_WAIT_MS))
+            self._waiting.exec()
+            self._wait_limit.stop()
         return self._engine.running_count
 
     def tell(self, change: Change) -> None:
