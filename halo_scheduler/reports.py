@@ -116,7 +116,8 @@ def days(
     counts: Counter[tuple[int, Outcome]] = Counter()
     if job_id is None and trigger in (None, Trigger.SCHEDULE):
         edges = [since, *(at for _, at in starts[1:]), until]
-        for index, found, count in store.history.count_spans(list(pairwise(edges))):
+        outcomes = list(Outcome) if outcome is None else [outcome]
+        for index, found, count in store.history.count_spans(list(pairwise(edges)), outcomes):
             counts[index, found] += count
     if job_id is not None or trigger is not None:
         # What the schedule started is everything but the few others.

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from halo_scheduler.checks import require_choice
 from halo_scheduler.errors import ScheduleError
@@ -39,13 +39,17 @@ def encode(value: object) -> Any:
 
 def decode(hint: Any, value: object) -> Any:
     """Return the value that JSON data stands for, by the type it should have."""
-    origin = get_origin(hint)
-    if origin in (Union, UnionType):
-        return _decode_union(get_args(hint), value)
+    if isinstance(hint, type):
+        return _decode_class(hint, value)
+    origin, arguments = _parts(hint)
     if origin is tuple:
-        return _decode_list(get_args(hint)[0], value)
+        return _decode_list(arguments[0], value)
     if origin is Mapping:
-        return _decode_mapping(get_args(hint)[1], value)
+        return _decode_mapping(arguments[1], value)
+    return _decode_union(arguments, value)
+
+
+def _decode_class(hint: type[Any], value: object) -> Any:
     if hint in _WORDS:
         if type(value) is not hint:
             raise ScheduleError(f"must be {_WORDS[hint]}, not {shown(value)}")
@@ -95,10 +99,9 @@ def _decode_object(cls: type[DataclassInstance], value: object) -> Any:
     for key in data:
         if key not in hints:
             raise ScheduleError(f"is not a known field; known are {', '.join(hints)}", path=_shown_key(key))
-    for field in dataclasses.fields(cls):
-        is_required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        if is_required and field.name not in data:
-            raise ScheduleError("is missing", path=field.name)
+    for name in _required(cls):
+        if name not in data:
+            raise ScheduleError("is missing", path=name)
     return cls(**{key: _decode_under(key, hints[key], item) for key, item in data.items()})
 
 
@@ -122,6 +125,20 @@ def _object(value: object) -> dict[str, object]:
 def _hints(cls: type[DataclassInstance]) -> dict[str, Any]:
     hints = get_type_hints(cls)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+
+@cache
+def _required(cls: type[DataclassInstance]) -> list[str]:
+    return [
+        field.name
+        for field in dataclasses.fields(cls)
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    ]
+
+
+@cache
+def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    return get_origin(hint), get_args(hint)
 
 
 def _kind_of(cls: Any) -> str:

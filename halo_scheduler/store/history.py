@@ -12,9 +12,9 @@ from halo_scheduler.store.connection import Database, Row, Value
 from halo_scheduler.store.runs import COLUMNS, run_of
 
 _AT = "ifnull(started_at, finished_at)"
-_COLUMN_LIST = ", ".join(COLUMNS)
-_ENDED = tuple(outcome for outcome in Outcome if outcome is not Outcome.RUNNING)
-_FAILED = "outcome IN ('failure', 'timeout')"
+_RUN_COLUMNS = ", ".join(f"run.{name}" for name in COLUMNS)
+_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
+_SHOWN_FAILURE = "trigger <> 'test' AND job_id IN (SELECT id FROM scheduler_jobs WHERE removed_at IS NULL)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class RunHistory:
         sql, values = self._page(chosen, limit)
         rows = (
             self._database.rows(
-                f"SELECT {_COLUMN_LIST} FROM ({sql}) AS page JOIN scheduler_run_log AS run ON run.seq = page.page_seq "
+                f"SELECT {_RUN_COLUMNS} FROM ({sql}) AS page JOIN scheduler_run_log AS run ON run.seq = page.page_seq "
                 "ORDER BY page.position DESC, page.page_seq DESC",
                 values,
             )
@@ -87,14 +87,14 @@ class RunHistory:
 
     def get_many(self, run_ids: Iterable[str]) -> dict[str, Run]:
         rows = self._database.rows(
-            f"SELECT {_COLUMN_LIST} FROM scheduler_run_log WHERE id IN (SELECT value FROM json_each(?))",
+            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run WHERE id IN (SELECT value FROM json_each(?))",
             [json.dumps(list(run_ids))],
         )
         return {run.id: run for run in map(run_of, rows)}
 
     def last_ended(self, job_ids: Iterable[str], limit: int = 1) -> list[Run]:
         """Return the newest ended runs of each job, test runs left out, newest first."""
-        return [run_of(row) for row in self._last_ended(_COLUMN_LIST, job_ids, limit)]
+        return [run_of(row) for row in self._last_ended(_RUN_COLUMNS, job_ids, limit)]
 
     def trends(self, job_ids: Iterable[str], limit: int) -> list[tuple[str, str, Outcome, int | None, int]]:
         """Return job, id, outcome, duration and instant of the newest ended runs of each job, newest first."""
@@ -125,14 +125,18 @@ class RunHistory:
 
     def failures_after(self, seq: int, also: Sequence[int], limit: int) -> list[Run]:
         """Return failures recorded after a run, or among some others, newest first; no tests, no removed jobs."""
+        newest = [
+            "SELECT * FROM (SELECT seq FROM scheduler_run_log INDEXED BY scheduler_run_log_outcome "
+            f"WHERE outcome = '{outcome}' AND outcome <> 'running' AND seq > ? AND {_SHOWN_FAILURE} "
+            f"ORDER BY {_AT} DESC LIMIT ?)"
+            for outcome in _FAILED
+        ]
         rows = self._database.rows(
-            f"SELECT {', '.join(f'run.{name}' for name in COLUMNS)} FROM scheduler_run_log AS run "
-            "JOIN scheduler_jobs AS job ON job.id = run.job_id AND job.removed_at IS NULL "
-            "WHERE run.seq IN ("
-            f"SELECT seq FROM scheduler_run_log WHERE seq > ? AND {_FAILED} AND trigger <> 'test' "
-            "UNION SELECT value FROM json_each(?)) "
-            f"AND run.{_FAILED} AND run.trigger <> 'test' ORDER BY run.seq DESC LIMIT ?",
-            [seq, json.dumps(list(also)), limit],
+            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run "
+            f"WHERE seq IN ({' UNION ALL '.join(newest)} UNION ALL SELECT value FROM json_each(?)) "
+            f"AND outcome IN ('failure', 'timeout') AND {_SHOWN_FAILURE} "
+            f"ORDER BY {_AT} DESC, seq DESC LIMIT ?",
+            [seq, limit, seq, limit, json.dumps(list(also)), limit],
         )
         return [run_of(row) for row in rows]
 
@@ -143,7 +147,7 @@ class RunHistory:
         return None if row is None else row[0]
 
     def count_spans(
-        self, spans: Sequence[tuple[int, int]], outcomes: Sequence[Outcome] = _ENDED
+        self, spans: Sequence[tuple[int, int]], outcomes: Sequence[Outcome]
     ) -> list[tuple[int, Outcome, int]]:
         """Return how many ended runs of each outcome lie in each span, as (its index, outcome, count)."""
         rows = self._database.rows(

@@ -383,7 +383,8 @@ def _record_of(row: Row) -> JobRecord:
     )
 
 
-@lru_cache(maxsize=8192)
+# More than there are jobs: going through them all in turn would otherwise never find one again.
+@lru_cache(maxsize=32_768)
 def _spec(values: Row) -> JobSpec:
     name, description, group, schedule, action, policy, anchor_at, enabled, metadata = values
     return JobSpec(
