@@ -1,0 +1,294 @@
+"""Reading what a program wrote for a terminal: a stream of bytes becomes text in styles.
+
+Colours and weights are kept, a line that is drawn over shows its last state, everything else that a terminal would
+obey is left out, and what would not show or would turn the direction of writing is replaced by a sign.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+Colour = int | tuple[int, int, int]
+"""One of the sixteen colours that a theme chooses, or red, green and blue."""
+
+_LONGEST_LINE = 10_240
+_LONGEST_PENDING = 4_096
+_FURTHEST_MOVE = 1_000
+_REPLACED = "\ufffd"
+# Operating-system commands and their like up to their end, then control sequences, then single escapes.
+_TOKENS = re.compile(
+    r"(?P<csi>(?:\x1b\[|\x9b)(?P<parameters>[0-?]*)[ -/]*(?P<final>[@-~]))"
+    r"|(?P<dropped>(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x1b\\|\x07|\x9c|(?=\n)|(?=\x1b[^\\]))"
+    r"|\x1b[ -/]*[0-~]|\x07|\x1b)"
+    r"|(?P<move>[\r\n\x08])"
+    r"|(?P<text>[^\x00-\x08\x0a-\x1f\x7f-\x9f]+)"
+    r"|(?P<control>.)",
+    re.DOTALL,
+)
+# The beginning of something that the next piece of output ends.
+_PENDING = re.compile(
+    r"(?:\x1b|(?:\x1b\[|\x9b)[0-?]*[ -/]*|\x1b[ -/]+|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*\x1b?)\Z"
+)
+# U+202A–202E and U+2066–2069 turn the direction of writing; Qt takes U+2028, U+2029, U+FDD0 and U+FDD1 for line ends.
+_UNSHOWN = re.compile("[\u200e\u200f\u061c\u2028\u2029\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffc]")
+_CUBE_STEPS = (0, 95, 135, 175, 215, 255)
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a piece of text looks; without a colour it has the window's own."""
+
+    foreground: Colour | None = None
+    background: Colour | None = None
+    bold: bool = False
+    dim: bool = False
+    italic: bool = False
+    underline: bool = False
+    strike: bool = False
+    inverse: bool = False
+
+
+PLAIN = Style()
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece of text in one style."""
+
+    text: str
+    style: Style = PLAIN
+
+
+class AnsiStream:
+    """Turns a stream of bytes into text in styles, line by line as they are complete."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._pending = ""
+        self._style = PLAIN
+        self._line = _Line()
+
+    def feed(self, chunk: bytes) -> list[Segment]:
+        """Take in some bytes and return the lines that are complete, with their ends."""
+        text = self._pending + self._decoder.decode(chunk)
+        self._pending = ""
+        pending = _PENDING.search(text, max(0, len(text) - _LONGEST_PENDING))
+        if pending is not None:
+            self._pending, text = text[pending.start() :], text[: pending.start()]
+        return self._read(text)
+
+    def unfinished(self) -> list[Segment]:
+        """Return how the last line stands, without its end."""
+        return self._line.segments()
+
+    def end(self) -> list[Segment]:
+        """Return the rest of the last line, and be ready for something else."""
+        text = self._pending + self._decoder.decode(b"", final=True)
+        segments = [*self._read(text), *self._line.segments()]
+        self.__init__()  # type: ignore[misc]  # every field has its first value again
+        return segments
+
+    def _read(self, text: str) -> list[Segment]:
+        done: list[Segment] = []
+        for token in _TOKENS.finditer(text):
+            kind = token.lastgroup
+            if kind == "text":
+                self._write(token[0], done)
+            elif kind == "move":
+                self._move(token[0], done)
+            elif token["csi"] is not None:
+                self._obey(token["final"], token["parameters"])
+            elif kind == "control":
+                self._write(_REPLACED, done)
+        return _merged(done)
+
+    def _write(self, text: str, done: list[Segment]) -> None:
+        if not text.isprintable():
+            text = _UNSHOWN.sub(_REPLACED, text)
+        while text:
+            room = _LONGEST_LINE - self._line.at
+            self._line.write(text[:room], self._style)
+            text = text[room:]
+            if self._line.at >= _LONGEST_LINE:
+                # A line without end would have to be laid out anew with each piece that comes.
+                self._finish_line(done)
+
+    def _move(self, move: str, done: list[Segment]) -> None:
+        if move == "\n":
+            self._finish_line(done)
+        elif move == "\r":
+            self._line.at = 0
+        else:
+            self._line.at = max(0, self._line.at - 1)
+
+    def _finish_line(self, done: list[Segment]) -> None:
+        done += self._line.segments()
+        done.append(Segment("\n"))
+        self._line = _Line()
+
+    def _obey(self, final: str, parameters: str) -> None:
+        if final == "m":
+            self._style = styled(self._style, parameters)
+        elif final == "K":
+            self._line.erase(parameters)
+        elif final in "CDG":
+            count = min(_number(parameters, 1) or 1, _FURTHEST_MOVE)
+            line = self._line
+            moved = {"C": line.at + count, "D": line.at - count, "G": count - 1}[final]
+            line.at = min(max(moved, 0), _LONGEST_LINE - 1)
+
+
+class _Line:
+    """A line as it is being drawn: what stands in it, and where the next character goes.
+
+    Most lines are written once, piece after piece; one that is drawn over is kept as its single characters.
+    """
+
+    def __init__(self) -> None:
+        self.at = 0
+        self._pieces: list[Segment] = []
+        self._length = 0
+        self._cells: list[str] | None = None
+        self._styles: list[Style] = []
+
+    def segments(self) -> list[Segment]:
+        if self._cells is None:
+            return list(self._pieces)
+        at = 0
+        found = []
+        for style, group in groupby(self._styles):
+            end = at + len(list(group))
+            found.append(Segment("".join(self._cells[at:end]), style))
+            at = end
+        return found
+
+    def write(self, text: str, style: Style) -> None:
+        if self._cells is None and self.at == self._length:
+            self._pieces.append(Segment(text, style))
+            self._length += len(text)
+            self.at += len(text)
+            return
+        cells = self._single_cells()
+        missing = self.at - len(cells)
+        cells += " " * missing
+        self._styles += [PLAIN] * missing
+        end = self.at + len(text)
+        cells[self.at : end] = text
+        self._styles[self.at : end] = [style] * len(text)
+        self.at = end
+
+    def erase(self, what: str) -> None:
+        """Erase to the end, from the start, or all: a line that is erased as a whole is drawn from its start."""
+        if what not in ("", "0", "1", "2"):
+            return
+        cells = self._single_cells()
+        if what == "1":
+            blank = min(self.at + 1, len(cells))
+            cells[:blank] = " " * blank
+            self._styles[:blank] = [PLAIN] * blank
+            return
+        self.at = 0 if what == "2" else self.at
+        del cells[self.at :], self._styles[self.at :]
+
+    def _single_cells(self) -> list[str]:
+        if self._cells is None:
+            self._cells = [character for piece in self._pieces for character in piece.text]
+            self._styles = [piece.style for piece in self._pieces for _ in piece.text]
+        return self._cells
+
+
+def styled(style: Style, parameters: str) -> Style:
+    """Return a style after a "select graphic rendition" with these parameters."""
+    codes = _codes(parameters)
+    while codes:
+        code = codes.pop(0)
+        if code in _COLOURED:
+            wanted: dict[str, Any] = {_COLOURED[code]: _taken_colour(codes)}
+            style = replace(style, **wanted)
+        elif code in _CHANGES:
+            style = replace(style, **_CHANGES[code]) if code else PLAIN
+    return style
+
+
+def _codes(parameters: str) -> list[int]:
+    codes: list[int] = []
+    for part in parameters.split(";"):
+        numbers = [_number(number, 0) for number in part.split(":")]
+        if numbers[0] in _COLOURED and len(numbers) > 5:  # noqa: PLR2004 - 38:2:colour space:r:g:b
+            del numbers[2]
+        elif numbers[0] == 4 and len(numbers) > 1:  # noqa: PLR2004 - 4:0 ends a line under the text, 4:n begins one
+            numbers = [4 if numbers[1] else 24]
+        codes += numbers
+    return codes
+
+
+def _number(text: str, without: int) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else without  # noqa: PLR2004
+
+
+def _taken_colour(codes: list[int]) -> Colour | None:
+    """Take the numbers of a colour out of the codes that follow 38 or 48."""
+    kind = codes.pop(0) if codes else 0
+    if kind == 5 and codes:  # noqa: PLR2004 - one of 256
+        return _of_256(codes.pop(0))
+    if kind == 2 and len(codes) >= 3:  # noqa: PLR2004 - red, green, blue
+        red, green, blue = (min(part, 255) for part in codes[:3])
+        del codes[:3]
+        return red, green, blue
+    return None
+
+
+def _of_256(number: int) -> Colour | None:
+    if number < 16:  # noqa: PLR2004 - the theme's own
+        return number
+    if number < 232:  # noqa: PLR2004 - a cube of six steps
+        red, rest = divmod(number - 16, 36)
+        return _CUBE_STEPS[red], _CUBE_STEPS[rest // 6], _CUBE_STEPS[rest % 6]
+    if number < 256:  # noqa: PLR2004 - greys
+        grey = 8 + (number - 232) * 10
+        return grey, grey, grey
+    return None
+
+
+def _merged(segments: list[Segment]) -> list[Segment]:
+    """Return the same text in as few pieces as possible; a line's end has no look of its own."""
+    merged: list[Segment] = []
+    texts: list[str] = []
+    style = PLAIN
+    for segment in segments:
+        if segment.text != "\n" and segment.style != style:
+            if texts:
+                merged.append(Segment("".join(texts), style))
+            texts, style = [], segment.style
+        texts.append(segment.text)
+    if texts:
+        merged.append(Segment("".join(texts), style))
+    return merged
+
+
+_COLOURED = {38: "foreground", 48: "background"}
+_CHANGES: dict[int, dict[str, Any]] = {
+    0: {},
+    1: {"bold": True},
+    2: {"dim": True},
+    3: {"italic": True},
+    4: {"underline": True},
+    7: {"inverse": True},
+    9: {"strike": True},
+    21: {"underline": True},
+    22: {"bold": False, "dim": False},
+    23: {"italic": False},
+    24: {"underline": False},
+    27: {"inverse": False},
+    29: {"strike": False},
+    39: {"foreground": None},
+    49: {"background": None},
+    **{30 + number: {"foreground": number} for number in range(8)},
+    **{40 + number: {"background": number} for number in range(8)},
+    **{90 + number: {"foreground": 8 + number} for number in range(8)},
+    **{100 + number: {"background": 8 + number} for number in range(8)},
+}
