@@ -175,3 +175,15 @@ class _SecretFile:
 
 def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def has_keyring() -> bool:
+    """Tell whether this system has a keyring that takes secrets; slow, as it loads what looks for one."""
+    import keyring  # noqa: PLC0415 - 12 MB and 150 ms, for those who have secrets
+    from keyring.errors import KeyringError  # noqa: PLC0415
+
+    try:
+        # Those that only ever fail, or keep nothing, have no priority.
+        return float(keyring.get_keyring().priority) > 0
+    except (KeyringError, OSError, RuntimeError):
+        return False

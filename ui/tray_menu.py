@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
@@ -15,9 +15,11 @@ from halo_scheduler.schedule.interval import HOUR_MS, SECOND_MS
 from halo_scheduler.schedule.zone import DAY_S, find_zone, to_instant, wall_seconds
 
 from .theme import Look, Tone
-from .tray_state import MOST_LISTED, JobName, TrayState, Underway, shown_name, status_line, when_words
+from .tray_state import MOST_LISTED, JobName, TrayState, Underway, status_line, when_words
+from .wording import one_line
 
 _MOST_RUNNING = 5
+_LONGEST_TEXT = 60
 _MORNING_HOUR = 8
 # Whoever is still up before five means the morning that is about to come.
 _NIGHT_ENDS_HOUR = 5
@@ -82,7 +84,7 @@ class TrayMenu(QObject):
 
     def _dynamic_entries(self) -> list[_Entry]:
         state, now_ms = self._state, self._now_ms()
-        entries = [_Entry("status", _plain(status_line(state, now_ms)), "")]
+        entries = [_Entry("status", _plain(status_line(replace(state, unseen_failures=0), now_ms)), "")]
         if state.unseen_failures:
             entries.append(_Entry("failures", self._failure_words(state.unseen_failures), "warning"))
         entries += [
@@ -93,7 +95,7 @@ class TrayMenu(QObject):
             entries.append(_Entry("more", self.tr("{count} more …").format(count=more), "window"))
         for upcoming in () if state.is_paused else state.upcoming:
             when = describe_when(upcoming.at, now_ms)
-            text = f"{_plain(shown_name(upcoming.job.name))} — {when}"
+            text = f"{_plain(upcoming.job.name)} — {when}"
             entries.append(_Entry(f"next {upcoming.job.id}", text, "clock", upcoming.job))
         runnable = " ".join(f"{job.id}{job.name}" for job in state.runnable)
         entries.append(_Entry(f"run now {runnable}", self.tr("&Run now"), "run"))
@@ -131,6 +133,7 @@ class TrayMenu(QObject):
             return self._add_run_now(entry) if entry.key.startswith("run now") else self._add_pause(entry)
         action = self._plain_action(entry.text, entry.icon, entry.name)
         if isinstance(entry.subject, JobName):
+            action.setIcon(self._look.icon(entry.icon, Tone.MUTED))
             action.triggered.connect(partial(self._open_job, entry.subject.id))
         elif entry.key == "status":
             action.setEnabled(False)
@@ -155,7 +158,7 @@ class TrayMenu(QObject):
         submenu = self._submenu(entry, "trayRunMenu")
         state = self._state
         for job in state.runnable:
-            action = submenu.addAction(_plain(shown_name(job.name)))
+            action = submenu.addAction(_plain(job.name))
             action.triggered.connect(partial(self.run_requested.emit, job.id))
         if state.job_count > MOST_LISTED:
             submenu.addSeparator()
@@ -270,10 +273,10 @@ def next_morning(now_ms: int) -> int:
 
 
 def _running_words(run: Underway) -> str:
-    name = _plain(shown_name(run.job.name))
+    name = _plain(run.job.name)
     return name if run.progress is None else f"{name} — {run.progress:.0%}"
 
 
 def _plain(text: str) -> str:
     """Return a text as a menu shows it: a single & would underline the next letter."""
-    return text.replace("&", "&&")
+    return one_line(text, _LONGEST_TEXT).replace("&", "&&")

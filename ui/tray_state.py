@@ -166,13 +166,13 @@ def status_line(state: TrayState, now_ms: int) -> str:
     elif state.upcoming:
         first = state.upcoming[0]
         when = when_words(first.at, now_ms)
-        parts.append(_tr("next: {name} at {when}").format(name=shown_name(first.job.name), when=when))
+        parts.append(_tr("next: {name} at {when}").format(name=_shown_name(first.job.name), when=when))
     elif not parts:
         parts.append(_tr("Nothing planned") if state.job_count else _tr("No jobs yet"))
     return one_line(" · ".join(parts), _LONGEST_LINE)
 
 
-def shown_name(name: str) -> str:
+def _shown_name(name: str) -> str:
     """Return a job's name as one short line that no tray host takes for markup."""
     return one_line(name, _LONGEST_NAME).replace("<", "‹").replace(">", "›")
 

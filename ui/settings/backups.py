@@ -1,0 +1,147 @@
+"""The backups: which there are, make one, go back to one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.service import Scheduler
+from ui.backend import Lane
+from ui.settings.confirmation import Confirmation
+from ui.settings.link import SettingsLink
+from ui.settings.page import Card, Page, Row, sentence
+from ui.theme import Look
+from ui.widgets.labels import button, label, set_role, tint
+from ui.wording import ago, moment, size_words
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    path: Path
+    made_at: int
+    size: int
+
+
+class BackupsPage(Page):
+    """Lists the backups; going back is the program's matter, as it must stop the engine for it."""
+
+    restore_requested = Signal(object)
+    """The Path of the backup that is to take the database's place."""
+
+    def __init__(self, link: SettingsLink, look: Look) -> None:
+        super().__init__()
+        self._link = link
+        self._confirmation: Confirmation | None = None
+        self.add_title(
+            self.tr("Backups"),
+            self.tr(
+                "Once a day Halo keeps a copy of all jobs, settings and the history, without the output of "
+                "runs. The newest seven stay."
+            ),
+        )
+        self._make = button(self.tr("&Make a backup now"), name="makeBackupButton")
+        tint(self._make, look, "backup")
+        self._make.clicked.connect(self._make_one)
+        self._told = label("", "ok", name="backupToldLabel", wrap=True)
+        bar = QWidget()
+        box = QHBoxLayout(bar)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.addWidget(self._make)
+        box.addWidget(self._told, 1)
+        self.add(bar)
+        self._card = Card()
+        self.add(self._card)
+
+    def come_up(self) -> None:
+        """Look which backups there are."""
+        self._link.backend.ask(_list, self._show, self._fail, owner=self)
+
+    def show_busy(self) -> None:
+        """Say that the program is going back to a backup."""
+        self._make.setEnabled(False)
+        if self._confirmation is not None:
+            self._confirmation.show_busy(self.tr("Going back to this backup …"))
+
+    def show_error(self, text: str) -> None:
+        """Say why going back failed; everything is as before."""
+        self._make.setEnabled(True)
+        self._drop_confirmation()
+        self._tell(text, "error")
+
+    def _show(self, backups: list[_Listed]) -> None:
+        self._confirmation = None
+        self._card.clear()
+        now_ms = self._link.backend.now_ms()
+        for backup in backups:
+            self._card.add(self._row(backup, now_ms))
+        if not backups:
+            self._card.add(
+                Row(self.tr("There is no backup yet"), self.tr("The first is made within a day."), None)
+            )
+
+    def _row(self, backup: _Listed, now_ms: int) -> Row:
+        when = moment(backup.made_at)
+        restore = button(
+            self.tr("Go back to this…"),
+            name="restoreButton",
+            accessible=self.tr("Go back to the backup of {when}").format(when=when),
+        )
+        row = Row(when, f"{ago(backup.made_at, now_ms)} · {size_words(backup.size)}", restore)
+        restore.clicked.connect(partial(self._confirm, row, backup))
+        return row
+
+    def _confirm(self, row: Row, backup: _Listed) -> None:
+        self._drop_confirmation()
+        confirmation = Confirmation(
+            self.tr(
+                "All jobs, settings and the history go back to how they were on {when}. What is there now is "
+                "set aside in a file beside the database, not deleted. Runs under way are not stopped, but what "
+                "they print is lost. Halo starts its jobs anew right after."
+            ).format(when=moment(backup.made_at)),
+            self.tr("Go back"),
+        )
+        confirmation.confirmed.connect(partial(self.restore_requested.emit, backup.path))
+        confirmation.cancelled.connect(self._drop_confirmation)
+        self._card.insert_below(row, confirmation)
+        self._confirmation = confirmation
+        confirmation.take_focus()
+
+    def _drop_confirmation(self) -> None:
+        if self._confirmation is not None:
+            self._confirmation.hide()
+            self._confirmation.deleteLater()
+            self._confirmation = None
+
+    def _make_one(self) -> None:
+        self._make.setEnabled(False)
+        self._tell(self.tr("Making a backup …"), "muted")
+        self._link.backend.ask(
+            lambda scheduler: scheduler.make_backup().made_at,
+            self._take_made,
+            self._fail,
+            owner=self,
+            lane=Lane.SLOW,
+        )
+
+    def _take_made(self, _made_at: int) -> None:
+        self._make.setEnabled(True)
+        self._tell(self.tr("✓ The backup is made."), "ok")
+        self.come_up()
+
+    def _fail(self, error: SchedulerError) -> None:
+        self._make.setEnabled(True)
+        self._tell(sentence(error), "error")
+
+    def _tell(self, text: str, role: str) -> None:
+        self._told.setText(text)
+        set_role(self._told, role)
+
+
+def _list(scheduler: Scheduler) -> list[_Listed]:
+    found = scheduler.list_backups()
+    return [_Listed(one.path, one.made_at, one.path.stat().st_size) for one in found if one.path.exists()]

@@ -1,0 +1,136 @@
+"""The general settings: start at login, start hidden, theme."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QWidget
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.host.autostart import Autostart, login_command
+from halo_scheduler.service import Scheduler
+from halo_scheduler.settings import Settings, Theme
+from ui.settings.link import SettingsLink
+from ui.settings.page import Card, Page, Row, sentence
+from ui.settings.switch import Switch
+from ui.theme import HALF, Look
+from ui.widgets.labels import button
+from ui.wording import plain_tooltip
+
+
+class GeneralPage(Page):
+    """How the program starts, and how it looks."""
+
+    def __init__(self, link: SettingsLink, look: Look, autostart: Autostart) -> None:
+        super().__init__()
+        self._link = link
+        self._look = look
+        self._autostart = autostart
+        self._was_on_at_login = False
+        self._themes = QButtonGroup(self)
+        self.add_title(self.tr("General"))
+        self._add_start()
+        self._add_theme()
+        link.loaded.connect(self._show)
+
+    def come_up(self) -> None:
+        """Read whether the program is started at login: the system's own settings may have changed it."""
+        autostart = self._autostart
+
+        def work(_scheduler: Scheduler) -> bool:
+            is_on = autostart.is_on()
+            if is_on and not autostart.is_current(login_command()):
+                # This program was moved or replaced: whoever wants it at login wants this one.
+                autostart.turn_on(login_command())
+            return is_on
+
+        self._link.backend.ask(work, self._show_login, self._refuse_login, owner=self)
+
+    def _add_start(self) -> None:
+        card = Card()
+        self._login = Switch(self._look, "autostartSwitch", self.tr("Start Halo when I log in"))
+        self._login.setEnabled(False)
+        self._login_row = Row(
+            self.tr("Start Halo when I &log in"),
+            self.tr("It starts in the tray, without opening its window. Jobs run only while Halo is open."),
+            self._login,
+        )
+        self._login.toggled.connect(self._switch_login)
+        self._hidden = Switch(self._look, "startHiddenSwitch", self.tr("Start hidden"))
+        self._hidden_row = Row(
+            self.tr("Start &hidden"),
+            self.tr("Also when you start it yourself, Halo goes straight to the tray."),
+            self._hidden,
+        )
+        self._hidden.toggled.connect(
+            lambda is_on: self._link.change(self._hidden_row.show_error, start_hidden=is_on)
+        )
+        card.add(self._login_row)
+        card.add(self._hidden_row)
+        self.add(card)
+
+    def _add_theme(self) -> None:
+        choices = QWidget()
+        choices.setObjectName("themeChoice")
+        box = QHBoxLayout(choices)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(HALF)
+        for theme, text in (
+            (Theme.SYSTEM, self.tr("As the system")),
+            (Theme.LIGHT, self.tr("Light")),
+            (Theme.DARK, self.tr("Dark")),
+        ):
+            made = button(text, name=f"theme{theme.value.capitalize()}Button")
+            made.setCheckable(True)
+            made.setProperty("theme", theme.value)
+            self._themes.addButton(made)
+            box.addWidget(made)
+        self._theme_row = Row(
+            self.tr("Theme"), self.tr("The colours of all windows."), choices, buddy=self._themes.buttons()[0]
+        )
+        self._themes.buttonClicked.connect(self._choose_theme)
+        card = Card()
+        card.add(self._theme_row)
+        self.add(card)
+
+    def _show(self, settings: Settings) -> None:
+        with QSignalBlocker(self._hidden):
+            self._hidden.setChecked(settings.start_hidden)
+        for made in self._themes.buttons():
+            made.setChecked(made.property("theme") == settings.theme.value)
+        self._look.choose(settings.theme)
+
+    def _choose_theme(self, chosen: QPushButton) -> None:
+        theme = Theme(str(chosen.property("theme")))
+        self._look.choose(theme)
+        self._link.change(self._theme_row.show_error, theme=theme)
+
+    # --- Start at login ------------------------------------------------------------------------------
+
+    def _switch_login(self, is_wanted: bool) -> None:  # noqa: FBT001 - a slot of `toggled`
+        autostart = self._autostart
+        self._login.setEnabled(False)
+
+        def work(_scheduler: Scheduler) -> bool:
+            if is_wanted:
+                autostart.turn_on(login_command())
+            else:
+                autostart.turn_off()
+            return autostart.is_on()
+
+        self._link.backend.ask(work, self._show_login, self._refuse_login, owner=self)
+
+    def _show_login(self, is_on: bool) -> None:  # noqa: FBT001 - the answer
+        self._login_row.show_error("")
+        self._set_login(is_on)
+        self._login.setToolTip(plain_tooltip(self._autostart.where()))
+
+    def _refuse_login(self, error: SchedulerError) -> None:
+        """Show why, and what held before."""
+        self._login_row.show_error(sentence(error))
+        self._set_login(self._was_on_at_login)
+
+    def _set_login(self, is_on: bool) -> None:  # noqa: FBT001
+        self._was_on_at_login = is_on
+        with QSignalBlocker(self._login):
+            self._login.setChecked(is_on)
+        self._login.setEnabled(True)

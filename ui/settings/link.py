@@ -1,0 +1,73 @@
+"""Between the pages and the service: every change is one request, applied at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.settings import Settings
+from ui.backend import Backend
+from ui.settings.page import sentence
+
+
+class SettingsLink(QObject):
+    """Reads and changes the settings; a refused change is told where it was made, and taken back."""
+
+    loaded = Signal(object)
+    """The Settings as they are now; also after a refusal, so that the fields show what holds."""
+
+    def __init__(self, backend: Backend, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._settings: Settings | None = None
+        self._under_way = 0
+        backend.changed.connect(self._note_change)
+
+    @property
+    def backend(self) -> Backend:
+        return self._backend
+
+    def load(self) -> None:
+        """Read the settings."""
+        self._under_way += 1
+        self._backend.ask(lambda scheduler: scheduler.get_settings(), self._take, self._fail, owner=self)
+
+    def change(self, show_error: Callable[[str], None], **changes: Any) -> None:
+        """Change some settings; `show_error` gets why that is refused, or nothing."""
+        if self._settings is None or all(
+            getattr(self._settings, name) == value for name, value in changes.items()
+        ):
+            show_error("")
+            return
+        self._under_way += 1
+
+        def take(settings: Settings) -> None:
+            show_error("")
+            self._take(settings)
+
+        def refuse(error: SchedulerError) -> None:
+            show_error(sentence(error))
+            self._fail(error)
+
+        self._backend.ask(lambda scheduler: scheduler.change_settings(**changes), take, refuse, owner=self)
+
+    def _note_change(self, change: Change) -> None:
+        if change.kind is ChangeKind.SETTINGS and self._settings is not None and not self._under_way:
+            self.load()
+
+    def _take(self, settings: Settings) -> None:
+        self._settings = settings
+        self._end_one()
+
+    def _fail(self, _error: SchedulerError) -> None:
+        self._end_one()
+
+    def _end_one(self) -> None:
+        # While more is under way, a field may show a newer value than this answer knows.
+        self._under_way -= 1
+        if not self._under_way and self._settings is not None:
+            self.loaded.emit(self._settings)

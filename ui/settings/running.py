@@ -1,0 +1,91 @@
+"""The settings of running: how much at once, and how long."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSpinBox, QWidget
+
+from halo_scheduler.settings import Settings
+from ui.settings.link import SettingsLink
+from ui.settings.page import Card, Page, Row
+from ui.settings.switch import Switch
+from ui.theme import GRID, HALF, Look
+
+_FIELD_WIDTH = 96
+_MOST_AT_ONCE = 1_000
+_USUAL_LIMIT = "2h"
+
+
+class RunningPage(Page):
+    """The limits that hold for all jobs, or for those that have none of their own."""
+
+    def __init__(self, link: SettingsLink, look: Look) -> None:
+        super().__init__()
+        self._link = link
+        self.add_title(self.tr("Running"))
+        card = Card()
+        card.add(self._places_row())
+        card.add(self._limit_row(look))
+        self.add(card)
+        self.add_remark(
+            self.tr(
+                "A group of jobs can have a limit of its own: it is in the menu of the group in the window."
+            )
+        )
+        link.loaded.connect(self._show)
+
+    def _places_row(self) -> Row:
+        self._places = QSpinBox()
+        self._places.setObjectName("maxConcurrentSpin")
+        self._places.setRange(1, _MOST_AT_ONCE)
+        self._places.setFixedWidth(_FIELD_WIDTH)
+        self._places.setKeyboardTracking(False)
+        self._places.lineEdit().setTextMargins(HALF, 0, 0, 0)
+        self._places_setting = Row(
+            self.tr("Jobs running at the &same time"),
+            self.tr("At most this many; others wait their turn, the longest due first."),
+            self._places,
+        )
+        self._places.valueChanged.connect(
+            lambda value: self._link.change(self._places_setting.show_error, max_concurrent=value)
+        )
+        return self._places_setting
+
+    def _limit_row(self, look: Look) -> Row:
+        self._has_limit = Switch(look, "timeLimitSwitch", self.tr("Give new jobs a time limit"))
+        self._limit = QLineEdit()
+        self._limit.setObjectName("timeLimitEdit")
+        self._limit.setFixedWidth(_FIELD_WIDTH)
+        self._limit.setPlaceholderText(self.tr("none"))
+        self._limit.setAccessibleName(self.tr("Time limit of new jobs"))
+        both = QWidget()
+        box = QHBoxLayout(both)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(GRID)
+        box.addWidget(self._has_limit)
+        box.addWidget(self._limit)
+        self._limit_setting = Row(
+            self.tr("&Time limit of new jobs"),
+            self.tr("A run that takes longer is stopped. Write 30m, 2h or 1d; each job can have its own."),
+            both,
+            buddy=self._limit,
+        )
+        self._has_limit.toggled.connect(self._switch_limit)
+        self._limit.editingFinished.connect(self._change_limit)
+        return self._limit_setting
+
+    def _show(self, settings: Settings) -> None:
+        with QSignalBlocker(self._places):
+            self._places.setValue(settings.max_concurrent)
+        with QSignalBlocker(self._has_limit):
+            self._has_limit.setChecked(settings.default_time_limit is not None)
+        self._limit.setEnabled(settings.default_time_limit is not None)
+        self._limit.setText(settings.default_time_limit or "")
+
+    def _switch_limit(self, is_on: bool) -> None:  # noqa: FBT001 - a slot of `toggled`
+        self._link.change(self._limit_setting.show_error, default_time_limit=_USUAL_LIMIT if is_on else None)
+
+    def _change_limit(self) -> None:
+        # Switching the limit off takes the focus from the field: that is no change of it.
+        if self._limit.isEnabled() and self._has_limit.isChecked():
+            self._link.change(self._limit_setting.show_error, default_time_limit=self._limit.text().strip())

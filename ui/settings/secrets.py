@@ -1,0 +1,181 @@
+"""The secrets: which there are, where each is kept, add, replace, remove; never a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.secrets import has_keyring
+from halo_scheduler.service import Scheduler
+from ui.backend import Lane
+from ui.settings.confirmation import Confirmation
+from ui.settings.link import SettingsLink
+from ui.settings.page import Card, Page, Row, sentence
+from ui.settings.secret_form import SecretForm
+from ui.theme import GRID, Look
+from ui.widgets.labels import button, label, set_role, tint
+from ui.wording import ago
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    name: str
+    is_in_file: bool
+    changed_at: int
+
+
+class SecretsPage(Page):
+    """Lists the secrets by name."""
+
+    def __init__(self, link: SettingsLink, look: Look) -> None:
+        super().__init__()
+        self._link = link
+        self._confirmation: Confirmation | None = None
+        self.add_title(
+            self.tr("Secrets"),
+            self.tr(
+                "Passwords and tokens that jobs use as ${secret:NAME}. Their values are handed to the job only, "
+                "never shown, and kept out of its output."
+            ),
+        )
+        self._new = button(self.tr("&Add a secret…"), name="addSecretButton")
+        tint(self._new, look, "add")
+        self._told = label("", "ok", name="secretToldLabel", wrap=True)
+        self.add(_bar(self._new, self._told))
+        self._form = SecretForm()
+        self._form.hide()
+        self.add(self._form)
+        self._card = Card()
+        self.add(self._card)
+        self._new.clicked.connect(lambda: self._ask(""))
+        self._form.submitted.connect(self._save)
+        self._form.cancelled.connect(self._form.close_up)
+
+    def come_up(self) -> None:
+        """Look which secrets there are."""
+        self._link.backend.ask(_list, self._show, self._fail, owner=self)
+
+    def _show(self, secrets: list[_Listed]) -> None:
+        self._confirmation = None
+        self._card.clear()
+        now_ms = self._link.backend.now_ms()
+        for secret in secrets:
+            self._card.add(self._row(secret, now_ms))
+        if not secrets:
+            self._card.add(
+                Row(
+                    self.tr("No secrets yet"),
+                    self.tr("Add one, then write ${secret:NAME} in a job's command, environment or headers."),
+                    None,
+                )
+            )
+
+    def _row(self, secret: _Listed, now_ms: int) -> Row:
+        place = self.tr("in a private file") if secret.is_in_file else self.tr("in the system's keyring")
+        since = ago(secret.changed_at, now_ms)
+        replace = button(
+            self.tr("Replace…"),
+            name="replaceSecretButton",
+            accessible=self.tr("Replace {name}").format(name=secret.name),
+        )
+        remove = button(
+            self.tr("Remove…"),
+            name="removeSecretButton",
+            accessible=self.tr("Remove {name}").format(name=secret.name),
+        )
+        row = Row(
+            secret.name,
+            self.tr("{place} · set {since}").format(place=place, since=since),
+            _bar(replace, remove),
+        )
+        replace.clicked.connect(partial(self._ask, secret.name))
+        remove.clicked.connect(partial(self._confirm, row, secret.name))
+        return row
+
+    def _ask(self, name: str) -> None:
+        self._drop_confirmation()
+        self._tell("", "ok")
+        self._form.ask(name)
+        self._link.backend.ask(
+            lambda _scheduler: has_keyring(), self._form.show_keyring, owner=self._form, lane=Lane.SLOW
+        )
+        self.ensureWidgetVisible(self._form)
+
+    def _save(self, name: str, value: str, is_in_file: bool) -> None:  # noqa: FBT001 - a slot
+        self._link.backend.ask(
+            lambda scheduler: scheduler.set_secret(name, value, in_file=is_in_file),
+            partial(self._take_saved, name),
+            lambda error: self._form.show_error(sentence(error)),
+            owner=self,
+            lane=Lane.SLOW,
+        )
+
+    def _take_saved(self, name: str, _nothing: None) -> None:
+        self._form.close_up()
+        self._tell(self.tr("✓ {name} is saved.").format(name=name), "ok")
+        self._new.setFocus()
+        self.come_up()
+
+    def _confirm(self, row: Row, name: str) -> None:
+        self._drop_confirmation()
+        self._form.close_up()
+        confirmation = Confirmation(
+            self.tr(
+                "{name} is forgotten for good: its value cannot be brought back. Jobs that use it fail from then on."
+            ).format(name=name),
+            self.tr("Remove it"),
+        )
+        confirmation.confirmed.connect(partial(self._remove, name))
+        confirmation.cancelled.connect(self._drop_confirmation)
+        self._card.insert_below(row, confirmation)
+        self._confirmation = confirmation
+        confirmation.take_focus()
+
+    def _remove(self, name: str) -> None:
+        if self._confirmation is not None:
+            self._confirmation.show_busy(self.tr("Removing …"))
+        self._link.backend.ask(
+            lambda scheduler: scheduler.remove_secret(name),
+            partial(self._take_removed, name),
+            self._fail,
+            owner=self,
+            lane=Lane.SLOW,
+        )
+
+    def _take_removed(self, name: str, _nothing: None) -> None:
+        self._tell(self.tr("✓ {name} is removed.").format(name=name), "ok")
+        self._new.setFocus()
+        self.come_up()
+
+    def _fail(self, error: SchedulerError) -> None:
+        self._drop_confirmation()
+        self._tell(sentence(error), "error")
+        self._new.setFocus()
+
+    def _drop_confirmation(self) -> None:
+        if self._confirmation is not None:
+            self._confirmation.hide()
+            self._confirmation.deleteLater()
+            self._confirmation = None
+
+    def _tell(self, text: str, role: str) -> None:
+        self._told.setText(text)
+        set_role(self._told, role)
+
+
+def _bar(*widgets: QWidget) -> QWidget:
+    bar = QWidget()
+    box = QHBoxLayout(bar)
+    box.setContentsMargins(0, 0, 0, 0)
+    box.setSpacing(GRID)
+    for widget in widgets:
+        box.addWidget(widget)
+    box.setStretch(len(widgets) - 1, 1)
+    return bar
+
+
+def _list(scheduler: Scheduler) -> list[_Listed]:
+    return [_Listed(one.name, one.place.value == "file", one.changed_at) for one in scheduler.list_secrets()]
