@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+
+_MOST_TOLD = 20
 
 
 class ChangeKind(StrEnum):
@@ -24,3 +27,11 @@ class Change:
     kind: ChangeKind
     job_id: str | None = None
     run_id: str | None = None
+
+
+def gathered(changes: Iterable[Change]) -> list[Change]:
+    """Return changes to tell of; of many at once, only the kinds: whoever listens reads everything again."""
+    told = list(dict.fromkeys(changes))
+    if len(told) <= _MOST_TOLD:
+        return told
+    return list(dict.fromkeys(Change(change.kind) for change in told))

@@ -16,11 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.changes import Change, ChangeKind, gathered
 
 LONGEST_LINE = 4_096
-# Who changed more at once says only that much has changed.
-MOST_CHANGES = 20
 _LONGEST_ID = 500
 SUBSCRIBE = b'{"say":"subscribe"}\n'
 _TIMEOUT_S = 0.5
@@ -59,7 +57,7 @@ def _is_id(found: object) -> bool:
 
 def poke(database: Path, changes: Sequence[Change] = ()) -> bool:
     """Tell the engine what changed; tell whether one heard it."""
-    told = changes if 0 < len(changes) <= MOST_CHANGES else [Change(ChangeKind.JOB)]
+    told = gathered(changes) or [Change(ChangeKind.JOB)]
     lines = b"".join(_line({"say": "changed", **message_of(change)}) for change in told)
     try:
         path = socket_path(database)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from halo_scheduler import reports
 from halo_scheduler.backups import find_backups, make_backup
-from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.changes import Change, ChangeKind, gathered
 from halo_scheduler.checks import LONGEST_NAME, require_instant, require_kind, require_label, require_whole
 from halo_scheduler.clock import Clock, SystemClock
 from halo_scheduler.errors import (
@@ -317,7 +317,7 @@ class Scheduler:
                 self._record_time_in_trash(record, now_ms)
             self._store.jobs.save_states([restored])
             self._store.events.append(now_ms, EventKind.JOB_RESTORED, job_id)
-        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+        self._changed(Change(ChangeKind.JOB, job_id=job_id), Change(ChangeKind.RUN_FINISHED, job_id=job_id))
 
     def _record_time_in_trash(self, record: JobRecord, now_ms: int) -> None:
         """Record the one slot of a `once` whose time came while it lay in the trash."""
@@ -366,6 +366,10 @@ class Scheduler:
         """Return those of some jobs that exist and do not lie in the trash."""
         records = self._store.jobs.get_many(job_ids)
         return {job_id: record.job for job_id, record in records.items() if record.removed_at is None}
+
+    def list_names(self) -> list[tuple[str, str | None]]:
+        """Return the name and the group of every job, without the jobs."""
+        return self._store.jobs.names()
 
     def unused_name(self, name: str) -> str:
         """Return a name for a copy of a job: "backup (copy)", "backup (copy 2)"."""
@@ -670,13 +674,13 @@ class Scheduler:
         streak = next(
             (index for index, outcome in enumerate(outcomes) if outcome != outcomes[0]), len(outcomes)
         )
-        newest = self.get_run_log(job_id, limit=1)
+        newest = self._store.history.newest(job_id)
         return RunStats(
             total=len(ends),
             by_outcome={outcome: outcomes.count(outcome) for outcome in dict.fromkeys(outcomes)},
             average_ms=sum(durations) // len(durations) if durations else None,
             p95_ms=durations[(len(durations) * 95 - 1) // 100] if durations else None,
-            last_run=newest[0] if newest else None,
+            last_run=newest,
             streak=streak,
         )
 
@@ -803,7 +807,8 @@ class Scheduler:
     def _longest_grace_ms(self) -> int:
         """Return how long the runs under way may take to end when they are asked to."""
         jobs = self._store.jobs.get_many({run.job_id for run in self._store.runs.running()})
-        actions = [record.spec.action for record in jobs.values()]
+        specs = [record.spec for record in jobs.values()]
+        actions = [spec.action for spec in (*specs, *self._store.requests.tests_under_way().values())]
         return max((action.grace_ms for action in actions if isinstance(action, Command)), default=0)
 
     def _wait(self, engine: Engine, timeout_ms: int) -> int:
@@ -885,7 +890,7 @@ class Scheduler:
             self._loop.look_again()
         elif changes:
             poke(self.path, changes)
-        for change in changes:
+        for change in gathered(changes):
             self._tell(change)
 
     def _tell(self, change: Change) -> None:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.changes import Change, ChangeKind, gathered
 from halo_scheduler.errors import StoreError
 from halo_scheduler.model import Cron, Outcome, Run, SkipReason, Source, Trigger
 from halo_scheduler.planning import (
@@ -60,7 +60,7 @@ class Recovery:
     def take_news(self) -> list[Change]:
         """Return what was recorded or planned anew, once; after the transaction it is true."""
         news, self._news = self._news, []
-        return news
+        return gathered(news)
 
     def after_restart(self, before: EngineRow, now_ms: int) -> None:
         """Take up where the last engine was last awake."""

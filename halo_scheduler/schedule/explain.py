@@ -45,7 +45,7 @@ def explain_plan(job: Job, trail: Sequence[Step], now_ms: int, *, attempt: int =
     return Explanation(
         job.next_run_at,
         (
-            *(["It is running now, by hand."] if job.status is JobStatus.RUNNING else []),
+            *(["It is running now, outside its schedule."] if job.status is JobStatus.RUNNING else []),
             *_steps(job, trail, now_ms, attempt),
             *_waiting(job, now_ms),
             *_at_the_limit(job),
@@ -77,14 +77,15 @@ def moment_in_words(at: int, now_ms: int) -> str:
 
 def _why_not(job: Job, now_ms: int) -> list[str]:
     """Return why a job has no next run."""
-    if job.status is JobStatus.RUNNING:
-        return ["It is running now; its next run is planned when it ends."]
-    if job.status is JobStatus.PAUSED:
-        return _paused(job, now_ms)
-    if job.status is JobStatus.DISABLED:
-        return [_disabled(job)]
+    running = ["It is running now."] if job.status is JobStatus.RUNNING else []
+    if job.status_reason is StatusReason.USER and job.enabled:
+        return [*running, *_paused(job, now_ms)]
+    if job.status_reason is not None:
+        return [*running, _disabled(job)]
     if isinstance(job.schedule, Manual):
-        return ["It runs only by hand: it is never due by itself."]
+        return [*running, "It runs only by hand: it is never due by itself."]
+    if running:
+        return ["It is running now; its next run is planned when it ends."]
     return ["The schedule gives no further time."]
 
 
@@ -114,7 +115,7 @@ def _steps(job: Job, trail: Sequence[Step], now_ms: int, attempt: int) -> list[s
     sentences = [_sentence(job, step, now_ms, attempt) for step in trail]
     at = moment_in_words(job.next_run_at or 0, now_ms)
     if job.next_source is Source.CATCH_UP:
-        return [f"Nobody was there at its time, {at}: this run catches up on it."]
+        return [f"Its time, {at}, passed while Halo was off or asleep: this run catches up on it."]
     if trail and trail[-1].at != job.next_run_at:
         sentences.append(f"The clock was set back since then, so {at}.")
     return sentences or [f"It is planned for {at}."]
@@ -163,7 +164,7 @@ def _waiting(job: Job, now_ms: int) -> list[str]:
 def _at_the_limit(job: Job) -> list[str]:
     """Return what the next failures lead to, for a job that is failing."""
     most = job.policy.max_errors
-    if not job.errors or not most or job.status is JobStatus.DISABLED:
+    if not job.errors or not most or job.status_reason is StatusReason.ERRORS:
         return []
     left = max(1, most - job.errors)
     more = "one more failure" if left == 1 else f"{left} more failures"

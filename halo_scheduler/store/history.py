@@ -92,6 +92,15 @@ class RunHistory:
         )
         return {run.id: run for run in map(run_of, rows)}
 
+    def newest(self, job_id: str) -> Run | None:
+        """Return a job's newest run, ended or not; test runs do not count."""
+        row = self._database.row(
+            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run "
+            "WHERE job_id = ? AND trigger <> 'test' ORDER BY seq DESC LIMIT 1",
+            [job_id],
+        )
+        return None if row is None else run_of(row)
+
     def last_ended(self, job_ids: Iterable[str], limit: int = 1) -> list[Run]:
         """Return the newest ended runs of each job, test runs left out, newest first."""
         return [run_of(row) for row in self._last_ended(_RUN_COLUMNS, job_ids, limit)]

@@ -211,6 +211,10 @@ class JobTable:
         )
         return {str(name) for (name,) in rows}
 
+    def names(self) -> list[tuple[str, str | None]]:
+        """Return the name and the group of every job."""
+        return self._database.rows("SELECT name, group_name FROM scheduler_jobs WHERE removed_at IS NULL")  # type: ignore[return-value]
+
     def id_of_name(self, name: str) -> str | None:
         row = self._database.row(
             "SELECT id FROM scheduler_jobs WHERE name = ? AND removed_at IS NULL", [name]

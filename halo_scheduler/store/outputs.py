@@ -42,11 +42,14 @@ class OutputTable:
 
     def prune(self, *, keep_bytes: int, most: int) -> int:
         """Drop some of the oldest output while there is more than so much; return how many runs lost theirs."""
-        # From the newest back: where the sum passes the limit, everything older goes.
+        row = self._database.row("SELECT sum(stored_bytes) FROM scheduler_run_output")
+        excess = (0 if row is None else row[0] or 0) - keep_bytes
+        if excess <= 0:
+            return 0
         self._database.rows(
             "DELETE FROM scheduler_run_output WHERE seq IN (SELECT seq FROM ("
-            "SELECT seq, sum(stored_bytes) OVER (ORDER BY seq DESC) AS kept FROM scheduler_run_output"
-            ") WHERE kept > ? ORDER BY seq LIMIT ?)",
-            [keep_bytes, most],
+            "SELECT seq, sum(stored_bytes) OVER (ORDER BY seq) - stored_bytes AS dropped FROM ("
+            "SELECT seq, stored_bytes FROM scheduler_run_output ORDER BY seq LIMIT ?)) WHERE dropped < ?)",
+            [most, excess],
         )
         return self._database.changes()

@@ -135,12 +135,7 @@ class RunTable:
             [ended_before, ended_before, most],
         )
         if len(rows) < most:
-            rows += self._database.rows(
-                "SELECT seq FROM ("
-                "SELECT seq, outcome, row_number() OVER (PARTITION BY job_id ORDER BY seq DESC) AS age "
-                "FROM scheduler_run_log) WHERE age > ? AND outcome <> 'running' LIMIT ?",
-                [keep_per_job, most - len(rows)],
-            )
+            rows += self._beyond(keep_per_job, most - len(rows))
         chosen = json.dumps([row[0] for row in rows])
         self._database.rows(
             "UPDATE scheduler_jobs SET pruned_until = max(pruned_until, gone.slot_at) FROM ("
@@ -153,6 +148,22 @@ class RunTable:
             "DELETE FROM scheduler_run_log WHERE seq IN (SELECT value FROM json_each(?))", [chosen]
         )
         return len(rows)
+
+    def _beyond(self, keep_per_job: int, most: int) -> list[Row]:
+        """Return some of the oldest runs of jobs that have too many: first the jobs, by an index alone."""
+        rows: list[Row] = []
+        crowded = self._database.rows(
+            "SELECT id, (SELECT count(*) FROM scheduler_run_log WHERE job_id = job.id) AS runs "
+            "FROM scheduler_jobs AS job WHERE runs > ? LIMIT ?",
+            [keep_per_job, most],
+        )
+        for job_id, count in crowded:
+            rows += self._database.rows(
+                "SELECT seq FROM (SELECT seq, outcome FROM scheduler_run_log INDEXED BY scheduler_run_log_job "
+                "WHERE job_id = ? ORDER BY seq LIMIT ?) WHERE outcome <> 'running'",
+                [job_id, min(count - keep_per_job, most - len(rows))],
+            )
+        return rows
 
 
 def _values_of(run: Run) -> tuple[Value, ...]:
