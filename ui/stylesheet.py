@@ -70,6 +70,20 @@ QDateEdit::up-button, QDateEdit::down-button, QTimeEdit::up-button, QTimeEdit::d
 }
 QComboBox QAbstractItemView { background: $raised; border: 1px solid $line; padding: 4px; outline: none; }
 
+QCheckBox, QRadioButton { spacing: 8px; }
+QCheckBox::indicator, QRadioButton::indicator {
+    width: 14px; height: 14px; border: 1px solid $muted; background: $raised;
+}
+QCheckBox::indicator { border-radius: 4px; }
+QRadioButton::indicator { border-radius: 8px; }
+QCheckBox::indicator:hover, QRadioButton::indicator:hover { border-color: $accent; }
+QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url("$tick"); }
+QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid $accent; background: $on_accent; }
+QCheckBox::indicator:focus, QRadioButton::indicator:focus { border-color: $accent; }
+QCheckBox::indicator:disabled, QRadioButton::indicator:disabled { border-color: $line; background: $surface; }
+QCheckBox:focus, QRadioButton:focus { color: $accent; }
+QCheckBox:disabled, QRadioButton:disabled { color: $muted; }
+
 QTableView, QTreeView, QListView {
     background: $raised; border: none; outline: none; gridline-color: transparent; color: $text;
     selection-background-color: $selected; selection-color: $text; alternate-background-color: $raised;
@@ -115,6 +129,6 @@ QDialog, QMainWindow { background: $surface; }
 """)
 
 
-def stylesheet(colours: Mapping[str, str], arrow_down: str, arrow_up: str) -> str:
-    """Return the sheet in a theme's colours; the arrows are files, as a sheet knows no other pictures."""
-    return _SHEET.substitute(colours, arrow_down=arrow_down, arrow_up=arrow_up)
+def stylesheet(colours: Mapping[str, str], arrow_down: str, arrow_up: str, tick: str) -> str:
+    """Return the sheet in a theme's colours; its pictures are files, as a sheet knows no others."""
+    return _SHEET.substitute(colours, arrow_down=arrow_down, arrow_up=arrow_up, tick=tick)

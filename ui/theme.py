@@ -171,9 +171,8 @@ class Look(QObject):
             application.setPalette(palette(self._colours))
             colours = {field.name: getattr(self._colours, field.name) for field in fields(Colours)}
             name = "dark" if self.is_dark else "light"
-            application.setStyleSheet(
-                stylesheet(colours, icon_path(f"arrow-down-{name}"), icon_path(f"arrow-up-{name}"))
-            )
+            pictures = (icon_path(f"{picture}-{name}") for picture in ("arrow-down", "arrow-up", "tick"))
+            application.setStyleSheet(stylesheet(colours, *pictures))
 
 
 def palette(colours: Colours) -> QPalette:

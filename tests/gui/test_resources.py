@@ -14,7 +14,11 @@ _FOLDER = resources.files("halo_scheduler.resources.icons")
 _NAMES = sorted(entry.name.removesuffix(".svg") for entry in _FOLDER.iterdir() if entry.name.endswith(".svg"))
 _TRAY = ["tray-idle", "tray-running", "tray-attention", "tray-paused"]
 _MARKS = [name for name in _NAMES if name.startswith("mark-")]
-_TINTED = [name for name in _NAMES if name != "halo" and not name.startswith("tray-")]
+# Style sheets take files as they are: these exist once for each theme.
+_SHEET_PICTURES = [name for name in _NAMES if name.startswith(("arrow-", "tick-"))]
+_TINTED = [
+    name for name in _NAMES if name != "halo" and not name.startswith("tray-") and name not in _SHEET_PICTURES
+]
 _WHITE, _DARK = QColor("#ffffff"), QColor("#202020")
 
 
