@@ -11,7 +11,8 @@ import click
 
 from halo_scheduler.cli.add import add
 from halo_scheduler.cli.backup import backup
-from halo_scheduler.cli.daemon import daemon, run_without_window
+from halo_scheduler.cli.daemon import daemon
+from halo_scheduler.cli.desktop import open_desktop
 from halo_scheduler.cli.environment import environment
 from halo_scheduler.cli.jobs import list_, remove, show
 from halo_scheduler.cli.preview import preview
@@ -30,8 +31,9 @@ _NO_SUCH_JOB = 3
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="halo-scheduler", message="Halo Scheduler %(version)s")
+@click.option("--hidden", is_flag=True, help="Open the desktop program into the tray, without its window.")
 @click.pass_context
-def halo(context: click.Context) -> None:
+def halo(context: click.Context, *, hidden: bool) -> None:
     """Run your jobs on time, and know what happened.
 
     \b
@@ -42,10 +44,12 @@ def halo(context: click.Context) -> None:
       halo history backup
       halo preview --cron "0 9 * * 1-5" --tz Europe/Berlin
 
-    Without a command, Halo runs the jobs until Ctrl-C.
+    Without a command, the desktop program opens; if it is open already, its window is raised.
     """
     if context.invoked_subcommand is None:
-        sys.exit(run_without_window())
+        sys.exit(open_desktop(hidden=hidden))
+    if hidden:
+        raise click.UsageError("--hidden is for the desktop program and takes no command")
 
 
 for _command in (

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
-import socket
 import sys
 from collections.abc import Callable
-from typing import Self
 
 import click
 
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import SchedulerShutdownError
+from halo_scheduler.host.signals import StopSignals
 from halo_scheduler.schedule.interval import parse_interval
 from halo_scheduler.service import Scheduler
 
@@ -44,19 +41,15 @@ def daemon(*, stop_timeout: str, verbose: bool, leave_running: bool) -> None:
 
 
 def run_without_window() -> int:
-    """Run the jobs for someone who only said `halo`, and tell them how to go on."""
+    """Run the jobs for someone who only said `halo` where there is no display, and tell them how to go on."""
     _log_to_stderr(logging.WARNING)
-    where = "" if _has_display() else "there is no display here, so "
-    click.echo(f"halo: {where}the jobs are run without a window; Ctrl-C ends it", err=True)
+    click.echo(
+        "halo: there is no display here, so the jobs are run without a window; Ctrl-C ends it", err=True
+    )
     click.echo(
         "halo: add jobs from another terminal, like: halo add hello --every 1m -- echo hello", err=True
     )
     return run_daemon()
-
-
-def _has_display() -> bool:
-    is_unix_desktop = sys.platform.startswith("linux")
-    return not is_unix_desktop or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 def _log_to_stderr(level: int) -> None:
@@ -79,7 +72,7 @@ def run_daemon(
     from PySide6.QtCore import QCoreApplication, QSocketNotifier  # noqa: PLC0415 - Qt, for those who need it
 
     application = QCoreApplication.instance() or QCoreApplication(["halo"])
-    with Scheduler.open(clock=clock) as scheduler, _Signals() as signals:
+    with Scheduler.open(clock=clock) as scheduler, StopSignals() as signals:
         prepare(scheduler)
         scheduler.subscribe(lambda change: _LOG.info("%s %s", change.kind, change.job_id or ""))
         scheduler.start()
@@ -99,37 +92,3 @@ def run_daemon(
             click.echo(f"halo: {error}", err=True)
             return _FAILED
     return 0
-
-
-class _Signals:
-    """Turns SIGTERM and SIGINT into something an event loop can wait for."""
-
-    def __enter__(self) -> Self:
-        self._read, self._write = socket.socketpair()
-        for end in (self._read, self._write):
-            end.setblocking(False)
-        self._old_fd = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
-        self._old = {number: signal.signal(number, _ignore) for number in (signal.SIGTERM, signal.SIGINT)}
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._old.items():
-            signal.signal(number, handler)
-        signal.set_wakeup_fd(self._old_fd)
-        self._read.close()
-        self._write.close()
-
-    def fileno(self) -> int:
-        return self._read.fileno()
-
-    def is_asked_to_stop(self) -> bool:
-        """Take in what arrived; other signals than ours wake the loop too."""
-        return bool({signal.SIGTERM, signal.SIGINT} & set(self._read.recv(64)))
-
-    def leave_on_next(self) -> None:
-        for number in self._old:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _ignore(*_: object) -> None:
-    """Let Python write the signal's number to the socket, which is all we need."""

@@ -213,7 +213,7 @@ class JobTable:
 
     def names(self) -> list[tuple[str, str | None]]:
         """Return the name and the group of every job."""
-        return self._database.rows("SELECT name, group_name FROM scheduler_jobs WHERE removed_at IS NULL")  # type: ignore[return-value]
+        return self._database.rows("SELECT name, group_name FROM scheduler_jobs WHERE removed_at IS NULL")
 
     def id_of_name(self, name: str) -> str | None:
         row = self._database.row(
