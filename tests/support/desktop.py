@@ -1,0 +1,275 @@
+"""A screen of its own with a window manager, a session bus and a tray, and the program on it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Self
+
+from notification_server import private_bus
+from process_probe import until
+from PySide6.QtGui import QImage
+
+_SIZE = (1280, 900)
+_PROGRAMS = ("Xvfb", "openbox", "trayer", "xdotool", "xprop", "dbus-daemon")
+_TRAY = "trayer --edge top --align right --width 200 --widthtype pixel --height 32"
+# Before a tray takes it in, the icon's window has no place.
+_SMALLEST_ICON = 16
+
+
+class Desktop:
+    """An X display: what is on it, and the hands of whoever sits before it."""
+
+    def __init__(self, folder: Path, pictures: Path) -> None:
+        self.folder = folder
+        self._pictures = pictures
+        self._steps = 0
+        self._left = ExitStack()
+        self.environment: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        missing = [program for program in _PROGRAMS if shutil.which(program) is None]
+        assert not missing, f"{', '.join(missing)} missing; `make test` installs it or prints how"
+        shutil.rmtree(self._pictures, ignore_errors=True)
+        for name in ("screen", "home", "run", "config", "log"):
+            (self.folder / name).mkdir(mode=0o700, parents=True)
+        with ExitStack() as stack:
+            display = stack.enter_context(self._screen())
+            bus = stack.enter_context(private_bus())
+            self.environment = self._environment_on(display, bus)
+            self._start(stack, "openbox", "--sm-disable")
+            until(lambda: self._ask("get_num_desktops"))
+            self._left = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._left.close()
+
+    def _environment_on(self, display: str, bus: str) -> dict[str, str]:
+        return {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "LC_ALL": "C.UTF-8",
+            "TZ": "Europe/Berlin",
+            "SHELL": "/bin/sh",
+            "DISPLAY": display,
+            "DBUS_SESSION_BUS_ADDRESS": bus,
+            "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent",
+            "QT_QPA_PLATFORM": "xcb",
+            "HOME": f"{self.folder}/home",
+            "XDG_RUNTIME_DIR": f"{self.folder}/run",
+            "XDG_CONFIG_HOME": f"{self.folder}/config",
+            "HALO_HOME": f"{self.folder}/halo",
+        }
+
+    @contextmanager
+    def _screen(self) -> Iterator[str]:
+        """Run an X server on a free display; its picture is kept in a file that can be read at any time."""
+        width, height = _SIZE
+        read_end, write_end = os.pipe()
+        server = subprocess.Popen(
+            [
+                *("Xvfb", "-displayfd", str(write_end), "-nolisten", "tcp", "-noreset"),
+                *("-screen", "0", f"{width}x{height}x24", "-fbdir", self.folder / "screen"),
+            ],
+            pass_fds=[write_end],
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(write_end)
+        with _ending(server), os.fdopen(read_end) as numbers:
+            yield f":{numbers.readline().strip()}"
+
+    def _start(self, stack: ExitStack, *argv: str) -> subprocess.Popen[bytes]:
+        log = stack.enter_context((self.folder / "log" / argv[0]).open("ab"))
+        process = subprocess.Popen(argv, env=self.environment, stdout=log, stderr=log)
+        stack.enter_context(_ending(process))
+        return process
+
+    @contextmanager
+    def tray(self) -> Iterator[None]:
+        """Have a place for icons in the upper right corner."""
+        with ExitStack() as stack:
+            self._start(stack, *_TRAY.split())
+            yield
+
+    # --- What is seen ------------------------------------------------------------------------------------
+
+    def windows(self, title: str, pid: int | None = None) -> list[str]:
+        """Return the windows on the screen whose title matches a regular expression."""
+        of_process = () if pid is None else ("--all", "--pid", str(pid))
+        return self._ask("search", "--onlyvisible", *of_process, "--name", title).split()
+
+    def wait_for_window(self, title: str, seconds: float = 20) -> str:
+        """Wait until a window is there and has the keyboard; return it."""
+        until(lambda: self.windows(title), seconds)
+        until(lambda: self.active_window() in self.windows(title), seconds)
+        return self.active_window()
+
+    def wait_until_gone(self, title: str, seconds: float = 20) -> None:
+        """Wait until no window of that title is on the screen."""
+        until(lambda: not self.windows(title), seconds)
+
+    def active_window(self) -> str:
+        """Return the window that has the keyboard."""
+        return self._ask("getactivewindow").strip()
+
+    def tray_icon(self, pid: int) -> tuple[int, int] | None:
+        """Return the middle of a program's icon in the tray, once it is there."""
+        for window in self._ask("search", "--onlyvisible", "--pid", str(pid)).split():
+            place = dict(re.findall(r"(\w+)=(-?\d+)", self._ask("getwindowgeometry", "--shell", window)))
+            x, y, width, height = (int(place.get(name, 0)) for name in ("X", "Y", "WIDTH", "HEIGHT"))
+            is_small = _SMALLEST_ICON <= max(width, height) < 3 * _SMALLEST_ICON
+            if is_small and x > _SIZE[0] - 200 and y < 3 * _SMALLEST_ICON:
+                return x + width // 2, y + height // 2
+        return None
+
+    def menus(self, pid: int) -> list[str]:
+        """Return a program's open menus, submenus too."""
+        shown = self._ask("search", "--onlyvisible", "--pid", str(pid)).split()
+        return [window for window in shown if "POPUP_MENU" in self._kind_of(window)]
+
+    def _kind_of(self, window: str) -> str:
+        asked = subprocess.run(
+            ["xprop", "-id", window, "_NET_WM_WINDOW_TYPE"],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=20,
+        )
+        return asked.stdout
+
+    def picture(self, step: str) -> Path:
+        """Keep a picture of the whole screen; return its file."""
+        self._steps += 1
+        self._pictures.mkdir(parents=True, exist_ok=True)
+        path = self._pictures / f"{self._steps:02}-{step}.png"
+        assert self.image().save(str(path))
+        return path
+
+    def image(self) -> QImage:
+        """Return what the screen shows now."""
+        content = (self.folder / "screen" / "Xvfb_screen0").read_bytes()
+        # The format of xwd: the header with its size first, then the colours, then the rows.
+        header = struct.unpack(">25I", content[:100])
+        size, width, height, bytes_per_line, colours = header[0], header[4], header[5], header[12], header[19]
+        rows = content[size + 12 * colours :]
+        return QImage(rows, width, height, bytes_per_line, QImage.Format.Format_RGB32).copy()
+
+    # --- What is done ------------------------------------------------------------------------------------
+
+    def key(self, *keys: str) -> None:
+        """Press keys, one after the other: "ctrl+n", "Tab"."""
+        self._do("key", "--clearmodifiers", "--delay", "25", *keys)
+
+    def type(self, text: str) -> None:
+        """Type a text."""
+        self._do("type", "--clearmodifiers", "--delay", "12", "--", text)
+
+    def click(self, x: int, y: int, button: int = 1) -> None:
+        """Click at a place of the screen."""
+        self._do("mousemove", "--sync", str(x), str(y))
+        self._do("click", str(button))
+
+    def close_window(self, title: str) -> None:
+        """Do what a click on a window's cross does."""
+        self.wait_for_window(title)
+        self.key("alt+F4")
+
+    def _ask(self, *words: str) -> str:
+        asked = subprocess.run(
+            ["xdotool", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=20
+        )
+        return asked.stdout
+
+    def _do(self, *words: str) -> None:
+        subprocess.run(["xdotool", *words], env=self.environment, check=True, timeout=60)
+
+
+class Program:
+    """The installed program as a process."""
+
+    def __init__(
+        self, desktop: Desktop, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._log = desktop.folder / "log" / "program"
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "ui", *arguments],
+                env={**desktop.environment, **(environment or {})},
+                stdout=log,
+                stderr=log,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_over(self) -> bool:
+        return self._process.poll() is not None
+
+    def wait(self, seconds: float = 20) -> int:
+        """Wait for its end; return its exit code."""
+        return self._process.wait(seconds)
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def printed(self) -> str:
+        """Return what it and those before it wrote."""
+        return self._log.read_text(errors="replace")
+
+    def end(self) -> None:
+        """End it, however it is."""
+        _end(self._process)
+
+
+@contextmanager
+def running(
+    desktop: Desktop, *arguments: str, environment: Mapping[str, str] | None = None
+) -> Iterator[Program]:
+    """Run the program; it is ended when the test leaves it, and what it wrote is shown when the test fails."""
+    program = Program(desktop, *arguments, environment=environment)
+    try:
+        yield program
+    except BaseException:
+        desktop.picture("failed")
+        sys.stderr.write(program.printed())
+        raise
+    finally:
+        program.end()
+
+
+@contextmanager
+def daemon(desktop: Desktop, argv: Sequence[str] = ("-m", "halo_scheduler", "daemon")) -> Iterator[int]:
+    """Run the daemon on the same database; give its process."""
+    with (desktop.folder / "log" / "daemon").open("ab") as log:
+        process = subprocess.Popen([sys.executable, *argv], env=desktop.environment, stderr=log)
+    with _ending(process):
+        yield process.pid
+
+
+@contextmanager
+def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
