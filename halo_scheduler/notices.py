@@ -11,7 +11,7 @@ from halo_scheduler.output_text import plain_line
 from halo_scheduler.reports import Gap, GapKind
 from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.explain import duration_in_words, moment_in_words
-from halo_scheduler.schedule.interval import MINUTE_MS
+from halo_scheduler.schedule.interval import DAY_MS, MINUTE_MS
 from halo_scheduler.schedule.words import clock_time, counted, short_date
 from halo_scheduler.settings import Settings
 
@@ -65,7 +65,7 @@ def gap_notice(gap: Gap) -> Notice:
     """Return what to tell of a time when nobody was awake."""
     began, ended = local_time(gap.began_at), local_time(gap.ended_at)
     # The night before needs no date; what is longer ago does.
-    has_dates = (ended.date() - began.date()).days > 1
+    has_dates = gap.ended_at - gap.began_at >= DAY_MS
     times = [
         f"{short_date(moment, year=False)} {clock_time(moment.replace(second=0))}"
         if has_dates

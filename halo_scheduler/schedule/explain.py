@@ -17,7 +17,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.schedule.describe import describe, local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.schedule.words import clock_time, counted, short_date
+from halo_scheduler.schedule.words import clock_time, short_date
 
 _SENTENCES = {
     Rule.JITTER: "It is spread by {took}, so {at}.",
@@ -103,7 +103,7 @@ def _disabled(job: Job) -> str:
         case StatusReason.IMPORTED:
             return "It was imported and waits for you to enable it."
         case StatusReason.ERRORS if job.errors:
-            return f"It was disabled after it failed {_times(job.errors)} in a row; resume it to try again."
+            return f"It was disabled after it {_failed(job.errors)}; resume it to try again."
         case StatusReason.ERRORS:
             return f"It was disabled: {job.last_error or 'it cannot be run'}."
         case _:
@@ -149,10 +149,10 @@ def _hint(job: Job, step: Step, at: str, took: str) -> str:
 
 
 def _backoff(job: Job, step: Step, at: str, took: str) -> str:
-    failed = f"It failed {_times(job.errors)} in a row" if job.errors else "It failed"
+    failed = _failed(job.errors)
     if step.source is Source.BACKOFF:
-        return f"{failed}: it waits {took} after the last end, so {at}."
-    return f"{failed}: its interval is longer by {took}, so {at}."
+        return f"It {failed}: it waits {took} after the last end, so {at}."
+    return f"It {failed}: its interval is longer by {took}, so {at}."
 
 
 def _waiting(job: Job, now_ms: int) -> list[str]:
@@ -171,5 +171,6 @@ def _at_the_limit(job: Job) -> list[str]:
     return [f"After {more} in a row it will be disabled."]
 
 
-def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number) or counted(number, "time")
+def _failed(errors: int) -> str:
+    in_a_row = {0: "failed", 1: "failed once", 2: "failed twice in a row"}
+    return in_a_row.get(errors) or f"failed {errors} times in a row"

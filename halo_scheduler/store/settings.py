@@ -22,11 +22,13 @@ class NumberSetting:
 
     key: str
     default: int
+    low: int = 0
 
 
-MAX_CONCURRENT = NumberSetting("max_concurrent", 5)
-RUNS_KEPT_PER_JOB = NumberSetting("runs_kept_per_job", 1_000)
-RUNS_KEPT_DAYS = NumberSetting("runs_kept_days", 90)
+_HIGHEST = 1 << 50
+MAX_CONCURRENT = NumberSetting("max_concurrent", 5, low=1)
+RUNS_KEPT_PER_JOB = NumberSetting("runs_kept_per_job", 1_000, low=1)
+RUNS_KEPT_DAYS = NumberSetting("runs_kept_days", 90, low=1)
 OUTPUT_LIMIT_BYTES = NumberSetting("output_limit_bytes", 256 << 10)
 SPOOL_LIMIT_BYTES = NumberSetting("spool_limit_bytes", 64 << 20)
 OUTPUT_KEPT_BYTES = NumberSetting("output_kept_bytes", 1 << 30)
@@ -39,9 +41,10 @@ class SettingTable:
         self._database = database
 
     def number(self, setting: NumberSetting) -> int:
-        """Return a setting; what is no number counts as not set."""
-        with suppress(TypeError, ValueError):
-            return int(self._text(setting.key) or "")
+        """Return a setting; what is no number, or one that makes no sense, counts as not set."""
+        with suppress(ValueError):
+            number = int(self._text(setting.key) or "")
+            return number if setting.low <= number <= _HIGHEST else setting.default
         return setting.default
 
     def set_number(self, setting: NumberSetting, value: int) -> None:

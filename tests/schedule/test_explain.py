@@ -1,0 +1,223 @@
+"""Why a job runs next when it does, in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from cases import utc_ms
+
+from halo_scheduler import After, Backoff, Every, Hints, Job, Limits, Manual, Policy, Retry, Source
+from halo_scheduler.model import JobStatus, Once, StatusReason, WaitingFor
+from halo_scheduler.schedule.explain import duration_in_words, explain_plan, moment_in_words
+from halo_scheduler.schedule.governor import plan_next_run
+
+pytestmark = pytest.mark.usefixtures("machine_in_berlin")
+
+_SECOND, _MINUTE, _HOUR = 1_000, 60_000, 3_600_000
+_NOW = utc_ms("2026-11-16T12:50Z")  # 13:50 in Berlin
+_ANCHOR = utc_ms("2026-11-16T00:00Z")
+_JOB = Job(id="1", name="job", schedule=Every("15m"), anchor_at=_ANCHOR)
+
+
+def _explained(job: Job, *, failed: bool = False, attempt: int = 1, jitter_percent: int = 0) -> list[str]:
+    """Plan a job as the engine does, and explain that."""
+    policy = job.policy
+    plan = plan_next_run(
+        job.schedule,
+        _NOW,
+        anchor_at=job.anchor_at,
+        last_completed_at=job.last_completed_at,
+        errors=job.errors,
+        failed=failed,
+        attempt=attempt,
+        hints=job.hints,
+        limits=policy.limits,
+        backoff=policy.backoff,
+        retry=policy.retry,
+        jitter_percent=jitter_percent,
+        key=job.id,
+    )
+    planned = replace(job, next_run_at=plan.at, next_source=plan.source)
+    found = explain_plan(planned, plan.trail, _NOW, attempt=plan.attempt)
+    assert found.at == plan.at
+    return list(found.sentences)
+
+
+def test_the_schedule_alone_is_one_sentence() -> None:
+    assert _explained(_JOB) == ["The schedule gives 14:00: every 15 minutes."]
+
+
+def test_another_day_is_named() -> None:
+    once = replace(_JOB, schedule=Once("2026-12-24T18:00:00+01:00"))
+    assert _explained(once) == ["The schedule gives 24 Dec at 18:00: once, on 24 Dec 2026 at 18:00."]
+    assert moment_in_words(utc_ms("2027-01-01T00:00Z"), _NOW) == "1 Jan 2027 at 01:00"
+
+
+def test_a_job_that_waits_after_its_end_says_since_when() -> None:
+    job = replace(_JOB, schedule=After("5m"))
+    assert _explained(job) == ["It has never run, so it is due at once."]
+    job = replace(job, last_completed_at=_NOW - _MINUTE)
+    assert _explained(job) == ["The schedule gives 13:54: 5 minutes after it finishes."]
+
+
+def test_errors_delay_and_say_what_comes_at_the_limit() -> None:
+    job = replace(_JOB, errors=3, last_completed_at=_NOW - _SECOND)
+    assert _explained(job) == [
+        "The schedule gives 14:00: every 15 minutes.",
+        "After 2 more failures in a row it will be disabled.",
+    ]
+    job = replace(job, errors=4)
+    assert _explained(job) == [
+        "The schedule gives 14:00: every 15 minutes.",
+        "It failed 4 times in a row: it waits 15 min after the last end, so 14:04:59.",
+        "After one more failure in a row it will be disabled.",
+    ]
+    never = replace(job, errors=1, policy=Policy(max_errors=0, backoff=Backoff.ladder(_HOUR)))
+    assert _explained(never)[1:] == ["It failed once: it waits 1 h after the last end, so 14:49:59."]
+
+
+def test_a_doubled_interval_says_by_how_much() -> None:
+    job = replace(_JOB, errors=2, policy=Policy(backoff=Backoff.double()))
+    assert _explained(job)[1] == "It failed twice in a row: its interval is longer by 45 min, so 14:45."
+
+
+def test_a_backoff_of_errors_that_are_forgotten_still_speaks() -> None:
+    plan = plan_next_run(Every("15m"), _NOW, errors=5, anchor_at=_ANCHOR)
+    job = replace(_JOB, next_run_at=plan.at, next_source=plan.source)
+    sentences = explain_plan(job, plan.trail, _NOW).sentences
+    assert sentences[1] == "It failed: it waits 1 h after the last end, so 14:50."
+
+
+def test_a_retry_counts_its_attempts() -> None:
+    job = replace(_JOB, policy=Policy(retry=Retry(attempts=3)), last_completed_at=_NOW)
+    assert _explained(job, failed=True, attempt=1)[-1] == (
+        "The last attempt failed: attempt 2 of 4 follows after 1 min, at 13:51."
+    )
+
+
+def test_advice_is_named_with_its_reason() -> None:
+    hints = Hints(interval_ms=5 * _MINUTE, expires_at=_NOW + _HOUR, reason="new mail")
+    job = replace(_JOB, hints=hints)
+    assert _explained(job)[1:] == ["A program asked for a run every 5 min (new mail), so 13:55."]
+    job = replace(_JOB, hints=Hints(next_at=_NOW - _HOUR, expires_at=_NOW + _HOUR))
+    assert _explained(job)[1:] == [
+        "A program asked for a run at 12:50.",
+        "That is past, so it is due at once.",
+    ]
+
+
+def test_limits_and_jitter_say_what_they_did() -> None:
+    job = replace(_JOB, policy=Policy(limits=Limits(min_ms=20 * _MINUTE)))
+    assert _explained(job)[1:] == ["At least 20 min must lie between, so 14:10."]
+    job = replace(_JOB, policy=Policy(limits=Limits(max_ms=90 * _SECOND)))
+    assert _explained(job)[1:] == ["At most 1 min 30 s may lie between, so 13:51:30."]
+    assert _explained(_JOB, jitter_percent=10)[1].startswith("It is spread by ")
+
+
+def test_a_plan_that_was_moved_since_says_why() -> None:
+    trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
+    caught_up = replace(_JOB, next_run_at=_NOW - _HOUR, next_source=Source.CATCH_UP)
+    assert explain_plan(caught_up, trail, _NOW).sentences == (
+        "Its time, 12:50, passed while Halo was off or asleep: this run catches up on it.",
+    )
+    set_back = replace(_JOB, next_run_at=_NOW + _HOUR, next_source=Source.EVERY)
+    assert explain_plan(set_back, trail, _NOW).sentences[-1] == (
+        "The clock was set back since then, so 14:50."
+    )
+    assert explain_plan(set_back, (), _NOW).sentences == ("It is planned for 14:50.",)
+
+
+def test_a_due_job_without_a_place_says_so() -> None:
+    trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
+    waiting = replace(_JOB, next_run_at=_NOW, next_source=Source.EVERY, waiting_for=WaitingFor.AT_CAPACITY)
+    assert explain_plan(waiting, trail, _NOW).sentences[-1] == (
+        "It is due and waits for a place: as many runs as allowed are under way."
+    )
+    # The mark of an earlier wait is nothing while its time lies ahead.
+    ahead = replace(waiting, next_run_at=_NOW + 10 * _MINUTE)
+    assert explain_plan(ahead, trail, _NOW).sentences == ("The schedule gives 14:00: every 15 minutes.",)
+
+
+def test_a_run_outside_the_schedule_leaves_the_plan() -> None:
+    trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
+    running = replace(_JOB, status=JobStatus.RUNNING, next_run_at=_NOW + 10 * _MINUTE)
+    assert explain_plan(running, trail, _NOW).sentences == (
+        "It is running now, outside its schedule.",
+        "The schedule gives 14:00: every 15 minutes.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("job", "sentences"),
+    [
+        (_JOB, ["The schedule gives no further time."]),
+        (replace(_JOB, schedule=Manual()), ["It runs only by hand: it is never due by itself."]),
+        (
+            replace(_JOB, status=JobStatus.RUNNING),
+            ["It is running now; its next run is planned when it ends."],
+        ),
+        (
+            replace(_JOB, schedule=Manual(), status=JobStatus.RUNNING),
+            ["It is running now.", "It runs only by hand: it is never due by itself."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.PAUSED, status_reason=StatusReason.USER, errors=4),
+            ["It is paused until you resume it.", "After one more failure in a row it will be disabled."],
+        ),
+        (
+            replace(
+                _JOB,
+                status=JobStatus.RUNNING,
+                status_reason=StatusReason.USER,
+                paused_until=_NOW + 70 * _MINUTE,
+            ),
+            ["It is running now.", "It is paused until 15:00.", "Then it goes on: every 15 minutes."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, enabled=False, status_reason=StatusReason.USER),
+            ["It is disabled until you enable it."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.DONE),
+            ["Its one time is past: it is done."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.IMPORTED),
+            ["It was imported and waits for you to enable it."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, errors=5),
+            ["It was disabled after it failed 5 times in a row; resume it to try again."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, last_error="no zone"),
+            ["It was disabled: no zone."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS),
+            ["It was disabled: it cannot be run."],
+        ),
+    ],
+)
+def test_a_job_without_a_next_run_says_why(job: Job, sentences: list[str]) -> None:
+    found = explain_plan(job, (), _NOW)
+    assert found.at is None
+    assert list(found.sentences) == sentences
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [
+        (0, "under a second"),
+        (999, "under a second"),
+        (45_000, "45 s"),
+        (60_000, "1 min"),
+        (90_000, "1 min 30 s"),
+        (7_200_000, "2 h"),
+        (7_261_000, "2 h 1 min"),
+        (90_000_000, "1 d 1 h"),
+    ],
+)
+def test_a_duration_has_its_two_largest_units(milliseconds: int, words: str) -> None:
+    assert duration_in_words(milliseconds) == words
