@@ -6,11 +6,11 @@ from pathlib import Path
 
 from halo_scheduler.errors import EngineHeldError, StoreDamagedError, StoreError, StoreUnavailableError
 from halo_scheduler.host.process import is_alive
-from halo_scheduler.store.backup import Backup, back_up, list_backups, restore
+from halo_scheduler.store.backup import Backup, back_up, check, list_backups, restore
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.lease import LeaseTable
 
-__all__ = ["Backup", "find_backups", "make_backup", "restore_backup"]
+__all__ = ["Backup", "find_backups", "make_backup", "newest_usable", "restore_backup"]
 
 
 def make_backup(path: Path, now_ms: int) -> Backup:
@@ -27,6 +27,17 @@ def make_backup(path: Path, now_ms: int) -> Backup:
 def find_backups(path: Path) -> list[Backup]:
     """Return the backups of a database, newest first."""
     return list_backups(path)
+
+
+def newest_usable(path: Path) -> Backup | None:
+    """Return the newest backup that SQLite finds in order; slow when they are large."""
+    for backup in list_backups(path):
+        try:
+            check(backup.path)
+        except StoreError:
+            continue
+        return backup
+    return None
 
 
 def restore_backup(path: Path, chosen: Path | None, now_ms: int) -> tuple[Path, Path | None]:

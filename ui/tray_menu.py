@@ -10,19 +10,15 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
-from halo_scheduler.schedule.describe import describe_when, local_time
-from halo_scheduler.schedule.interval import HOUR_MS, SECOND_MS
-from halo_scheduler.schedule.zone import DAY_S, find_zone, to_instant, wall_seconds
+from halo_scheduler.schedule.describe import describe_when
 
+from .pauses import PauseChoice, add_pause_choices, pause_end
 from .theme import Look, Tone
-from .tray_state import MOST_LISTED, JobName, TrayState, Underway, status_line, when_words
+from .tray_state import MOST_LISTED, JobName, TrayState, Underway, status_line
 from .wording import one_line
 
 _MOST_RUNNING = 5
 _LONGEST_TEXT = 60
-_MORNING_HOUR = 8
-# Whoever is still up before five means the morning that is about to come.
-_NIGHT_ENDS_HOUR = 5
 
 
 class TrayMenu(QObject):
@@ -174,18 +170,7 @@ class TrayMenu(QObject):
             action.triggered.connect(self.resume_all_requested)
             return action
         submenu = self._submenu(entry, "trayPauseMenu")
-        for_an_hour = submenu.addAction(self.tr("For 1 &hour"))
-        for_an_hour.setObjectName("trayPauseHourAction")
-        for_an_hour.triggered.connect(self._pause_for_an_hour)
-        overnight = submenu.addAction("")
-        overnight.setObjectName("trayPauseMorningAction")
-        overnight.triggered.connect(self._pause_until_morning)
-        until_resumed = submenu.addAction(self.tr("Until I &resume"))
-        until_resumed.setObjectName("trayPauseAction")
-        until_resumed.triggered.connect(partial(self.pause_all_requested.emit, None))
-        name_morning = partial(self._name_morning, overnight)
-        name_morning()
-        submenu.aboutToShow.connect(name_morning)
+        add_pause_choices(submenu, self._pause)
         submenu.menuAction().setEnabled(bool(self._state.active_count or self._state.running))
         return submenu.menuAction()
 
@@ -223,17 +208,8 @@ class TrayMenu(QObject):
         self.open_requested.emit()
         self.job_requested.emit(job_id)
 
-    def _pause_for_an_hour(self) -> None:
-        self.pause_all_requested.emit(self._now_ms() + HOUR_MS)
-
-    def _pause_until_morning(self) -> None:
-        self.pause_all_requested.emit(next_morning(self._now_ms()))
-
-    def _name_morning(self, action: QAction) -> None:
-        now_ms = self._now_ms()
-        is_night = local_time(now_ms).hour < _NIGHT_ENDS_HOUR
-        words = self.tr("Until this &morning") if is_night else self.tr("Until tomorrow &morning")
-        action.setText(f"{words} ({when_words(next_morning(now_ms), now_ms)})")
+    def _pause(self, choice: PauseChoice) -> None:
+        self.pause_all_requested.emit(pause_end(choice, self._now_ms()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,16 +236,6 @@ class _Entry:
             "failures": "trayFailuresAction",
             "more": "trayMoreAction",
         }.get(self.key, "trayNextAction")
-
-
-def next_morning(now_ms: int) -> int:
-    """Return when it is eight o'clock on the next morning; at night, on the one that is about to come."""
-    zone = find_zone(None)
-    today = local_time(now_ms)
-    day_s = wall_seconds(today) // DAY_S * DAY_S
-    if today.hour >= _NIGHT_ENDS_HOUR:
-        day_s += DAY_S
-    return to_instant(zone, day_s + _MORNING_HOUR * HOUR_MS // SECOND_MS) * SECOND_MS
 
 
 def _running_words(run: Underway) -> str:

@@ -165,7 +165,7 @@ def status_line(state: TrayState, now_ms: int) -> str:
         parts.append(_paused_words(state, now_ms))
     elif state.upcoming:
         first = state.upcoming[0]
-        when = when_words(first.at, now_ms)
+        when = _when_words(first.at, now_ms)
         parts.append(_tr("next: {name} at {when}").format(name=_shown_name(first.job.name), when=when))
     elif not parts:
         parts.append(_tr("Nothing planned") if state.job_count else _tr("No jobs yet"))
@@ -177,7 +177,7 @@ def _shown_name(name: str) -> str:
     return one_line(name, _LONGEST_NAME).replace("<", "‹").replace(">", "›")
 
 
-def when_words(at: int, now_ms: int) -> str:
+def _when_words(at: int, now_ms: int) -> str:
     """Return an instant so that it is still right tomorrow: "14:05", "Tue 14:05", "3 Nov 14:05"."""
     local, today = local_time(at), local_time(now_ms)
     days = (local.date() - today.date()).days
@@ -190,7 +190,7 @@ def when_words(at: int, now_ms: int) -> str:
 def _paused_words(state: TrayState, now_ms: int) -> str:
     if state.paused_until is None:
         return _tr("all jobs paused") if state.running else _tr("All jobs paused")
-    when = when_words(state.paused_until, now_ms)
+    when = _when_words(state.paused_until, now_ms)
     return _tr("All jobs paused until {when}").format(when=when)
 
 

@@ -1,0 +1,129 @@
+"""The program's own log: a private file that does not grow without end, and the newest lines in memory."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import threading
+from collections import deque
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from types import TracebackType
+
+_KEPT_LINES = 500
+_LARGEST_BYTES = 1_000_000
+_OLD_FILES = 2
+_LONGEST_RECORD = 4_000
+_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+# Whoever words a message keeps secrets out of it; this catches what an error of a library may quote.
+_SECRETS = (
+    (re.compile(r"(://[^/\s:@]*):[^/\s@]+@"), r"\1:***@"),
+    (
+        re.compile(
+            r"(?i)\b((?:authorization|password|passwd|secret|token|api[_-]?key)\b[\"']?\s*[=:]\s*)(?:(?:bearer|basic)\s+)?[^\s,;&]+"
+        ),
+        r"\1***",
+    ),
+)
+_LOG = logging.getLogger(__name__)
+
+
+class ProgramLog(logging.Handler):
+    """Takes what the program says of itself; nothing else is sent or shown anywhere."""
+
+    def __init__(self, database: Path) -> None:
+        """Write to `logs/halo.log` beside a database."""
+        super().__init__(logging.INFO)
+        self.setFormatter(_Formatter(_FORMAT))
+        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._path = database.parent / "logs" / "halo.log"
+        self._file: RotatingFileHandler | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file that is written to, if it can be."""
+        return self._path
+
+    def start(self) -> None:
+        """Take in what is said from now on, also what escapes everybody else."""
+        root = logging.getLogger()
+        root.addHandler(self)
+        root.setLevel(logging.INFO)
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = _PrivateFile(self._path)
+            self._file.setFormatter(self.formatter)
+        except OSError as error:
+            _LOG.warning("The log is kept in memory only: %s", error)
+        sys.excepthook = _log_escaped
+        threading.excepthook = _log_escaped_in_thread
+
+    def stop(self) -> None:
+        """Take in nothing any more, and close the file."""
+        logging.getLogger().removeHandler(self)
+        sys.excepthook = sys.__excepthook__
+        threading.excepthook = threading.__excepthook__
+        self.close()
+
+    def lines(self) -> list[str]:
+        """Return the newest records, oldest first."""
+        with self.lock or threading.RLock():
+            return list(self._lines)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._lines.append(self.format(record))
+            if self._file is not None:
+                self._file.handle(record)
+        except Exception:  # noqa: BLE001 - as every handler does: a record must not end the program
+            self.handleError(record)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        super().close()
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without what looks like a password or a token."""
+    for pattern, shown in _SECRETS:
+        text = pattern.sub(shown, text)
+    return text
+
+
+class _Formatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        text = without_secrets(super().format(record))
+        return text if len(text) <= _LONGEST_RECORD else f"{text[:_LONGEST_RECORD]}…"
+
+
+class _PrivateFile(RotatingFileHandler):
+    """A log file that only its owner can read, and that begins anew when it is full."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path, maxBytes=_LARGEST_BYTES, backupCount=_OLD_FILES, encoding="utf-8", errors="replace"
+        )
+
+    def _open(self) -> TextIOWrapper:
+        # Made by us first: nobody else may read it, not even for a moment.
+        os.close(os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        return Path(self.baseFilename).open("a", encoding=self.encoding, errors=self.errors)
+
+
+def _log_escaped(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    _LOG.critical("Something went wrong inside Halo.", exc_info=(kind, error, trace))
+
+
+def _log_escaped_in_thread(escaped: threading.ExceptHookArgs) -> None:
+    if escaped.exc_value is not None and escaped.exc_type is not SystemExit:
+        name = escaped.thread.name if escaped.thread is not None else "?"
+        error = (escaped.exc_type, escaped.exc_value, escaped.exc_traceback)
+        _LOG.critical("Something went wrong inside Halo, in the thread %s.", name, exc_info=error)
