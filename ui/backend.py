@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import partial
@@ -42,8 +43,7 @@ class Asked:
     """One question; cancelled, its answer is dropped."""
 
     def __init__(self, owner: QObject | None) -> None:
-        self._owner = owner
-        self._has_owner = owner is not None
+        self._owner = None if owner is None else weakref.ref(owner)
         self._is_cancelled = False
 
     def cancel(self) -> None:
@@ -55,9 +55,10 @@ class Asked:
 
     def is_wanted(self) -> bool:
         """Tell, in the window's thread, whether whoever asked is still there."""
-        return not self._is_cancelled and (
-            not self._has_owner or (self._owner is not None and isValid(self._owner))
-        )
+        if self._is_cancelled or self._owner is None:
+            return not self._is_cancelled
+        owner = self._owner()
+        return owner is not None and isValid(owner)
 
 
 Answer = Callable[[], None]
