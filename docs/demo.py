@@ -1,0 +1,279 @@
+"""Make a database as a month of use leaves it, the same every time: for pictures, and for trying things out.
+
+`python docs/demo.py FOLDER` makes one as of now, for the program to be started with HALO_HOME=FOLDER.
+"""
+
+from __future__ import annotations
+
+import sys
+import uuid
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+from demo_jobs import STORIES, Ending, Story
+
+from halo_scheduler.actions.spool import Spool, spool_folder
+from halo_scheduler.clock import ManualClock, SystemClock
+from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger, WaitingFor
+from halo_scheduler.planning import plan, plan_after_run, plan_missed
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.schedule.zone import find_zone, to_instant, to_wall, wall_seconds, wall_time
+from halo_scheduler.service import Scheduler
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.outputs import StoredOutput
+from halo_scheduler.store.runs import RunEnd
+from halo_scheduler.store.store import Store
+
+# A Tuesday, two minutes past two in the afternoon in Berlin.
+NOW_MS = 1_790_078_520_000
+_OFF_HOURS = ((9.66, 9.9), (20.7, 20.9))
+"""When the machine was off: from so many days ago, for so many days less."""
+_GENERATION = 1
+_PROGRESS, _PROGRESS_TEXT = 0.42, "20 310 of 48 612 files"
+_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """A run that is over, and what it printed."""
+
+    run: Run
+    output: str
+
+
+def seed(path: Path, now_ms: int = NOW_MS) -> dict[str, str]:
+    """Fill a new database; return the jobs' ids by their names."""
+    lives = [_Life(story, number, now_ms) for number, story in enumerate(STORIES)]
+    for life in lives:
+        life.live()
+    store = Store.open(path, now_ms - 30 * DAY_MS)
+    _fill(store, lives)
+    store.close()
+    with Scheduler.open(path, clock=ManualClock(now_ms)) as scheduler:
+        scheduler.set_group_limit("Backups", 1)
+        scheduler.change_settings(autostart_asked=True, closing_explained=True, runs_kept_per_job=10_000)
+        for life in lives:
+            if life.story.ending is Ending.PAUSED:
+                scheduler.pause_job(life.record.id, _next_morning(now_ms))
+    return {life.record.spec.name: life.record.id for life in lives}
+
+
+def _fill(store: Store, lives: list[_Life]) -> None:
+    past = sorted(
+        (past for life in lives for past in life.past),
+        key=lambda past: past.run.started_at or past.run.finished_at or 0,
+    )
+    with store.transaction():
+        store.jobs.insert([life.record for life in lives])
+        for life in lives:
+            store.events.append(
+                life.record.created_at, EventKind.JOB_ADDED, life.record.id, name=life.record.spec.name
+            )
+        store.runs.insert([one.run for one in past], _GENERATION)
+        store.outputs.insert([_stored(one) for one in past if one.output])
+    for one in past:
+        if one.run.outcome is Outcome.RUNNING:
+            spool = Spool(spool_folder(store.database.path), one.run.id)
+            with open(spool.create(), "wb") as file:  # noqa: PTH123 - a descriptor
+                file.write(one.output.encode())
+
+
+def _stored(past: _Past) -> StoredOutput:
+    content = past.output.encode()
+    return StoredOutput(run_id=past.run.id, content=zlib.compress(content), total_bytes=len(content))
+
+
+def _next_morning(now_ms: int) -> int:
+    zone = find_zone(None)
+    wall = wall_time(to_wall(zone, (now_ms + DAY_MS) // SECOND_MS)).replace(hour=8, minute=0, second=0)
+    return to_instant(zone, wall_seconds(wall)) * SECOND_MS
+
+
+class _Life:
+    """A job from the day it was made until now, planned as the engine plans."""
+
+    def __init__(self, story: Story, number: int, now_ms: int) -> None:
+        self.story = story
+        self.past: list[_Past] = []
+        self._now_ms = now_ms
+        self._rng = Random(number)  # noqa: S311 - the same every time is what is wanted
+        made_at = (now_ms - round(story.days * DAY_MS)) // HOUR_MS * HOUR_MS
+        spec = replace(story.spec, anchor_at=made_at)
+        record = JobRecord(
+            id=str(uuid.UUID(int=self._rng.getrandbits(128), version=4)),
+            created_at=made_at,
+            updated_at=made_at,
+            spec=spec,
+            counted_until=made_at,
+        )
+        self._slots: set[int] = set()
+        self.record = plan(record, made_at, self._is_taken)
+
+    def _is_taken(self, _job_id: str, slot_at: int) -> bool:
+        return slot_at in self._slots
+
+    def live(self) -> None:
+        """Go through all slots up to now."""
+        for days_ago in self.story.by_hand:
+            self._run_by_hand(self._now_ms - round(days_ago * DAY_MS))
+        while self.record.next_run_at is not None and self.record.next_run_at <= self._now_ms:
+            if self._is_last() and self.story.ending in (Ending.RUNNING, Ending.WAITING):
+                self._leave_open(self.record.next_run_at)
+                return
+            self._pass_slot(self.record.next_run_at)
+
+    def _is_last(self) -> bool:
+        at = self.record.next_run_at
+        return at is not None and self._now_ms - at < 10 * MINUTE_MS
+
+    def _pass_slot(self, at: int) -> None:
+        woken_at = self._woken_at(at)
+        if woken_at is None:
+            self._run(at + self._rng.randrange(1, 9), self.record.next_source or Source.CRON)
+            return
+        caught_up = plan_missed(self.record, woken_at, "off", self._is_taken)
+        if caught_up is not None:
+            self.record = caught_up
+            self._run(woken_at + self._rng.randrange(900, 4_000), Source.CATCH_UP)
+            return
+        end = RunEnd(outcome=Outcome.MISSED, finished_at=woken_at, error="Halo was not running at that time")
+        self._end(self._new_run(Source.CRON, None), end, "")
+
+    def _woken_at(self, at: int) -> int | None:
+        """Return when the machine was switched on again, if it was off then."""
+        for since, until in _OFF_HOURS:
+            begins, ends = (self._now_ms - round(days * DAY_MS) for days in (until, since))
+            if begins <= at < ends:
+                return ends
+        return None
+
+    def _new_run(self, source: Source, started_at: int | None) -> Run:
+        record = self.record
+        return Run(
+            id=f"{self._rng.getrandbits(128):032x}",
+            job_id=record.id,
+            trigger=Trigger.SCHEDULE,
+            source=source,
+            slot_at=record.slot_at,
+            attempt=record.attempt,
+            started_at=started_at,
+            late_ms=0 if started_at is None else max(0, started_at - (record.next_run_at or started_at)),
+        )
+
+    def _run(self, started_at: int, source: Source) -> None:
+        outcome = self._outcome_at(started_at)
+        run = self._new_run(source, started_at)
+        self._end(run, self._end_of(outcome, started_at), self.story.prints(self._rng, outcome))
+
+    def _outcome_at(self, at: int) -> Outcome:
+        if self._now_ms - at < self.story.broken_for_ms:
+            return Outcome.FAILURE
+        drawn = self._rng.random()
+        for outcome, share in self.story.odds.items():
+            if drawn < share:
+                return outcome
+            drawn -= share
+        return Outcome.SUCCESS
+
+    def _end_of(self, outcome: Outcome, started_at: int) -> RunEnd:
+        story = self.story
+        finished_at = started_at + self._duration_ms(outcome)
+        is_http = story.http_status is not None
+        error, code = "", None if is_http else 0
+        if outcome is Outcome.FAILURE:
+            error, code = story.error, None if is_http else story.exit_code
+        elif outcome is Outcome.TIMEOUT:
+            error, code = f"it was still running after {story.spec.policy.time_limit}", None
+        elif outcome is Outcome.CANCELLED:
+            error, code = "stopped by you", None
+        elif outcome is Outcome.SKIPPED:
+            code = 4
+        status = story.http_status if outcome is Outcome.FAILURE else 200
+        return RunEnd(
+            outcome=outcome,
+            finished_at=finished_at,
+            reason=SkipReason.NO_WORK if outcome is Outcome.SKIPPED else None,
+            error=error,
+            exit_code=code,
+            http_status=status if is_http else None,
+        )
+
+    def _duration_ms(self, outcome: Outcome) -> int:
+        shortest, longest = self.story.took_s
+        if outcome is Outcome.TIMEOUT:
+            return self.story.spec.policy.time_limit_ms or HOUR_MS
+        share = self._rng.betavariate(2, 4)
+        if outcome in (Outcome.CANCELLED, Outcome.SKIPPED, *_FAILED):
+            shortest, longest = shortest / 3, longest / 2
+        return round((shortest + share * (longest - shortest)) * SECOND_MS)
+
+    def _end(self, run: Run, end: RunEnd, output: str) -> None:
+        ended = replace(
+            run,
+            outcome=end.outcome,
+            finished_at=end.finished_at,
+            reason=end.reason,
+            error=end.error,
+            exit_code=end.exit_code,
+            http_status=end.http_status,
+        )
+        self.past.append(_Past(ended, output))
+        if run.slot_at is not None:
+            self._slots.add(run.slot_at)
+        started = self.record.evolve(
+            run_id=run.id,
+            next_run_at=None,
+            last_slot_at=run.slot_at or self.record.last_slot_at,
+            counted_until=max(self.record.counted_until, run.slot_at or 0),
+            last_run_at=run.started_at or self.record.last_run_at,
+        )
+        self.record = plan_after_run(started, run, end, self._is_taken)
+
+    def _run_by_hand(self, at: int) -> None:
+        """Record a run beside the schedule; it leaves the plan as it is."""
+        run = Run(
+            id=f"{self._rng.getrandbits(128):032x}",
+            job_id=self.record.id,
+            trigger=Trigger.MANUAL,
+            source=Source.MANUAL,
+            started_at=at,
+        )
+        end = self._end_of(Outcome.SUCCESS, at)
+        before = self.record
+        self._end(run, end, self.story.prints(self._rng, Outcome.SUCCESS))
+        self.record = before.evolve(last_outcome=end.outcome, last_run_at=at)
+
+    def _leave_open(self, at: int) -> None:
+        if self.story.ending is Ending.WAITING:
+            self.record = self.record.evolve(waiting_for=WaitingFor.AT_CAPACITY)
+            return
+        started_at = at + 4
+        run = self._new_run(self.record.next_source or Source.CRON, started_at)
+        run = replace(run, progress=_PROGRESS, progress_text=_PROGRESS_TEXT)
+        text = self.story.prints(self._rng, Outcome.SUCCESS)
+        self.past.append(_Past(run, text.split("\n\n", maxsplit=1)[0] + "\n"))
+        self.record = self.record.evolve(
+            run_id=run.id,
+            next_run_at=None,
+            next_source=None,
+            last_slot_at=run.slot_at,
+            counted_until=max(self.record.counted_until, run.slot_at or 0),
+            last_run_at=started_at,
+        )
+
+
+def main() -> None:
+    """Fill a folder given on the command line."""
+    if len(sys.argv) != 2:  # noqa: PLR2004 - the program and its one argument
+        sys.exit("Usage: python docs/demo.py FOLDER")
+    folder = Path(sys.argv[1])
+    folder.mkdir(mode=0o700, parents=True)
+    jobs = seed(folder / "halo.db", SystemClock().now_ms())
+    sys.stdout.write(f"{len(jobs)} jobs; now start: HALO_HOME={folder} halo\n")
+
+
+if __name__ == "__main__":
+    main()
