@@ -1,0 +1,336 @@
+"""The pane beside the job table: everything about the selected job, or about the selection as a whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from halo_scheduler.model import Job
+from halo_scheduler.service import Scheduler
+
+from .backend import Asked, Backend
+from .detail_sections import NextRuns, OutputTail, RecentRuns, Section
+from .job_actions import JobActions, is_resting
+from .job_details import JobDetails, read_details
+from .job_words import hint_sentence, status_sentence, streak_sentence
+from .marks import job_mark
+from .models.job_rows import schedule_words
+from .theme import GRID, HALF, MARGIN, Look, Tone, title_font
+from .widgets.labels import button, frame, icon_button, label, tint
+from .widgets.line_icon import LineIcon
+from .widgets.status_strip import MarkLabel
+from .widgets.wrapped_text import WrappedText
+from .wording import status_words
+
+_PAGES = ("nothing", "one", "several")
+
+
+class DetailPane(QWidget):
+    """Shows what is selected; asks for it itself, one question at a time."""
+
+    run_wanted = Signal(str)
+    times_changed = Signal()
+    """Other times are shown than before."""
+
+    def __init__(self, backend: Backend, look: Look, actions: JobActions) -> None:
+        super().__init__()
+        self.setObjectName("detailPane")
+        self._backend = backend
+        self._look = look
+        self._jobs: tuple[Job, ...] = ()
+        self._details: JobDetails | None = None
+        self._asked: Asked | None = None
+        self._is_dirty = False
+        self._pages = QStackedWidget()
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._pages)
+        self._one = OneJob(look, actions)
+        self._several = SeveralJobs(look, actions)
+        for page in (self._nothing(look), self._one, self._several):
+            self._pages.addWidget(page)
+        self._one.run_wanted.connect(self.run_wanted)
+        self._one.clear_hints_wanted.connect(self._clear_hints)
+        self.setMinimumWidth(280)
+
+    def _nothing(self, look: Look) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setSpacing(GRID)
+        column.addStretch(2)
+        column.addWidget(LineIcon(look, "info", Tone.MUTED, 24), 0, Qt.AlignmentFlag.AlignHCenter)
+        words = label(
+            self.tr("Select a job to see what it does, when it runs next, and why."), "muted", wrap=True
+        )
+        words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        words.setContentsMargins(MARGIN * 2, 0, MARGIN * 2, 0)
+        column.addWidget(words)
+        column.addStretch(3)
+        return page
+
+    # --- What is shown ------------------------------------------------------------------------------
+
+    def show_jobs(self, jobs: Iterable[Job]) -> None:
+        """Show these; of a single one that is already shown, what it is now."""
+        before = self._shown_id()
+        self._jobs = tuple(jobs)
+        self._pages.setCurrentIndex(min(len(self._jobs), 2))
+        if len(self._jobs) > 1:
+            self._several.show_jobs(self._jobs)
+        if len(self._jobs) != 1:
+            self._details = None
+            self.times_changed.emit()
+            return
+        if self._jobs[0].id != before:
+            self._details = None
+            self._one.show_job(JobDetails(job=self._jobs[0]), self._backend.now_ms(), is_whole=False)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Ask for the shown job anew; while an answer is awaited, once more after it."""
+        job_id = self._shown_id()
+        if job_id is None or not self.isVisible():
+            return
+        if self._asked is not None:
+            self._is_dirty = True
+            return
+        self._is_dirty = False
+
+        def read(scheduler: Scheduler) -> JobDetails | None:
+            return read_details(scheduler, job_id)
+
+        self._asked = self._backend.ask(read, self._take, lambda _error: self._take(None), owner=self)
+
+    def count_seconds(self) -> None:
+        """Show the times as they are now."""
+        if self._details is not None:
+            self._one.show_times(self._details, self._backend.now_ms())
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        """Return for how long each shown time stays true."""
+        if self._details is None or not self.isVisible():
+            return iter(())
+        return self._one.waits(now_ms)
+
+    def _shown_id(self) -> str | None:
+        return self._jobs[0].id if len(self._jobs) == 1 else None
+
+    def _take(self, details: JobDetails | None) -> None:
+        self._asked = None
+        if details is not None and details.job.id == self._shown_id():
+            self._details = details
+            self._one.show_job(details, self._backend.now_ms(), is_whole=True)
+            self.times_changed.emit()
+        elif details is not None:
+            self._is_dirty = True
+        if self._is_dirty:
+            self.refresh()
+
+    def _clear_hints(self) -> None:
+        job_id = self._shown_id()
+        if job_id is not None:
+            self._backend.ask(lambda scheduler: scheduler.clear_hints(job_id), owner=self)
+
+
+class _ActionButtons(QWidget):
+    """The common actions as buttons, the others behind a menu."""
+
+    def __init__(self, look: Look, actions: JobActions, prefix: str) -> None:
+        super().__init__()
+        self._actions = actions
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GRID)
+        self._run = self._button(look, actions.run, "run", f"{prefix}Run")
+        self._stop = self._button(look, actions.stop, "stop", f"{prefix}Stop")
+        self._edit = self._button(look, actions.edit, "edit", f"{prefix}Edit")
+        self._pause = self._button(look, actions.pause, "pause", f"{prefix}Pause")
+        self._resume = self._button(look, actions.resume, "resume", f"{prefix}Resume")
+        for one in (self._run, self._stop, self._edit, self._pause, self._resume):
+            row.addWidget(one)
+        row.addStretch(1)
+        self._more = icon_button(look, "more", self.tr("More actions"), name=f"{prefix}More")
+        self._more.setPopupMode(self._more.ToolButtonPopupMode.InstantPopup)
+        self._menu = QMenu(self._more)
+        self._menu.aboutToShow.connect(self._fill)
+        self._more.setMenu(self._menu)
+        row.addWidget(self._more)
+
+    def _button(self, look: Look, action: QAction, icon: str, name: str) -> QPushButton:
+        made = button(action.text().rstrip("…"), name=name, tip=" ")
+        made.setToolTip(action.toolTip())
+        tint(made, look, icon)
+        made.clicked.connect(action.trigger)
+        return made
+
+    def fit(self) -> None:
+        """Offer what can be done with the selection."""
+        actions = self._actions
+        self._run.setVisible(actions.run.isEnabled())
+        self._stop.setVisible(actions.stop.isEnabled())
+        self._edit.setVisible(actions.edit.isEnabled())
+        is_resting_all = all(is_resting(job) for job in actions.jobs)
+        self._pause.setVisible(not is_resting_all)
+        self._resume.setVisible(is_resting_all or (len(actions.jobs) > 1 and actions.resume.isEnabled()))
+
+    def _fill(self) -> None:
+        self._menu.clear()
+        self._actions.fill_menu(self._menu)
+
+
+def _scrolled(column: Callable[[QVBoxLayout], None]) -> QScrollArea:
+    area = QScrollArea()
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    inner = QWidget()
+    inner.setObjectName("detailContent")
+    layout = QVBoxLayout(inner)
+    layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+    layout.setSpacing(GRID)
+    column(layout)
+    layout.addStretch(1)
+    area.setWidget(inner)
+    return area
+
+
+class OneJob(QWidget):
+    """One job: what it does, when it runs next and why, how it went."""
+
+    run_wanted = Signal(str)
+    clear_hints_wanted = Signal()
+
+    def __init__(self, look: Look, actions: JobActions) -> None:
+        super().__init__()
+        self._look = look
+        self._output_run_id: str | None = None
+        self._mark = MarkLabel(look)
+        self._name = WrappedText(look, name="detailName", font=title_font(self.font()), most_lines=3)
+        self._status = WrappedText(look, name="detailStatus", tone=Tone.MUTED)
+        self._buttons = _ActionButtons(look, actions, "detail")
+        self._description = WrappedText(look, name="detailDescription", most_lines=6)
+        self._streak = WrappedText(look, name="detailStreak", tone=Tone.ERROR)
+        self._schedule = WrappedText(look, name="detailSchedule")
+        self._why = WrappedText(look, name="detailWhy")
+        self._next = NextRuns()
+        self._recent = RecentRuns(look)
+        self._recent.run_wanted.connect(self.run_wanted)
+        self._output = OutputTail()
+        self._output.open_wanted.connect(self._open_output)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        self._area = _scrolled(self._fill)
+        outer.addWidget(self._area)
+
+    def _fill(self, column: QVBoxLayout) -> None:
+        column.addWidget(self._name)
+        status = QHBoxLayout()
+        status.setSpacing(GRID)
+        status.addWidget(self._mark)
+        status.addWidget(self._status, 1)
+        column.addLayout(status)
+        column.addSpacing(HALF)
+        column.addWidget(self._buttons)
+        column.addWidget(self._description)
+        column.addWidget(self._streak)
+        column.addWidget(self._hints())
+        for title, content in ((self.tr("When"), self._schedule), (self.tr("Why"), self._why)):
+            section = Section(title)
+            section.column.addWidget(content)
+            column.addSpacing(GRID)
+            column.addWidget(section)
+            if content is self._schedule:
+                column.addSpacing(GRID)
+                column.addWidget(self._next)
+        self._why_section = self._why.parentWidget()
+        for part in (self._recent, self._output):
+            column.addSpacing(GRID)
+            column.addWidget(part)
+
+    def _hints(self) -> QWidget:
+        self._hint_box = frame("note")
+        self._hint_box.setObjectName("hintNote")
+        row = QHBoxLayout(self._hint_box)
+        row.setContentsMargins(GRID, HALF, HALF, HALF)
+        self._hint = WrappedText(self._look, name="detailHint")
+        row.addWidget(self._hint, 1)
+        clear = button(
+            self.tr("Clear"), name="clearHintsButton", kind="link", tip=self.tr("Forget this advice")
+        )
+        clear.clicked.connect(self.clear_hints_wanted)
+        row.addWidget(clear)
+        self._hint_box.setVisible(False)
+        return self._hint_box
+
+    def show_job(self, details: JobDetails, now_ms: int, *, is_whole: bool) -> None:
+        """Show a job; until all of it was read, what the table knows."""
+        job = details.job
+        self._name.set_text(job.name)
+        self._mark.set_mark(job_mark(job))
+        self._buttons.fit()
+        self._description.set_text(job.description.strip())
+        self._streak.set_text(streak_sentence(job))
+        self._schedule.set_text(schedule_words(job.schedule))
+        self._why.set_text("\n".join(details.why))
+        if self._why_section is not None:
+            self._why_section.setVisible(bool(details.why))
+        self._output_run_id = details.output_run_id
+        self._output.show_output(details.output, has_run=details.output_run_id is not None)
+        self.show_times(details, now_ms)
+        if not is_whole:
+            self._area.verticalScrollBar().setValue(0)
+
+    def show_times(self, details: JobDetails, now_ms: int) -> None:
+        """Show the times as they are now."""
+        self._status.set_text(status_sentence(details.job, now_ms))
+        hint = hint_sentence(details.job, now_ms)
+        self._hint_box.setVisible(bool(hint))
+        self._hint.set_text(hint)
+        self._next.show_times(details.next_runs, now_ms)
+        self._recent.show_runs(details.runs, now_ms)
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        yield from self._next.waits(now_ms)
+        yield from self._recent.waits(now_ms)
+
+    def _open_output(self) -> None:
+        if self._output_run_id is not None:
+            self.run_wanted.emit(self._output_run_id)
+
+
+class SeveralJobs(QWidget):
+    """A selection of several jobs: how many, what they do, what can be done with all of them."""
+
+    def __init__(self, look: Look, actions: JobActions) -> None:
+        super().__init__()
+        self._title = WrappedText(look, name="severalTitle", font=title_font(self.font()))
+        self._counts = WrappedText(look, name="severalCounts", tone=Tone.MUTED)
+        self._buttons = _ActionButtons(look, actions, "several")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column.setSpacing(GRID)
+        column.addWidget(self._title)
+        column.addWidget(self._counts)
+        column.addSpacing(HALF)
+        column.addWidget(self._buttons)
+        column.addStretch(1)
+
+    def show_jobs(self, jobs: tuple[Job, ...]) -> None:
+        self._title.set_text(self.tr("{count} jobs selected").format(count=len(jobs)))
+        counts = Counter(status_words(job) for job in jobs)
+        self._counts.set_text("\n".join(f"{count} × {words}" for words, count in counts.most_common()))
+        self._buttons.fit()

@@ -1,0 +1,228 @@
+"""The parts of the pane beside the job table: what comes, what was, what was printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QGridLayout,
+    QLabel,
+    QPlainTextEdit,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from halo_scheduler.model import Run
+from halo_scheduler.schedule.describe import describe_when
+
+from .countdown import until_ago_changes, until_next_changes
+from .job_details import NEXT_RUNS, OUTPUT_LINES, RECENT_RUNS
+from .marks import outcome_mark, paint_mark
+from .theme import GRID, HALF, Look, Tone, mono_font, number_font, small_font
+from .widgets.labels import button, label
+from .wording import ago, duration, moment, plain_tooltip, run_words
+
+_MARK = 8
+_RUN_HEIGHT = 28
+
+
+class Section(QWidget):
+    """A small heading and what stands below it."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(HALF)
+        self.heading = label(title, "small")
+        self.column.addWidget(self.heading)
+
+
+class NextRuns(Section):
+    """The next five runs: how far off, and when exactly."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.heading.setText(self.tr("Next runs"))
+        self._times: tuple[int, ...] = ()
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(GRID * 2)
+        grid.setVerticalSpacing(HALF)
+        grid.setColumnStretch(1, 1)
+        self._rows = [self._row(grid, row) for row in range(NEXT_RUNS)]
+        self.column.addLayout(grid)
+
+    def _row(self, grid: QGridLayout, row: int) -> tuple[QLabel, QLabel]:
+        ahead, at = label(name=f"nextRun{row}"), label(role="muted", name=f"nextRunAt{row}")
+        for column, one in enumerate((ahead, at)):
+            one.setFont(number_font(one.font()))
+            grid.addWidget(one, row, column)
+        return ahead, at
+
+    def show_times(self, times: Sequence[int], now_ms: int) -> None:
+        self._times = tuple(times)
+        self.setVisible(bool(times))
+        for index, (ahead, at) in enumerate(self._rows):
+            is_there = index < len(times)
+            ahead.setVisible(is_there)
+            at.setVisible(is_there)
+            if is_there:
+                ahead.setText(describe_when(times[index], now_ms))
+                at.setText(moment(times[index]))
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        return (until_next_changes(at, now_ms) for at in self._times)
+
+
+class RunButton(QAbstractButton):
+    """One past run in a line: how it ended, when, how long it took; a click opens it."""
+
+    def __init__(self, look: Look, index: int) -> None:
+        super().__init__()
+        self.setObjectName(f"recentRun{index}")
+        self._look = look
+        self._shown: Run | None = None
+        self._when = self._took = self._words = ""
+        self.setFixedHeight(_RUN_HEIGHT)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        look.changed.connect(self.update)
+
+    @property
+    def shown_run(self) -> Run | None:
+        return self._shown
+
+    def show_run(self, shown: Run, now_ms: int) -> None:
+        self._shown = shown
+        at = run_at(shown)
+        self._when = "" if at is None else ago(at, now_ms)
+        self._took = duration(shown.duration_ms)
+        self._words = run_words(shown)
+        self.setText(self._words)
+        self.setAccessibleName(", ".join(filter(None, [self._words, self._when, self._took])))
+        lines = [self._words, "" if at is None else moment(at), self._took]
+        self.setToolTip(plain_tooltip("\n".join(filter(None, lines))))
+        self.update()
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        return QSize(200, _RUN_HEIGHT)
+
+    def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802
+        self.update()
+        super().enterEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
+        self.update()
+        super().leaveEvent(event)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        if self._shown is None:
+            return
+        painter = QPainter(self)
+        self._paint_ground(painter)
+        mark = outcome_mark(self._shown.outcome)
+        place = QRectF(HALF, (self.height() - _MARK) / 2, _MARK, _MARK)
+        paint_mark(painter, place, mark.shape, self._look.colour(mark.tone))
+        small = number_font(small_font(self.font()))
+        metrics = QFontMetrics(small)
+        area = self.rect().adjusted(HALF + _MARK + GRID, 0, -HALF, 0)
+        when = max(metrics.horizontalAdvance("yesterday 00:00"), metrics.horizontalAdvance(self._when)) + GRID
+        took = metrics.horizontalAdvance(self._took)
+        painter.setFont(small)
+        painter.setPen(self._look.colour(Tone.MUTED))
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, self._took)
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self._when)
+        words = QRect(area.left() + when, area.top(), area.width() - when - took - GRID, area.height())
+        painter.setPen(self._look.colour(Tone.TEXT))
+        shown = metrics.elidedText(self._words, Qt.TextElideMode.ElideRight, words.width())
+        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, shown)
+
+    def _paint_ground(self, painter: QPainter) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.setPen(Qt.PenStyle.NoPen)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(self._look.colours.accent), 1))
+        if self.underMouse() or self.hasFocus():
+            painter.setBrush(QColor(self._look.colours.hover))
+            painter.drawRoundedRect(box, HALF, HALF)
+
+
+class RecentRuns(Section):
+    """The last runs of a job."""
+
+    run_wanted = Signal(str)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__("")
+        self.heading.setText(self.tr("Recent runs"))
+        self._runs: tuple[Run, ...] = ()
+        self._buttons = [RunButton(look, index) for index in range(RECENT_RUNS)]
+        box = QVBoxLayout()
+        box.setContentsMargins(-HALF, 0, 0, 0)
+        box.setSpacing(0)
+        for one in self._buttons:
+            one.clicked.connect(self._open)
+            box.addWidget(one)
+        self.column.addLayout(box)
+
+    def show_runs(self, runs: Sequence[Run], now_ms: int) -> None:
+        self._runs = tuple(runs)
+        self.setVisible(bool(runs))
+        for index, one in enumerate(self._buttons):
+            one.setVisible(index < len(runs))
+            if index < len(runs):
+                one.show_run(runs[index], now_ms)
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        ends = (run_at(one) for one in self._runs)
+        return (until_ago_changes(at, now_ms) for at in ends if at is not None)
+
+    def _open(self) -> None:
+        sender = self.sender()
+        if isinstance(sender, RunButton) and sender.shown_run is not None:
+            self.run_wanted.emit(sender.shown_run.id)
+
+
+class OutputTail(Section):
+    """The end of what the last run printed."""
+
+    open_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.heading.setText(self.tr("Last output"))
+        self._text = QPlainTextEdit()
+        self._text.setObjectName("outputTail")
+        self._text.setAccessibleName(self.tr("Last output"))
+        self._text.setReadOnly(True)
+        self._text.setTabChangesFocus(True)
+        self._text.setFont(mono_font(small_font(self._text.font())))
+        self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._text.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.column.addWidget(self._text)
+        self._open = button(self.tr("Open in history"), name="openOutputButton", kind="link")
+        self._open.clicked.connect(self.open_wanted)
+        self.column.addWidget(self._open, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def show_output(self, text: str, *, has_run: bool) -> None:
+        self.setVisible(has_run)
+        shown = text or self.tr("It printed nothing.")
+        if shown != self._text.toPlainText():
+            self._text.setPlainText(shown)
+        lines = min(shown.count("\n") + 1, OUTPUT_LINES)
+        self._text.setFixedHeight(QFontMetrics(self._text.font()).lineSpacing() * lines + 3 * GRID)
+
+
+def run_at(run: Run) -> int | None:
+    """Return the instant a run is told by: its end, else its start, else when it was to be."""
+    return run.finished_at or run.started_at or run.slot_at

@@ -1,0 +1,53 @@
+"""Everything the pane beside the table shows of one job, read in one question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from halo_scheduler.model import Job, Outcome, Run
+from halo_scheduler.output_text import ShownText
+from halo_scheduler.service import Scheduler
+
+NEXT_RUNS = 5
+RECENT_RUNS = 8
+OUTPUT_LINES = 12
+_TAIL_BYTES = 65_536
+_LONGEST_LINE = 400
+_WITHOUT_OUTPUT = (Outcome.SKIPPED, Outcome.MISSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDetails:
+    """One job with what comes, why, what was, and what it said last."""
+
+    job: Job
+    next_runs: tuple[int, ...] = ()
+    why: tuple[str, ...] = ()
+    runs: tuple[Run, ...] = ()
+    output: str = ""
+    output_run_id: str | None = None
+
+
+def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
+    """Read a job's details; None when it is gone."""
+    job = scheduler.get_job(job_id)
+    if job is None:
+        return None
+    runs = scheduler.get_run_log(job_id, RECENT_RUNS)
+    spoke = next((run for run in runs if run.outcome not in _WITHOUT_OUTPUT), None)
+    return JobDetails(
+        job=job,
+        next_runs=tuple(scheduler.list_next_runs(job_id, NEXT_RUNS)),
+        why=tuple(scheduler.explain(job_id).sentences),
+        runs=tuple(runs),
+        output="" if spoke is None else last_lines(scheduler.get_output(spoke.id)),
+        output_run_id=None if spoke is None else spoke.id,
+    )
+
+
+def last_lines(output: bytes, most: int = OUTPUT_LINES) -> str:
+    """Return the end of what a run printed as plain text."""
+    shown = ShownText()
+    text = shown.feed(output[-_TAIL_BYTES:]) + shown.end()
+    lines = [line.rstrip() for line in text.rstrip().split("\n")][-most:]
+    return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)

@@ -1,0 +1,183 @@
+"""Keeping the job table up to date: in pages at first, then only what changed, and the rest as it comes into sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model import Run
+from halo_scheduler.service import Scheduler
+
+from .backend import Backend, Lane
+from .models.job_rows import JobFacts, JobRow, make_row
+from .models.job_table import JobTableModel
+
+# A burst of changes is one question.
+_GATHER_MS = 40
+_MOST_SINGLE_JOBS = 500
+_TREND = 20
+_JOB_KINDS = (ChangeKind.JOB, ChangeKind.RUN_STARTED, ChangeKind.RUN_FINISHED, ChangeKind.RUN_PROGRESS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Update:
+    """The answer to one question."""
+
+    rows: list[JobRow] = field(default_factory=list)
+    gone: frozenset[str] = frozenset()
+    facts: Mapping[str, JobFacts] = field(default_factory=dict)
+    running: Mapping[str, Run] = field(default_factory=dict)
+
+
+class JobLoader(QObject):
+    """Asks for what the table lacks, one question at a time, and not at all while nobody looks."""
+
+    loaded = Signal()
+    """Everything is there, for the first time or again."""
+    updated = Signal(object)
+    """The ids of jobs that changed; None when any may have."""
+
+    def __init__(
+        self, backend: Backend, model: JobTableModel, in_sight: Callable[[], list[str]], parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._model = model
+        self._in_sight = in_sight
+        self._is_watching = False
+        self._is_loaded = False
+        self._is_asking = False
+        self._wants_all = True
+        self._dirty: set[str] = set()
+        self._stale_facts: set[str] = set()
+        self._wants_running = False
+        self._pages: list[JobRow] = []
+        self._gather = QTimer(self)
+        self._gather.setSingleShot(True)
+        self._gather.setInterval(_GATHER_MS)
+        self._gather.timeout.connect(self._ask)
+        backend.changed.connect(self._note)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether all jobs are there."""
+        return self._is_loaded
+
+    def set_watching(self, watching: bool) -> None:  # noqa: FBT001 - it is what the name says
+        """Follow what changes while somebody looks; what changed meanwhile is asked for then."""
+        self._is_watching = watching
+        if watching:
+            self._ask()
+        else:
+            self._gather.stop()
+
+    def look(self) -> None:
+        """Ask for what belongs to the rows that came into sight."""
+        if self._is_loaded and self._is_watching and self._missing_facts():
+            self._ask()
+
+    def _note(self, change: Change) -> None:
+        if change.kind not in _JOB_KINDS:
+            return
+        if change.job_id is None:
+            self._wants_all = True
+        elif change.kind is ChangeKind.RUN_PROGRESS:
+            self._wants_running = True
+        else:
+            self._dirty.add(change.job_id)
+            self._stale_facts.add(change.job_id)
+            self._wants_running = True
+        if self._is_watching and not self._gather.isActive():
+            self._gather.start()
+
+    def _ask(self) -> None:
+        if self._is_asking or not self._is_watching:
+            return
+        if self._wants_all or len(self._dirty) > _MOST_SINGLE_JOBS:
+            self._load_all()
+            return
+        dirty, facts = frozenset(self._dirty), self._missing_facts()
+        if not (dirty or facts or self._wants_running):
+            return
+        self._dirty.clear()
+        self._stale_facts -= facts
+        self._wants_running = False
+        self._is_asking = True
+        self._backend.ask(
+            lambda scheduler: _read(scheduler, dirty, facts),
+            lambda update: self._take(update, dirty),
+            self._fail,
+            owner=self,
+        )
+
+    def _missing_facts(self) -> frozenset[str]:
+        seen = self._in_sight()
+        return frozenset(
+            job_id for job_id in seen if job_id in self._stale_facts or self._model.facts(job_id) is None
+        )
+
+    def _take(self, update: _Update, asked: Iterable[str]) -> None:
+        self._is_asking = False
+        self._model.update(update.rows, update.gone)
+        self._model.set_running(update.running)
+        self._model.set_facts(update.facts)
+        if asked:
+            self.updated.emit(frozenset(asked))
+        if self._wants_all or self._dirty or self._wants_running or self._missing_facts():
+            self._gather.start()
+
+    def _load_all(self) -> None:
+        self._is_asking, self._wants_all, self._pages = True, False, []
+        self._dirty.clear()
+        self._stale_facts = {job.id for job in self._model.jobs()}
+        self._backend.ask_stream(
+            lambda scheduler, _is_cancelled: _pages(scheduler),
+            self._take_pages,
+            self._finish_loading,
+            self._fail,
+            owner=self,
+            lane=Lane.QUICK,
+        )
+
+    def _take_pages(self, pages: list[list[JobRow]]) -> None:
+        is_first = not self._pages and not self._is_loaded
+        for page in pages:
+            self._pages.extend(page)
+        if is_first:
+            # The first page is there at once; the others come together, so that the rows move only once.
+            self._model.replace(self._pages)
+
+    def _finish_loading(self) -> None:
+        self._is_asking = False
+        rows, self._pages = self._pages, []
+        self._model.replace(rows)
+        self._is_loaded = True
+        self._wants_running = True
+        self.loaded.emit()
+        self.updated.emit(None)
+        self._ask()
+
+    def _fail(self, error: SchedulerError) -> None:
+        self._is_asking = False
+        self._backend.fault.emit(str(error))
+
+
+def _pages(scheduler: Scheduler) -> Iterator[list[JobRow]]:
+    for page in scheduler.list_jobs_in_pages():
+        yield [make_row(job) for job in page]
+
+
+def _read(scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str]) -> _Update:
+    jobs = scheduler.get_jobs(dirty) if dirty else {}
+    trends = scheduler.get_trends(facts, _TREND) if facts else {}
+    last = scheduler.get_last_runs(facts) if facts else {}
+    return _Update(
+        rows=[make_row(job) for job in jobs.values()],
+        gone=dirty - jobs.keys(),
+        facts={job_id: JobFacts(last.get(job_id), trends.get(job_id, ())) for job_id in facts},
+        running={run.job_id: run for run in scheduler.list_running()},
+    )

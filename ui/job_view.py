@@ -1,0 +1,294 @@
+"""The job table as it is seen: keeps selection and place by job, whatever comes and goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QModelIndex,
+    QPoint,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+
+from .countdown import until_ago_changes, until_next_changes
+from .job_delegates import DELEGATES, RowDelegate
+from .job_words import last_at
+from .models.job_rows import SORTABLE, Column, JobFacts
+from .models.job_table import JobTableModel
+from .theme import GRID, MARGIN, ROW, Look, number_font
+from .widgets.trend import WIDTH as TREND_WIDTH
+
+_NO_FACTS = JobFacts()
+_SHORTEST_NAME = 160
+_SHORTEST_SCHEDULE = 112
+# What is in sight is asked for once a scroll comes to rest, not at every step of it.
+_REST_MS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is to be found again after a change."""
+
+    selected: tuple[str, ...]
+    current: str | None
+    top: str | None
+    offset: int
+
+
+class JobView(QTableView):
+    """The table of jobs."""
+
+    selection_changed = Signal()
+    edit_wanted = Signal()
+    menu_wanted = Signal(QPoint)
+    rested = Signal()
+    """Other rows may be in sight."""
+
+    def __init__(self, model: JobTableModel, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("jobTable")
+        self.setAccessibleName(self.tr("Jobs"))
+        self._jobs = model
+        self._place: _Place | None = None
+        self._told: tuple[str, ...] = ()
+        self._hovered = -1
+        self.setModel(model)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MS)
+        self._rest.timeout.connect(self.rested)
+        self._delegates = [self._delegate(column, model, look) for column in Column]
+        self._set_up()
+        self._connect(model, look)
+
+    def _delegate(self, column: Column, model: JobTableModel, look: Look) -> RowDelegate:
+        made = DELEGATES[column](self, model, look)
+        self.setItemDelegateForColumn(column, made)
+        return made
+
+    def _set_up(self) -> None:
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.setTabKeyNavigation(False)
+        self.setMouseTracking(True)
+        rows = self.verticalHeader()
+        rows.setVisible(False)
+        rows.setSectionResizeMode(rows.ResizeMode.Fixed)
+        rows.setMinimumSectionSize(ROW)
+        rows.setDefaultSectionSize(ROW)
+        columns = self.horizontalHeader()
+        columns.setSectionResizeMode(columns.ResizeMode.Fixed)
+        columns.setHighlightSections(False)
+        columns.setSectionsClickable(True)
+        columns.setSortIndicatorShown(True)
+        columns.setFixedHeight(ROW - 4)
+        columns.setSortIndicator(Column.NAME, Qt.SortOrder.AscendingOrder)
+        columns.sectionClicked.connect(self._click_header)
+
+    def _connect(self, model: JobTableModel, look: Look) -> None:
+        model.about_to_change.connect(self._remember_place)
+        model.changed.connect(self._find_place)
+        model.dataChanged.connect(self._rest.start)
+        self.selectionModel().selectionChanged.connect(self._tell_selection)
+        self.selectionModel().currentRowChanged.connect(self.viewport().update)
+        self.verticalScrollBar().valueChanged.connect(lambda _value: self._rest.start())
+        self.customContextMenuRequested.connect(
+            lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at))
+        )
+        self.doubleClicked.connect(lambda _index: self.edit_wanted.emit())
+        look.changed.connect(self.viewport().update)
+
+    # --- What is selected, what is in sight ---------------------------------------------------------
+
+    def selected_ids(self) -> list[str]:
+        """Return the selected jobs from top to bottom."""
+        chosen = self.selectionModel().selection()
+        ranges = (chosen.at(index) for index in range(chosen.count()))
+        rows = sorted({row for one in ranges for row in range(one.top(), one.bottom() + 1)})
+        return [self._jobs.job_at(row).id for row in rows if row < self._jobs.rowCount()]
+
+    def select_ids(self, job_ids: Iterable[str]) -> None:
+        """Select these jobs, as far as they are shown, and bring the first into sight."""
+        rows = [row for job_id in job_ids if (row := self._jobs.row_of(job_id)) >= 0]
+        self._select_rows(rows)
+        if rows:
+            index = self._jobs.index(rows[0], Column.NAME)
+            self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
+            self.scrollTo(index)
+
+    def rows_in_sight(self) -> tuple[int, int]:
+        """Return the first and the last row that can be seen; the last is before the first when there is none."""
+        count = self._jobs.rowCount()
+        first = max(self.rowAt(0), 0)
+        last = self.rowAt(self.viewport().height() - 1)
+        return (0, -1) if not count else (first, count - 1 if last < 0 else last)
+
+    def ids_in_sight(self) -> list[str]:
+        first, last = self.rows_in_sight()
+        return [self._jobs.job_at(row).id for row in range(first, last + 1)]
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        """Return for how long each time in sight stays true."""
+        first, last = self.rows_in_sight()
+        for row in range(first, last + 1):
+            job = self._jobs.job_at(row)
+            if job.next_run_at is not None:
+                yield until_next_changes(job.next_run_at, now_ms)
+            at = last_at(job, self._jobs.facts(job.id) or _NO_FACTS)
+            if at is not None:
+                yield until_ago_changes(at, now_ms)
+
+    def count_seconds(self) -> None:
+        """Show the times in sight as they are now."""
+        self._jobs.count_seconds(*self.rows_in_sight())
+
+    def sort_by(self, column: Column, order: Qt.SortOrder) -> None:
+        self.horizontalHeader().setSortIndicator(column, order)
+        self._jobs.sort(column, order)
+
+    def _select_rows(self, rows: Iterable[int]) -> None:
+        chosen = QItemSelection()
+        last = len(Column) - 1
+        for row in rows:
+            chosen.select(self._jobs.index(row, 0), self._jobs.index(row, last))
+        self.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+
+    # --- Keeping the place --------------------------------------------------------------------------
+
+    def _remember_place(self) -> None:
+        current = self.currentIndex()
+        top = self.rowAt(0) if self.verticalScrollBar().value() else -1
+        self._place = _Place(
+            selected=tuple(self.selected_ids()),
+            current=self._jobs.job_at(current.row()).id if current.isValid() else None,
+            top=self._jobs.job_at(top).id if top >= 0 else None,
+            offset=self.rowViewportPosition(top) if top >= 0 else 0,
+        )
+
+    def _find_place(self) -> None:
+        place, self._place = self._place, None
+        if place is not None:
+            self._find_selection(place)
+            self._find_top(place)
+        self._tell_selection()
+        self._rest.start()
+
+    def _find_selection(self, place: _Place) -> None:
+        if not self.selectionModel().hasSelection() and place.selected:
+            self._select_rows(row for job_id in place.selected if (row := self._jobs.row_of(job_id)) >= 0)
+        row = -1 if place.current is None else self._jobs.row_of(place.current)
+        if row >= 0 and self.currentIndex().row() != row:
+            index = self._jobs.index(row, Column.NAME)
+            self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
+
+    def _find_top(self, place: _Place) -> None:
+        if place.top is None:
+            self.verticalScrollBar().setValue(0)
+            return
+        row = self._jobs.row_of(place.top)
+        if row >= 0:
+            self.verticalScrollBar().setMaximum(
+                max(0, self._jobs.rowCount() * ROW - self.viewport().height())
+            )
+            self.verticalScrollBar().setValue(row * ROW - place.offset)
+
+    def _tell_selection(self) -> None:
+        if self._place is not None:
+            return
+        selected = tuple(self.selected_ids())
+        if selected != self._told:
+            self._told = selected
+            self.selection_changed.emit()
+
+    # --- Columns ------------------------------------------------------------------------------------
+
+    def _click_header(self, section: int) -> None:
+        column, is_descending = self._jobs.order
+        if section not in SORTABLE:
+            order = Qt.SortOrder.DescendingOrder if is_descending else Qt.SortOrder.AscendingOrder
+            self.horizontalHeader().setSortIndicator(column, order)
+            return
+        is_turned = section == column and not is_descending
+        self.sort_by(
+            Column(section), Qt.SortOrder.DescendingOrder if is_turned else Qt.SortOrder.AscendingOrder
+        )
+
+    def fit_columns(self) -> None:
+        """Give times and trend what they need, and share the rest; what finds no room is left out."""
+        room = self.viewport().width()
+        metrics = QFontMetrics(number_font(self.font()))
+        widths = {
+            Column.NEXT: metrics.horizontalAdvance("tomorrow at 00:00") + 2 * GRID,
+            Column.LAST: metrics.horizontalAdvance("yesterday 00:00  00 min 00 s") + 3 * GRID,
+            Column.TREND: TREND_WIDTH + 2 * GRID + MARGIN,
+        }
+        least = _SHORTEST_NAME + _SHORTEST_SCHEDULE
+        short_last = metrics.horizontalAdvance("yesterday 00:00") + 4 * GRID
+        if room - sum(widths.values()) < least:
+            widths[Column.LAST] = short_last
+        for column in (Column.TREND, Column.LAST):
+            if room - sum(widths.values()) < least:
+                del widths[column]
+        rest = max(room - sum(widths.values()), least)
+        widths[Column.SCHEDULE] = max(_SHORTEST_SCHEDULE, rest * 2 // 5)
+        widths[Column.NAME] = rest - widths[Column.SCHEDULE]
+        for column in Column:
+            self.setColumnHidden(column, column not in widths)
+            if column in widths:
+                self.setColumnWidth(column, widths[column])
+
+    def _hover(self, row: int) -> None:
+        if row == self._hovered:
+            return
+        before, self._hovered = self._hovered, row
+        for delegate in self._delegates:
+            delegate.set_hovered(row)
+        for one in (before, row):
+            if one >= 0:
+                top = self.rowViewportPosition(one)
+                self.viewport().update(0, top, self.viewport().width(), ROW)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers() & (
+            Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+        ):
+            self.edit_wanted.emit()
+            return
+        super().keyPressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        self._hover(self.rowAt(round(event.position().y())))
+        super().mouseMoveEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
+        self._hover(-1)
+        super().leaveEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        self.fit_columns()
+        self._rest.start()
+
+    def moveCursor(  # noqa: N802
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        # A row is one thing: left and right do not walk through its cells.
+        if action in (QAbstractItemView.CursorAction.MoveLeft, QAbstractItemView.CursorAction.MoveRight):
+            return self.currentIndex()
+        return super().moveCursor(action, modifiers)

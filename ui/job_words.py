@@ -1,0 +1,235 @@
+"""What the cells of the job table say: shown, on hover, and spoken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from PySide6.QtCore import QCoreApplication
+
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, Source, WaitingFor
+from halo_scheduler.reports import TrendPoint
+from halo_scheduler.schedule.interval import interval_in_words
+
+from .models.job_rows import Column, JobFacts, schedule_words
+from .wording import (
+    ago,
+    duration,
+    moment,
+    next_words,
+    one_line,
+    outcome_words,
+    plain_tooltip,
+    run_words,
+    short_moment,
+    status_words,
+)
+
+
+def tr(text: str) -> str:
+    """Return a text in the user's language."""
+    return QCoreApplication.translate("JobWords", text)
+
+
+def cell_text(column: Column, job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:
+    """Return what a cell shows; the trend is drawn."""
+    match column:
+        case Column.NAME:
+            return one_line(job.name)
+        case Column.SCHEDULE:
+            return one_line(schedule_words(job.schedule))
+        case Column.NEXT:
+            return next_text(job, run, now_ms)
+        case Column.LAST:
+            return last_text(job, facts, run, now_ms)
+        case Column.TREND:
+            return ""
+
+
+def next_text(job: Job, run: Run | None, now_ms: int) -> str:
+    """Return when a job runs next, or how far it has come."""
+    if job.status is JobStatus.RUNNING:
+        if run is not None and run.progress is not None:
+            return tr("running, {percent}").format(percent=f"{run.progress:.0%}")
+        return tr("running")
+    return next_words(job, now_ms)
+
+
+def last_text(job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:
+    """Return when the last run was; of one under way, since when it runs."""
+    if job.status is JobStatus.RUNNING:
+        since = run.started_at if run is not None else job.last_run_at
+        return "" if since is None else tr("since {when}").format(when=short_moment(since, now_ms))
+    at = last_at(job, facts)
+    return tr("never") if at is None else ago(at, now_ms)
+
+
+def last_at(job: Job, facts: JobFacts) -> int | None:
+    """Return when the last run ended, or was to be."""
+    if facts.last is not None:
+        ended = facts.last.finished_at or facts.last.started_at or facts.last.slot_at
+        if ended is not None:
+            return ended
+    return job.last_completed_at or job.last_run_at
+
+
+def last_outcome(job: Job, facts: JobFacts, run: Run | None) -> Outcome | None:
+    """Return how the last run ended, or that one is under way."""
+    if job.status is JobStatus.RUNNING or run is not None:
+        return Outcome.RUNNING
+    return job.last_outcome if facts.last is None else facts.last.outcome
+
+
+def cell_tip(column: Column, job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:
+    """Return what a cell says on hover."""
+    match column:
+        case Column.NAME:
+            lines = [job.name, status_sentence(job, now_ms), job.description]
+        case Column.SCHEDULE:
+            lines = [schedule_words(job.schedule)]
+        case Column.NEXT:
+            lines = _next_lines(job, run)
+        case Column.LAST:
+            lines = _last_lines(job, facts, run)
+        case Column.TREND:
+            lines = [trend_sentence(facts.trend)]
+    return plain_tooltip("\n".join(filter(None, lines)))
+
+
+def _next_lines(job: Job, run: Run | None) -> list[str]:
+    lines = []
+    if run is not None and run.progress_text:
+        lines.append(run.progress_text)
+    if job.next_run_at is not None:
+        lines.append(moment(job.next_run_at))
+    if job.paused_until is not None:
+        lines.append(tr("Paused until {when}").format(when=moment(job.paused_until)))
+    if job.next_source is not None and job.next_run_at is not None:
+        lines.append(source_words(job.next_source))
+    if job.waiting_for is WaitingFor.AT_CAPACITY:
+        lines.append(tr("As many jobs as may are running; it starts when one ends."))
+    return lines or [status_words(job)]
+
+
+def _last_lines(job: Job, facts: JobFacts, run: Run | None) -> list[str]:
+    last = facts.last
+    if job.status is JobStatus.RUNNING and run is not None:
+        started = run.started_at
+        return [run_words(run), "" if started is None else moment(started)]
+    if last is None:
+        return [] if job.last_run_at is None else [moment(job.last_run_at)]
+    at = last_at(job, facts)
+    took = tr("took {time}").format(time=duration(last.duration_ms)) if last.duration_ms is not None else ""
+    return [run_words(last), "" if at is None else moment(at), took]
+
+
+def spoken_text(column: Column, job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:
+    """Return what a screen reader says of a cell: marks and drawings in words too."""
+    text = cell_text(column, job, facts, run, now_ms)
+    match column:
+        case Column.NAME:
+            group = tr("group {name}").format(name=one_line(job.group)) if job.group else ""
+            return ", ".join(filter(None, [text, group, status_words(job)]))
+        case Column.SCHEDULE:
+            return text
+        case Column.NEXT:
+            return tr("next run: {when}").format(when=text)
+        case Column.LAST:
+            return _spoken_last(text, job, facts, run)
+        case Column.TREND:
+            return trend_sentence(facts.trend)
+
+
+def _spoken_last(text: str, job: Job, facts: JobFacts, run: Run | None) -> str:
+    outcome = last_outcome(job, facts, run)
+    if outcome is None:
+        return tr("last run: never")
+    took = "" if facts.last is None else duration(facts.last.duration_ms)
+    return ", ".join(filter(None, [tr("last run: {when}").format(when=text), outcome_words(outcome), took]))
+
+
+def trend_sentence(trend: Iterable[TrendPoint]) -> str:
+    """Return what a trend shows, in words."""
+    points = list(trend)
+    if not points:
+        return tr("It has not run yet.")
+    counts = Counter(point.outcome for point in points)
+    ends = ", ".join(f"{count} {outcome_words(outcome).lower()}" for outcome, count in counts.most_common())
+    times = [point.duration_ms for point in points if point.duration_ms is not None]
+    took = (
+        tr("Took {least} to {most}.").format(least=duration(min(times)), most=duration(max(times)))
+        if times
+        else ""
+    )
+    return "\n".join(
+        filter(None, [tr("Last {count} runs: {ends}.").format(count=len(points), ends=ends), took])
+    )
+
+
+def status_sentence(job: Job, now_ms: int) -> str:
+    """Return what a job is doing and what comes next: "Ready, runs in 4 min"."""
+    words = status_words(job)
+    if job.status is JobStatus.PAUSED and job.paused_until is not None:
+        return tr("Paused until {when}").format(when=short_moment(job.paused_until, now_ms))
+    if job.status is JobStatus.IDLE and job.next_run_at is not None and job.next_run_at > now_ms:
+        return tr("{status}, runs {when}").format(status=words, when=next_words(job, now_ms))
+    if job.status is JobStatus.IDLE and job.next_run_at is None:
+        return tr("{status}, runs only by hand").format(status=words)
+    return words
+
+
+def streak_sentence(job: Job) -> str:
+    """Return how often a job failed in a row and what happens at the limit; nothing when it has not."""
+    if not job.errors:
+        return ""
+    times = (
+        tr("Failed once.")
+        if job.errors == 1
+        else tr("Failed {count} times in a row.").format(count=job.errors)
+    )
+    most = job.policy.max_errors
+    if job.status is JobStatus.DISABLED:
+        return tr("{times} It was switched off; resume it when it is fixed.").format(times=times)
+    if most == 0:
+        return tr("{times} It keeps trying, however often it fails.").format(times=times)
+    left = most - job.errors
+    if left == 1:
+        return tr("{times} At the next failure it is switched off.").format(times=times)
+    return tr("{times} After {count} more it is switched off.").format(times=times, count=max(left, 1))
+
+
+def hint_sentence(job: Job, now_ms: int) -> str:
+    """Return the advice that counts now; nothing when there is none."""
+    hints = job.hints
+    if not hints.count_at(now_ms) or hints.expires_at is None:
+        return ""
+    parts = []
+    if hints.interval_ms is not None:
+        parts.append(tr("every {time}").format(time=interval_in_words(hints.interval_ms).removeprefix("1 ")))
+    if hints.next_at is not None:
+        parts.append(tr("a run at {when}").format(when=short_moment(hints.next_at, now_ms)))
+    if not parts:
+        return ""
+    advice = tr("Advised until {when}: {what}.").format(
+        when=short_moment(hints.expires_at, now_ms), what=tr(" and ").join(parts)
+    )
+    return f"{advice} “{one_line(hints.reason)}”" if hints.reason else advice
+
+
+def source_words(source: Source) -> str:
+    """Return why a run is planned for just this instant, in a line."""
+    return {
+        Source.EVERY: tr("by its schedule"),
+        Source.AFTER: tr("by its schedule"),
+        Source.CRON: tr("by its schedule"),
+        Source.ONCE: tr("its one time"),
+        Source.HINT_INTERVAL: tr("at the pace a program advised"),
+        Source.HINT_ONCE: tr("at the time a program advised"),
+        Source.CLAMPED_MIN: tr("held back by its shortest pause"),
+        Source.CLAMPED_MAX: tr("brought forward by its longest pause"),
+        Source.BACKOFF: tr("waiting after an error"),
+        Source.RETRY: tr("trying again after a failure"),
+        Source.CATCH_UP: tr("catching up on a time that was missed"),
+        Source.PAUSED: tr("when its pause is over"),
+        Source.MANUAL: tr("by hand"),
+    }[source]

@@ -1,0 +1,416 @@
+"""The job window: all jobs, what each is doing, and everything that can be done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model import Job, JobStatus
+from halo_scheduler.service import Scheduler
+
+from .backend import Backend
+from .countdown import Countdown
+from .detail_pane import DetailPane
+from .group_limit_dialog import GroupLimitDialog
+from .icons import picture
+from .job_actions import JobActions
+from .job_loader import JobLoader
+from .job_view import JobView
+from .models.job_rows import SORTABLE, Column, JobFilter, StatusChoice, has_status
+from .models.job_table import JobTableModel
+from .pauses import PauseChoice, pause_end
+from .theme import Look, Tone
+from .trash_dialog import TrashDialog
+from .widgets.empty_state import EmptyState, NoMatch
+from .widgets.job_toolbar import JobToolbar
+from .widgets.labels import action
+from .widgets.notes import Note
+from .widgets.status_strip import EngineShown, StatusStrip, Summary
+from .widgets.undo_bar import UndoBar
+from .wording import one_line, short_moment
+
+_SIZE = QSize(1160, 720)
+_LEAST = QSize(640, 420)
+_PANE = 380
+_SHORT_NAME = 40
+
+
+class MainWindow(QMainWindow):
+    """Emits what is wanted of other windows, and shows what it is told."""
+
+    new_job_requested = Signal(object)
+    """The key of a template; None for an empty job."""
+    edit_requested = Signal(str)
+    duplicate_requested = Signal(str)
+    history_requested = Signal(object)
+    """The id of a job; None for all of them."""
+    run_shown_requested = Signal(str)
+    settings_requested = Signal()
+    about_requested = Signal()
+    quit_requested = Signal()
+    autostart_requested = Signal()
+    autostart_note_closed = Signal()
+    closing = Signal()
+    """The window was closed; it is only hidden, and can be shown again."""
+
+    def __init__(self, backend: Backend, look: Look) -> None:
+        super().__init__()
+        self.setObjectName("mainWindow")
+        self.setWindowTitle(self.tr("Halo Scheduler"))
+        self.setWindowIcon(picture("halo"))
+        self.setMinimumSize(_LEAST)
+        self.resize(_SIZE)
+        self._backend = backend
+        self._look = look
+        self._wanted_job: str | None = None
+        self._trash: TrashDialog | None = None
+        self._model = JobTableModel(backend, self)
+        self._actions = JobActions(backend, look, self)
+        self._toolbar = JobToolbar(look)
+        self._view = JobView(self._model, look)
+        self._pane = DetailPane(backend, look, self._actions)
+        self._strip = StatusStrip(look)
+        self._undo = UndoBar(look)
+        self._empty = EmptyState(look)
+        self._no_match = NoMatch(look)
+        self._message = Note(look, name="messageNote", icon="warning", tone=Tone.WARN)
+        self._autostart = Note(
+            look, name="autostartNote", icon="info", tone=Tone.ACCENT, act=self.tr("Start at login")
+        )
+        self._closing_note = Note(look, name="closingNote", icon="info", tone=Tone.ACCENT)
+        self._loader = JobLoader(backend, self._model, self._view.ids_in_sight, self)
+        self._countdown = Countdown(self)
+        self._countdown.add(lambda: self._view.waits(backend.now_ms()))
+        self._countdown.add(lambda: self._pane.waits(backend.now_ms()))
+        self._summed_up = QTimer(self)
+        self._summed_up.setSingleShot(True)
+        self._summed_up.setInterval(0)
+        self._summed_up.timeout.connect(self._sum_up)
+        self._build()
+        self._add_menus()
+        self._connect()
+        self._fit_pages()
+
+    # --- How it is put together ---------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self._table_pages = QStackedWidget()
+        self._table_pages.addWidget(self._view)
+        self._table_pages.addWidget(self._no_match)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter.setObjectName("splitter")
+        self._splitter.setHandleWidth(1)
+        self._splitter.addWidget(self._table_pages)
+        self._splitter.addWidget(self._pane)
+        self._splitter.setStretchFactor(0, 1)
+        self._splitter.setStretchFactor(1, 0)
+        self._splitter.setCollapsible(0, False)
+        self._splitter.setSizes([_SIZE.width() - _PANE, _PANE])
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._splitter)
+        self._pages.addWidget(self._empty)
+        column = QWidget()
+        layout = QVBoxLayout(column)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        for part in (self._toolbar, self._message, self._closing_note, self._autostart):
+            layout.addWidget(part)
+        layout.addWidget(self._pages, 1)
+        layout.addWidget(self._undo)
+        layout.addWidget(self._strip)
+        self.setCentralWidget(column)
+        QWidget.setTabOrder(self._toolbar, self._view)
+
+    def _add_menus(self) -> None:
+        menu = QMenu(self)
+        menu.setObjectName("moreMenu")
+        self._pane_action = action(
+            self._look, "", self.tr("Show details"), self, name="paneAction", shortcut="F9"
+        )
+        self._pane_action.setCheckable(True)
+        self._pane_action.setChecked(True)
+        self._pane_action.toggled.connect(self._show_pane)
+        menu.addAction(self._pane_action)
+        menu.addMenu(self._sort_menu())
+        menu.addSeparator()
+        trash = action(
+            self._look, "trash", self.tr("Trash…"), self, name="trashAction", shortcut="Ctrl+Shift+T"
+        )
+        trash.triggered.connect(self.show_trash)
+        about = action(self._look, "info", self.tr("About Halo"), self, name="aboutAction", shortcut="F1")
+        about.triggered.connect(self.about_requested)
+        leave = action(self._look, "quit", self.tr("Quit"), self, name="quitAction", shortcut="Ctrl+Q")
+        leave.triggered.connect(self.quit_requested)
+        menu.addAction(trash)
+        menu.addAction(about)
+        menu.addSeparator()
+        menu.addAction(leave)
+        find = action(self._look, "search", self.tr("Search"), self, name="searchAction", shortcut="Ctrl+F")
+        find.triggered.connect(self._toolbar.focus_search)
+        self.addActions([self._pane_action, trash, about, leave, find])
+        self._toolbar.more_button.setMenu(menu)
+
+    def _sort_menu(self) -> QMenu:
+        menu = QMenu(self.tr("Sort by"), self)
+        menu.setObjectName("sortMenu")
+        choices = QActionGroup(menu)
+        for column in SORTABLE:
+            text = str(self._model.headerData(column, Qt.Orientation.Horizontal))
+            choice = QAction(text, menu)
+            choice.setCheckable(True)
+            choice.setChecked(column is Column.NAME)
+            choice.triggered.connect(partial(self._view.sort_by, column, Qt.SortOrder.AscendingOrder))
+            choices.addAction(choice)
+            menu.addAction(choice)
+        return menu
+
+    def _connect(self) -> None:
+        toolbar, actions = self._toolbar, self._actions
+        toolbar.new_wanted.connect(lambda: self.new_job_requested.emit(None))
+        toolbar.history_wanted.connect(lambda: self.history_requested.emit(None))
+        toolbar.settings_wanted.connect(self.settings_requested)
+        toolbar.filter_changed.connect(self._filter)
+        toolbar.limit_wanted.connect(self._ask_limit)
+        self._empty.new_wanted.connect(self.new_job_requested)
+        self._no_match.clear_wanted.connect(toolbar.clear)
+        self._view.selection_changed.connect(self._follow_selection)
+        self._view.edit_wanted.connect(actions.edit.trigger)
+        self._view.menu_wanted.connect(self._show_menu)
+        self._view.rested.connect(self._look_around)
+        actions.add_to(self, self._view)
+        self._pane.run_wanted.connect(self.run_shown_requested)
+        self._pane.times_changed.connect(self._countdown.arm)
+        self._countdown.due.connect(self._count_seconds)
+        self._loader.loaded.connect(self._after_loading)
+        self._loader.updated.connect(self._after_update)
+        actions.edit_requested.connect(self.edit_requested)
+        actions.duplicate_requested.connect(self.duplicate_requested)
+        actions.history_requested.connect(self.history_requested)
+        actions.removed.connect(self._undo.offer)
+        actions.refused.connect(self.show_message)
+        actions.limit_wanted.connect(self._ask_limit)
+        actions.group_wanted.connect(self._show_group)
+        self._undo.undo_wanted.connect(actions.restore)
+        self._strip.pause_wanted.connect(self._pause_all)
+        self._strip.resume_wanted.connect(self._resume_all)
+        self._strip.failing_wanted.connect(self._show_failing)
+        self._autostart.acted.connect(self.autostart_requested)
+        self._autostart.closed.connect(self.autostart_note_closed)
+        self._backend.fault.connect(self.show_message)
+        self._backend.changed.connect(self._note_change)
+
+    # --- What the app tells -------------------------------------------------------------------------
+
+    def show_engine(self, engine: EngineShown) -> None:
+        """Show who runs the jobs."""
+        self._strip.show_engine(engine)
+
+    def show_message(self, text: str) -> None:
+        """Say a sentence until it is closed; an empty one closes it."""
+        self._message.show_text(text)
+
+    def set_autostart_note(self, visible: bool) -> None:  # noqa: FBT001 - it is what the name says
+        """Say that jobs run only while this program is open, or no longer."""
+        self._autostart.show_text(self.tr("Jobs run only while Halo is open.") if visible else "")
+
+    def set_closing_note(self, text: str) -> None:
+        """Say what closing the window does, where that is not obvious."""
+        self._closing_note.show_text(text)
+
+    def select_job(self, job_id: str) -> None:
+        """Select a job and bring it into sight, also one that is still being read."""
+        self._wanted_job = job_id
+        if self._model.job(job_id) is not None:
+            self._select_wanted()
+
+    def show_trash(self) -> None:
+        """Show the deleted jobs."""
+        if self._trash is None:
+            self._trash = TrashDialog(self._look, self)
+            self._trash.restore_wanted.connect(self._actions.restore)
+        self._fill_trash()
+        self._trash.open()
+
+    # --- What happens -------------------------------------------------------------------------------
+
+    def _note_change(self, change: Change) -> None:
+        if change.kind is ChangeKind.JOB and self._trash is not None and self._trash.isVisible():
+            self._fill_trash()
+
+    def _fill_trash(self) -> None:
+        if self._trash is not None:
+            self._backend.ask(
+                lambda scheduler: scheduler.list_removed(), self._trash.set_jobs, owner=self._trash
+            )
+
+    def _after_loading(self) -> None:
+        self._fit_pages()
+        self._read_limits()
+        if self._wanted_job is not None and self._model.job(self._wanted_job) is not None:
+            self._select_wanted()
+        elif not self._view.selected_ids() and self._model.rowCount():
+            self._view.select_ids([self._model.job_at(0).id])
+
+    def _after_update(self, job_ids: frozenset[str] | None) -> None:
+        if self._wanted_job is not None and self._model.job(self._wanted_job) is not None:
+            self._select_wanted()
+        selected = self._view.selected_ids()
+        if job_ids is None or job_ids & set(selected):
+            self._follow_selection()
+        self._fit_pages()
+        self._summed_up.start()
+        self._countdown.arm()
+
+    def _follow_selection(self) -> None:
+        jobs = [job for job_id in self._view.selected_ids() if (job := self._model.job(job_id)) is not None]
+        self._actions.set_jobs(jobs)
+        self._pane.show_jobs(jobs)
+
+    def _filter(self, chosen: JobFilter) -> None:
+        self._model.set_filter(chosen)
+        self._fit_pages()
+
+    def _fit_pages(self) -> None:
+        """Show the table, or what stands in its place when there is nothing in it."""
+        is_empty = self._loader.is_loaded and self._model.job_count == 0
+        self._pages.setCurrentWidget(self._empty if is_empty else self._splitter)
+        is_missed = self._loader.is_loaded and not is_empty and self._model.rowCount() == 0
+        self._table_pages.setCurrentWidget(self._no_match if is_missed else self._view)
+
+    def _look_around(self) -> None:
+        self._loader.look()
+        self._countdown.arm()
+
+    def _count_seconds(self) -> None:
+        self._view.count_seconds()
+        self._pane.count_seconds()
+
+    def _select_wanted(self) -> None:
+        job_id, self._wanted_job = self._wanted_job, None
+        if job_id is None:
+            return
+        if self._model.row_of(job_id) < 0:
+            self._toolbar.clear()
+        self._view.select_ids([job_id])
+        self._view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _show_menu(self, at: QPoint) -> None:
+        if not self._actions.jobs:
+            return
+        menu = QMenu(self)
+        menu.setObjectName("jobMenu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._actions.fill_menu(menu)
+        menu.popup(at)
+
+    def _show_group(self, group: str) -> None:
+        self._toolbar.set_filter(JobFilter(group=group))
+
+    def _show_failing(self) -> None:
+        self._toolbar.set_filter(JobFilter(status=StatusChoice.FAILING))
+
+    def _show_pane(self, visible: bool) -> None:  # noqa: FBT001 - Qt's signal
+        self._pane.setVisible(visible)
+        if visible:
+            self._pane.refresh()
+
+    # --- Groups, pauses, the whole ------------------------------------------------------------------
+
+    def _read_limits(self) -> None:
+        groups = {job.group for job in self._model.jobs() if job.group}
+        self._backend.ask(
+            lambda scheduler: scheduler.list_group_limits(),
+            lambda limits: self._toolbar.set_groups(groups, limits),
+            owner=self,
+        )
+
+    def _ask_limit(self, group: str) -> None:
+        self._backend.ask(
+            lambda scheduler: scheduler.list_group_limits().get(group),
+            lambda limit: self._open_limit(group, limit),
+            owner=self,
+        )
+
+    def _open_limit(self, group: str, limit: int | None) -> None:
+        dialog = GroupLimitDialog(self._look, group, limit, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.accepted.connect(lambda: self._set_limit(group, dialog.limit))
+        dialog.open()
+
+    def _set_limit(self, group: str, limit: int | None) -> None:
+        self._do(lambda scheduler: scheduler.set_group_limit(group, limit))
+
+    def _pause_all(self, choice: PauseChoice) -> None:
+        until = pause_end(choice, self._backend.now_ms())
+        self._do(lambda scheduler: scheduler.pause_all(until))
+
+    def _resume_all(self) -> None:
+        self._do(lambda scheduler: scheduler.resume_all())
+
+    def _do(self, work: Callable[[Scheduler], None]) -> None:
+        self._backend.ask(work, None, self._refuse, owner=self)
+
+    def _refuse(self, error: SchedulerError) -> None:
+        self.show_message(str(error))
+
+    def _sum_up(self) -> None:
+        """Tell in the strip what all jobs together are doing."""
+        now_ms = self._backend.now_ms()
+        running = failing = paused = active = 0
+        following: Job | None = None
+        groups = set()
+        for job in self._model.jobs():
+            running += job.status is JobStatus.RUNNING
+            paused += job.status is JobStatus.PAUSED
+            active += job.status in (JobStatus.IDLE, JobStatus.RUNNING)
+            failing += has_status(job, StatusChoice.FAILING)
+            groups.add(job.group)
+            if job.next_run_at is not None and (following is None or job.next_run_at < _planned(following)):
+                following = job
+        name = "" if following is None else one_line(following.name, _SHORT_NAME)
+        when = "" if following is None else self._when(_planned(following), now_ms)
+        self._strip.show_summary(
+            Summary(
+                running=running, failing=failing, paused=paused, active=active, next_name=name, next_when=when
+            )
+        )
+        self._toolbar.offer_groups(group for group in groups if group)
+
+    def _when(self, at: int, now_ms: int) -> str:
+        return self.tr("at {when}").format(when=short_moment(at, now_ms)) if at > now_ms else self.tr("now")
+
+    def _set_watching(self) -> None:
+        is_seen = self.isVisible() and not self.isMinimized()
+        self._loader.set_watching(is_seen)
+        self._countdown.set_running(is_seen)
+        if is_seen:
+            self._count_seconds()
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        super().showEvent(event)
+        self._set_watching()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+        super().hideEvent(event)
+        self._set_watching()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.WindowStateChange:
+            self._set_watching()
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+        super().closeEvent(event)
+        self.closing.emit()
+
+
+def _planned(job: Job) -> int:
+    return job.next_run_at or 0

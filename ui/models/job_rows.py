@@ -1,0 +1,184 @@
+"""A job as the table keeps it: with all that searching and sorting need worked out beforehand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from functools import lru_cache
+from math import inf
+from typing import Any
+
+from halo_scheduler.model import (
+    After,
+    Cron,
+    Every,
+    Job,
+    JobStatus,
+    Manual,
+    Once,
+    Run,
+    Schedule,
+    StatusReason,
+)
+from halo_scheduler.reports import TrendPoint
+from halo_scheduler.schedule.describe import describe
+
+# More digits than that are no number that anybody counts by.
+_NUMBERS = re.compile(r"([0-9]{1,15})")
+
+
+class Column(IntEnum):
+    """The columns of the table, from left to right."""
+
+    NAME = 0
+    SCHEDULE = 1
+    NEXT = 2
+    LAST = 3
+    TREND = 4
+
+
+class StatusChoice(StrEnum):
+    """Which jobs are shown."""
+
+    ALL = "all"
+    RUNNING = "running"
+    WAITING = "waiting"
+    FAILING = "failing"
+    PAUSED = "paused"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job with its search text, its place by name and its group."""
+
+    job: Job
+    text: str
+    by_name: tuple[Any, ...]
+
+    @property
+    def id(self) -> str:
+        return self.job.id
+
+
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    """What is read for a job only while it is in sight."""
+
+    last: Run | None = None
+    trend: tuple[TrendPoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """What is looked for; a group of None is all of them."""
+
+    text: str = ""
+    status: StatusChoice = StatusChoice.ALL
+    group: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is left out."""
+        return self == JobFilter()
+
+    def test(self) -> Callable[[JobRow], bool]:
+        """Return what tells whether a row is shown."""
+        text, status, group = self.text.casefold().strip(), self.status, self.group
+
+        def is_shown(row: JobRow) -> bool:
+            return (
+                text in row.text
+                and (group is None or row.job.group == group)
+                and (status is StatusChoice.ALL or has_status(row.job, status))
+            )
+
+        return is_shown
+
+
+def has_status(job: Job, status: StatusChoice) -> bool:
+    """Tell whether a job is one of those that a choice is about; a running one may also be failing."""
+    match status:
+        case StatusChoice.RUNNING:
+            return job.status is JobStatus.RUNNING
+        case StatusChoice.WAITING:
+            return job.waiting_for is not None
+        case StatusChoice.FAILING:
+            return job.errors > 0 or job.status_reason is StatusReason.ERRORS
+        case StatusChoice.PAUSED:
+            return job.status is JobStatus.PAUSED
+        case StatusChoice.OFF:
+            return job.status is JobStatus.DISABLED
+    return True
+
+
+def make_row(job: Job) -> JobRow:
+    """Work out what searching and sorting need; done away from the window's thread."""
+    text = f"{job.name}\n{job.group or ''}\n{job.description}".casefold()
+    return JobRow(job, text, (_natural(job.name), job.id))
+
+
+def _natural(name: str) -> tuple[str | int, ...]:
+    """Return what sorts "job 2" before "job 10"."""
+    parts = _NUMBERS.split(name.casefold())
+    return tuple(int(part) if index % 2 else part for index, part in enumerate(parts))
+
+
+def sort_key(column: Column) -> Callable[[JobRow], tuple[Any, ...]]:
+    """Return what a column sorts by; ties go by name, so that the order never depends on anything unseen."""
+    return _KEYS[column]
+
+
+def _by_name(row: JobRow) -> tuple[Any, ...]:
+    return row.by_name
+
+
+def _by_schedule(row: JobRow) -> tuple[Any, ...]:
+    return (_pace(row.job.schedule), row.by_name)
+
+
+def _by_next(row: JobRow) -> tuple[Any, ...]:
+    job = row.job
+    if job.status is JobStatus.RUNNING:
+        return (0, 0, row.by_name)
+    if job.next_run_at is not None:
+        return (1, job.next_run_at, row.by_name)
+    return (2, inf if job.paused_until is None else job.paused_until, row.by_name)
+
+
+def _by_last(row: JobRow) -> tuple[Any, ...]:
+    # The newest first, as "just now" comes before "2 h ago".
+    return (inf if row.job.last_run_at is None else -row.job.last_run_at, row.by_name)
+
+
+_KEYS = {
+    Column.NAME: _by_name,
+    Column.SCHEDULE: _by_schedule,
+    Column.NEXT: _by_next,
+    Column.LAST: _by_last,
+}
+SORTABLE = tuple(_KEYS)
+
+
+def _pace(schedule: Schedule) -> tuple[int, int, str]:
+    """Return where a schedule stands among others: the regular ones by pace, then the clock's, the rest last."""
+    match schedule:
+        case Every():
+            return (0, schedule.every_ms, "")
+        case After():
+            return (1, schedule.after_ms, "")
+        case Cron():
+            return (2, 0, schedule.cron)
+        case Once():
+            return (3, schedule.due_at, "")
+        case Manual():
+            return (4, 0, "")
+
+
+@lru_cache(maxsize=4096)
+def schedule_words(schedule: Schedule) -> str:
+    """Return a schedule in plain words that begin a sentence."""
+    words = describe(schedule)
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,36 @@
+"""An icon that stands by itself, sharp at every scale and in the colours of the theme."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QIcon, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from ui.icons import picture
+from ui.theme import ICON, Look, Tone
+
+
+class LineIcon(QWidget):
+    """A line icon in the colour of a meaning, or the program's own picture."""
+
+    def __init__(self, look: Look, name: str, tone: Tone | None = Tone.TEXT, size: int = ICON) -> None:
+        super().__init__()
+        self._look = look
+        self._name = name
+        self._tone = tone
+        self.setFixedSize(size, size)
+        look.changed.connect(self.update)
+
+    def set_icon(self, name: str, tone: Tone | None) -> None:
+        if (name, tone) != (self._name, self._tone):
+            self._name, self._tone = name, tone
+            self.update()
+
+    def _icon(self) -> QIcon:
+        return picture(self._name) if self._tone is None else self._look.icon(self._name, self._tone)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        painter = QPainter(self)
+        self._icon().paint(painter, self.rect(), Qt.AlignmentFlag.AlignCenter)

@@ -1,0 +1,180 @@
+"""The strip at the bottom: who runs the jobs, what comes next, and one button that pauses everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from PySide6.QtCore import QRectF, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
+
+from ui.marks import Mark, Shape, paint_mark
+from ui.pauses import PauseChoice, add_pause_choices
+from ui.theme import GRID, MARGIN, Look, Tone
+from ui.widgets.labels import button, frame, tint
+from ui.widgets.wrapped_text import WrappedText
+
+_MARK = 10
+
+
+@dataclass(frozen=True, slots=True)
+class EngineShown:
+    """Who runs the jobs: this program, another one, nobody, or soon this one."""
+
+    kind: Literal["here", "elsewhere", "none", "starting"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the jobs are doing, in numbers."""
+
+    running: int = 0
+    failing: int = 0
+    paused: int = 0
+    active: int = 0
+    next_name: str = ""
+    next_when: str = ""
+
+    @property
+    def is_all_paused(self) -> bool:
+        """Whether everything that could run by itself is paused."""
+        return self.paused > 0 and self.active == 0
+
+
+class MarkLabel(QWidget):
+    """A mark that stands beside words."""
+
+    def __init__(self, look: Look, size: int = _MARK) -> None:
+        super().__init__()
+        self._look = look
+        self._mark = Mark(Shape.RING, Tone.MUTED)
+        self.setFixedSize(size, size)
+        look.changed.connect(self.update)
+
+    def set_mark(self, mark: Mark) -> None:
+        if mark != self._mark:
+            self._mark = mark
+            self.update()
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        paint_mark(QPainter(self), QRectF(self.rect()), self._mark.shape, self._look.colour(self._mark.tone))
+
+
+_ENGINE_MARKS = {
+    "here": Mark(Shape.CIRCLE, Tone.OK),
+    "elsewhere": Mark(Shape.CIRCLE, Tone.OK),
+    "starting": Mark(Shape.RING, Tone.MUTED),
+    "none": Mark(Shape.TRIANGLE, Tone.WARN),
+}
+
+
+class StatusStrip(QWidget):
+    """Words on the left, failures and the pause button on the right."""
+
+    pause_wanted = Signal(object)
+    """A PauseChoice."""
+    resume_wanted = Signal()
+    failing_wanted = Signal()
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self.setObjectName("statusStrip")
+        self._look = look
+        self._engine = EngineShown("starting")
+        self._summary = Summary()
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        box = frame("bar")
+        outer.addWidget(box)
+        row = QHBoxLayout(box)
+        row.setContentsMargins(MARGIN, GRID // 2, GRID, GRID // 2)
+        row.setSpacing(GRID)
+        self._mark = MarkLabel(look)
+        row.addWidget(self._mark)
+        self._words = WrappedText(look, name="statusWords", most_lines=1)
+        row.addWidget(self._words, 1)
+        self._failing = button("", name="failingButton", kind="link", tip=self.tr("Show the jobs that fail"))
+        self._failing.clicked.connect(self.failing_wanted)
+        self._failing.setVisible(False)
+        row.addWidget(self._failing)
+        self._add_pause(look, row)
+        self._show()
+
+    def _add_pause(self, look: Look, row: QHBoxLayout) -> None:
+        self._resume = button(self.tr("Resume all"), name="resumeAllButton", kind="quiet")
+        tint(self._resume, look, "resume")
+        self._resume.clicked.connect(self.resume_wanted)
+        row.addWidget(self._resume)
+        self._pause = button(
+            self.tr("Pause all"),
+            name="pauseAllButton",
+            kind="quiet",
+            tip=self.tr("Pause all jobs until I resume"),
+        )
+        tint(self._pause, look, "pause")
+        self._pause.clicked.connect(lambda: self.pause_wanted.emit(PauseChoice.UNTIL_RESUMED))
+        row.addWidget(self._pause)
+        self._menu = QMenu(self)
+        self._menu.setObjectName("pauseAllMenu")
+        add_pause_choices(self._menu, self.pause_wanted.emit)
+        self._longer = button(
+            "", name="pauseAllMenuButton", kind="quiet", accessible=self.tr("Pause all for a time")
+        )
+        self._longer.setToolTip(self.tr("Pause all for a time"))
+        tint(self._longer, look, "chevron-up")
+        self._longer.setMenu(self._menu)
+        row.addWidget(self._longer)
+
+    def show_engine(self, engine: EngineShown) -> None:
+        self._engine = engine
+        self._show()
+
+    def show_summary(self, summary: Summary) -> None:
+        self._summary = summary
+        self._show()
+
+    def _show(self) -> None:
+        summary, engine = self._summary, self._engine
+        mark = _ENGINE_MARKS[engine.kind]
+        if engine.kind in ("here", "elsewhere"):
+            if summary.running:
+                mark = Mark(Shape.PLAY, Tone.RUNNING)
+            elif summary.is_all_paused:
+                mark = Mark(Shape.BARS, Tone.PAUSED)
+        self._mark.set_mark(mark)
+        self._words.set_text(self._sentence())
+        self._failing.setVisible(summary.failing > 0)
+        self._failing.setText(self._failing_words(summary.failing))
+        self._failing.setAccessibleName(self._failing.text())
+        self._resume.setVisible(summary.is_all_paused)
+        self._pause.setVisible(not summary.is_all_paused)
+        self._longer.setVisible(not summary.is_all_paused)
+
+    def _failing_words(self, count: int) -> str:
+        return self.tr("1 job fails") if count == 1 else self.tr("{count} jobs fail").format(count=count)
+
+    def _sentence(self) -> str:
+        summary = self._summary
+        if self._engine.kind == "none":
+            return self._engine.text or self.tr("No engine is running: jobs wait until there is one.")
+        if self._engine.kind == "starting":
+            return self._engine.text or self.tr("Starting…")
+        parts = [self._doing()]
+        if summary.next_name:
+            parts.append(
+                self.tr("next: {name} {when}").format(name=summary.next_name, when=summary.next_when)
+            )
+        if self._engine.text:
+            parts.append(self._engine.text)
+        return " · ".join(parts)
+
+    def _doing(self) -> str:
+        if self._summary.running == 1:
+            return self.tr("Running 1 job")
+        if self._summary.running:
+            return self.tr("Running {count} jobs").format(count=self._summary.running)
+        return self.tr("All jobs are paused") if self._summary.is_all_paused else self.tr("Idle")

@@ -1,0 +1,95 @@
+"""A plain text that wraps anywhere it must: a name or an error without a blank never widens a window."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRect, QSize, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QTextLayout, QTextOption
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from ui.theme import Look, Tone
+from ui.wording import one_line, plain_tooltip
+
+_LONGEST = 4_000
+
+
+class WrappedText(QWidget):
+    """Some lines of plain text; what does not fit into the most lines ends in an ellipsis."""
+
+    def __init__(
+        self, look: Look, *, name: str, font: QFont | None = None, tone: Tone = Tone.TEXT, most_lines: int = 0
+    ) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._look = look
+        self._tone = tone
+        self._most_lines = most_lines
+        self._text = ""
+        if font is not None:
+            self.setFont(font)
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        look.changed.connect(self.update)
+
+    def text(self) -> str:
+        return self._text
+
+    def set_text(self, text: str, tone: Tone | None = None) -> None:
+        """Show a text from anywhere: lines are kept, everything that would do something is not."""
+        shown = "\n".join(one_line(line, _LONGEST) for line in text[:_LONGEST].split("\n"))
+        tone = tone or self._tone
+        if (shown, tone) == (self._text, self._tone):
+            return
+        self._text, self._tone = shown, tone
+        self.setAccessibleName(shown)
+        self.setToolTip(plain_tooltip(text) if self._most_lines else "")
+        self.setVisible(bool(shown))
+        self.updateGeometry()
+        self.update()
+
+    def _layout(self, text: str, width: int) -> QTextLayout:
+        option = QTextOption(Qt.AlignmentFlag.AlignLeft)
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        made = QTextLayout(text.replace("\n", "\u2028"), self.font())
+        made.setTextOption(option)
+        made.beginLayout()
+        y = 0.0
+        while (line := made.createLine()).isValid():
+            line.setLineWidth(max(width, 1))
+            line.setPosition(QPointF(0, y))
+            y += line.height()
+        made.endLayout()
+        return made
+
+    def _fitted(self, width: int) -> QTextLayout:
+        """Lay the text out in at most so many lines."""
+        made = self._layout(self._text, width)
+        if not self._most_lines or made.lineCount() <= self._most_lines:
+            return made
+        start = made.lineAt(self._most_lines - 1).textStart()
+        rest = QFontMetrics(self.font()).elidedText(
+            one_line(self._text[start:], _LONGEST), Qt.TextElideMode.ElideRight, width
+        )
+        return self._layout(self._text[:start] + rest, width)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def hasHeightForWidth(self) -> bool:  # noqa: N802
+        return True
+
+    def heightForWidth(self, width: int) -> int:  # noqa: N802
+        return round(self._fitted(width).boundingRect().height() + 0.5) if self._text else 0
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        width = self.width() or 240
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        return QSize(48, QFontMetrics(self.font()).height() if self._text else 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        painter = QPainter(self)
+        painter.setPen(self._look.colour(self._tone))
+        area: QRect = event.rect()
+        painter.setClipRect(area)
+        self._fitted(self.width()).draw(painter, QPointF(0, 0))
