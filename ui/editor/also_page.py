@@ -1,0 +1,234 @@
+"""The page with the rest: missed runs, notifications, group, spread and limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtWidgets import QCheckBox, QComboBox, QSpinBox
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import CatchUp, JobSpec, Limits, Manual, Notify, Policy
+from ui.theme import Look
+from ui.widgets.labels import label
+
+from .fields import Field, Fold, Page
+from .interval_edit import IntervalEdit
+from .problems import Findings
+from .rows import optional_interval, set_optional, side_by_side
+from .summary import joined, short_interval
+
+_MOST_JITTER = 10
+_DEFAULT_AGE = "1d"
+_DEFAULT_MIN_MS = 60_000
+_DEFAULT_MAX_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Also:
+    """What the page says; the policy holds its own part only."""
+
+    policy: Policy
+    group: str | None
+    enabled: bool
+
+
+class AlsoPage(Page):
+    """Everything that has a good default."""
+
+    def __init__(self, look: Look, groups: tuple[str, ...]) -> None:
+        super().__init__("", "", name="alsoPage")
+        self._title.setText(self.tr("Also"))
+        self.setAccessibleName(self.tr("Also"))
+        self._build_enabled()
+        self._build_missed()
+        self._build_notify()
+        self._build_group(groups)
+        self._build_spacing(look)
+        self.column.addStretch(1)
+
+    def _build_enabled(self) -> None:
+        self._enabled = QCheckBox(self.tr("Switched on"))
+        self._enabled.setObjectName("enabled")
+        self.add_field(
+            Field(
+                "",
+                self._enabled,
+                path="enabled",
+                subject=self.tr("The switch"),
+                hint=self.tr("A job that is switched off runs only by hand."),
+            )
+        )
+        self._enabled.toggled.connect(self.edited)
+
+    def _build_missed(self) -> None:
+        self._catch_up = QComboBox()
+        self._catch_up.setObjectName("catchUp")
+        self._catch_up.setAccessibleName(self.tr("When its time passed while Halo was not running"))
+        self._catch_up.addItem(self.tr("Run once as soon as Halo is back"), CatchUp.ONCE)
+        self._catch_up.addItem(self.tr("Leave it out and wait for the next time"), CatchUp.SKIP)
+        self.add_field(
+            Field(
+                self.tr("When its time passed while Halo was not running"),
+                self._catch_up,
+                path="policy.catch_up",
+                subject=self.tr("The choice"),
+            )
+        )
+        self._has_age = QCheckBox(self.tr("But not when it is older than"))
+        self._has_age.setObjectName("hasMaxAge")
+        self._age = IntervalEdit(self.tr("Oldest run to catch up"), name="maxAge")
+        self._age_field = self.add_field(
+            Field(
+                "",
+                optional_interval("maxAgeRow", self._has_age, self._age),
+                path="policy.catch_up_max_age",
+                subject=self.tr("The age"),
+            )
+        )
+        self._catch_up.currentIndexChanged.connect(self._show_age)
+        self._catch_up.currentIndexChanged.connect(self.edited)
+        self._has_age.toggled.connect(self.edited)
+        self._age.changed.connect(self.edited)
+
+    def _build_notify(self) -> None:
+        self._notify = QComboBox()
+        self._notify.setObjectName("notify")
+        self._notify.setAccessibleName(self.tr("Notifications"))
+        for words, value in (
+            (self.tr("As the settings say"), Notify.SETTINGS),
+            (self.tr("Failures only"), Notify.FAILURES),
+            (self.tr("Every run"), Notify.ALL),
+            (self.tr("None"), Notify.NONE),
+        ):
+            self._notify.addItem(words, value)
+        self.add_field(
+            Field(self.tr("Notifications"), self._notify, path="policy.notify", subject=self.tr("The choice"))
+        )
+        self._notify.currentIndexChanged.connect(self.edited)
+
+    def _build_group(self, groups: tuple[str, ...]) -> None:
+        self._group = QComboBox()
+        self._group.setObjectName("group")
+        self._group.setAccessibleName(self.tr("Group"))
+        self._group.setEditable(True)
+        self._group.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self._group.addItem("")
+        self._group.addItems(list(groups))
+        line = self._group.lineEdit()
+        if line is not None:
+            line.setPlaceholderText(self.tr("none"))
+        self.add_field(
+            Field(
+                self.tr("Group"),
+                self._group,
+                path="group",
+                subject=self.tr("The group"),
+                hint=self.tr(
+                    "Jobs of one group stand together, and can share a limit of how many run at a time."
+                ),
+            )
+        )
+        self._group.editTextChanged.connect(self.edited)
+
+    def _build_spacing(self, look: Look) -> None:
+        self._fold = Fold(look, self.tr("Spread and limits"), name="spacingFold")
+        self._jitter = QSpinBox()
+        self._jitter.setObjectName("jitter")
+        self._jitter.setAccessibleName(self.tr("Spread in percent"))
+        self._jitter.setRange(0, _MOST_JITTER)
+        self._jitter.setSuffix(" %")
+        self._jitter.setSpecialValueText(self.tr("none"))
+        self._jitter.setFixedWidth(96)
+        self._fold.add(
+            self.watch_field(
+                Field(
+                    self.tr("Spread its times by up to"),
+                    side_by_side("jitterRow", self._jitter, label(self.tr("of the time to the next run"))),
+                    path="policy.jitter_percent",
+                    subject=self.tr("The spread"),
+                    hint=self.tr("So that many jobs of the same time do not all start at once."),
+                )
+            )
+        )
+        self._has_min = QCheckBox(self.tr("Never sooner after now than"))
+        self._has_min.setObjectName("hasMin")
+        self._min = IntervalEdit(self.tr("Shortest time to the next run"), name="minDistance")
+        self._has_max = QCheckBox(self.tr("Never later after now than"))
+        self._has_max.setObjectName("hasMax")
+        self._max = IntervalEdit(self.tr("Longest time to the next run"), name="maxDistance")
+        for has, edit, name, path in (
+            (self._has_min, self._min, "minRow", "policy.limits"),
+            (self._has_max, self._max, "maxRow", "policy.limits.max_ms"),
+        ):
+            subject = self.tr("The distance")
+            self._fold.add(
+                self.watch_field(Field("", optional_interval(name, has, edit), path=path, subject=subject))
+            )
+            has.toggled.connect(self._tell_spacing)
+            edit.changed.connect(self._tell_spacing)
+        self._jitter.valueChanged.connect(self._tell_spacing)
+        self.add(self._fold)
+
+    def focus_first(self) -> None:
+        """Give the keyboard to the first field."""
+        self._enabled.setFocus()
+
+    def load(self, spec: JobSpec) -> None:
+        """Show this part of a job."""
+        policy = spec.policy
+        self._enabled.setChecked(spec.enabled)
+        self._catch_up.setCurrentIndex(self._catch_up.findData(policy.catch_up))
+        self._age.set_text(policy.catch_up_max_age or _DEFAULT_AGE)
+        set_optional(self._has_age, self._age, is_on=policy.catch_up_max_age is not None)
+        self._notify.setCurrentIndex(self._notify.findData(policy.notify))
+        self._group.setEditText(spec.group or "")
+        self._jitter.setValue(policy.jitter_percent)
+        limits = policy.limits
+        self._min.set_milliseconds(limits.min_ms or _DEFAULT_MIN_MS)
+        self._max.set_milliseconds(limits.max_ms or _DEFAULT_MAX_MS)
+        set_optional(self._has_min, self._min, is_on=limits.min_ms is not None)
+        set_optional(self._has_max, self._max, is_on=limits.max_ms is not None)
+        self._show_age()
+        self._summarise()
+
+    def read(self, findings: Findings) -> Also | None:
+        """Return what the page says, or None after noting what is wrong."""
+        limits = findings.take("policy.limits", self._read_limits)
+        group = self._group.currentText().strip() or None
+        policy = findings.take(
+            "policy",
+            lambda: Policy(
+                catch_up=self._catch_up.currentData(),
+                catch_up_max_age=self._age.text if self._has_age.isChecked() else None,
+                limits=limits or Limits(),
+                jitter_percent=self._jitter.value(),
+                notify=self._notify.currentData(),
+            ),
+        )
+        checked = findings.take("", lambda: JobSpec(name="?", schedule=Manual(), group=group))
+        if limits is None or policy is None or checked is None:
+            return None
+        return Also(policy, group, self._enabled.isChecked())
+
+    def _read_limits(self) -> Limits:
+        min_ms = self._min.milliseconds if self._has_min.isChecked() else None
+        max_ms = self._max.milliseconds if self._has_max.isChecked() else None
+        if min_ms is not None and max_ms is not None and min_ms > max_ms:
+            raise ScheduleError(self.tr("the shortest time must not be above the longest one"), path="min_ms")
+        return Limits(min_ms=min_ms, max_ms=max_ms)
+
+    def _show_age(self) -> None:
+        self._age_field.setVisible(self._catch_up.currentData() == CatchUp.ONCE)
+
+    def _tell_spacing(self) -> None:
+        self._summarise()
+        self.edited.emit()
+
+    def _summarise(self) -> None:
+        jitter, has_min, has_max = self._jitter.value(), self._has_min.isChecked(), self._has_max.isChecked()
+        text = joined(
+            self.tr("spread by {percent} %").format(percent=jitter) if jitter else "",
+            self.tr("at least {time}").format(time=short_interval(self._min.milliseconds)) if has_min else "",
+            self.tr("at most {time}").format(time=short_interval(self._max.milliseconds)) if has_max else "",
+        )
+        self._fold.set_summary(text or self.tr("none"))

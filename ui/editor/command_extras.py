@@ -1,0 +1,217 @@
+"""What few commands need: environment, standard input, exit codes, the time to stop in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import Command
+from halo_scheduler.schedule.words import counted
+from ui.backend import Backend
+from ui.theme import GRID, HALF, Look, mono_font
+
+from .fields import Field, Fold, Page
+from .interval_edit import IntervalEdit
+from .numbers import read_numbers, write_numbers
+from .pairs_edit import PairsEdit
+from .problems import Findings
+from .secret_picker import SecretPicker
+from .summary import joined, short_interval
+
+_LINES = 4
+_DEFAULT_GRACE = "10s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """The rare fields of a command."""
+
+    environment: dict[str, str]
+    stdin: str
+    success_codes: tuple[int, ...]
+    no_work_code: int | None
+    grace: str
+
+    def added_to(self, command: Command) -> Command:
+        """Return a command with these fields."""
+        return replace(
+            command,
+            environment=self.environment,
+            stdin=self.stdin,
+            success_codes=self.success_codes,
+            no_work_code=self.no_work_code,
+            grace=self.grace,
+        )
+
+
+class CommandExtras(QWidget):
+    """Two folded parts: what the command is given, and how its end is read."""
+
+    changed = Signal()
+
+    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
+        super().__init__()
+        self._given = Fold(look, self.tr("Environment and input"), name="givenFold")
+        self._ends = Fold(look, self.tr("Exit codes and stopping"), name="endsFold")
+        self._environment = PairsEdit(
+            backend,
+            look,
+            name="environment",
+            key_title=self.tr("Variable"),
+            add_title=self.tr("Add a variable"),
+            examples=("NAME", self.tr("value, or a secret")),
+        )
+        self._stdin = QPlainTextEdit()
+        self._stdin.setObjectName("stdin")
+        self._stdin.setAccessibleName(self.tr("Standard input"))
+        self._stdin.setFont(mono_font(self._stdin.font()))
+        self._stdin.setTabChangesFocus(True)
+        self._stdin.setFixedHeight(self._stdin.fontMetrics().lineSpacing() * _LINES)
+        self._build_given(backend, look, page)
+        self._success = _code_line("successCodes", self.tr("Exit codes that mean success"), "0")
+        self._no_work = _code_line(
+            "noWorkCode", self.tr("Exit code that means: nothing to do"), self.tr("none")
+        )
+        self._grace = IntervalEdit(self.tr("Time to stop in"), name="grace")
+        self._build_ends(page)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addWidget(self._given)
+        layout.addWidget(self._ends)
+        for signal in (
+            self._environment.changed,
+            self._stdin.textChanged,
+            self._success.textChanged,
+            self._no_work.textChanged,
+            self._grace.changed,
+        ):
+            signal.connect(self._tell)
+
+    def _build_given(self, backend: Backend, look: Look, page: Page) -> None:
+        self._given.add(
+            page.watch_field(
+                Field(
+                    self.tr("Environment variables"),
+                    self._environment,
+                    path="action.environment",
+                    subject=self.tr("The environment"),
+                    hint=self.tr("Added to those of your login shell. The key inserts a secret."),
+                )
+            )
+        )
+        picker = SecretPicker(backend, look, self, name="stdinSecret")
+        picker.picked.connect(self._stdin.insertPlainText)
+        row = QWidget()
+        row.setObjectName("stdinRow")
+        row.setFocusProxy(self._stdin)
+        layout = QHBoxLayout(row)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(HALF)
+        layout.addWidget(self._stdin, 1)
+        layout.addWidget(picker.button)
+        self._given.add(
+            page.watch_field(
+                Field(
+                    self.tr("Standard input"), row, path="action.stdin", subject=self.tr("The standard input")
+                )
+            )
+        )
+
+    def _build_ends(self, page: Page) -> None:
+        self._ends.add(
+            page.watch_field(
+                Field(
+                    self.tr("Exit codes that mean success"),
+                    self._success,
+                    path="action.success_codes",
+                    subject=self.tr("The list of exit codes"),
+                )
+            )
+        )
+        self._ends.add(
+            page.watch_field(
+                Field(
+                    self.tr("Exit code that means “nothing to do”"),
+                    self._no_work,
+                    path="action.no_work_code",
+                    subject=self.tr("The exit code"),
+                    hint=self.tr("Such a run counts as skipped: neither a success nor a failure."),
+                )
+            )
+        )
+        self._ends.add(
+            page.watch_field(
+                Field(
+                    self.tr("When stopped, time to end by itself"),
+                    self._grace,
+                    path="action.grace",
+                    subject=self.tr("The time to stop in"),
+                    hint=self.tr("It is asked to end first; after this time it is made to."),
+                )
+            )
+        )
+
+    def load(self, command: Command | None) -> None:
+        """Show the rare fields of a command."""
+        self._environment.set_pairs({} if command is None else command.environment)
+        self._stdin.setPlainText("" if command is None else command.stdin)
+        self._success.setText("0" if command is None else write_numbers(command.success_codes))
+        has_no_work = command is not None and command.no_work_code is not None
+        self._no_work.setText(str(command.no_work_code) if command is not None and has_no_work else "")
+        self._grace.set_text(_DEFAULT_GRACE if command is None else command.grace)
+        self._summarise()
+
+    def read(self, findings: Findings) -> Extras | None:
+        """Return the fields, or None after noting what is wrong."""
+        environment = findings.take("action.environment", self._environment.pairs)
+        codes = findings.take("action.success_codes", lambda: read_numbers(self._success.text()))
+        no_work = findings.take("action.no_work_code", self._read_no_work)
+        if environment is None or codes is None or no_work is None:
+            return None
+        return Extras(
+            environment=environment,
+            stdin=self._stdin.toPlainText(),
+            success_codes=codes,
+            no_work_code=no_work[0] if no_work else None,
+            grace=self._grace.text,
+        )
+
+    def _read_no_work(self) -> tuple[int, ...]:
+        codes = read_numbers(self._no_work.text())
+        if len(codes) > 1:
+            raise ScheduleError(self.tr("give one number, or leave it empty"))
+        return codes
+
+    def _tell(self) -> None:
+        self._summarise()
+        self.changed.emit()
+
+    def _summarise(self) -> None:
+        count = sum(bool(row.key.text()) for row in self._environment.rows())
+        has_input = bool(self._stdin.toPlainText())
+        self._given.set_summary(
+            joined(
+                counted(count, "variable") if count else "",
+                self.tr("reads an input") if has_input else "",
+                "" if count or has_input else self.tr("as in your terminal"),
+            )
+        )
+        self._ends.set_summary(
+            joined(
+                self.tr("{codes} is success").format(codes=self._success.text().strip() or "0"),
+                self.tr("has {time} to stop").format(time=short_interval(self._grace.milliseconds)),
+            )
+        )
+
+
+def _code_line(name: str, title: str, placeholder: str) -> QLineEdit:
+    made = QLineEdit()
+    made.setObjectName(name)
+    made.setAccessibleName(title)
+    made.setPlaceholderText(placeholder)
+    made.setMaximumWidth(200)
+    return made

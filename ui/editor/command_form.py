@@ -1,0 +1,253 @@
+"""The command of a job: a program with its arguments, or a line for a shell."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from halo_scheduler.model import Command
+from ui.backend import Backend
+from ui.theme import GRID, HALF, MARGIN, Look, mono_font
+from ui.widgets.labels import icon_button, label
+
+from .argument_chips import ArgumentChips
+from .argument_line import join_line, shell_signs, split_line
+from .choices import Choice, Choices
+from .command_extras import CommandExtras
+from .fields import Field, Page
+from .path_edit import DirectoryEdit
+from .problems import Findings
+
+_PROGRAM = "program"
+_SHELL = "shell"
+_LINES = 4
+
+
+class CommandForm(QWidget):
+    """Everything about a command; the rare things are folded away."""
+
+    changed = Signal()
+
+    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
+        super().__init__()
+        self._mode = Choices(
+            look,
+            (
+                Choice(_PROGRAM, self.tr("Program and arguments"), "terminal"),
+                Choice(_SHELL, self.tr("Shell line"), "edit"),
+            ),
+            name="commandMode",
+            title=self.tr("The command is"),
+        )
+        self._build_program(look)
+        self._build_shell(look)
+        self._directory = DirectoryEdit(
+            look,
+            name="directory",
+            title=self.tr("Working directory"),
+            placeholder=self.tr("your home directory"),
+        )
+        self._extras = CommandExtras(backend, look, page)
+        self._line_field = page.watch_field(
+            Field(self.tr("Command"), self._line_row, path="action.argv", subject=self.tr("The command"))
+        )
+        self._script_field = page.watch_field(
+            Field(
+                self.tr("Shell line"), self._script_row, path="action.line", subject=self.tr("The shell line")
+            )
+        )
+        shell_field = page.watch_field(
+            Field(self.tr("Shell"), self._shell, path="action.shell", subject=self.tr("The shell"))
+        )
+        directory_field = page.watch_field(
+            Field(
+                self.tr("Working directory"),
+                self._directory,
+                path="action.directory",
+                subject=self.tr("The working directory"),
+            )
+        )
+        self._shell_field = shell_field
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(MARGIN)
+        for widget in (
+            self._mode,
+            self._line_field,
+            self._script_field,
+            shell_field,
+            directory_field,
+            self._extras,
+        ):
+            layout.addWidget(widget)
+        self._connect()
+        self._show_mode()
+
+    def _build_program(self, look: Look) -> None:
+        self._line = QLineEdit()
+        self._line.setObjectName("commandLine")
+        self._line.setAccessibleName(self.tr("Command"))
+        self._line.setPlaceholderText("rsync -a /home /mnt/backup")
+        self._line.setFont(mono_font(self._line.font()))
+        self._chips = ArgumentChips(look, name="argumentChips")
+        self._signs = label("", "warn", wrap=True, name="shellSigns")
+        self._signs.hide()
+        choose = icon_button(look, "file", self.tr("Insert the path of a file…"), name="commandFile")
+        choose.clicked.connect(self._look_for_file)
+        self._line_row = _with_buttons(self._line, [choose], below=[self._chips, self._signs])
+        self._line_row.setFocusProxy(self._line)
+
+    def _build_shell(self, look: Look) -> None:
+        self._script = QPlainTextEdit()
+        self._script.setObjectName("shellLine")
+        self._script.setAccessibleName(self.tr("Shell line"))
+        self._script.setPlaceholderText("cd ~/site && ./build.sh | tee build.log")
+        self._script.setFont(mono_font(self._script.font()))
+        self._script.setTabChangesFocus(True)
+        self._script.setFixedHeight(self._script.fontMetrics().lineSpacing() * _LINES + MARGIN)
+        choose = icon_button(look, "file", self.tr("Insert the path of a file…"), name="shellFile")
+        choose.clicked.connect(self._look_for_file)
+        self._script_row = _with_buttons(self._script, [choose])
+        self._script_row.setFocusProxy(self._script)
+        self._shell = QComboBox()
+        self._shell.setObjectName("shell")
+        self._shell.setAccessibleName(self.tr("Shell"))
+        self._shell.setEditable(True)
+        self._shell.addItems(_known_shells())
+
+    def _connect(self) -> None:
+        self._mode.chosen.connect(self._change_mode)
+        self._line.textChanged.connect(self.changed)
+        self._line.textChanged.connect(self._show_arguments)
+        self._script.textChanged.connect(self.changed)
+        self._shell.editTextChanged.connect(self.changed)
+        self._directory.changed.connect(self.changed)
+        self._extras.changed.connect(self.changed)
+
+    @property
+    def first_field(self) -> QWidget:
+        """What is filled in first."""
+        return self._line if self._mode.value == _PROGRAM else self._script
+
+    def load(self, command: Command | None) -> None:
+        """Show a command; None for a job that has none yet."""
+        if command is not None:
+            self._line.setText(join_line(command.argv))
+            self._script.setPlainText(command.line)
+            if command.shell:
+                self._shell.setEditText(command.shell)
+            self._mode.choose(_SHELL if command.line else _PROGRAM)
+            self._directory.line.setText(command.directory or "")
+        self._extras.load(command)
+        self._show_mode()
+
+    def read(self, findings: Findings) -> Command | None:
+        """Return the command, or None after noting what is wrong."""
+        extras = self._extras.read(findings)
+        plain = (
+            self._read_shell_line(findings) if self._mode.value == _SHELL else self._read_program(findings)
+        )
+        if plain is None or extras is None:
+            return None
+        return findings.take("action", lambda: extras.added_to(plain))
+
+    def _read_shell_line(self, findings: Findings) -> Command | None:
+        line, shell = self._script.toPlainText(), self._shell.currentText().strip()
+        if not line.strip():
+            findings.miss("action.line", self.tr("Say which command to run."))
+            return None
+        return findings.take(
+            "action", lambda: Command(line=line, shell=shell, directory=self._chosen_directory)
+        )
+
+    def _read_program(self, findings: Findings) -> Command | None:
+        argv = findings.take("action", lambda: split_line(self._line.text()))
+        if argv is None:
+            return None
+        if not argv:
+            findings.miss("action.argv", self.tr("Say which command to run."))
+            return None
+        return findings.take("action", lambda: Command(argv=argv, directory=self._chosen_directory))
+
+    @property
+    def _chosen_directory(self) -> str | None:
+        return self._directory.line.text().strip() or None
+
+    def _change_mode(self) -> None:
+        if self._mode.value == _SHELL and not self._script.toPlainText().strip():
+            self._script.setPlainText(self._line.text())
+        self._show_mode()
+        self.first_field.setFocus()
+        self.changed.emit()
+
+    def _show_mode(self) -> None:
+        is_shell = self._mode.value == _SHELL
+        self._line_field.setVisible(not is_shell)
+        self._script_field.setVisible(is_shell)
+        self._shell_field.setVisible(is_shell)
+
+    def _show_arguments(self, line: str) -> None:
+        findings = Findings()
+        self._chips.show_arguments(findings.take("", lambda: split_line(line)) or ())
+        signs = shell_signs(line)
+        self._signs.setVisible(bool(signs))
+        if signs:
+            self._signs.setText(
+                self.tr(
+                    "{signs} goes to the program as it is. For pipes, patterns and variables choose Shell line."
+                ).format(signs=signs[0][:40])
+            )
+
+    def _look_for_file(self) -> None:
+        dialog = QFileDialog(self.window(), self.tr("Choose a file"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(self._insert_path)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _insert_path(self, path: str) -> None:
+        quoted = shlex.quote(path)
+        if self._mode.value == _SHELL:
+            self._script.insertPlainText(quoted)
+            self._script.setFocus()
+            return
+        before = self._line.text()[: self._line.cursorPosition()]
+        self._line.insert(quoted if not before or before.endswith(" ") else f" {quoted}")
+        self._line.setFocus()
+
+
+def _with_buttons(line: QWidget, buttons: list[QWidget], below: list[QWidget] | None = None) -> QWidget:
+    """Return a line with buttons at its right and more below it."""
+    made = QWidget()
+    made.setObjectName(f"{line.objectName()}Row")
+    row = QHBoxLayout()
+    row.setSpacing(HALF)
+    row.addWidget(line, 1)
+    for one in buttons:
+        row.addWidget(one)
+    layout = QVBoxLayout(made)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(GRID)
+    layout.addLayout(row)
+    for one in below or []:
+        layout.addWidget(one)
+    return made
+
+
+def _known_shells() -> list[str]:
+    """Return the shells of this machine, the user's own first."""
+    own = os.environ.get("SHELL") or "/bin/sh"
+    others = [path for path in ("/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/fish") if Path(path).exists()]
+    return list(dict.fromkeys([own, *others]))

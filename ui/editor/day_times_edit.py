@@ -1,0 +1,174 @@
+"""Weekdays to switch on and off, and a list of times of day."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTime, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QTimeEdit, QVBoxLayout, QWidget
+
+from halo_scheduler.schedule.words import WEEKDAYS
+from ui.theme import GRID, HALF, Look
+from ui.widgets.labels import button, icon_button, label, tint
+
+from .times import ALL_DAYS, FROM_MONDAY, WEEKEND, WORK_DAYS, DayTimes
+
+_COLUMNS = 3
+_MOST_TIMES = 24
+_LAST_HOUR = 23
+
+
+class DayTimesEdit(QWidget):
+    """Gives the weekdays and the times; whether they fit into one job is for others to judge."""
+
+    changed = Signal()
+
+    def __init__(self, look: Look, *, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._look = look
+        self._days: dict[int, QPushButton] = {}
+        self._times: list[_TimeCell] = []
+        self._grid = QGridLayout()
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(GRID)
+        self._grid.setColumnStretch(_COLUMNS, 1)
+        self._add = button(self.tr("Add a time"), name=f"{name}Add", kind="link")
+        self._add.setAutoDefault(False)
+        tint(self._add, look, "add")
+        self._add.clicked.connect(self._add_next)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addWidget(label(self.tr("On these days")))
+        layout.addLayout(self._day_row(name))
+        layout.addLayout(self._shortcut_row(name))
+        layout.addSpacing(GRID)
+        layout.addWidget(label(self.tr("At these times")))
+        layout.addLayout(self._grid)
+        layout.addWidget(self._add, alignment=Qt.AlignmentFlag.AlignLeft)
+
+    def _day_row(self, name: str) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(HALF)
+        for day in FROM_MONDAY:
+            made = QPushButton(WEEKDAYS[day][:3])
+            made.setObjectName(f"{name}Day{day}")
+            made.setAccessibleName(WEEKDAYS[day])
+            made.setCheckable(True)
+            made.setAutoDefault(False)
+            made.setMinimumWidth(0)
+            made.toggled.connect(self.changed)
+            self._days[day] = made
+            row.addWidget(made, 1)
+        return row
+
+    def _shortcut_row(self, name: str) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(GRID)
+        for words, days, suffix in (
+            (self.tr("Every day"), ALL_DAYS, "AllDays"),
+            (self.tr("Weekdays"), WORK_DAYS, "WorkDays"),
+            (self.tr("Weekends"), WEEKEND, "Weekend"),
+        ):
+            made = button(words, name=f"{name}{suffix}", kind="link")
+            made.setAutoDefault(False)
+            made.clicked.connect(_Choose(self, days))
+            row.addWidget(made)
+        row.addStretch(1)
+        return row
+
+    @property
+    def first_field(self) -> QWidget:
+        return self._times[0].edit if self._times else self._add
+
+    def value(self) -> DayTimes:
+        """Return what is chosen, also when it is nothing."""
+        days = frozenset(day for day, made in self._days.items() if made.isChecked())
+        return DayTimes(days, tuple(cell.time for cell in self._times)).ordered()
+
+    def set_value(self, day_times: DayTimes) -> None:
+        """Show weekdays and times."""
+        self.choose_days(day_times.weekdays)
+        for cell in list(self._times):
+            self._drop(cell)
+        for time in day_times.times:
+            self._add_cell(time)
+        self._arrange()
+
+    def choose_days(self, days: frozenset[int]) -> None:
+        """Switch on these days and no others."""
+        for day, made in self._days.items():
+            made.setChecked(day in days)
+
+    def _add_next(self) -> None:
+        """Add a time an hour after the last one, so that it shares its minute."""
+        hour, minute = self._times[-1].time if self._times else (8, 0)
+        cell = self._add_cell((min(hour + 1, _LAST_HOUR), minute))
+        self._arrange()
+        cell.edit.setFocus()
+        self.changed.emit()
+
+    def _add_cell(self, time: tuple[int, int]) -> _TimeCell:
+        cell = _TimeCell(self._look, f"{self.objectName()}Time{len(self._times)}", time)
+        cell.changed.connect(self.changed)
+        cell.removal_wanted.connect(self._remove)
+        self._times.append(cell)
+        return cell
+
+    def _remove(self, cell: _TimeCell) -> None:
+        self._drop(cell)
+        self._arrange()
+        self.first_field.setFocus()
+        self.changed.emit()
+
+    def _drop(self, cell: _TimeCell) -> None:
+        self._times.remove(cell)
+        self._grid.removeWidget(cell)
+        cell.hide()
+        cell.deleteLater()
+
+    def _arrange(self) -> None:
+        for index, cell in enumerate(self._times):
+            self._grid.addWidget(cell, index // _COLUMNS, index % _COLUMNS)
+            cell.edit.setObjectName(f"{self.objectName()}Time{index}")
+        self._add.setVisible(len(self._times) < _MOST_TIMES)
+
+
+class _TimeCell(QWidget):
+    """One time of day and a way to remove it."""
+
+    changed = Signal()
+    removal_wanted = Signal(object)
+
+    def __init__(self, look: Look, name: str, time: tuple[int, int]) -> None:
+        super().__init__()
+        self.edit = QTimeEdit(QTime(*time))
+        self.edit.setObjectName(name)
+        self.edit.setAccessibleName(self.tr("Time of day"))
+        self.edit.setDisplayFormat("HH:mm")
+        self.edit.setFixedWidth(88)
+        remove = icon_button(look, "close", self.tr("Remove this time"), name=f"{name}Remove")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.edit)
+        layout.addWidget(remove)
+        self.edit.timeChanged.connect(self.changed)
+        remove.clicked.connect(self._tell)
+
+    @property
+    def time(self) -> tuple[int, int]:
+        return self.edit.time().hour(), self.edit.time().minute()
+
+    def _tell(self) -> None:
+        self.removal_wanted.emit(self)
+
+
+class _Choose:
+    """Switches a set of days on."""
+
+    def __init__(self, edit: DayTimesEdit, days: frozenset[int]) -> None:
+        self._edit = edit
+        self._days = days
+
+    def __call__(self) -> None:
+        self._edit.choose_days(self._days)

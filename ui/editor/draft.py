@@ -1,0 +1,41 @@
+"""What the job editor is given to begin with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from halo_scheduler.model import Command, Cron, JobSpec, Notify, Policy
+
+NEW_JOB_CRON = "0 9 * * *"
+_NO_COMMAND = Command(argv=("true",))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A job to edit: a stored one, a filled-in new one, or, without a spec, an empty new one."""
+
+    spec: JobSpec | None = None
+    job_id: str | None = None
+    is_new: bool = True
+    default_time_limit: str | None = "2h"
+    groups: tuple[str, ...] = ()
+    taken_names: frozenset[str] = frozenset()
+
+    def start_spec(self) -> JobSpec:
+        """Return the spec that the form shows first; of an empty new job its name and command are not meant."""
+        if self.spec is not None:
+            return self.spec
+        policy = Policy(time_limit=self.default_time_limit, notify=Notify.SETTINGS)
+        return JobSpec(name="?", schedule=Cron(NEW_JOB_CRON), action=_NO_COMMAND, policy=policy)
+
+    def is_taken(self, name: str) -> bool:
+        """Tell whether another job has this name."""
+        is_own = self.spec is not None and not self.is_new and name == self.spec.name
+        return name in self.taken_names and not is_own
+
+    def second(self, spec: JobSpec) -> JobSpec:
+        """Return a spec under a name that no job has."""
+        number = 2
+        while self.is_taken(name := f"{spec.name[:190]} ({number})"):
+            number += 1
+        return replace(spec, name=name)

@@ -1,0 +1,104 @@
+"""The bar at the bottom: test, why it cannot be saved, cancel, save; and the question before discarding."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QWidget
+
+from ui.theme import GRID, ICON, MARGIN, Look
+from ui.widgets.labels import button, label, tint
+from ui.wording import one_line, plain_tooltip
+
+
+class Footer(QFrame):
+    """Asks in its own place: nothing pops up."""
+
+    test_wanted = Signal()
+    save_wanted = Signal()
+    cancel_wanted = Signal()
+    discard_wanted = Signal()
+    reason_clicked = Signal()
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self.setObjectName("editorFooter")
+        self.setProperty("role", "bar")
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._buttons(look))
+        self._stack.addWidget(self._question())
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(MARGIN, GRID, MARGIN, GRID)
+        layout.addWidget(self._stack)
+
+    def _buttons(self, look: Look) -> QWidget:
+        made = QWidget()
+        self._test = button(
+            self.tr("Test run"),
+            name="testButton",
+            tip=self.tr("Run it now, as it stands here; nothing is planned or counted"),
+            shortcut="Ctrl+T",
+        )
+        self._test.setAutoDefault(False)
+        self._test.setIconSize(QSize(ICON, ICON))
+        tint(self._test, look, "run")
+        self._reason = button("", name="saveReason", kind="link", tip=self.tr("Show where"))
+        self._reason.setAutoDefault(False)
+        self._reason.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._reason.clicked.connect(self.reason_clicked)
+        cancel = button(self.tr("Cancel"), name="cancelButton", tip=self.tr("Close without saving"))
+        cancel.setAutoDefault(False)
+        cancel.setToolTip(plain_tooltip(self.tr("Close without saving (Esc)")))
+        self._save = button(self.tr("Save"), name="saveButton", kind="primary", shortcut="Ctrl+S")
+        self._save.setAutoDefault(False)
+        layout = QHBoxLayout(made)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addWidget(self._test)
+        layout.addSpacing(GRID)
+        layout.addWidget(self._reason, 1)
+        layout.addSpacing(GRID)
+        layout.addWidget(cancel)
+        layout.addWidget(self._save)
+        self._test.clicked.connect(self.test_wanted)
+        cancel.clicked.connect(self.cancel_wanted)
+        self._save.clicked.connect(self.save_wanted)
+        return made
+
+    def _question(self) -> QWidget:
+        made = QWidget()
+        made.setObjectName("discardQuestion")
+        self._keep = button(self.tr("Keep editing"), name="keepEditing", kind="primary")
+        self._keep.setAutoDefault(False)
+        discard = button(self.tr("Discard"), name="discardButton", kind="danger")
+        discard.setAutoDefault(False)
+        layout = QHBoxLayout(made)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addWidget(label(self.tr("Discard changes?"), "strong"))
+        layout.addStretch(1)
+        layout.addWidget(discard)
+        layout.addWidget(self._keep)
+        self._keep.clicked.connect(self.stop_asking)
+        discard.clicked.connect(self.discard_wanted)
+        return made
+
+    @property
+    def is_asking(self) -> bool:
+        return self._stack.currentIndex() == 1
+
+    def ask(self) -> None:
+        """Ask whether the changes are to be lost."""
+        self._stack.setCurrentIndex(1)
+        self._keep.setFocus()
+
+    def stop_asking(self) -> None:
+        """Go back to the buttons."""
+        self._stack.setCurrentIndex(0)
+
+    def show_state(self, reason: str, *, is_savable: bool, is_testable: bool, is_testing: bool) -> None:
+        """Show whether it can be saved, and why not."""
+        self._reason.setText(one_line(reason).replace("&", "&&"))
+        self._reason.setAccessibleName(one_line(reason))
+        self._reason.setVisible(bool(reason))
+        self._save.setEnabled(is_savable)
+        self._test.setEnabled(is_testable and not is_testing)

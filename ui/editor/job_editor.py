@@ -1,0 +1,369 @@
+"""The window in which a job is made or changed: it takes a spec and gives one back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from halo_scheduler.errors import SchedulerError
+from ui.backend import Asked, Backend
+from ui.theme import Look
+from ui.widgets.labels import frame
+from ui.wording import one_line
+
+from .also_page import AlsoPage
+from .draft import Draft
+from .fields import Field, Page
+from .footer import Footer
+from .page_list import PageEntry, PageList
+from .preview import Preview, look_ahead
+from .problems import Problem, as_sentence
+from .reading import Pages, Reading, read_pages
+from .side_panel import SidePanel
+from .snapshot import snapshot
+from .summary import action_summary, also_summary, trouble_summary
+from .trial_panel import TrialEnd, TrialPanel
+from .trouble_page import TroublePage
+from .what_page import WhatPage
+from .when_page import WhenPage
+
+_DEBOUNCE_MS = 120
+_LOOK_AGAIN_MS = 30_000
+_WIDTH, _HEIGHT = 1000, 680
+
+
+class JobEditor(QDialog):
+    """Edits one job; whoever opened it stores what it gives."""
+
+    saved = Signal(object)
+    """The JobSpec to store; answer with `accept()` or `show_error()`."""
+    second_job_requested = Signal(object)
+    """A JobSpec for a second job, to be opened in an editor of its own."""
+    test_requested = Signal(object)
+    """The JobSpec to run now; answer with `show_test_started()`, `feed_test()`, `show_test_ended()`."""
+    test_stop_requested = Signal()
+
+    def __init__(self, backend: Backend, look: Look, draft: Draft, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("jobEditor")
+        self.setWindowFlag(Qt.WindowType.Window)
+        self.setModal(False)
+        self.resize(_WIDTH, _HEIGHT)
+        self._backend = backend
+        self._draft = draft
+        self._opened_at = backend.now_ms()
+        self._told_error: Problem | None = None
+        self._asked: Asked | None = None
+        self._is_closing = False
+        self._what = WhatPage(backend, look, draft.is_taken)
+        self._when = WhenPage(backend.now_ms, look)
+        self._trouble = TroublePage()
+        self._also = AlsoPage(look, draft.groups)
+        self._forms = Pages(what=self._what, when=self._when, trouble=self._trouble, also=self._also)
+        self._pages = self._forms.all()
+        self._list = PageList(look, self._entries())
+        self._side = SidePanel(look)
+        self._trial = TrialPanel(backend.now_ms, look)
+        self._footer = Footer(look)
+        self._lay_out()
+        self._load()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_DEBOUNCE_MS)
+        self._timer.timeout.connect(self._check)
+        self._again = QTimer(self)
+        self._again.setInterval(_LOOK_AGAIN_MS)
+        self._again.timeout.connect(self._look_ahead)
+        self._connect()
+        self._reading = self._read(self._opened_at)
+        self._start_spec = self._reading.spec
+        self._start_shape = self._shape()
+        self._check()
+        self._what.focus_first()
+
+    def _entries(self) -> tuple[PageEntry, ...]:
+        return (
+            PageEntry(self.tr("What"), "terminal"),
+            PageEntry(self.tr("When"), "clock"),
+            PageEntry(self.tr("If it goes wrong"), "warning"),
+            PageEntry(self.tr("Also"), "settings"),
+        )
+
+    def _lay_out(self) -> None:
+        self._stack = QStackedWidget()
+        self._stack.setObjectName("pages")
+        for page in self._pages:
+            self._stack.addWidget(page)
+        middle = QHBoxLayout()
+        middle.setSpacing(0)
+        left = QFrame()
+        left.setProperty("role", "raised")
+        left_layout = QVBoxLayout(left)
+        left_layout.setContentsMargins(0, 0, 0, 0)
+        left_layout.addWidget(self._list)
+        middle.addWidget(left)
+        middle.addWidget(_upright())
+        middle.addWidget(self._stack, 1)
+        middle.addWidget(_upright())
+        middle.addWidget(self._side)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(middle, 1)
+        layout.addWidget(self._trial)
+        layout.addWidget(self._footer)
+        self._trial.hide()
+
+    def _load(self) -> None:
+        spec = self._draft.start_spec()
+        is_empty = self._draft.spec is None
+        self._what.load(spec, is_empty=is_empty)
+        self._when.load(spec, is_new=self._draft.is_new)
+        self._trouble.load(spec.policy)
+        self._also.load(spec)
+        name = one_line(spec.name, 80)
+        title = self.tr("New job") if self._draft.is_new else self.tr("Edit {name}").format(name=name)
+        self.setWindowTitle(title)
+
+    def _connect(self) -> None:
+        for page in self._pages:
+            page.edited.connect(self._note_edit)
+        for number in range(len(self._pages)):
+            QShortcut(QKeySequence(f"Ctrl+{number + 1}"), self).activated.connect(_Turn(self, number))
+        self._list.page_chosen.connect(self._stack.setCurrentIndex)
+        self._when.second_wanted.connect(self._make_second)
+        self._footer.save_wanted.connect(self._save)
+        self._footer.test_wanted.connect(self._test)
+        self._footer.cancel_wanted.connect(self.reject)
+        self._footer.discard_wanted.connect(self._discard)
+        self._footer.reason_clicked.connect(self._go_to_problem)
+        self._trial.stop_requested.connect(self.test_stop_requested)
+        self._again.start()
+
+    # --- What whoever opened it may ask or tell -------------------------------------------------------
+
+    @property
+    def draft(self) -> Draft:
+        """What the editor was opened with."""
+        return self._draft
+
+    def has_unsaved_changes(self) -> bool:
+        """Tell whether closing would lose something."""
+        reading = self._read(self._opened_at)
+        if reading.spec is not None and self._start_spec is not None:
+            return reading.spec != self._start_spec
+        return self._shape() != self._start_shape
+
+    def show_error(self, path: str, sentence: str) -> None:
+        """Put a sentence beside the field that a path names; it stays until something is changed."""
+        self._told_error = Problem(path, sentence)
+        self._check()
+        self._go_to_problem()
+
+    def show_test_started(self) -> None:
+        """Show that the test run is under way."""
+        self._trial.begin()
+        self._show_state()
+
+    def feed_test(self, data: bytes) -> None:
+        """Show what the test run printed."""
+        self._trial.feed(data)
+
+    def show_test_ended(self, run: TrialEnd | None, sentence: str = "") -> None:
+        """Show how the test run ended; None when it could not be started."""
+        self._trial.end(run, sentence)
+        self._show_state()
+
+    def turn_to(self, number: int) -> None:
+        """Show a page, counted from 0, and give the keyboard to its first field."""
+        self._list.setCurrentRow(number)
+        self._pages[number].focus_first()
+
+    # --- Checking -------------------------------------------------------------------------------------
+
+    def _note_edit(self) -> None:
+        self._told_error = None
+        self._timer.start()
+
+    def _read(self, now_ms: int) -> Reading:
+        return read_pages(self._draft, self._forms, now_ms)
+
+    def _shape(self) -> tuple[object, ...]:
+        return tuple(snapshot(page) for page in self._pages)
+
+    def _check(self) -> None:
+        """Read the form anew and show what is wrong with it and what it will do."""
+        self._timer.stop()
+        self._reading = self._read(self._backend.now_ms())
+        problems = self._problems()
+        for page in self._pages:
+            page.show_problems(problems)
+        self._when.can_split(self._reading.name is not None and self._reading.action is not None)
+        self._show_summaries(problems)
+        self._show_state()
+        self._look_ahead()
+
+    def _problems(self) -> list[Problem]:
+        told = [] if self._told_error is None else [self._told_error]
+        return [*told, *self._reading.problems]
+
+    def _show_summaries(self, problems: list[Problem]) -> None:
+        reading = self._reading
+        summaries = (
+            "" if reading.action is None else action_summary(reading.action),
+            self._list.summary(1),
+            "" if reading.policy is None else trouble_summary(reading.policy),
+            ""
+            if reading.policy is None
+            else also_summary(reading.policy, reading.group, enabled=reading.enabled),
+        )
+        for number, (page, summary) in enumerate(zip(self._pages, summaries, strict=True)):
+            found = [problem for problem in problems if page.field_of(problem.path) is not None]
+            shown = [
+                problem for problem in found if not problem.is_missing or self._is_visited(page, problem)
+            ]
+            self._list.set_state(number, summary, has_problem=bool(shown))
+
+    def _is_visited(self, page: Page, problem: Problem) -> bool:
+        field = page.field_of(problem.path)
+        return field is not None and field.is_touched
+
+    def _show_state(self) -> None:
+        problems = self._problems()
+        reason = ""
+        if problems:
+            reason = self._sentence(problems[0])
+        elif not self._draft.is_new and not self.has_unsaved_changes():
+            reason = self.tr("Nothing has been changed.")
+        self._footer.show_state(
+            reason,
+            is_savable=not reason and self._reading.spec is not None,
+            is_testable=self._reading.spec is not None,
+            is_testing=self._trial.is_running,
+        )
+
+    def _sentence(self, problem: Problem) -> str:
+        field = self._field_of(problem)
+        return as_sentence("", problem.message) if field is None else field[1].sentence(problem)
+
+    def _field_of(self, problem: Problem) -> tuple[Page, Field] | None:
+        for page in self._pages:
+            field = page.field_of(problem.path)
+            if field is not None:
+                return page, field
+        return None
+
+    def _go_to_problem(self) -> None:
+        problems = self._problems()
+        found = self._field_of(problems[0]) if problems else None
+        if found is None:
+            return
+        page, field = found
+        self._list.setCurrentRow(self._pages.index(page))
+        field.is_touched = True
+        page.reveal(field)
+        page.show_problems(problems)
+
+    # --- Looking ahead --------------------------------------------------------------------------------
+
+    def _look_ahead(self) -> None:
+        """Ask for the next runs on another thread: an odd expression may take its time."""
+        if self._asked is not None:
+            self._asked.cancel()
+        when, policy = self._reading.when, self._reading.policy
+        if when is None:
+            self._list.set_state(1, "", has_problem=self._list.has_problem(1))
+            self._side.show_nothing()
+            return
+        now_ms = self._backend.now_ms()
+        limit_ms = None if policy is None else policy.time_limit_ms
+        self._asked = self._backend.ask(
+            lambda _scheduler: look_ahead(
+                when.schedule, now_ms, anchor_at=when.anchor_at, time_limit_ms=limit_ms
+            ),
+            self._show_preview,
+            self._show_no_preview,
+            owner=self,
+        )
+
+    def _show_preview(self, preview: Preview) -> None:
+        self._side.show_preview(preview, is_enabled=self._reading.enabled)
+        self._list.set_state(1, preview.words, has_problem=self._list.has_problem(1))
+
+    def _show_no_preview(self, _error: SchedulerError) -> None:
+        self._side.show_nothing()
+
+    # --- Acting ---------------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        self._check()
+        spec = self._reading.spec
+        if spec is not None and not self._problems():
+            self.saved.emit(spec)
+
+    def _test(self) -> None:
+        self._check()
+        if self._reading.spec is not None and not self._trial.is_running:
+            self.test_requested.emit(self._reading.spec)
+
+    def _make_second(self) -> None:
+        schedule = self._when.part_schedule()
+        self._check()
+        spec = self._reading.spec
+        if schedule is not None and self._reading.name is not None and self._reading.action is not None:
+            base = spec or self._reading.stand_in(schedule)
+            self.second_job_requested.emit(self._draft.second(replace(base, schedule=schedule)))
+
+    def _discard(self) -> None:
+        self._is_closing = True
+        self.reject()
+
+    # --- Closing --------------------------------------------------------------------------------------
+
+    def accept(self) -> None:
+        """Close: what was given has been stored."""
+        self._is_closing = True
+        super().accept()
+
+    def reject(self) -> None:
+        """Close, after asking when something would be lost."""
+        if self._footer.is_asking and not self._is_closing:
+            self._footer.stop_asking()
+            return
+        if not self._is_closing and self.has_unsaved_changes():
+            self._footer.ask()
+            return
+        if self._trial.is_running:
+            self.test_stop_requested.emit()
+        super().reject()
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
+        if not self._is_closing and self.has_unsaved_changes():
+            event.ignore()
+            self._footer.ask()
+            return
+        if self._trial.is_running:
+            self.test_stop_requested.emit()
+        super().closeEvent(event)
+
+
+class _Turn:
+    """Turns to one page."""
+
+    def __init__(self, editor: JobEditor, number: int) -> None:
+        self._editor = editor
+        self._number = number
+
+    def __call__(self) -> None:
+        self._editor.turn_to(self._number)
+
+
+def _upright() -> QFrame:
+    made = frame("line")
+    made.setMinimumHeight(0)
+    made.setMaximumHeight(16_777_215)
+    made.setFixedWidth(1)
+    return made

@@ -1,0 +1,144 @@
+"""The list of pages at the left: each with what it says, and a mark when something on it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QPainter
+from PySide6.QtWidgets import (
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from ui.marks import Shape, paint_mark
+from ui.theme import GRID, HALF, ICON, MARGIN, Look, Tone, small_font, strong_font
+from ui.widgets.labels import with_shortcut
+from ui.wording import one_line
+
+_SUMMARY = Qt.ItemDataRole.UserRole
+_HAS_PROBLEM = Qt.ItemDataRole.UserRole + 1
+_ICON = Qt.ItemDataRole.UserRole + 2
+_TITLE = Qt.ItemDataRole.UserRole + 3
+_WIDTH = 208
+_MARK = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PageEntry:
+    """A page in the list."""
+
+    title: str
+    icon: str
+
+
+class PageList(QListWidget):
+    """One row to a page; always exactly one is current."""
+
+    page_chosen = Signal(int)
+
+    def __init__(self, look: Look, entries: Sequence[PageEntry]) -> None:
+        super().__init__()
+        self.setObjectName("pageList")
+        self.setAccessibleName(self.tr("Pages"))
+        self.setFixedWidth(_WIDTH)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMouseTracking(True)
+        self.setItemDelegate(_PageDelegate(look, self))
+        look.changed.connect(self.viewport().update)
+        for number, entry in enumerate(entries, 1):
+            item = QListWidgetItem(entry.title, self)
+            item.setData(_TITLE, entry.title)
+            item.setData(_ICON, entry.icon)
+            item.setToolTip(with_shortcut(entry.title, f"Ctrl+{number}"))
+        self.setCurrentRow(0)
+        self.currentRowChanged.connect(self.page_chosen)
+
+    def set_state(self, row: int, summary: str, *, has_problem: bool) -> None:
+        """Tell what a page says, and whether something on it is wrong."""
+        item = self.item(row)
+        shown = one_line(summary, 120)
+        item.setData(_SUMMARY, shown)
+        item.setData(_HAS_PROBLEM, has_problem)
+        title = str(item.data(_TITLE))
+        words = (
+            self.tr("{title}: needs attention").format(title=title) if has_problem else f"{title}: {shown}"
+        )
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, words)
+
+    def summary(self, row: int) -> str:
+        return str(self.item(row).data(_SUMMARY) or "")
+
+    def has_problem(self, row: int) -> bool:
+        return bool(self.item(row).data(_HAS_PROBLEM))
+
+
+class _PageDelegate(QStyledItemDelegate):
+    """Draws an icon, a title, a summary below it and a mark at the right."""
+
+    def __init__(self, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._look = look
+
+    def sizeHint(self, option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex) -> QSize:  # noqa: N802 - Qt's name
+        small = QFontMetrics(small_font(option.font)).height()
+        return QSize(_WIDTH, QFontMetrics(option.font).height() + small + GRID * 2 + HALF)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        colours = self._look.colours
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        is_current = bool(option.state & QStyle.StateFlag.State_Selected)
+        is_hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        area = option.rect.adjusted(GRID, 1, -GRID, -1)
+        if is_current or is_hovered:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colours.selected if is_current else colours.hover))
+            painter.drawRoundedRect(QRectF(area), 6, 6)
+        if is_current and option.state & QStyle.StateFlag.State_HasFocus:
+            painter.setPen(QColor(colours.accent))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        self._paint_texts(painter, option, area, index, is_current=is_current)
+        if index.data(_HAS_PROBLEM):
+            box = QRectF(
+                area.right() - MARGIN, area.top(), _MARK, QFontMetrics(option.font).height() + MARGIN
+            )
+            paint_mark(painter, box, Shape.SQUARE, self._look.colour(Tone.ERROR))
+        painter.restore()
+
+    def _paint_texts(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        area: QRect,
+        index: QModelIndex | QPersistentModelIndex,
+        *,
+        is_current: bool,
+    ) -> None:
+        title_font = strong_font(option.font) if is_current else option.font
+        line = QFontMetrics(title_font).height()
+        icon = self._look.icon(str(index.data(_ICON)), Tone.ACCENT if is_current else Tone.MUTED)
+        top = area.top() + GRID
+        icon.paint(painter, QRect(area.left() + GRID, top + (line - ICON) // 2, ICON, ICON))
+        left = area.left() + GRID * 2 + ICON
+        room = area.right() - left - MARGIN - GRID
+        painter.setFont(title_font)
+        painter.setPen(self._look.colour(Tone.TEXT))
+        painter.drawText(QRect(left, top, room, line), Qt.AlignmentFlag.AlignVCenter, str(index.data(_TITLE)))
+        below = small_font(option.font)
+        painter.setFont(below)
+        painter.setPen(self._look.colour(Tone.MUTED))
+        metrics = QFontMetrics(below)
+        room = area.right() - left - GRID
+        text = metrics.elidedText(str(index.data(_SUMMARY) or ""), Qt.TextElideMode.ElideRight, room)
+        painter.drawText(
+            QRect(left, top + line + HALF // 2, room, metrics.height()), Qt.AlignmentFlag.AlignVCenter, text
+        )

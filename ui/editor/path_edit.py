@@ -1,0 +1,41 @@
+"""A line for a path, with a button that looks for it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QWidget
+
+from ui.theme import HALF, Look, mono_font
+from ui.widgets.labels import icon_button
+
+
+class DirectoryEdit(QWidget):
+    """A working directory, typed or chosen."""
+
+    changed = Signal()
+
+    def __init__(self, look: Look, *, name: str, title: str, placeholder: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.line = QLineEdit()
+        self.line.setObjectName(f"{name}Line")
+        self.line.setAccessibleName(title)
+        self.line.setPlaceholderText(placeholder)
+        self.line.setFont(mono_font(self.line.font()))
+        self.line.textChanged.connect(self.changed)
+        choose = icon_button(look, "folder", self.tr("Choose a folder…"), name=f"{name}Choose")
+        choose.clicked.connect(self._look_for_it)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(HALF)
+        layout.addWidget(self.line, 1)
+        layout.addWidget(choose)
+        self.setFocusProxy(self.line)
+
+    def _look_for_it(self) -> None:
+        dialog = QFileDialog(self.window(), self.tr("Working directory"), self.line.text())
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(self.line.setText)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()

@@ -1,0 +1,109 @@
+"""The form as a whole, read at one moment: the spec it makes, or what keeps it from making one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from halo_scheduler.model import Action, JobSpec, Policy, Schedule
+
+from .also_page import Also, AlsoPage
+from .draft import Draft
+from .problems import Findings, Problem
+from .trouble_page import Trouble, TroublePage
+from .what_page import WhatPage
+from .when_page import When, WhenPage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the pages say; None where something is wrong."""
+
+    name: str | None
+    action: Action | None
+    description: str | None
+    when: When | None
+    policy: Policy | None
+    group: str | None
+    enabled: bool
+    spec: JobSpec | None
+    problems: tuple[Problem, ...]
+
+    def stand_in(self, schedule: Schedule) -> JobSpec:
+        """Return as much of a spec as there is, for a schedule of another job."""
+        if self.name is None or self.action is None:
+            raise ValueError("a job needs a name and an action")
+        return JobSpec(
+            name=self.name,
+            schedule=schedule,
+            action=self.action,
+            description=self.description or "",
+            policy=self.policy or Policy(),
+            group=self.group,
+            enabled=self.enabled,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pages:
+    """The pages of one editor."""
+
+    what: WhatPage
+    when: WhenPage
+    trouble: TroublePage
+    also: AlsoPage
+
+    def all(self) -> tuple[WhatPage, WhenPage, TroublePage, AlsoPage]:
+        """Return them in their order."""
+        return self.what, self.when, self.trouble, self.also
+
+
+def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
+    """Read all pages; the order of what is wrong is the order of the pages."""
+    findings = Findings()
+    said = pages.what.read(findings)
+    times = pages.when.read(findings, now_ms)
+    troubles = pages.trouble.read(findings)
+    rest = pages.also.read(findings)
+    policy = _policy(draft, troubles, rest)
+    reading = Reading(
+        name=said.name,
+        action=said.action,
+        description=said.description,
+        when=times,
+        policy=policy,
+        group=None if rest is None else rest.group,
+        enabled=rest is None or rest.enabled,
+        spec=None,
+        problems=(),
+    )
+    if not findings.problems:
+        reading = replace(reading, spec=findings.take("", lambda: _spec(draft, reading, now_ms)))
+    return replace(reading, problems=tuple(findings.problems))
+
+
+def _policy(draft: Draft, trouble: Trouble | None, also: Also | None) -> Policy | None:
+    if trouble is None or also is None:
+        return None
+    # What this form does not know of a policy stays as it is.
+    return replace(
+        draft.start_spec().policy,
+        time_limit=trouble.time_limit,
+        retry=trouble.retry,
+        backoff=trouble.backoff,
+        max_errors=trouble.max_errors,
+        catch_up=also.policy.catch_up,
+        catch_up_max_age=also.policy.catch_up_max_age,
+        limits=also.policy.limits,
+        jitter_percent=also.policy.jitter_percent,
+        notify=also.policy.notify,
+    )
+
+
+def _spec(draft: Draft, reading: Reading, now_ms: int) -> JobSpec:
+    when = reading.when
+    schedule = draft.start_spec().schedule if when is None else when.schedule
+    return replace(
+        reading.stand_in(schedule),
+        anchor_at=now_ms if when is None else when.anchor_at,
+        metadata=draft.start_spec().metadata,
+    )

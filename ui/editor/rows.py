@@ -1,0 +1,35 @@
+"""Controls side by side."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
+
+from ui.theme import GRID
+
+from .interval_edit import IntervalEdit
+
+
+def side_by_side(name: str, *widgets: QWidget) -> QWidget:
+    """Return a row of controls; the first takes the keyboard."""
+    made = QWidget()
+    made.setObjectName(name)
+    layout = QHBoxLayout(made)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(GRID)
+    for widget in widgets:
+        layout.addWidget(widget)
+    layout.addStretch(1)
+    made.setFocusProxy(widgets[0])
+    return made
+
+
+def optional_interval(name: str, has: QCheckBox, edit: IntervalEdit) -> QWidget:
+    """Return a duration that counts only when its box is checked."""
+    has.toggled.connect(edit.setEnabled)
+    return side_by_side(name, has, edit)
+
+
+def set_optional(has: QCheckBox, edit: IntervalEdit, *, is_on: bool) -> None:
+    """Check or clear the box of a duration."""
+    has.setChecked(is_on)
+    edit.setEnabled(is_on)

@@ -1,0 +1,187 @@
+"""The panel at the right: the schedule in words, its next runs, and notes on it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from halo_scheduler.schedule.describe import describe_when
+from halo_scheduler.schedule.lint import Note, Severity
+from ui.marks import Shape, paint_mark
+from ui.theme import GRID, HALF, ICON, MARGIN, Look, Tone, number_font, strong_font
+from ui.widgets.labels import label
+from ui.wording import moment, plain_tooltip
+
+from .preview import Preview
+
+_WIDTH = 280
+_SHOWN_RUNS = 5
+_MARK = 10
+_SEVERITIES = {
+    Severity.INFO: (Shape.RING, Tone.ACCENT),
+    Severity.WARNING: (Shape.TRIANGLE, Tone.WARN),
+    Severity.ERROR: (Shape.SQUARE, Tone.ERROR),
+}
+
+
+class SidePanel(QScrollArea):
+    """Looks ahead while one types."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self.setObjectName("sidePanel")
+        self.setAccessibleName(self.tr("What will happen"))
+        self.setFixedWidth(_WIDTH)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._look = look
+        self._words = label("", name="scheduleWords", wrap=True)
+        self._words.setFont(strong_font(self._words.font()))
+        self._remark = label("", "muted", name="scheduleRemark", wrap=True)
+        self._runs_title = label(self.tr("Next runs"), "small")
+        self._runs = QGridLayout()
+        self._runs.setContentsMargins(0, 0, 0, 0)
+        self._runs.setHorizontalSpacing(GRID)
+        self._runs.setVerticalSpacing(GRID)
+        self._runs.setColumnStretch(1, 1)
+        self._run_labels = [self._run_row(row) for row in range(_SHOWN_RUNS)]
+        self._notes_title = label(self.tr("Good to know"), "small")
+        self._notes = QVBoxLayout()
+        self._notes.setContentsMargins(0, 0, 0, 0)
+        self._notes.setSpacing(GRID + HALF)
+        self._note_widgets: list[QWidget] = []
+        canvas = QWidget()
+        canvas.setAccessibleName(self.tr("What will happen"))
+        layout = QVBoxLayout(canvas)
+        layout.setContentsMargins(MARGIN, GRID * 3, MARGIN, MARGIN)
+        layout.setSpacing(GRID)
+        layout.addWidget(label(self.tr("It runs"), "small"))
+        layout.addWidget(self._words)
+        layout.addWidget(self._remark)
+        layout.addSpacing(GRID)
+        layout.addWidget(self._runs_title)
+        layout.addLayout(self._runs)
+        layout.addSpacing(GRID)
+        layout.addWidget(self._notes_title)
+        layout.addLayout(self._notes)
+        layout.addStretch(1)
+        self.setWidget(canvas)
+        self.show_nothing()
+
+    def _run_row(self, row: int) -> tuple[QLabel, QLabel]:
+        absolute = label("", name=f"nextRun{row}")
+        absolute.setFont(number_font(absolute.font()))
+        relative = label("", "muted", name=f"nextRunIn{row}")
+        relative.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._runs.addWidget(absolute, row, 0)
+        self._runs.addWidget(relative, row, 1)
+        return absolute, relative
+
+    def show_nothing(self) -> None:
+        """Say that there is no schedule to look ahead with."""
+        self._words.setText(self.tr("not yet known"))
+        self._remark.setText(self.tr("As soon as the schedule can be read, its next runs stand here."))
+        self._remark.show()
+        self._show_runs((), 0)
+        self._show_notes(())
+
+    def show_preview(self, preview: Preview, *, is_enabled: bool) -> None:
+        """Show what a schedule will do."""
+        self._words.setText(preview.words)
+        self._show_runs(preview.runs, preview.now_ms)
+        self._show_notes(preview.notes)
+        remark = ""
+        if not is_enabled:
+            remark = self.tr("But it is switched off: it runs only by hand.")
+        elif preview.is_after:
+            remark = self.tr("When the later ones come depends on how long each takes.")
+        elif not preview.runs:
+            remark = self.tr("Nothing is planned.")
+        self._remark.setText(remark)
+        self._remark.setVisible(bool(remark))
+
+    def _show_runs(self, runs: tuple[int, ...], now_ms: int) -> None:
+        self._runs_title.setVisible(bool(runs))
+        for index, (absolute, relative) in enumerate(self._run_labels):
+            has_run = index < len(runs)
+            absolute.setVisible(has_run)
+            relative.setVisible(has_run)
+            if has_run:
+                at = runs[index]
+                absolute.setText(_short(at, now_ms))
+                relative.setText(_distance(at, now_ms))
+                absolute.setToolTip(plain_tooltip(moment(at)))
+
+    def _show_notes(self, notes: tuple[Note, ...]) -> None:
+        self._notes_title.setVisible(bool(notes))
+        for widget in self._note_widgets:
+            self._notes.removeWidget(widget)
+            widget.hide()
+            widget.deleteLater()
+        self._note_widgets = [_NoteRow(self._look, note, index) for index, note in enumerate(notes)]
+        for widget in self._note_widgets:
+            self._notes.addWidget(widget)
+
+
+class _NoteRow(QWidget):
+    """A note with the mark of its severity."""
+
+    def __init__(self, look: Look, note: Note, index: int) -> None:
+        super().__init__()
+        self.setObjectName(f"note{index}")
+        severity = {
+            Severity.INFO: self.tr("Note"),
+            Severity.WARNING: self.tr("Warning"),
+            Severity.ERROR: self.tr("Error"),
+        }[note.severity]
+        self.setAccessibleName(f"{severity}: {note.message}")
+        text = label(note.message, wrap=True, name=f"noteText{index}")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addWidget(_SeverityMark(look, note.severity, severity), alignment=Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(text, 1)
+
+
+class _SeverityMark(QWidget):
+    """The shape and colour of how much a note matters."""
+
+    def __init__(self, look: Look, severity: Severity, words: str) -> None:
+        super().__init__()
+        self._look = look
+        self._severity = severity
+        self.setToolTip(words)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        look.changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(ICON, self.fontMetrics().height())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        shape, tone = _SEVERITIES[self._severity]
+        painter = QPainter(self)
+        middle = (self.height() - _MARK) / 2
+        paint_mark(
+            painter, QRectF((self.width() - _MARK) / 2, middle, _MARK, _MARK), shape, self._look.colour(tone)
+        )
+        painter.end()
+
+
+def _short(at: int, now_ms: int) -> str:
+    return moment(at).removesuffix(":00") if at > now_ms else moment(now_ms)
+
+
+def _distance(at: int, now_ms: int) -> str:
+    return describe_when(at, now_ms)

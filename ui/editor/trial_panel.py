@@ -1,0 +1,169 @@
+"""The panel of a test run: how long it has been under way, what it prints, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QRectF, QSize, QTimer, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from halo_scheduler.model import Outcome, SkipReason
+from ui.marks import outcome_mark, paint_mark
+from ui.theme import GRID, ICON, MARGIN, Look, number_font
+from ui.widgets.labels import button, frame, icon_button, label, set_role
+from ui.widgets.output_view import OutputView
+from ui.wording import duration, one_line, outcome_words, reason_words
+
+_HEIGHT = 232
+_TICK_MS = 500
+_MARK = 12
+
+
+class TrialEnd(Protocol):
+    """How a test run ended: a stored run, or the end of one that was never stored."""
+
+    @property
+    def outcome(self) -> Outcome: ...
+    @property
+    def error(self) -> str: ...
+    @property
+    def reason(self) -> SkipReason | None: ...
+    @property
+    def exit_code(self) -> int | None: ...
+    @property
+    def http_status(self) -> int | None: ...
+
+
+class TrialPanel(QFrame):
+    """Shows one test run at a time."""
+
+    stop_requested = Signal()
+    closed = Signal()
+
+    def __init__(self, now_ms: Callable[[], int], look: Look) -> None:
+        super().__init__()
+        self.setObjectName("trialPanel")
+        self.setProperty("role", "bar")
+        self.setAccessibleName(self.tr("Test run"))
+        self._now_ms = now_ms
+        self._began_at = 0
+        self._is_running = False
+        self._mark = _OutcomeMark(look)
+        self._words = label("", "strong", name="trialWords")
+        self._words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._elapsed = label("", "muted", name="trialElapsed")
+        self._elapsed.setFont(number_font(self._elapsed.font()))
+        self._stop = button(self.tr("Stop"), name="trialStop", kind="danger")
+        self._stop.setAutoDefault(False)
+        self._close = icon_button(look, "close", self.tr("Close the test run"), name="trialClose")
+        self._output = OutputView(look)
+        self._output.setMinimumHeight(MARGIN * 4)
+        head = QHBoxLayout()
+        head.setContentsMargins(MARGIN, 0, GRID, 0)
+        head.setSpacing(GRID)
+        for widget in (self._mark, self._words, self._elapsed, self._stop, self._close):
+            head.addWidget(widget, 1 if widget is self._words else 0)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, GRID, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addLayout(head)
+        layout.addWidget(frame("line"))
+        layout.addWidget(self._output, 1)
+        self.setFixedHeight(_HEIGHT)
+        self._timer = QTimer(self)
+        self._timer.setInterval(_TICK_MS)
+        self._timer.timeout.connect(self._tell_elapsed)
+        self._stop.clicked.connect(self._ask_to_stop)
+        self._close.clicked.connect(self._shut)
+
+    @property
+    def is_running(self) -> bool:
+        return self._is_running
+
+    def begin(self) -> None:
+        """Show that a test run is under way."""
+        self._is_running = True
+        self._began_at = self._now_ms()
+        self._output.clear()
+        self._mark.show_outcome(Outcome.RUNNING)
+        set_role(self._words, "strong")
+        self._words.setText(self.tr("Test run under way"))
+        self._stop.setText(self.tr("Stop"))
+        self._stop.setEnabled(True)
+        self._stop.show()
+        self._close.setEnabled(False)
+        self._tell_elapsed()
+        self._timer.start()
+        self.show()
+
+    def feed(self, data: bytes) -> None:
+        """Show what it printed."""
+        self._output.feed(data)
+
+    def end(self, ended: TrialEnd | None, sentence: str) -> None:
+        """Show how it ended; without an end it could not be started, and the sentence says why."""
+        self._is_running = False
+        self._timer.stop()
+        self._output.end()
+        self._tell_elapsed()
+        outcome = Outcome.FAILURE if ended is None else ended.outcome
+        self._mark.show_outcome(outcome)
+        self._words.setText(one_line(sentence or self._describe(ended)))
+        self._words.setToolTip(self._words.text().replace("<", "&lt;"))
+        self._stop.hide()
+        self._close.setEnabled(True)
+        self.show()
+
+    def _describe(self, ended: TrialEnd | None) -> str:
+        if ended is None:
+            return self.tr("The test run could not be started")
+        words = outcome_words(ended.outcome)
+        if ended.error:
+            return f"{words}: {ended.error}"
+        if ended.reason is not None:
+            return f"{words}: {reason_words(ended.reason)}"
+        if ended.http_status is not None:
+            return self.tr("{words}, answered {status}").format(words=words, status=ended.http_status)
+        if ended.exit_code is not None:
+            return self.tr("{words}, exit code {code}").format(words=words, code=ended.exit_code)
+        return words
+
+    def _ask_to_stop(self) -> None:
+        self._stop.setEnabled(False)
+        self._stop.setText(self.tr("Stopping…"))
+        self.stop_requested.emit()
+
+    def _shut(self) -> None:
+        self.hide()
+        self.closed.emit()
+
+    def _tell_elapsed(self) -> None:
+        self._elapsed.setText(duration(max(0, self._now_ms() - self._began_at)))
+
+
+class _OutcomeMark(QWidget):
+    """The mark of an outcome."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._outcome = Outcome.RUNNING
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        look.changed.connect(self.update)
+
+    def show_outcome(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self.setToolTip(outcome_words(outcome))
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(ICON, ICON)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        mark = outcome_mark(self._outcome)
+        painter = QPainter(self)
+        box = QRectF((self.width() - _MARK) / 2, (self.height() - _MARK) / 2, _MARK, _MARK)
+        paint_mark(painter, box, mark.shape, self._look.colour(mark.tone))
+        painter.end()

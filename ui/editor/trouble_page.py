@@ -1,0 +1,191 @@
+"""The page that says what happens when a run goes wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSpinBox
+
+from halo_scheduler.model import Backoff, BackoffKind, Policy, Retry
+from ui.theme import mono_font
+from ui.widgets.labels import label
+
+from .fields import Field, Page
+from .interval_edit import IntervalEdit
+from .numbers import read_intervals, write_intervals
+from .problems import Findings
+from .rows import optional_interval, set_optional, side_by_side
+from .summary import ladder_words
+
+_MOST_RETRIES = 1_000
+_MOST_ERRORS = 1_000_000
+_DEFAULT_LIMIT = "2h"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What the page says."""
+
+    time_limit: str | None
+    retry: Retry
+    backoff: Backoff
+    max_errors: int
+
+
+class TroublePage(Page):
+    """Time limit, retries, rest after errors, and the end of patience."""
+
+    def __init__(self) -> None:
+        super().__init__("", "", name="troublePage")
+        self._title.setText(self.tr("If it goes wrong"))
+        self.setAccessibleName(self.tr("If it goes wrong"))
+        self._given_backoff = Backoff.ladder()
+        self._build_limit()
+        self._build_retry()
+        self._build_rest()
+        self._build_patience()
+        self.column.addStretch(1)
+
+    def _build_limit(self) -> None:
+        self._has_limit = QCheckBox(self.tr("Stop it when it runs longer than"))
+        self._has_limit.setObjectName("hasTimeLimit")
+        self._limit = IntervalEdit(self.tr("Time limit"), name="timeLimit")
+        self.add_field(
+            Field(
+                self.tr("Time limit"),
+                optional_interval("timeLimitRow", self._has_limit, self._limit),
+                path="policy.time_limit",
+                subject=self.tr("The time limit"),
+                hint=self.tr("A run that hangs would otherwise keep the job from ever running again."),
+            )
+        )
+        self._has_limit.toggled.connect(self.edited)
+        self._limit.changed.connect(self.edited)
+
+    def _build_retry(self) -> None:
+        self._attempts = QSpinBox()
+        self._attempts.setObjectName("retryAttempts")
+        self._attempts.setAccessibleName(self.tr("Tries after a failure"))
+        self._attempts.setRange(0, _MOST_RETRIES)
+        self._attempts.setSpecialValueText(self.tr("never"))
+        self._attempts.setFixedWidth(96)
+        self._delay = IntervalEdit(self.tr("Time before trying again"), name="retryDelay", least=0)
+        self._delay_words = label(self.tr("more times, each after"))
+        self.add_field(
+            Field(
+                self.tr("Try again after a failure"),
+                side_by_side("retryRow", self._attempts, self._delay_words, self._delay),
+                path="policy.retry",
+                subject=self.tr("The number"),
+            )
+        )
+        self._attempts.valueChanged.connect(self._show_delay)
+        self._attempts.valueChanged.connect(self.edited)
+        self._delay.changed.connect(self.edited)
+
+    def _build_rest(self) -> None:
+        self._rest = QComboBox()
+        self._rest.setObjectName("backoff")
+        self._rest.setAccessibleName(self.tr("Rest after errors"))
+        self._rest.addItem(self.tr("Longer with every error in a row"), BackoffKind.LADDER)
+        self._rest.addItem(self.tr("Twice the interval with every error"), BackoffKind.DOUBLE)
+        self._rest.addItem(self.tr("No rest: keep to the schedule"), BackoffKind.NONE)
+        self.add_field(
+            Field(
+                self.tr("Rest after errors"),
+                self._rest,
+                path="policy.backoff.kind",
+                subject=self.tr("The choice"),
+            )
+        )
+        self._ladder = QLineEdit()
+        self._ladder.setObjectName("ladder")
+        self._ladder.setAccessibleName(self.tr("Rests after the first, second, third … error"))
+        self._ladder.setPlaceholderText("30s, 1m, 5m, 15m, 1h")
+        self._ladder.setFont(mono_font(self._ladder.font()))
+        self._ladder_field = self.add_field(
+            Field(
+                self.tr("After the first, second, third … error"),
+                self._ladder,
+                path="policy.backoff",
+                subject=self.tr("The list"),
+            )
+        )
+        self._rest.currentIndexChanged.connect(self._show_ladder)
+        self._rest.currentIndexChanged.connect(self.edited)
+        self._ladder.textChanged.connect(self.edited)
+
+    def _build_patience(self) -> None:
+        self._max_errors = QSpinBox()
+        self._max_errors.setObjectName("maxErrors")
+        self._max_errors.setAccessibleName(self.tr("Switch the job off after so many errors in a row"))
+        self._max_errors.setRange(0, _MOST_ERRORS)
+        self._max_errors.setSpecialValueText(self.tr("never"))
+        self._max_errors.setFixedWidth(96)
+        self._errors_words = label(self.tr("errors in a row"))
+        self.add_field(
+            Field(
+                self.tr("Switch the job off after"),
+                side_by_side("maxErrorsRow", self._max_errors, self._errors_words),
+                path="policy.max_errors",
+                subject=self.tr("The number"),
+                hint=self.tr("You are told when that happens, and can switch it on again."),
+            )
+        )
+        self._max_errors.valueChanged.connect(self._show_errors_words)
+        self._max_errors.valueChanged.connect(self.edited)
+
+    def focus_first(self) -> None:
+        """Give the keyboard to the first field."""
+        self._has_limit.setFocus()
+
+    def load(self, policy: Policy) -> None:
+        """Show this part of a policy."""
+        set_optional(self._has_limit, self._limit, is_on=policy.time_limit is not None)
+        self._limit.set_text(policy.time_limit or _DEFAULT_LIMIT)
+        self._attempts.setValue(policy.retry.attempts)
+        self._delay.set_milliseconds(policy.retry.delay_ms)
+        self._given_backoff = policy.backoff
+        is_ladder = policy.backoff.kind is BackoffKind.LADDER
+        ladder = policy.backoff if is_ladder else Backoff.ladder()
+        self._ladder.setText(write_intervals(ladder.delays_ms))
+        self._rest.setCurrentIndex(self._rest.findData(policy.backoff.kind))
+        self._max_errors.setValue(policy.max_errors)
+        self._show_delay()
+        self._show_ladder()
+        self._show_errors_words()
+
+    def read(self, findings: Findings) -> Trouble | None:
+        """Return what the page says, or None after noting what is wrong."""
+        limit = findings.take("policy", self._read_limit)
+        retry = findings.take(
+            "policy.retry", lambda: Retry(attempts=self._attempts.value(), delay_ms=self._delay.milliseconds)
+        )
+        backoff = findings.take("policy.backoff", self._read_backoff)
+        self._ladder_field.set_hint("" if backoff is None else ladder_words(backoff))
+        if limit is None or retry is None or backoff is None:
+            return None
+        return Trouble(limit.time_limit, retry, backoff, self._max_errors.value())
+
+    def _read_limit(self) -> Policy:
+        return Policy(time_limit=self._limit.text if self._has_limit.isChecked() else None)
+
+    def _read_backoff(self) -> Backoff:
+        kind = BackoffKind(self._rest.currentData())
+        if kind is not BackoffKind.LADDER:
+            return Backoff(kind=kind)
+        given = self._given_backoff
+        if given.kind is kind and self._ladder.text() == write_intervals(given.delays_ms):
+            return given
+        return Backoff.ladder(*read_intervals(self._ladder.text()))
+
+    def _show_delay(self) -> None:
+        is_on = self._attempts.value() > 0
+        self._delay.setVisible(is_on)
+        self._delay_words.setVisible(is_on)
+
+    def _show_ladder(self) -> None:
+        self._ladder_field.setVisible(self._rest.currentData() == BackoffKind.LADDER)
+
+    def _show_errors_words(self) -> None:
+        self._errors_words.setVisible(self._max_errors.value() > 0)
