@@ -29,7 +29,7 @@ from .widgets.labels import button, frame, label, tint
 from .wording import plain_tooltip
 
 _PICTURE = 64
-_SIZE = QSize(560, 480)
+_SIZE = QSize(632, 480)
 
 
 class AboutDialog(QDialog):
@@ -130,7 +130,7 @@ class AboutDialog(QDialog):
         show = button(self.tr("&Open folder"), name="openFolderButton", kind="quiet")
         tint(show, look, "folder")
         show.clicked.connect(self._open_folder)
-        grid.addWidget(label(self.tr("Your data")), row, 0)
+        grid.addWidget(label(self.tr("Your data"), "muted"), row, 0)
         grid.addWidget(folder, row, 1)
         grid.addWidget(show, row, 2)
         grid.setColumnStretch(1, 1)
@@ -140,7 +140,7 @@ class AboutDialog(QDialog):
         self._lines.setObjectName("programLog")
         self._lines.setAccessibleName(self.tr("The program's own log"))
         self._lines.setReadOnly(True)
-        self._lines.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._lines.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self._lines.setFont(mono_font(self._lines.font()))
         self._lines.setTabChangesFocus(True)
         where = _selectable(label(str(self._log.path), "small", wrap=True))

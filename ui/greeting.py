@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from .icons import picture
 from .theme import GRID, MARGIN
+from .widgets.fitting import fit_height
 from .widgets.labels import button, label
 
 _PICTURE = 64
@@ -73,6 +75,10 @@ class Greeting(QDialog):
 
     def _answer(self) -> None:
         self.answered.emit(self.starts_at_login)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        fit_height(self, _WIDTH)
+        super().showEvent(event)
 
 
 def _drawing() -> QLabel:

@@ -116,13 +116,13 @@ class _PrivateFile(RotatingFileHandler):
 
 
 def _log_escaped(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if issubclass(kind, KeyboardInterrupt):
-        sys.__excepthook__(kind, error, trace)
-        return
-    _LOG.critical("Something went wrong inside Halo.", exc_info=(kind, error, trace))
+    sys.__excepthook__(kind, error, trace)
+    if not issubclass(kind, KeyboardInterrupt):
+        _LOG.critical("Something went wrong inside Halo.", exc_info=(kind, error, trace))
 
 
 def _log_escaped_in_thread(escaped: threading.ExceptHookArgs) -> None:
+    threading.__excepthook__(escaped)
     if escaped.exc_value is not None and escaped.exc_type is not SystemExit:
         name = escaped.thread.name if escaped.thread is not None else "?"
         error = (escaped.exc_type, escaped.exc_value, escaped.exc_traceback)

@@ -7,9 +7,11 @@ from enum import StrEnum
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from .theme import GRID, HALF, MARGIN
+from .widgets.fitting import fit_height
 from .widgets.labels import button, label, with_shortcut
 from .wording import one_line
 
@@ -114,6 +116,10 @@ class QuitDialog(QDialog):
 
     def _tell(self) -> None:
         self.chosen.emit(self._choice)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        fit_height(self, _WIDTH)
+        super().showEvent(event)
 
 
 class _ChoiceButton(QPushButton):

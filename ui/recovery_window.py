@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QCloseEvent, QDesktopServices
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from halo_scheduler.backups import Backup, newest_usable
@@ -14,6 +14,7 @@ from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreTooNew
 
 from .icons import picture
 from .theme import GRID, HALF, MARGIN, Look
+from .widgets.fitting import fit_height
 from .widgets.labels import button, frame, label, set_role, tint
 from .wording import ago, moment
 
@@ -41,7 +42,7 @@ class RecoveryWindow(QWidget):
         self.setObjectName("recoveryWindow")
         self.setWindowTitle(self.tr("Halo"))
         self.setWindowIcon(picture("halo"))
-        self.setMinimumWidth(_WIDTH)
+        self.setFixedWidth(_WIDTH)
         self._lay_out(look)
         self._found.connect(self._show_backup, Qt.ConnectionType.QueuedConnection)
         self.show_error(error)
@@ -55,18 +56,17 @@ class RecoveryWindow(QWidget):
         is_damaged = isinstance(error, StoreDamagedError)
         self._explanation.setText(self._explained(error))
         self._emphasise(self._restore if is_damaged else self._retry)
+        fit_height(self, _WIDTH)
 
     def show_refusal(self, text: str) -> None:
         """Say why a backup could not be restored."""
         self._set_busy(False)
-        self._told.setText(_as_sentence(text))
-        set_role(self._told, "error")
+        self._tell(_as_sentence(text), "error")
 
     def show_busy(self, text: str) -> None:
         """Say what is being done; there is nothing to choose meanwhile."""
         self._set_busy(True)
-        self._told.setText(text)
-        set_role(self._told, "muted")
+        self._tell(text, "muted")
 
     def close_for_good(self) -> None:
         """Go, because the program goes on: that is no wish to quit."""
@@ -94,17 +94,16 @@ class RecoveryWindow(QWidget):
         box.setContentsMargins(MARGIN + GRID, MARGIN + GRID, MARGIN + GRID, MARGIN)
         box.setSpacing(MARGIN)
         box.addLayout(top)
-        box.addWidget(self._backup_card(look))
+        box.addWidget(self._backup_card())
         box.addWidget(self._told)
         box.addStretch(1)
         box.addLayout(self._buttons(look))
 
-    def _backup_card(self, look: Look) -> QWidget:
+    def _backup_card(self) -> QWidget:
         self._backup_name = label(self.tr("Looking for a backup …"), name="backupLabel")
         self._backup_hint = label("", "small", wrap=True)
         self._restore = button(self.tr("&Restore this backup"), name="restoreButton")
         self._restore.setEnabled(False)
-        tint(self._restore, look, "backup")
         self._restore.clicked.connect(self._want_restore)
         words = QVBoxLayout()
         words.setSpacing(HALF)
@@ -174,6 +173,7 @@ class RecoveryWindow(QWidget):
             self._backup_name.setText(self.tr("There is no usable backup"))
             self._backup_hint.setText(self.tr("Backups are made once a day, beside the database."))
             self._emphasise(self._retry)
+            fit_height(self, _WIDTH)
             return
         self._backup_name.setText(self.tr("Backup of {when}").format(when=moment(backup.made_at)))
         self._backup_hint.setText(
@@ -182,6 +182,7 @@ class RecoveryWindow(QWidget):
             ).format(ago=ago(backup.made_at, self._now_ms).capitalize())
         )
         self._restore.setEnabled(True)
+        fit_height(self, _WIDTH)
 
     def _want_restore(self) -> None:
         if self._backup is not None:
@@ -190,10 +191,20 @@ class RecoveryWindow(QWidget):
     def _set_busy(self, is_busy: bool) -> None:  # noqa: FBT001
         self._restore.setEnabled(not is_busy and self._backup is not None)
         self._retry.setEnabled(not is_busy)
-        self._told.clear()
+        self._tell("", "muted")
+
+    def _tell(self, text: str, role: str) -> None:
+        self._told.setText(text)
+        self._told.setVisible(bool(text))
+        set_role(self._told, role)
+        fit_height(self, _WIDTH)
 
     def _open_folder(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._database.parent)))
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        fit_height(self, _WIDTH)
+        super().showEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         super().closeEvent(event)
