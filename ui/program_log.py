@@ -34,12 +34,12 @@ _LOG = logging.getLogger(__name__)
 class ProgramLog(logging.Handler):
     """Takes what the program says of itself; nothing else is sent or shown anywhere."""
 
-    def __init__(self, data_folder: Path) -> None:
-        """Write to `logs/halo.log` in the folder of the database."""
+    def __init__(self, database: Path) -> None:
+        """Write to `logs/halo.log` beside a database."""
         super().__init__(logging.INFO)
         self.setFormatter(_Formatter(_FORMAT))
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
-        self._path = data_folder / "logs" / "halo.log"
+        self._path = database.parent / "logs" / "halo.log"
         self._file: RotatingFileHandler | None = None
 
     @property
