@@ -1,0 +1,147 @@
+"""Who runs the jobs, told from the window's side."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QObject, Signal
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import Scheduler
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.engine.server import ChangeServer
+from ui.backend import Backend
+from ui.engine_link import EngineLink, EnginePlace, EngineState
+from ui.engine_thread import Farewell
+
+_NOW = 1_800_000_000_000
+
+
+class FakeThread(QObject):
+    """Says what a test tells it to; the real one is met in tests/e2e."""
+
+    begun = Signal()
+    held = Signal(str)
+    failed = Signal(str)
+    lost = Signal()
+    stopped = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.starts = 0
+        self.farewells: list[Farewell] = []
+
+    def start(self) -> None:
+        self.starts += 1
+
+    def stop(self, farewell: Farewell) -> None:
+        self.farewells.append(farewell)
+
+
+class Stage:
+    """A link with everything around it."""
+
+    def __init__(self, path: Path) -> None:
+        self.scheduler = Scheduler.open(path, clock=ManualClock(_NOW))
+        self.backend = Backend.inline(self.scheduler, ManualClock(_NOW))
+        self.thread = FakeThread()
+        self.link = EngineLink(self.backend, self.thread)  # type: ignore[arg-type] # a stand-in
+        self.server = ChangeServer(path)
+        self.states: list[EngineState] = []
+        self.link.state_changed.connect(self.states.append)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot) -> Iterator[Stage]:  # noqa: ARG001 - a loop
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    made = Stage(tmp_path / "halo.db")
+    yield made
+    made.server.stop()
+    made.scheduler.close()
+
+
+def _is_heard(stage: Stage) -> bool:
+    return any(client.is_subscriber for client in stage.server._clients)
+
+
+def test_changes_told_by_the_engine_reach_the_window(stage: Stage, qtbot: QtBot) -> None:
+    stage.server.start()
+    stage.link.start()
+    stage.thread.begun.emit()
+    qtbot.waitUntil(lambda: _is_heard(stage))
+    with qtbot.waitSignal(stage.backend.changed) as heard:
+        stage.server.tell(Change(ChangeKind.RUN_STARTED, "job", "run"))
+    assert heard.args == [Change(ChangeKind.RUN_STARTED, "job", "run")]
+    assert stage.link.state.place is EnginePlace.HERE
+
+
+def test_another_engine_is_named(stage: Stage) -> None:
+    stage.thread.held.emit("the jobs are run by halo (process 7)")
+    assert stage.states == [EngineState(EnginePlace.ELSEWHERE, "the jobs are run by halo (process 7)")]
+
+
+def test_the_death_of_another_engine_is_noticed_at_once(stage: Stage, qtbot: QtBot) -> None:
+    stage.server.start()
+    stage.thread.held.emit("the jobs are run by halo (process 7)")
+    qtbot.waitUntil(lambda: _is_heard(stage))
+    stage.server.stop()
+    qtbot.waitUntil(lambda: stage.thread.starts == 1)
+    with qtbot.waitSignal(stage.link.taken_over):
+        stage.thread.begun.emit()
+    assert stage.link.state.place is EnginePlace.HERE
+
+
+def test_the_first_start_is_no_take_over(stage: Stage, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(stage.link.taken_over):
+        stage.thread.begun.emit()
+
+
+def test_an_engine_that_says_nothing_is_looked_after(
+    stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.engine_link._LOOK_MS", 10)
+    # There is no socket to listen to, and nobody holds the engine's row.
+    stage.thread.held.emit("the jobs are run by halo (process 7)")
+    qtbot.waitUntil(lambda: stage.thread.starts >= 1)
+
+
+def test_a_database_that_cannot_be_run_is_tried_again(
+    stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.engine_link._LOOK_MS", 10)
+    stage.thread.failed.emit("the disk is full")
+    assert stage.link.state == EngineState(EnginePlace.NOWHERE, "the disk is full")
+    qtbot.waitUntil(lambda: stage.thread.starts >= 1)
+
+
+def test_nothing_is_taken_over_while_leaving(stage: Stage, qtbot: QtBot) -> None:
+    stage.server.start()
+    stage.thread.held.emit("the jobs are run by halo (process 7)")
+    qtbot.waitUntil(lambda: _is_heard(stage))
+    stage.link.stop(Farewell.LEAVE)
+    with qtbot.waitSignal(stage.link.stopped):
+        stage.server.stop()
+        stage.thread.stopped.emit()
+    assert stage.thread.farewells == [Farewell.LEAVE]
+    assert stage.thread.starts == 0
+
+
+def test_a_stranger_on_the_socket_is_not_taken_for_the_engine(
+    stage: Stage, tmp_path: Path, qtbot: QtBot
+) -> None:
+    """A socket that hangs up at once must not make the window spin."""
+    stage.server.start()
+    path = next(tmp_path.glob("halo-*"))
+    stage.server.stop()
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.bind(str(path))
+        stranger.listen()
+        stage.thread.held.emit("the jobs are run by halo (process 7)")
+        qtbot.waitUntil(lambda: stage.link._stream is not None)
+        peer, _ = stranger.accept()
+        peer.close()
+        qtbot.waitUntil(lambda: stage.thread.starts == 1)

@@ -1,0 +1,62 @@
+"""One program per data directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from ui.single_instance import SingleInstance
+
+
+@pytest.fixture(autouse=True)
+def _runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qapp: object) -> None:  # noqa: ARG001 - sockets need it
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+
+def test_the_second_raises_the_first(tmp_path: Path, qtbot: QtBot) -> None:
+    first, second = SingleInstance(tmp_path / "halo.db"), SingleInstance(tmp_path / "halo.db")
+    assert first.claim()
+    assert not second.claim()
+    with qtbot.waitSignal(first.raise_requested):
+        assert second.raise_other()
+    first.release()
+
+
+def test_another_database_has_a_program_of_its_own(tmp_path: Path) -> None:
+    first, other = SingleInstance(tmp_path / "one.db"), SingleInstance(tmp_path / "other.db")
+    assert first.claim()
+    assert other.claim()
+    first.release()
+    other.release()
+
+
+def test_what_a_dead_program_left_is_no_hindrance(tmp_path: Path) -> None:
+    dead = SingleInstance(tmp_path / "halo.db")
+    assert dead.claim()
+    Path(f"{dead._name}.lock").write_text("999999999\nhalo\nhere\n", encoding="utf-8")
+    alive = SingleInstance(tmp_path / "halo.db")
+    Path(f"{dead._name}.lock").unlink()
+    assert alive.claim()
+    alive.release()
+
+
+def test_a_released_place_is_free(tmp_path: Path) -> None:
+    first = SingleInstance(tmp_path / "halo.db")
+    assert first.claim()
+    first.release()
+    second = SingleInstance(tmp_path / "halo.db")
+    assert second.claim()
+    second.release()
+
+
+def test_nobody_there_is_noticed(tmp_path: Path) -> None:
+    assert not SingleInstance(tmp_path / "halo.db").raise_other()
+
+
+def test_only_its_user_can_reach_it(tmp_path: Path) -> None:
+    first = SingleInstance(tmp_path / "halo.db")
+    assert first.claim()
+    assert Path(first._name).stat().st_mode & 0o077 == 0
+    first.release()

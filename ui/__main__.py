@@ -1,0 +1,8 @@
+"""`python -m ui`: the desktop program."""
+
+import sys
+
+from ui.start import main
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

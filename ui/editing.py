@@ -1,0 +1,295 @@
+"""Opening job editors, and doing what they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from halo_scheduler.actions.work import Ended
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
+from halo_scheduler.model import JobSpec, Outcome, Run, Source, Trigger
+from halo_scheduler.service import Scheduler
+
+from .backend import Backend
+from .editor.draft import Draft
+from .engine_thread import EngineThread
+from .templates import TEMPLATES
+from .theme import Look
+from .widgets.output_feed import OutputFeed
+from .wording import run_words
+
+if TYPE_CHECKING:
+    from .editor.job_editor import JobEditor
+
+_SPEC_NAMES = tuple(field.name for field in fields(JobSpec))
+
+
+class Editing(QObject):
+    """Keeps one editor for each job that is being edited."""
+
+    job_saved = Signal(str)
+    fault = Signal(str)
+
+    def __init__(
+        self,
+        backend: Backend,
+        look: Look,
+        engine: EngineThread,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._look = look
+        self._engine = engine
+        self._open: list[_Session] = []
+
+    def new(self, template: str | None = None) -> None:
+        """Open an editor for a new job, empty or filled from a template."""
+        spec = None if template is None else TEMPLATES[template].spec
+        self._ask_for(lambda scheduler: _new_draft(scheduler, spec))
+
+    def new_from(self, spec: JobSpec) -> None:
+        """Open an editor for a new job that is filled in already."""
+        self._ask_for(lambda scheduler: _new_draft(scheduler, spec))
+
+    def edit(self, job_id: str) -> None:
+        """Open the editor of a job, or raise the one that is open."""
+        for session in self._open:
+            if session.job_id == job_id:
+                session.editor.raise_()
+                session.editor.activateWindow()
+                return
+        self._ask_for(lambda scheduler: _edit_draft(scheduler, job_id))
+
+    def duplicate(self, job_id: str) -> None:
+        """Open an editor for a copy of a job."""
+        self._ask_for(lambda scheduler: _copy_draft(scheduler, job_id))
+
+    def unsaved_names(self) -> list[str]:
+        """Return the titles of the editors that hold something unsaved."""
+        return [
+            session.editor.windowTitle() for session in self._open if session.editor.has_unsaved_changes()
+        ]
+
+    def raise_unsaved(self) -> None:
+        """Show the first editor that holds something unsaved."""
+        for session in self._open:
+            if session.editor.has_unsaved_changes():
+                session.editor.raise_()
+                session.editor.activateWindow()
+                return
+
+    def _ask_for(self, draft: object) -> None:
+        self._backend.ask(draft, self._show, owner=self)  # type: ignore[arg-type] # one of our own functions
+
+    def _show(self, draft: Draft) -> None:
+        from .editor.job_editor import JobEditor  # noqa: PLC0415 - its many parts, once one is opened
+
+        editor = JobEditor(self._backend, self._look, draft, None)
+        editor.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        session = _Session(self._backend, self._engine, editor, draft.job_id)
+        session.setParent(self)
+        self._open.append(session)
+        session.saved.connect(self.job_saved)
+        editor.second_job_requested.connect(self.new_from)
+        editor.destroyed.connect(partial(self._forget, session))
+        editor.show()
+
+    def _forget(self, session: _Session, _gone: QObject | None = None) -> None:
+        if session in self._open:
+            self._open.remove(session)
+            session.end()
+            session.deleteLater()
+
+
+class _Session(QObject):
+    """One editor with what goes on behind it."""
+
+    saved = Signal(str)
+
+    def __init__(self, backend: Backend, engine: EngineThread, editor: JobEditor, job_id: str | None) -> None:
+        super().__init__()
+        self._backend = backend
+        self.editor = editor
+        self.job_id = job_id
+        self._trial = _Trial(engine, editor, self)
+        self._test = _Test(backend, editor, self)
+        editor.saved.connect(self._save)
+        editor.test_requested.connect(self._start_test)
+        editor.test_stop_requested.connect(self._stop_test)
+
+    def end(self) -> None:
+        """Stop what was only tried; a saved job's test run is stopped too, as nobody sees it any more."""
+        self._stop_test()
+
+    def _save(self, spec: JobSpec) -> None:
+        job_id = self.job_id
+        work = partial(_add, spec) if job_id is None else partial(_update, job_id, spec)
+        self._backend.ask(work, self._have_saved, self._refuse, owner=self)
+
+    def _have_saved(self, job_id: str) -> None:
+        self.saved.emit(job_id)
+        self.editor.accept()
+
+    def _refuse(self, error: SchedulerError) -> None:
+        if isinstance(error, ScheduleError):
+            self.editor.show_error(error.path, error.message)
+        else:
+            self.editor.show_error("", str(error))
+
+    def _start_test(self, spec: JobSpec) -> None:
+        if self.job_id is None:
+            self._trial.start(spec)
+        else:
+            self._test.start(self.job_id, spec)
+
+    def _stop_test(self) -> None:
+        self._trial.stop()
+        self._test.stop()
+
+
+class _Trial(QObject):
+    """Runs a job that is not stored: shown, and forgotten."""
+
+    def __init__(self, engine: EngineThread, editor: JobEditor, parent: QObject) -> None:
+        super().__init__(parent)
+        self._engine = engine
+        self._editor = editor
+        self._number: int | None = None
+        engine.trial_output.connect(self._feed)
+        engine.trial_ended.connect(self._end)
+
+    def start(self, spec: JobSpec) -> None:
+        self._editor.show_test_started()
+        self._number = self._engine.start_trial(spec)
+
+    def stop(self) -> None:
+        if self._number is not None:
+            self._engine.stop_trial(self._number)
+
+    def _feed(self, number: int, chunk: bytes) -> None:
+        if number == self._number:
+            self._editor.feed_test(chunk)
+
+    def _end(self, number: int, ended: Ended) -> None:
+        if number != self._number:
+            return
+        self._number = None
+        run = Run(
+            id="trial",
+            job_id="",
+            trigger=Trigger.TEST,
+            source=Source.MANUAL,
+            outcome=ended.outcome,
+            reason=ended.reason,
+            error=ended.error,
+            note=ended.note,
+            exit_code=ended.exit_code,
+            http_status=ended.http_status,
+        )
+        self._editor.show_test_ended(run, run_words(run))
+
+
+class _Test(QObject):
+    """Has the engine run a stored job as it is being edited, outside its schedule."""
+
+    def __init__(self, backend: Backend, editor: JobEditor, parent: QObject) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._editor = editor
+        self._run_id: str | None = None
+        self._feed = OutputFeed(backend, self)
+        self._feed.chunk.connect(editor.feed_test)
+        backend.changed.connect(self._notice)
+
+    def start(self, job_id: str, spec: JobSpec) -> None:
+        self._backend.ask(
+            lambda scheduler: scheduler.test_job(job_id, spec), self._have_asked, self._refuse, owner=self
+        )
+
+    def stop(self) -> None:
+        run_id = self._run_id
+        if run_id is not None:
+            self._backend.ask(lambda scheduler: scheduler.cancel_run(run_id), failed=lambda _error: None)
+
+    def _have_asked(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._editor.show_test_started()
+        self._feed.follow(run_id)
+        self._look()
+
+    def _refuse(self, error: SchedulerError) -> None:
+        self._editor.show_test_ended(None, str(error))
+
+    def _notice(self, change: Change) -> None:
+        if self._run_id is not None and change.run_id == self._run_id:
+            if change.kind is ChangeKind.RUN_STARTED:
+                self._feed.follow(self._run_id)
+            self._look()
+
+    def _look(self) -> None:
+        run_id = self._run_id
+        if run_id is not None:
+            self._backend.ask(lambda scheduler: scheduler.get_run(run_id), self._see, owner=self)
+
+    def _see(self, run: Run | None) -> None:
+        if run is None or run.id != self._run_id or run.outcome is Outcome.RUNNING:
+            return
+        self._run_id = None
+        self._editor.show_test_ended(run, run_words(run))
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    groups: tuple[str, ...]
+    names: frozenset[str]
+
+
+def _surroundings(scheduler: Scheduler) -> _Surroundings:
+    found = scheduler.list_names()
+    groups = sorted({group for _, group in found if group is not None}, key=str.casefold)
+    return _Surroundings(tuple(groups), frozenset(name for name, _ in found))
+
+
+def _new_draft(scheduler: Scheduler, spec: JobSpec | None) -> Draft:
+    around = _surroundings(scheduler)
+    settings = scheduler.get_settings()
+    if spec is not None and spec.name in around.names:
+        spec = replace(spec, name=scheduler.unused_name(spec.name))
+    return Draft(
+        spec=spec,
+        default_time_limit=settings.default_time_limit,
+        groups=around.groups,
+        taken_names=around.names,
+    )
+
+
+def _edit_draft(scheduler: Scheduler, job_id: str) -> Draft:
+    job = scheduler.get_job(job_id)
+    if job is None:
+        raise JobNotFoundError("this job is not there any more")
+    around = _surroundings(scheduler)
+    return Draft(spec=job.spec, job_id=job_id, is_new=False, groups=around.groups, taken_names=around.names)
+
+
+def _copy_draft(scheduler: Scheduler, job_id: str) -> Draft:
+    draft = _edit_draft(scheduler, job_id)
+    assert draft.spec is not None  # noqa: S101 - that of a job
+    copy = replace(draft.spec, name=scheduler.unused_name(draft.spec.name), enabled=True)
+    return replace(draft, spec=copy, job_id=None, is_new=True)
+
+
+def _add(spec: JobSpec, scheduler: Scheduler) -> str:
+    given = {name: getattr(spec, name) for name in _SPEC_NAMES}
+    if not spec.anchor_at:
+        given["anchor_at"] = None  # counted from now on
+    return scheduler.add_job(**given)
+
+
+def _update(job_id: str, spec: JobSpec, scheduler: Scheduler) -> str:
+    scheduler.update_job(job_id, **{name: getattr(spec, name) for name in _SPEC_NAMES})
+    return job_id

@@ -1,0 +1,208 @@
+"""The windows of the program, each opened when it is first wanted, and what they ask for done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.host.autostart import Autostart, login_command
+from halo_scheduler.notices import Notice
+from halo_scheduler.service import Scheduler
+
+from .backend import Backend
+from .editing import Editing
+from .engine_thread import EngineThread
+from .main_window import MainWindow
+from .program_log import ProgramLog
+from .theme import Look
+from .tray import Tray
+
+if TYPE_CHECKING:
+    from .about import AboutDialog
+    from .greeting import Greeting
+    from .history.window import HistoryWindow
+    from .settings_dialog import SettingsDialog
+
+# Windows that are opened later, or never, are imported when they are: the first one is there sooner.
+
+
+class Windows(QObject):
+    """Connects the windows with each other and with the service."""
+
+    quit_requested = Signal()
+    restore_requested = Signal(object)
+
+    def __init__(
+        self,
+        backend: Backend,
+        look: Look,
+        *,
+        engine: EngineThread,
+        autostart: Autostart,
+        log: ProgramLog,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._look = look
+        self._autostart = autostart
+        self._log = log
+        self.main = MainWindow(backend, look)
+        self.editing = Editing(backend, look, engine, self)
+        self._history: HistoryWindow | None = None
+        self._settings: SettingsDialog | None = None
+        self._about: AboutDialog | None = None
+        self._greeting: Greeting | None = None
+        self._connect_main()
+
+    def connect_tray(self, tray: Tray) -> None:
+        """Let the tray open windows and steer jobs."""
+        tray.open_requested.connect(self.show_main)
+        tray.job_requested.connect(self.show_job)
+        tray.history_requested.connect(lambda: self.show_history(None))
+        tray.settings_requested.connect(self.show_settings)
+        tray.quit_requested.connect(self.quit_requested)
+        tray.run_requested.connect(self.run_job)
+        tray.stop_requested.connect(self.stop_run)
+        tray.pause_all_requested.connect(
+            lambda until: self._backend.ask(lambda scheduler: scheduler.pause_all(until))
+        )
+        tray.resume_all_requested.connect(lambda: self._backend.ask(Scheduler.resume_all))
+
+    def show_main(self) -> None:
+        """Show the jobs, in front of everything else."""
+        self.main.showNormal() if self.main.isMinimized() else self.main.show()
+        _to_front(self.main)
+
+    def show_job(self, job_id: str) -> None:
+        self.main.select_job(job_id)
+        self.show_main()
+
+    def show_notice(self, notice: Notice) -> None:
+        """Show what a notification tells of."""
+        if len(notice.run_ids) == 1:
+            self.show_run(notice.run_ids[0])
+        elif notice.run_ids:
+            history = self._the_history()
+            history.show_runs(notice.run_ids)
+            _to_front(history)
+        else:
+            self.show_main()
+
+    def show_history(self, job_id: str | None) -> None:
+        history = self._the_history()
+        history.show_job(job_id)
+        _to_front(history)
+
+    def show_run(self, run_id: str) -> None:
+        history = self._the_history()
+        history.show_run(run_id)
+        _to_front(history)
+
+    def show_settings(self) -> None:
+        if self._settings is None:
+            from .settings_dialog import SettingsDialog  # noqa: PLC0415
+
+            self._settings = SettingsDialog(self._backend, self._look, self._autostart)
+            self._settings.restore_requested.connect(self.restore_requested)
+            self._settings.finished.connect(self.look_at_autostart)
+        _to_front(self._settings)
+
+    def show_restore_busy(self) -> None:
+        if self._settings is not None:
+            self._settings.show_restore_busy()
+
+    def show_restore_error(self, sentence: str) -> None:
+        if self._settings is not None:
+            self._settings.show_restore_error(sentence)
+        else:
+            self.main.show_message(sentence)
+
+    def show_about(self) -> None:
+        if self._about is None:
+            from .about import AboutDialog  # noqa: PLC0415
+
+            self._about = AboutDialog(
+                self._backend, self._look, self._log, self._log.path.parents[1], self.main
+            )
+        _to_front(self._about)
+
+    def greet(self) -> None:
+        """Ask, once, whether to start at login."""
+        from .greeting import Greeting  # noqa: PLC0415
+
+        self._greeting = Greeting(self.main)
+        self._greeting.answered.connect(self._take_answer)
+        self._greeting.open()
+
+    def look_at_autostart(self) -> None:
+        """Say in the window that jobs run only while it is open, if nothing starts the program at login."""
+        self._backend.ask(
+            lambda _scheduler: self._autostart.is_on(),
+            lambda is_on: self.main.set_autostart_note(not is_on),
+            lambda _error: None,
+            owner=self,
+        )
+
+    def run_job(self, job_id: str) -> None:
+        self._backend.ask(lambda scheduler: scheduler.trigger(job_id))
+
+    def stop_run(self, run_id: str) -> None:
+        self._backend.ask(lambda scheduler: scheduler.cancel_run(run_id))
+
+    def close_all(self) -> None:
+        """Close every window without asking."""
+        for window in (self._greeting, self._about, self._settings, self._history, self.main):
+            if window is not None:
+                window.hide()
+
+    def _connect_main(self) -> None:
+        main = self.main
+        main.new_job_requested.connect(self.editing.new)
+        main.edit_requested.connect(self.editing.edit)
+        main.duplicate_requested.connect(self.editing.duplicate)
+        main.history_requested.connect(self.show_history)
+        main.run_shown_requested.connect(self.show_run)
+        main.settings_requested.connect(self.show_settings)
+        main.about_requested.connect(self.show_about)
+        main.quit_requested.connect(self.quit_requested)
+        main.autostart_requested.connect(lambda: self._switch_autostart(is_wanted=True))
+        self.editing.job_saved.connect(main.select_job)
+
+    def _the_history(self) -> HistoryWindow:
+        if self._history is None:
+            from .history.window import HistoryWindow  # noqa: PLC0415
+
+            self._history = HistoryWindow(self._backend, self._look)
+            self._history.run_again_requested.connect(self.run_job)
+            self._history.stop_requested.connect(self.stop_run)
+            self._history.edit_job_requested.connect(self.editing.edit)
+        return self._history
+
+    def _take_answer(self, is_wanted: bool) -> None:  # noqa: FBT001 - a slot
+        self._backend.ask(lambda scheduler: scheduler.change_settings(autostart_asked=True))
+        self._switch_autostart(is_wanted=is_wanted)
+
+    def _switch_autostart(self, *, is_wanted: bool) -> None:
+        autostart = self._autostart
+
+        def switch(_scheduler: Scheduler) -> bool:
+            autostart.turn_on(login_command()) if is_wanted else autostart.turn_off()
+            return autostart.is_on()
+
+        self._backend.ask(
+            switch, lambda is_on: self.main.set_autostart_note(not is_on), self._refuse, owner=self
+        )
+
+    def _refuse(self, error: SchedulerError) -> None:
+        self.main.show_message(str(error))
+        self.main.set_autostart_note(True)
+
+
+def _to_front(window: QWidget) -> None:
+    window.show()
+    window.raise_()
+    window.activateWindow()
