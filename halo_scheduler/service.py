@@ -114,7 +114,8 @@ class RunStats:
 class Scheduler:
     """Jobs and their runs; used by the thread that opened it."""
 
-    def __init__(self, store: Store, clock: Clock, max_concurrent: int | None) -> None:
+    def __init__(self, store: Store, clock: Clock, max_concurrent: int | None, owner: str = "") -> None:
+        self._owner = owner or Path(sys.argv[0]).name or "Python"
         self._store = store
         self._clock = clock
         self._max_concurrent = max_concurrent
@@ -135,8 +136,12 @@ class Scheduler:
         *,
         clock: Clock | None = None,
         max_concurrent: int | None = None,
+        owner: str = "",
     ) -> Self:
-        """Open a database, or the default one, creating it when there is none."""
+        """Open a database, or the default one, creating it when there is none.
+
+        `owner` is what others are told who runs the jobs; without one, the name of the program.
+        """
         if max_concurrent is not None:
             require_whole("max_concurrent", max_concurrent, 1)
         clock = clock or SystemClock()
@@ -144,7 +149,7 @@ class Scheduler:
         if path is None:
             # The default folder is ours alone; one that somebody chose may hold other things.
             store.database.path.parent.chmod(0o700)
-        return cls(store, clock, max_concurrent)
+        return cls(store, clock, max_concurrent, owner)
 
     @property
     def path(self) -> Path:
@@ -312,21 +317,24 @@ class Scheduler:
                 )
             self._store.jobs.set_removed(job_id, None)
             restored = record.evolve(removed_at=None, counted_until=now_ms)
+            recorded: list[Change] = []
             if not self._is_in_its_slot(record):
                 restored = plan(restored, now_ms, self._store.runs.has_slot)
-                self._record_time_in_trash(record, now_ms)
+                recorded = self._record_time_in_trash(record, now_ms)
             self._store.jobs.save_states([restored])
             self._store.events.append(now_ms, EventKind.JOB_RESTORED, job_id)
-        self._changed(Change(ChangeKind.JOB, job_id=job_id), Change(ChangeKind.RUN_FINISHED, job_id=job_id))
+        self._changed(Change(ChangeKind.JOB, job_id=job_id), *recorded)
 
-    def _record_time_in_trash(self, record: JobRecord, now_ms: int) -> None:
+    def _record_time_in_trash(self, record: JobRecord, now_ms: int) -> list[Change]:
         """Record the one slot of a `once` whose time came while it lay in the trash."""
         skipped = slept_through(record, SkipReason.DISABLED, "the job was in the trash at that time", now_ms)
         if skipped is None or (skipped.slot_at or 0) > now_ms:
-            return
-        if not self._store.runs.has_slot(record.id, skipped.slot_at or 0):
-            row = self._store.lease.read()
-            self._store.runs.insert([skipped], 0 if row is None else row.generation)
+            return []
+        if self._store.runs.has_slot(record.id, skipped.slot_at or 0):
+            return []
+        row = self._store.lease.read()
+        self._store.runs.insert([skipped], 0 if row is None else row.generation)
+        return [Change(ChangeKind.RUN_FINISHED, job_id=record.id, run_id=skipped.id)]
 
     def get_job(self, job_id: str) -> Job | None:
         """Return a job, unless it does not exist or lies in the trash."""
@@ -867,7 +875,7 @@ class Scheduler:
                 self._get_pool(),
                 max_concurrent=self._places,
                 tell=self._tell,
-                owner=Path(sys.argv[0]).name or "Python",
+                owner=self._owner,
             )
         return self._engine
 

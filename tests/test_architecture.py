@@ -49,7 +49,7 @@ def _names_used(source: str) -> set[str]:
             for alias in node.names:
                 top = alias.name.partition(".")[0]
                 imported |= {alias.asname: alias.name} if alias.asname else {top: top}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             imported |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
     return set(imported.values()) | set(_modules(tree)) | set(_attributes(tree, imported))
 
@@ -213,6 +213,9 @@ def test_the_import_arrows_hold() -> None:
         ("halo_scheduler/schedule/cron_fields.py", "from halo_scheduler import strict_json"),
         ("halo_scheduler/store/store.py", "import PySide6.QtCore"),
         ("halo_scheduler/engine/engine.py", "from halo_scheduler import service"),
+        ("ui/main_window.py", "import apsw"),
+        ("ui/main_window.py", "from halo_scheduler.store.runs import RunTable"),
+        ("ui/main_window.py", "from halo_scheduler.engine import engine"),
     ],
 )
 def test_an_arrow_pointing_up_is_noticed(module: str, line: str, tmp_path: Path) -> None:

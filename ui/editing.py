@@ -202,7 +202,7 @@ class _Test(QObject):
         self._backend = backend
         self._editor = editor
         self._run_id: str | None = None
-        self._feed = OutputFeed(backend, self)
+        self._feed = OutputFeed(backend, editor)
         self._feed.chunk.connect(editor.feed_test)
         backend.changed.connect(self._notice)
 

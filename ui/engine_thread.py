@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _FOR_EVER_MS = 2**31 - 1
 _NO_TIME_MS = 0
+_OWNER = "Halo's desktop program"
 _LONGEST_END_MS = 5_000
 
 
@@ -128,7 +129,7 @@ class _Host(QObject):
         if self._scheduler is not None:
             return
         try:
-            scheduler = Scheduler.open(self._path, clock=self._clock)
+            scheduler = Scheduler.open(self._path, clock=self._clock, owner=_OWNER)
         except SchedulerError as error:
             self.failed.emit(str(error))
             return
