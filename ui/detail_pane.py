@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -146,7 +146,7 @@ class DetailPane(QWidget):
 
 
 class _ActionButtons(QWidget):
-    """The common actions as buttons, the others behind a menu."""
+    """The common actions as buttons, the others behind a menu; where room is short only the first has words."""
 
     def __init__(self, look: Look, actions: JobActions, prefix: str) -> None:
         super().__init__()
@@ -159,7 +159,9 @@ class _ActionButtons(QWidget):
         self._edit = self._button(look, actions.edit, "edit", f"{prefix}Edit")
         self._pause = self._button(look, actions.pause, "pause", f"{prefix}Pause")
         self._resume = self._button(look, actions.resume, "resume", f"{prefix}Resume")
-        for one in (self._run, self._stop, self._edit, self._pause, self._resume):
+        self._all = (self._run, self._stop, self._edit, self._pause, self._resume)
+        self._texts = [one.text() for one in self._all]
+        for one in self._all:
             row.addWidget(one)
         row.addStretch(1)
         self._more = icon_button(look, "more", self.tr("More actions"), name=f"{prefix}More")
@@ -186,9 +188,29 @@ class _ActionButtons(QWidget):
         self._pause.setVisible(not is_resting_all)
         self._resume.setVisible(is_resting_all or (len(actions.jobs) > 1 and actions.resume.isEnabled()))
 
+        self._fit_texts()
+
+    def _fit_texts(self) -> None:
+        shown = [(one, text) for one, text in zip(self._all, self._texts, strict=True) if not one.isHidden()]
+        for one, text in shown:
+            one.setText(text)
+        room = self.width() - self._more.sizeHint().width()
+        if sum(one.sizeHint().width() + GRID for one, _ in shown) > room:
+            for one, _ in shown[1:]:
+                one.setText("")
+
     def _fill(self) -> None:
         self._menu.clear()
         self._actions.fill_menu(self._menu)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        self._fit_texts()
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        return QSize(0, super().minimumSizeHint().height())
 
 
 def _scrolled(column: Callable[[QVBoxLayout], None]) -> QScrollArea:
@@ -251,14 +273,11 @@ class OneJob(QWidget):
         for title, content in ((self.tr("When"), self._schedule), (self.tr("Why"), self._why)):
             section = Section(title)
             section.column.addWidget(content)
-            column.addSpacing(GRID)
             column.addWidget(section)
             if content is self._schedule:
-                column.addSpacing(GRID)
                 column.addWidget(self._next)
         self._why_section = self._why.parentWidget()
         for part in (self._recent, self._output):
-            column.addSpacing(GRID)
             column.addWidget(part)
 
     def _hints(self) -> QWidget:

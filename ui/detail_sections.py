@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from halo_scheduler.model import Run
-from halo_scheduler.schedule.describe import describe_when
+from halo_scheduler.schedule.describe import describe_when, local_time
+from halo_scheduler.schedule.words import clock_time, short_date, weekday_name
 
 from .countdown import until_ago_changes, until_next_changes
 from .job_details import NEXT_RUNS, OUTPUT_LINES, RECENT_RUNS
@@ -27,7 +28,7 @@ from .widgets.labels import button, label
 from .wording import ago, duration, moment, plain_tooltip, run_words
 
 _MARK = 8
-_RUN_HEIGHT = 28
+_RUN_HEIGHT = 24
 
 
 class Section(QWidget):
@@ -36,7 +37,7 @@ class Section(QWidget):
     def __init__(self, title: str) -> None:
         super().__init__()
         self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setContentsMargins(0, GRID, 0, 0)
         self.column.setSpacing(HALF)
         self.heading = label(title, "small")
         self.column.addWidget(self.heading)
@@ -73,7 +74,8 @@ class NextRuns(Section):
             at.setVisible(is_there)
             if is_there:
                 ahead.setText(describe_when(times[index], now_ms))
-                at.setText(moment(times[index]))
+                at.setText(_exact(times[index], now_ms))
+                at.setToolTip(moment(times[index]))
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         return (until_next_changes(at, now_ms) for at in self._times)
@@ -127,13 +129,13 @@ class RunButton(QAbstractButton):
         if self._shown is None:
             return
         painter = QPainter(self)
-        self._paint_ground(painter)
+        self._paint_focus(painter)
         mark = outcome_mark(self._shown.outcome)
-        place = QRectF(HALF, (self.height() - _MARK) / 2, _MARK, _MARK)
+        place = QRectF(1, (self.height() - _MARK) / 2, _MARK, _MARK)
         paint_mark(painter, place, mark.shape, self._look.colour(mark.tone))
         small = number_font(small_font(self.font()))
         metrics = QFontMetrics(small)
-        area = self.rect().adjusted(HALF + _MARK + GRID, 0, -HALF, 0)
+        area = self.rect().adjusted(_MARK + GRID + 1, 0, -1, 0)
         when = max(metrics.horizontalAdvance("yesterday 00:00"), metrics.horizontalAdvance(self._when)) + GRID
         took = metrics.horizontalAdvance(self._took)
         painter.setFont(small)
@@ -141,19 +143,15 @@ class RunButton(QAbstractButton):
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, self._took)
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self._when)
         words = QRect(area.left() + when, area.top(), area.width() - when - took - GRID, area.height())
-        painter.setPen(self._look.colour(Tone.TEXT))
+        painter.setPen(self._look.colour(Tone.ACCENT if self.underMouse() else Tone.TEXT))
         shown = metrics.elidedText(self._words, Qt.TextElideMode.ElideRight, words.width())
         painter.drawText(words, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, shown)
 
-    def _paint_ground(self, painter: QPainter) -> None:
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        painter.setPen(Qt.PenStyle.NoPen)
+    def _paint_focus(self, painter: QPainter) -> None:
         if self.hasFocus():
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(QColor(self._look.colours.accent), 1))
-        if self.underMouse() or self.hasFocus():
-            painter.setBrush(QColor(self._look.colours.hover))
-            painter.drawRoundedRect(box, HALF, HALF)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), HALF, HALF)
 
 
 class RecentRuns(Section):
@@ -167,7 +165,7 @@ class RecentRuns(Section):
         self._runs: tuple[Run, ...] = ()
         self._buttons = [RunButton(look, index) for index in range(RECENT_RUNS)]
         box = QVBoxLayout()
-        box.setContentsMargins(-HALF, 0, 0, 0)
+        box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
         for one in self._buttons:
             one.clicked.connect(self._open)
@@ -221,6 +219,13 @@ class OutputTail(Section):
             self._text.setPlainText(shown)
         lines = min(shown.count("\n") + 1, OUTPUT_LINES)
         self._text.setFixedHeight(QFontMetrics(self._text.font()).lineSpacing() * lines + 3 * GRID)
+
+
+def _exact(at: int, now_ms: int) -> str:
+    """Return the day and the time of an instant, no longer than need be."""
+    local, today = local_time(at), local_time(now_ms)
+    day = short_date(local, year=local.year != today.year)
+    return f"{weekday_name(local)[:3]} {day}, {clock_time(local)}"
 
 
 def run_at(run: Run) -> int | None:

@@ -8,17 +8,19 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from halo_scheduler.model import Job, JobStatus
 
-from .job_words import last_outcome
+from .job_words import last_outcome, short_duration
 from .marks import job_mark, outcome_mark, paint_mark
 from .models.job_rows import Column, JobFacts
 from .models.job_table import JobTableModel
 from .theme import GRID, HALF, ROW, Look, Tone, number_font, small_font, strong_font
 from .widgets.trend import paint_trend
-from .wording import duration, one_line
+from .wording import one_line
 
 _MARK = 10
 _SMALL_MARK = 8
 _CHIP_HEIGHT = 18
+_SHORTEST_CHIP = 8 * GRID
+_SHORTEST_NAME = 16 * GRID
 _PROGRESS = 3
 _NO_FACTS = JobFacts()
 
@@ -94,20 +96,22 @@ class NameDelegate(RowDelegate):
         paint_mark(painter, place, mark.shape, self._look.colour(mark.tone))
         area = area.adjusted(GRID + _MARK + GRID + HALF, 0, 0, 0)
         chip = one_line(job.group) if job.group else ""
-        room = self._chip_width(chip, area.width())
+        room = self._chip_width(chip, area.width(), QFontMetrics(self._strong).horizontalAdvance(text))
         tone = Tone.MUTED if job.status is JobStatus.DISABLED else Tone.TEXT
         name_area = area.adjusted(0, 0, -(room + GRID) if room else 0, 0)
         used = self._text(painter, name_area, text, self._strong, tone)
         if room:
             self._chip(painter, QRect(area.left() + used + GRID, area.top(), room, area.height()), chip)
 
-    def _chip_width(self, text: str, width: int) -> int:
-        """Return how wide the chip is: at most a third of the cell, and none where it could not be read."""
+    def _chip_width(self, text: str, width: int, name_width: int) -> int:
+        """Return how wide the chip is: the name gives way for a short one, and a chip of two letters is none."""
         if not text:
             return 0
         wanted = QFontMetrics(self._small).horizontalAdvance(text) + 2 * GRID
-        room = min(wanted, width // 3)
-        return room if room >= min(wanted, 5 * GRID) else 0
+        least = min(wanted, _SHORTEST_CHIP)
+        left_over = width - min(name_width, _SHORTEST_NAME) - GRID
+        room = min(wanted, max(width - name_width - GRID, least if least <= left_over else 0))
+        return room if room >= least else 0
 
     def _chip(self, painter: QPainter, area: QRect, text: str) -> None:
         box = QRectF(area.left(), area.center().y() - _CHIP_HEIGHT / 2 + 0.5, area.width(), _CHIP_HEIGHT)
@@ -159,7 +163,7 @@ class LastDelegate(RowDelegate):
             paint_mark(painter, place, mark.shape, self._look.colour(mark.tone))
         area = area.adjusted(_SMALL_MARK + GRID, 0, 0, 0)
         is_over = facts.last is not None and job.status is not JobStatus.RUNNING
-        took = duration(facts.last.duration_ms) if is_over and facts.last is not None else ""
+        took = short_duration(facts.last.duration_ms) if is_over and facts.last is not None else ""
         room = QFontMetrics(self._small).horizontalAdvance(took) if took else 0
         used = self._text(painter, area, text, self._plain, Tone.MUTED)
         if room and used + GRID + room <= area.width():

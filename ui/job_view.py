@@ -39,6 +39,7 @@ class _Place:
 
     selected: tuple[str, ...]
     current: str | None
+    first_row: int
     top: str | None
     offset: int
 
@@ -58,6 +59,7 @@ class JobView(QTableView):
         self.setAccessibleName(self.tr("Jobs"))
         self._jobs = model
         self._place: _Place | None = None
+        self._out_of_sight: tuple[str, ...] = ()
         self._told: tuple[str, ...] = ()
         self._hovered = -1
         self.setModel(model)
@@ -96,6 +98,8 @@ class JobView(QTableView):
         columns.setSectionsClickable(True)
         columns.setSortIndicatorShown(True)
         columns.setFixedHeight(ROW - 4)
+        # The first heading stands above the marks.
+        columns.setStyleSheet(f"QHeaderView::section:first {{ padding-left: {MARGIN}px; }}")
         columns.setSortIndicator(Column.NAME, Qt.SortOrder.AscendingOrder)
         columns.sectionClicked.connect(self._click_header)
 
@@ -171,10 +175,12 @@ class JobView(QTableView):
 
     def _remember_place(self) -> None:
         current = self.currentIndex()
+        selected = tuple(self.selected_ids())
         top = self.rowAt(0) if self.verticalScrollBar().value() else -1
         self._place = _Place(
-            selected=tuple(self.selected_ids()),
+            selected=selected or self._out_of_sight,
             current=self._jobs.job_at(current.row()).id if current.isValid() else None,
+            first_row=self._jobs.row_of(selected[0]) if selected else -1,
             top=self._jobs.job_at(top).id if top >= 0 else None,
             offset=self.rowViewportPosition(top) if top >= 0 else 0,
         )
@@ -188,8 +194,14 @@ class JobView(QTableView):
         self._rest.start()
 
     def _find_selection(self, place: _Place) -> None:
-        if not self.selectionModel().hasSelection() and place.selected:
+        is_lost = not self.selectionModel().hasSelection() and bool(place.selected)
+        if is_lost:
             self._select_rows(row for job_id in place.selected if (row := self._jobs.row_of(job_id)) >= 0)
+        still_there = tuple(job_id for job_id in place.selected if self._jobs.job(job_id) is not None)
+        # What a search hides is selected again when it is over; where something was deleted, its neighbour is.
+        self._out_of_sight = () if self.selectionModel().hasSelection() else still_there
+        if is_lost and not still_there and self._jobs.rowCount() and place.first_row >= 0:
+            self._select_rows([min(place.first_row, self._jobs.rowCount() - 1)])
         row = -1 if place.current is None else self._jobs.row_of(place.current)
         if row >= 0 and self.currentIndex().row() != row:
             index = self._jobs.index(row, Column.NAME)
@@ -232,8 +244,8 @@ class JobView(QTableView):
         room = self.viewport().width()
         metrics = QFontMetrics(number_font(self.font()))
         widths = {
-            Column.NEXT: metrics.horizontalAdvance("tomorrow at 00:00") + 2 * GRID,
-            Column.LAST: metrics.horizontalAdvance("yesterday 00:00  00 min 00 s") + 3 * GRID,
+            Column.NEXT: metrics.horizontalAdvance("paused until 00:00") + 3 * GRID,
+            Column.LAST: metrics.horizontalAdvance("yesterday 00:00  00 min") + 4 * GRID,
             Column.TREND: TREND_WIDTH + 2 * GRID + MARGIN,
         }
         least = _SHORTEST_NAME + _SHORTEST_SCHEDULE

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.model import Job, JobStatus, Outcome, Run, Source, WaitingFor
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, Source, StatusReason, WaitingFor
 from halo_scheduler.reports import TrendPoint
-from halo_scheduler.schedule.interval import interval_in_words
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, interval_in_words
 
 from .models.job_rows import Column, JobFacts, schedule_words
 from .wording import (
@@ -52,6 +52,12 @@ def next_text(job: Job, run: Run | None, now_ms: int) -> str:
         if run is not None and run.progress is not None:
             return tr("running, {percent}").format(percent=f"{run.progress:.0%}")
         return tr("running")
+    if job.status is JobStatus.DISABLED:
+        return {StatusReason.DONE: tr("done"), StatusReason.ERRORS: tr("off after errors")}.get(
+            job.status_reason or StatusReason.USER, tr("off")
+        )
+    if job.status is JobStatus.PAUSED and job.paused_until is None:
+        return tr("paused")
     return next_words(job, now_ms)
 
 
@@ -78,6 +84,17 @@ def last_outcome(job: Job, facts: JobFacts, run: Run | None) -> Outcome | None:
     if job.status is JobStatus.RUNNING or run is not None:
         return Outcome.RUNNING
     return job.last_outcome if facts.last is None else facts.last.outcome
+
+
+def short_duration(milliseconds: int | None) -> str:
+    """Return how long something took in its largest unit: a column shows what can be compared at a glance."""
+    if milliseconds is None or milliseconds < MINUTE_MS:
+        return duration(milliseconds)
+    if milliseconds < HOUR_MS:
+        return tr("{count} min").format(count=milliseconds // MINUTE_MS)
+    if milliseconds < DAY_MS:
+        return tr("{count} h").format(count=milliseconds // HOUR_MS)
+    return tr("{count} d").format(count=milliseconds // DAY_MS)
 
 
 def cell_tip(column: Column, job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:

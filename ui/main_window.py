@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QHideEvent, QShowEvent
+from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from halo_scheduler.changes import Change, ChangeKind
@@ -35,9 +35,10 @@ from .widgets.status_strip import EngineShown, StatusStrip, Summary
 from .widgets.undo_bar import UndoBar
 from .wording import one_line, short_moment
 
-_SIZE = QSize(1160, 720)
+_SIZE = QSize(1240, 760)
 _LEAST = QSize(640, 420)
-_PANE = 380
+_PANE_SHARE = 0.3
+_LEAST_PANE, _MOST_PANE = 300, 440
 _SHORT_NAME = 40
 
 
@@ -69,6 +70,7 @@ class MainWindow(QMainWindow):
         self._backend = backend
         self._look = look
         self._wanted_job: str | None = None
+        self._is_splitter_moved = False
         self._trash: TrashDialog | None = None
         self._model = JobTableModel(backend, self)
         self._actions = JobActions(backend, look, self)
@@ -111,7 +113,7 @@ class MainWindow(QMainWindow):
         self._splitter.setStretchFactor(0, 1)
         self._splitter.setStretchFactor(1, 0)
         self._splitter.setCollapsible(0, False)
-        self._splitter.setSizes([_SIZE.width() - _PANE, _PANE])
+        self._splitter.splitterMoved.connect(self._keep_splitter)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._splitter)
         self._pages.addWidget(self._empty)
@@ -280,6 +282,7 @@ class MainWindow(QMainWindow):
         """Show the table, or what stands in its place when there is nothing in it."""
         is_empty = self._loader.is_loaded and self._model.job_count == 0
         self._pages.setCurrentWidget(self._empty if is_empty else self._splitter)
+        self._toolbar.set_searchable(not is_empty)
         is_missed = self._loader.is_loaded and not is_empty and self._model.rowCount() == 0
         self._table_pages.setCurrentWidget(self._no_match if is_missed else self._view)
 
@@ -314,6 +317,15 @@ class MainWindow(QMainWindow):
 
     def _show_failing(self) -> None:
         self._toolbar.set_filter(JobFilter(status=StatusChoice.FAILING))
+
+    def _keep_splitter(self, _position: int, _index: int) -> None:
+        self._is_splitter_moved = True
+
+    def _fit_splitter(self) -> None:
+        """Share the width between table and details, until somebody shares it otherwise."""
+        if not self._is_splitter_moved:
+            pane = min(max(round(self.width() * _PANE_SHARE), _LEAST_PANE), _MOST_PANE)
+            self._splitter.setSizes([self.width() - pane, pane])
 
     def _show_pane(self, visible: bool) -> None:  # noqa: FBT001 - Qt's signal
         self._pane.setVisible(visible)
@@ -362,13 +374,13 @@ class MainWindow(QMainWindow):
     def _sum_up(self) -> None:
         """Tell in the strip what all jobs together are doing."""
         now_ms = self._backend.now_ms()
-        running = failing = paused = active = 0
+        running = failing = paused = ready = 0
         following: Job | None = None
         groups = set()
         for job in self._model.jobs():
             running += job.status is JobStatus.RUNNING
             paused += job.status is JobStatus.PAUSED
-            active += job.status in (JobStatus.IDLE, JobStatus.RUNNING)
+            ready += job.status is JobStatus.IDLE
             failing += has_status(job, StatusChoice.FAILING)
             groups.add(job.group)
             if job.next_run_at is not None and (following is None or job.next_run_at < _planned(following)):
@@ -377,7 +389,7 @@ class MainWindow(QMainWindow):
         when = "" if following is None else self._when(_planned(following), now_ms)
         self._strip.show_summary(
             Summary(
-                running=running, failing=failing, paused=paused, active=active, next_name=name, next_when=when
+                running=running, failing=failing, paused=paused, ready=ready, next_name=name, next_when=when
             )
         )
         self._toolbar.offer_groups(group for group in groups if group)
@@ -401,6 +413,10 @@ class MainWindow(QMainWindow):
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
         super().hideEvent(event)
         self._set_watching()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        self._fit_splitter()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         super().changeEvent(event)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 from halo_scheduler.model import Job
 
 from .models.job_rows import schedule_words
-from .theme import GRID, MARGIN, ROW, Look
-from .widgets.labels import button, label, tint
+from .theme import GRID, HALF, MARGIN, ROW, Look, Tone
+from .widgets.labels import button, frame, label, tint
 from .wording import one_line, plain_tooltip
 
 _ID = Qt.ItemDataRole.UserRole
@@ -50,7 +50,11 @@ class TrashDialog(QDialog):
         self._list.setUniformItemSizes(True)
         self._list.itemSelectionChanged.connect(self._fit)
         self._list.itemActivated.connect(lambda _item: self._restore())
-        column.addWidget(self._list, 1)
+        self._card = frame("card")
+        inside = QVBoxLayout(self._card)
+        inside.setContentsMargins(HALF, HALF, HALF, HALF)
+        inside.addWidget(self._list)
+        column.addWidget(self._card, 1)
         self._empty = label(self.tr("The trash is empty."), "muted", name="trashEmpty")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         column.addWidget(self._empty, 1)
@@ -64,7 +68,7 @@ class TrashDialog(QDialog):
         close.clicked.connect(self.accept)
         row.addWidget(close)
         self._button = button(self.tr("Restore"), name="restoreButton", kind="primary")
-        tint(self._button, look, "undo")
+        tint(self._button, look, "undo", Tone.ON_ACCENT)
         self._button.clicked.connect(self._restore)
         row.addWidget(self._button)
         return row
@@ -76,9 +80,7 @@ class TrashDialog(QDialog):
             item = QListWidgetItem(f"{one_line(job.name, 60)}   ·   {schedule_words(job.schedule)}")
             item.setData(_ID, job.id)
             item.setToolTip(plain_tooltip(job.name))
-            hint = item.sizeHint()
-            hint.setHeight(ROW)
-            item.setSizeHint(hint)
+            item.setSizeHint(QSize(0, ROW))
             self._list.addItem(item)
         if self._list.count():
             self._list.setCurrentRow(0)
@@ -86,7 +88,7 @@ class TrashDialog(QDialog):
 
     def _fit(self) -> None:
         has_jobs = self._list.count() > 0
-        self._list.setVisible(has_jobs)
+        self._card.setVisible(has_jobs)
         self._empty.setVisible(not has_jobs)
         self._button.setEnabled(bool(self._list.selectedItems()))
 

@@ -105,6 +105,11 @@ class JobToolbar(QWidget):
         self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._search.selectAll()
 
+    def set_searchable(self, searchable: bool) -> None:  # noqa: FBT001 - it is what the name says
+        """Offer to search where there is something to be found."""
+        self._search.setVisible(searchable)
+        self._status_button.setVisible(searchable)
+
     def clear(self) -> None:
         """Show all jobs again."""
         self.set_filter(JobFilter())

@@ -33,14 +33,14 @@ class Summary:
     running: int = 0
     failing: int = 0
     paused: int = 0
-    active: int = 0
+    ready: int = 0
     next_name: str = ""
     next_when: str = ""
 
     @property
     def is_all_paused(self) -> bool:
         """Whether everything that could run by itself is paused."""
-        return self.paused > 0 and self.active == 0
+        return self.paused > 0 and self.ready == 0
 
 
 class MarkLabel(QWidget):
@@ -150,9 +150,10 @@ class StatusStrip(QWidget):
         self._failing.setVisible(summary.failing > 0)
         self._failing.setText(self._failing_words(summary.failing))
         self._failing.setAccessibleName(self._failing.text())
+        can_pause = summary.ready + summary.running > 0 and not summary.is_all_paused
         self._resume.setVisible(summary.is_all_paused)
-        self._pause.setVisible(not summary.is_all_paused)
-        self._longer.setVisible(not summary.is_all_paused)
+        self._pause.setVisible(can_pause)
+        self._longer.setVisible(can_pause)
 
     def _failing_words(self, count: int) -> str:
         return self.tr("1 job fails") if count == 1 else self.tr("{count} jobs fail").format(count=count)

@@ -48,7 +48,7 @@ def _paint_bar(painter: QPainter, bar: QRectF, shape: Shape, colour: QColor) -> 
     painter.setBrush(colour)
     if shape is Shape.SQUARE:
         painter.drawRect(bar)
-        painter.drawRect(QRectF(bar.center().x() - _CAP / 2 - 0.5, bar.top() - _CAP, _CAP + 1, _CAP))
+        painter.drawRect(QRectF(bar.left(), bar.top() - _CAP, BAR, BAR))
     elif shape is Shape.TRIANGLE:
         top = bar.bottom() - STEP
         painter.drawPolygon(

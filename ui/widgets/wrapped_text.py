@@ -10,6 +10,7 @@ from ui.theme import Look, Tone
 from ui.wording import one_line, plain_tooltip
 
 _LONGEST = 4_000
+_LEADING = 3
 
 
 class WrappedText(QWidget):
@@ -57,7 +58,7 @@ class WrappedText(QWidget):
         while (line := made.createLine()).isValid():
             line.setLineWidth(max(width, 1))
             line.setPosition(QPointF(0, y))
-            y += line.height()
+            y += line.height() + _LEADING
         made.endLayout()
         return made
 
@@ -92,4 +93,6 @@ class WrappedText(QWidget):
         painter.setPen(self._look.colour(self._tone))
         area: QRect = event.rect()
         painter.setClipRect(area)
-        self._fitted(self.width()).draw(painter, QPointF(0, 0))
+        laid_out = self._fitted(self.width())
+        spare = max(0.0, self.height() - laid_out.boundingRect().height())
+        laid_out.draw(painter, QPointF(0, spare / 2))
