@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_scheduler.output_text import ShownText, last_progress, plain_line
+from halo_scheduler.output_text import ShownText, last_progress, plain_line, shown_text
 
 
 def shown_output(content: bytes) -> str:
@@ -146,3 +146,19 @@ def test_the_last_valid_progress_line_counts(lines: bytes, expected: tuple[float
 )
 def test_a_plain_line_is_one_short_line(text: str, line: str) -> None:
     assert plain_line(text) == line
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"", ""),
+        (b"two\nlines\tof text\n", "two\nlines\tof text\n"),
+        ("Größe 💾".encode(), "Größe 💾"),
+        (b"\x1b[31mred\x1b[0m\n10 %\r20 %\n", "red\n20 %\n"),
+        (b"\xff\x00", "\ufffd\ufffd"),
+    ],
+)
+def test_a_whole_output_is_shown_as_its_lines_are(content: bytes, text: str) -> None:
+    assert shown_text(content) == text
+    lines = ShownText()
+    assert lines.feed(content) + lines.end() == text

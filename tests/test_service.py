@@ -398,3 +398,86 @@ def test_a_once_restored_while_it_runs_is_done_when_that_run_ends(bench: Bench) 
     assert job is not None
     assert job.status_reason is StatusReason.DONE
     assert len(bench.scheduler.get_run_log(job_id)) == 1
+
+
+# --- What a window asks for -------------------------------------------------------------------------
+
+
+def test_some_jobs_are_given_at_once_without_the_removed_and_unknown(bench: Bench) -> None:
+    one, two, gone = bench.scheduler.add_jobs([{"name": name, "schedule": Manual()} for name in "abc"])
+    bench.scheduler.remove_job(gone)
+    found = bench.scheduler.get_jobs([one, two, gone, "unknown"])
+    assert found == {job.id: job for job in bench.scheduler.list_jobs()}
+    assert bench.scheduler.get_jobs([gone]) == {}
+    assert bench.scheduler.get_jobs(iter([])) == {}
+
+
+def test_pages_hold_the_jobs_in_the_order_of_the_list(bench: Bench) -> None:
+    schedules = [Manual(), Every("2h"), Every("1h"), Manual(), Every("1h"), Once(START + 5)]
+    bench.scheduler.add_jobs(
+        [{"name": f"{index}", "schedule": schedule} for index, schedule in enumerate(schedules)]
+    )
+    pages = list(bench.scheduler.list_jobs_in_pages(4))
+    assert [len(page) for page in pages] == [4, 2]
+    assert [job for page in pages for job in page] == bench.scheduler.list_jobs()
+    with pytest.raises(ScheduleError, match="size: must be at least 1"):
+        list(bench.scheduler.list_jobs_in_pages(0))
+
+
+def test_a_job_removed_between_pages_is_left_out(bench: Bench) -> None:
+    ids = bench.scheduler.add_jobs([{"name": name, "schedule": Manual()} for name in "abcd"])
+    pages = bench.scheduler.list_jobs_in_pages(2)
+    assert len(next(pages)) == 2
+    bench.scheduler.remove_job(ids[2])
+    assert [job.id for job in next(pages)] == [ids[3]]
+
+
+def test_a_copy_gets_a_name_that_is_free(bench: Bench) -> None:
+    for name in ("backup", "backup (copy)", "backup (copy 2)"):
+        assert bench.scheduler.unused_name("mail") == "mail (copy)"
+        bench.scheduler.add_job(name, Manual())
+    assert bench.scheduler.unused_name("backup") == "backup (copy 3)"
+    assert bench.scheduler.unused_name("backup (copy)") == "backup (copy 3)"
+    assert bench.scheduler.unused_name("backup (copy 2)") == "backup (copy 3)"
+    long = bench.scheduler.unused_name("x" * 200)
+    assert (len(long), long[-8:]) == (200, "x (copy)")
+    bench.scheduler.add_job(bench.scheduler.unused_name(" (copy)"), Manual())
+
+
+def test_the_limits_of_groups_are_listed(bench: Bench) -> None:
+    assert bench.scheduler.list_group_limits() == {}
+    bench.scheduler.set_group_limit("a", 2)
+    bench.scheduler.set_group_limit("b", 1)
+    bench.scheduler.set_group_limit("b", None)
+    assert bench.scheduler.list_group_limits() == {"a": 2}
+
+
+def test_backups_are_made_and_listed(bench: Bench) -> None:
+    assert bench.scheduler.list_backups() == []
+    backup = bench.scheduler.make_backup()
+    assert backup.made_at == START
+    assert backup.path.exists()
+    assert bench.scheduler.list_backups() == [backup]
+
+
+def test_many_changes_at_once_are_told_as_one(bench: Bench) -> None:
+    heard: list[Change] = []
+    bench.scheduler.subscribe(heard.append)
+    ids = bench.scheduler.add_jobs([{"name": f"{index}", "schedule": Manual()} for index in range(20)])
+    assert heard == [Change(ChangeKind.JOB, job_id) for job_id in ids]
+    heard.clear()
+    bench.scheduler.add_job("one more", Manual())
+    heard.clear()
+    bench.scheduler.pause_all()
+    assert heard == [Change(ChangeKind.JOB)]
+
+
+def test_what_is_recorded_for_the_time_in_the_trash_is_told(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("job", Once(START + 1_000))
+    bench.scheduler.remove_job(job_id)
+    bench.clock.advance(2_000)
+    heard: list[Change] = []
+    bench.scheduler.subscribe(heard.append)
+    bench.scheduler.restore_job(job_id)
+    (run,) = bench.scheduler.get_run_log(job_id)
+    assert heard == [Change(ChangeKind.JOB, job_id), Change(ChangeKind.RUN_FINISHED, job_id, run.id)]

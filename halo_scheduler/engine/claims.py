@@ -138,19 +138,21 @@ class Claims:
             late_ms=max(0, now_ms - request.at),
         )
         if record.run_id is not None or is_claimed:
-            skipped = replace(
-                run,
-                outcome=Outcome.SKIPPED,
-                reason=SkipReason.ALREADY_RUNNING,
-                started_at=None,
-                finished_at=now_ms,
-            )
-            self._insert([skipped])
+            self._skip(run, SkipReason.ALREADY_RUNNING, "", now_ms)
             return None
-        if request.kind is RequestKind.TEST:
-            # Only what is run is the edited one's: the job's own columns are not written.
-            return record.evolve(run_id=run.id, spec=replace(request.spec, group=record.spec.group)), run
-        return record.evolve(run_id=run.id, last_run_at=now_ms), run
+        if request.kind is RequestKind.TRIGGER:
+            return record.evolve(run_id=run.id, last_run_at=now_ms), run
+        spec = request.spec
+        if spec is None:
+            self._skip(run, SkipReason.UNSUPPORTED_TYPE, "what was to be tried cannot be read", now_ms)
+            return None
+        # Only what is run is the edited job's: its own columns are not written.
+        return record.evolve(run_id=run.id, spec=replace(spec, group=record.spec.group)), run
+
+    def _skip(self, run: Run, reason: SkipReason, error: str, now_ms: int) -> None:
+        """Record that a run that was asked for does not start."""
+        skipped = replace(run, outcome=Outcome.SKIPPED, reason=reason, error=error, started_at=None)
+        self._insert([replace(skipped, finished_at=now_ms)])
 
     def _insert(self, ended: list[Run]) -> None:
         """Record runs that ended before they started."""

@@ -35,8 +35,12 @@ class Request:
     """The edited job that a test run is to try."""
 
     @property
-    def spec(self) -> JobSpec:
-        return JobSpec.from_dict(json.loads(self.payload))
+    def spec(self) -> JobSpec | None:
+        """The edited job; None when it cannot be read here."""
+        try:
+            return JobSpec.from_dict(json.loads(self.payload))
+        except ValueError:
+            return None
 
 
 class RequestTable:
@@ -61,7 +65,8 @@ class RequestTable:
 
     def tests_under_way(self) -> dict[str, JobSpec]:
         """Return what the test runs under way try, by run."""
-        return {request.run_id: request.spec for request in self._select("kind = 'test-under-way'", -1)}
+        found = ((request.run_id, request.spec) for request in self._select("kind = 'test-under-way'", -1))
+        return {run_id: spec for run_id, spec in found if spec is not None}
 
     def _select(self, which: str, limit: int) -> list[Request]:
         rows = self._database.rows(

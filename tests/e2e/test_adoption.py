@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,19 @@ from daemons import House
 from past_daemon import PastClock
 from process_probe import is_living, living_in, pids_in, until
 
-from halo_scheduler import Command, Cron, Every, Outcome, ScheduleTriggerError, Source
+from halo_scheduler import (
+    Command,
+    Cron,
+    Every,
+    Manual,
+    Outcome,
+    Policy,
+    ScheduleTriggerError,
+    Source,
+    Trigger,
+)
 from halo_scheduler.actions.spool import spool_folder
+from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import SkipReason
 from halo_scheduler.service import Scheduler
 
@@ -95,6 +107,31 @@ def test_a_due_job_is_not_started_again_while_its_adopted_run_goes_on(house: Hou
     until(lambda: house.scheduler.get_run_log(job_id, outcome=Outcome.SUCCESS))
     runs = house.scheduler.get_run_log(job_id)
     assert len({run.slot_at for run in runs}) == len(runs)
+
+
+def test_a_test_run_that_goes_on_is_adopted_as_what_it_was_edited_to(house: House) -> None:
+    job_id = house.scheduler.add_job(
+        "job", Manual(), Command(argv=("false",)), policy=Policy(time_limit="1s")
+    )
+    before = house.scheduler.get_job(job_id)
+    assert before is not None
+    edited = shell(_line("exit 9"), directory=str(house.folder), success_codes=(9,))
+    house.start()
+    run_id = house.scheduler.test_job(
+        job_id, replace(before.spec, action=edited, policy=Policy(time_limit="1h"))
+    )
+    until(lambda: house.spooled(".ticket") and len(pids_in(house.folder)) >= 2)
+    started_at = house.get(run_id).started_at or 0
+    # The stored job's time limit would end it; it is not the one that is tried.
+    until(lambda: SystemClock().now_ms() > started_at + 1_100)
+    house.crash()
+    house.start()
+    assert house.get(run_id).outcome is Outcome.RUNNING
+    house.touch("go0")
+    run = house.end_of(run_id)
+    assert (run.trigger, run.outcome, run.exit_code) == (Trigger.TEST, Outcome.SUCCESS, 9)
+    until(lambda: house.scheduler.get_job(job_id) == before)
+    assert _starts(house) == 1
 
 
 def test_a_run_outlives_several_crashes(house: House) -> None:

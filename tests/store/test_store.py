@@ -11,12 +11,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-from halo_scheduler import Every, Run, Source, Trigger
+from halo_scheduler import Every, Outcome, Run, Source, Trigger
 from halo_scheduler.errors import StoreDamagedError, StoreTooNewError, StoreUnavailableError
 from halo_scheduler.model import JobSpec
 from halo_scheduler.store import schema
 from halo_scheduler.store.backup import back_up, list_backups, restore
 from halo_scheduler.store.connection import Database
+from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.secret_names import SecretName, SecretPlace
@@ -441,9 +442,7 @@ def test_the_oldest_output_is_dropped_in_steps_and_its_runs_stay(path: Path) -> 
 
 def test_adding_up_output_reads_only_its_sizes(path: Path) -> None:
     store = Store.open(path, _NOW)
-    plan = store.database.rows(
-        "EXPLAIN QUERY PLAN SELECT seq, sum(stored_bytes) OVER (ORDER BY seq DESC) FROM scheduler_run_output"
-    )
+    plan = store.database.rows("EXPLAIN QUERY PLAN SELECT sum(stored_bytes) FROM scheduler_run_output")
     assert any("COVERING INDEX scheduler_run_output_size" in row[-1] for row in plan)
     store.close()
 
@@ -529,3 +528,115 @@ def test_the_first_version_is_backed_up_before_it_is_changed(path: Path) -> None
     assert copy.execute("PRAGMA user_version").fetchall() == [(1,)]
     assert copy.execute("SELECT id, error FROM scheduler_run_log").fetchall() == [("a", "it broke")]
     copy.close()
+
+
+# --- From the second schema -----------------------------------------------------------------------
+
+
+def _make_second(path: Path) -> None:
+    """Make a database as the second version left it: a job, a run that ended, one under way, and two wishes."""
+    store = Store.open(path.with_name("new.db"), _NOW)
+    store.jobs.insert([_record()])
+    (job,) = store.database.rows("SELECT * FROM scheduler_jobs")
+    store.close()
+    database = Database.open(path)
+    for number in (1, 2):
+        database.run_script(schema._steps()[number])
+    database.run_script("PRAGMA user_version = 2")
+    database.rows(f"INSERT INTO scheduler_jobs VALUES ({', '.join('?' * len(job))})", job)
+    for run_id, outcome, finished_at in (("a", "failure", _NOW + 5), ("b", "running", None)):
+        database.rows(
+            "INSERT INTO scheduler_run_log "
+            "(id, job_id, attempt, trigger, source, outcome, started_at, finished_at, generation) "
+            "VALUES (?, '1', 1, 'manual', 'manual', ?, ?, ?, 1)",
+            [run_id, outcome, _NOW, finished_at],
+        )
+    for kind, run_id in (("trigger", "c"), ("cancel", "b")):
+        database.rows(
+            "INSERT INTO scheduler_requests (kind, job_id, run_id, at) VALUES (?, '1', ?, ?)",
+            [kind, run_id, _NOW],
+        )
+    database.rows("INSERT INTO scheduler_settings VALUES ('max_concurrent', '7')")
+    database.close()
+
+
+def test_a_database_of_the_second_version_keeps_what_it_had(path: Path) -> None:
+    _make_second(path)
+    store = Store.open(path, _NOW + 1)
+    assert store.database.rows("PRAGMA user_version") == [(max(schema._steps()),)]
+    assert store.jobs.all() == [_record()]
+    assert [run.id for run in store.history.log(RunFilter(), 10)] == ["b", "a"]
+    assert [run.id for run in store.history.log(RunFilter(outcomes=[Outcome.FAILURE]), 10)] == ["a"]
+    assert [run.id for run in store.history.failures_after(0, [], 10)] == ["a"]
+    assert [(request.kind, request.payload) for request in store.requests.triggers()] == [("trigger", "")]
+    assert [request.run_id for request in store.requests.others()] == ["b"]
+    assert store.requests.tests_under_way() == {}
+    assert store.settings.read().max_concurrent == 7
+    assert store.database.rows("PRAGMA integrity_check") == [("ok",)]
+    (backup,) = list_backups(path)
+    copy = apsw.Connection(str(backup.path))
+    assert copy.execute("PRAGMA user_version").fetchall() == [(2,)]
+    copy.close()
+    store.close()
+
+
+def test_both_old_schemas_become_the_new_one(path: Path) -> None:
+    _make_second(path)
+    schemas = []
+    for file in (path, path.with_name("another.db")):
+        store = Store.open(file, _NOW)
+        schemas.append(store.database.rows("SELECT type, name, sql FROM sqlite_schema ORDER BY name"))
+        store.close()
+    assert schemas[0] == schemas[1]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "index"),
+    [
+        (RunFilter(), "scheduler_run_log_at"),
+        (RunFilter(job_id="1", since=5), "scheduler_run_log_job"),
+        (RunFilter(trigger=Trigger.MANUAL, outcomes=[Outcome.FAILURE]), "scheduler_run_log_trigger"),
+        (RunFilter(trigger=Trigger.SCHEDULE, since=5, until=9), "scheduler_run_log_at"),
+        (RunFilter(outcomes=[Outcome.FAILURE, Outcome.TIMEOUT], since=5), "scheduler_run_log_outcome"),
+        (RunFilter(outcomes=[Outcome.RUNNING]), "scheduler_run_log_running"),
+    ],
+)
+def test_every_page_is_found_by_an_index_and_never_sorted_as_a_whole(
+    path: Path, chosen: RunFilter, index: str
+) -> None:
+    store = Store.open(path, _NOW)
+    sql, values = store.history._page(chosen, 50)
+    plan = [row[-1] for row in store.database.rows(f"EXPLAIN QUERY PLAN {sql}", values)]
+    used = [step for step in plan if "scheduler_run_log" in step]
+    assert used
+    assert all(index in step for step in used)
+    # Those of several outcomes are merged, those under way are few: nothing else is put in order.
+    sorts = [step for step in plan if "TEMP B-TREE" in step]
+    is_sorted_apart = chosen.outcomes is not None and (len(chosen.outcomes) > 1 or index.endswith("running"))
+    assert bool(sorts) == is_sorted_apart
+    store.close()
+
+
+def test_pruning_keeps_the_newest_of_each_job_and_what_is_under_way(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record("1", "one"), _record("2", "two")])
+    for index in range(12):
+        is_running = index == 0
+        run = Run(
+            id=f"{index}",
+            job_id="1" if index % 2 == 0 else "2",
+            trigger=Trigger.MANUAL,
+            source=Source.MANUAL,
+            outcome=Outcome.RUNNING if is_running else Outcome.SUCCESS,
+            started_at=_NOW + index,
+            finished_at=None if is_running else _NOW + index,
+        )
+        store.runs.insert([run], 1)
+    assert store.runs.prune(keep_per_job=3, ended_before=0, most=4) == 4
+    assert store.runs.prune(keep_per_job=3, ended_before=0, most=4) == 1
+    assert store.runs.prune(keep_per_job=3, ended_before=0, most=4) == 0
+    kept = {run.id for run in store.history.log(RunFilter(), 50)}
+    assert kept == {"0", "6", "8", "10", "7", "9", "11"}
+    assert store.runs.prune(keep_per_job=100, ended_before=_NOW + 9, most=100) == 3
+    assert {run.id for run in store.history.log(RunFilter(), 50)} == {"0", "10", "9", "11"}
+    store.close()
