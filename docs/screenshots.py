@@ -1,11 +1,15 @@
-"""Make the pictures of the README: what the program shows on a real terminal, as SVG."""
+"""Make the pictures of the README: the windows as PNG, and what is shown on a real terminal as SVG."""
 
 from __future__ import annotations
 
 import io
 import os
 import pty
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -13,6 +17,7 @@ from rich.terminal_theme import DEFAULT_TERMINAL_THEME, MONOKAI
 from rich.text import Text
 
 _PICTURES = Path(__file__).parent / "screenshots"
+_WINDOWS = Path(__file__).parent / "window_pictures.py"
 _THEMES = {"light": DEFAULT_TERMINAL_THEME, "dark": MONOKAI}
 _COMMANDS = {
     "preview": ["preview", "--cron", "30 2 * * *", "--tz", "Europe/Berlin", "--from", "2027-03-26 12:00"],
@@ -38,8 +43,47 @@ _SVG = """\
 
 
 def main() -> None:
-    """Take every picture in both themes."""
+    """Take every picture in both themes, and the first also for fine screens."""
     _PICTURES.mkdir(exist_ok=True)
+    _take_terminals()
+    with _display() as display, tempfile.TemporaryDirectory() as home:
+        for theme in _THEMES:
+            _take_windows(display, home, 1, theme, theme)
+            _take_windows(display, home, 2, theme, f"{theme}-2x", "main")
+
+
+def _take_windows(display: str, home: str, scale: int, *words: str) -> None:
+    environment = {
+        **os.environ,
+        "DISPLAY": display,
+        "HOME": home,
+        "XDG_CONFIG_HOME": home,
+        "HALO_HOME": home,
+        "LC_ALL": "C.UTF-8",
+        "TZ": "Europe/Berlin",
+        "QT_QPA_PLATFORM": "xcb",
+        "QT_SCALE_FACTOR": str(scale),
+    }
+    arguments = [sys.executable, _WINDOWS, _PICTURES, *words]
+    subprocess.run(arguments, env=environment, check=True)  # noqa: S603 - our own words
+
+
+@contextmanager
+def _display() -> Iterator[str]:
+    """Run an X server without a screen, large enough for windows of double size."""
+    read_end, write_end = os.pipe()
+    arguments = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", "2600x1800x24", "-nolisten", "tcp"]
+    server = subprocess.Popen(arguments, pass_fds=[write_end], stderr=subprocess.DEVNULL)  # noqa: S603
+    os.close(write_end)
+    try:
+        with os.fdopen(read_end) as numbers:
+            yield f":{numbers.readline().strip()}"
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def _take_terminals() -> None:
     for name, arguments in _COMMANDS.items():
         shown = _on_a_terminal(arguments)
         for theme_name, theme in _THEMES.items():

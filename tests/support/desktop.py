@@ -9,7 +9,7 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Self
@@ -33,6 +33,7 @@ class Desktop:
         self._pictures = pictures
         self._steps = 0
         self._left = ExitStack()
+        self._watched: Program | None = None
         self.environment: dict[str, str] = {}
 
     def __enter__(self) -> Self:
@@ -99,6 +100,20 @@ class Desktop:
             self._start(stack, *_TRAY.split())
             yield
 
+    def watch(self, program: Program | None) -> None:
+        """Let all waiting fail at once when this program ends."""
+        self._watched = program
+
+    def wait_for(self, condition: Callable[[], object], seconds: float = 20) -> None:
+        """Wait for something on the screen or in the database, or fail."""
+
+        def is_so() -> object:
+            found = condition()
+            assert found or self._watched is None or not self._watched.is_over, "the program has ended"
+            return found
+
+        until(is_so, seconds)
+
     # --- What is seen ------------------------------------------------------------------------------------
 
     def windows(self, title: str, pid: int | None = None) -> list[str]:
@@ -108,13 +123,13 @@ class Desktop:
 
     def wait_for_window(self, title: str, seconds: float = 20) -> str:
         """Wait until a window is there and has the keyboard; return it."""
-        until(lambda: self.windows(title), seconds)
-        until(lambda: self.active_window() in self.windows(title), seconds)
+        self.wait_for(lambda: self.windows(title), seconds)
+        self.wait_for(lambda: self.active_window() in self.windows(title), seconds)
         return self.active_window()
 
     def wait_until_gone(self, title: str, seconds: float = 20) -> None:
         """Wait until no window of that title is on the screen."""
-        until(lambda: not self.windows(title), seconds)
+        self.wait_for(lambda: not self.windows(title), seconds)
 
     def active_window(self) -> str:
         """Return the window that has the keyboard."""
@@ -163,6 +178,19 @@ class Desktop:
         rows = content[size + 12 * colours :]
         return QImage(rows, width, height, bytes_per_line, QImage.Format.Format_RGB32).copy()
 
+    def clipboard(self) -> str:
+        """Return the text that was copied last."""
+        ask = "from PySide6.QtGui import QGuiApplication as A; a = A([]); print(a.clipboard().text())"
+        asked = subprocess.run(
+            [sys.executable, "-c", ask],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
+        )
+        return asked.stdout
+
     # --- What is done ------------------------------------------------------------------------------------
 
     def key(self, *keys: str) -> None:
@@ -177,6 +205,14 @@ class Desktop:
         """Click at a place of the screen."""
         self._do("mousemove", "--sync", str(x), str(y))
         self._do("click", str(button))
+
+    def open_tray_menu(self, pid: int) -> None:
+        """Click with the right button on a program's icon, and wait for its menu."""
+        self.wait_for(lambda: self.tray_icon(pid))
+        place = self.tray_icon(pid)
+        assert place is not None
+        self.click(*place, button=3)
+        self.wait_for(lambda: self.menus(pid))
 
     def close_window(self, title: str) -> None:
         """Do what a click on a window's cross does."""
@@ -238,21 +274,25 @@ def running(
 ) -> Iterator[Program]:
     """Run the program; it is ended when the test leaves it, and what it wrote is shown when the test fails."""
     program = Program(desktop, *arguments, environment=environment)
+    desktop.watch(program)
     try:
         yield program
+        assert "Traceback" not in program.printed()
     except BaseException:
         desktop.picture("failed")
         sys.stderr.write(program.printed())
         raise
     finally:
+        desktop.watch(None)
         program.end()
 
 
 @contextmanager
-def daemon(desktop: Desktop, argv: Sequence[str] = ("-m", "halo_scheduler", "daemon")) -> Iterator[int]:
+def daemon(desktop: Desktop) -> Iterator[int]:
     """Run the daemon on the same database; give its process."""
+    argv = [sys.executable, "-m", "halo_scheduler", "daemon"]
     with (desktop.folder / "log" / "daemon").open("ab") as log:
-        process = subprocess.Popen([sys.executable, *argv], env=desktop.environment, stderr=log)
+        process = subprocess.Popen(argv, env=desktop.environment, stderr=log)
     with _ending(process):
         yield process.pid
 

@@ -1,0 +1,166 @@
+"""Take the pictures of the windows, of one theme, in a process of its own: the real ones, on the seeded database.
+
+`python docs/window_pictures.py FOLDER light|dark [ENDING]`
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from demo import NOW_MS, seed
+from PySide6.QtCore import QPoint, QSize, QTimer
+from PySide6.QtGui import QFont, QFontDatabase
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.host.autostart import system_autostart
+from halo_scheduler.service import Scheduler
+from halo_scheduler.settings import Theme
+from ui.backend import Backend
+from ui.editor.draft import Draft
+from ui.editor.job_editor import JobEditor
+from ui.greeting import Greeting
+from ui.main_window import MainWindow
+from ui.settings_dialog import SettingsDialog
+from ui.templates import TEMPLATES
+from ui.theme import Look
+from ui.tray_menu import TrayMenu
+from ui.tray_state import TrayReader
+from ui.widgets.status_strip import EngineShown
+
+_FONTS = ("Inter", "Cantarell", "Noto Sans")
+_POINTS = 10
+_WINDOW = QSize(1200, 760)
+_SETTLE_MS = 400
+
+
+class Album:
+    """Takes pictures and puts them into a folder."""
+
+    def __init__(self, folder: Path, ending: str) -> None:
+        self._folder = folder
+        self._ending = ending
+
+    def take(self, widget: QWidget, name: str) -> None:
+        """Show a window until it has settled, and keep its picture."""
+        widget.show()
+        QTest.qWait(_SETTLE_MS)
+        widget.grab().save(str(self._folder / f"{name}-{self._ending}.png"))
+
+    def take_and_close(self, widget: QWidget, name: str) -> None:
+        self.take(widget, name)
+        if isinstance(widget, QDialog):
+            widget.done(0)
+        widget.hide()
+
+
+@contextmanager
+def _backend(*, is_empty: bool = False) -> Iterator[Backend]:
+    """Open the seeded database, or an empty one, at the moment of the pictures."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "halo.db"
+        if not is_empty:
+            seed(path)
+        clock = ManualClock(NOW_MS)
+        with Scheduler.open(path, clock=clock) as scheduler:
+            yield Backend.inline(scheduler, clock)
+
+
+def _window(backend: Backend, look: Look) -> MainWindow:
+    window = MainWindow(backend, look)
+    window.resize(_WINDOW)
+    window.show_engine(EngineShown("here"))
+    return window
+
+
+def _take_main(album: Album, look: Look) -> None:
+    with _backend() as backend:
+        window = _window(backend, look)
+        window.show()
+        QTest.qWait(_SETTLE_MS)
+        for name, file in (
+            ("Check that the shop answers", "window"),
+            ("Back up documents and photos", "running"),
+        ):
+            window.select_job(_id_of(backend, name))
+            album.take(window, file)
+        window.hide()
+
+
+def _id_of(backend: Backend, name: str) -> str:
+    found: list[str] = []
+    backend.ask(lambda scheduler: [job.id for job in scheduler.list_jobs() if job.name == name], found.extend)
+    QTest.qWait(0)
+    return found[0]
+
+
+def _take_empty(album: Album, look: Look) -> None:
+    with _backend(is_empty=True) as backend:
+        album.take_and_close(_window(backend, look), "empty")
+
+
+def _take_greeting(album: Album, _look: Look) -> None:
+    album.take_and_close(Greeting(), "greeting")
+
+
+def _take_editor(album: Album, look: Look) -> None:
+    with _backend() as backend:
+        editor = JobEditor(backend, look, Draft(spec=TEMPLATES["backup"].spec, groups=("Backups", "Home")))
+        for number, name in enumerate(("what", "when", "trouble", "also")):
+            editor.turn_to(number)
+            album.take(editor, f"editor-{name}")
+        editor.hide()
+
+
+def _take_settings(album: Album, look: Look) -> None:
+    with _backend() as backend:
+        album.take_and_close(SettingsDialog(backend, look, system_autostart()), "settings")
+
+
+def _take_tray(album: Album, look: Look) -> None:
+    with _backend() as backend:
+        menu = TrayMenu(look, backend.now_ms)
+        backend.ask(lambda scheduler: TrayReader().read(scheduler, None), menu.show_state)
+        QTest.qWait(_SETTLE_MS)
+        QTimer.singleShot(_SETTLE_MS, lambda: album.take_and_close(menu.menu, "tray"))
+        menu.menu.popup(QPoint(40, 40))
+        QTest.qWait(3 * _SETTLE_MS)
+
+
+_PICTURES: dict[str, Callable[[Album, Look], None]] = {
+    "main": _take_main,
+    "empty": _take_empty,
+    "greeting": _take_greeting,
+    "editor": _take_editor,
+    "settings": _take_settings,
+    "tray": _take_tray,
+}
+
+
+def main(folder: Path, theme: Theme, ending: str, wanted: list[str]) -> None:
+    """Take all pictures of a theme, or those that are wanted."""
+    application = QApplication(sys.argv[:1])
+    there = QFontDatabase.families()
+    for family in _FONTS:
+        if family in there:
+            application.setFont(QFont(family, _POINTS))
+            break
+    look = Look(theme)
+    look.apply()
+    album = Album(folder, ending)
+    for name in wanted or _PICTURES:
+        _PICTURES[name](album, look)
+
+
+if __name__ == "__main__":
+    os.environ["TZ"] = "Europe/Berlin"
+    main(Path(sys.argv[1]), Theme(sys.argv[2]), sys.argv[3], sys.argv[4:])
+    # Taking Qt apart object by object is slow, and nothing is left to do.
+    sys.stdout.flush()
+    os._exit(0)
