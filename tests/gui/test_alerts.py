@@ -1,0 +1,120 @@
+"""Telling what happened, once for each incident."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QObject
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import Every, Outcome, Policy, Scheduler
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.model import CatchUp
+from halo_scheduler.notices import Notice, NoticeKind
+from ui.alerts import Alerts
+from ui.backend import Backend
+
+_NOW = 1_800_000_000_000
+_HOUR = 3_600_000
+
+
+class Shown(QObject):
+    """Stands in for the desktop's notifications."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notices: list[Notice] = []
+
+    def show(self, notice: Notice) -> None:
+        self.notices.append(notice)
+
+
+class Stage:
+    """An engine that is driven by hand, and what the user is told."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.clock = ManualClock(_NOW)
+        self.outcome = Outcome.FAILURE
+        self.open()
+        self.shown = Shown()
+        self.backend = Backend.inline(self.scheduler, self.clock)
+        self.alerts = Alerts(self.backend, self.shown)  # type: ignore[arg-type] # a stand-in
+
+    def open(self) -> None:
+        self.scheduler = Scheduler.open(self.path, clock=self.clock)
+        self.scheduler.on_job_due(lambda _job, _run: self.outcome)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot) -> Iterator[Stage]:  # noqa: ARG001 - a loop
+    monkeypatch.setattr("ui.alerts._GAP_SETTLES_MS", 10)
+    made = Stage(tmp_path / "halo.db")
+    yield made
+    made.scheduler.close()
+
+
+def _kinds(stage: Stage) -> list[NoticeKind]:
+    return [notice.kind for notice in stage.shown.notices]
+
+
+def test_a_failure_is_told_once_until_it_recovers(stage: Stage, qtbot: QtBot) -> None:
+    stage.scheduler.add_job("backup", Every("1h"), policy=Policy(catch_up=CatchUp.SKIP))
+    stage.scheduler.tick()
+    for _ in range(2):
+        stage.clock.advance(_HOUR)
+        stage.scheduler.tick()
+    qtbot.waitUntil(lambda: NoticeKind.FAILED in _kinds(stage))
+    stage.outcome = Outcome.SUCCESS
+    stage.clock.advance(_HOUR)
+    stage.scheduler.tick()
+    qtbot.waitUntil(lambda: NoticeKind.RECOVERED in _kinds(stage))
+    told = [kind for kind in _kinds(stage) if kind is not NoticeKind.GAP]
+    assert told == [NoticeKind.FAILED, NoticeKind.RECOVERED]
+
+
+def test_a_run_told_of_twice_alerts_once(stage: Stage, qtbot: QtBot) -> None:
+    stage.scheduler.add_job("backup", Every("1h"))
+    stage.scheduler.tick()
+    stage.clock.advance(_HOUR)
+    stage.scheduler.tick()
+    qtbot.waitUntil(lambda: len(stage.shown.notices) == 1)
+    (run,) = stage.scheduler.get_run_log()
+    with qtbot.waitSignal(stage.backend.changed):
+        stage.backend.tell(Change(ChangeKind.RUN_FINISHED, run.job_id, run.id))
+    # Another failing job's alert comes after whatever the repetition would have caused.
+    stage.scheduler.add_job("other", Every("1h"))
+    stage.clock.advance(_HOUR)
+    stage.scheduler.tick()
+    qtbot.waitUntil(lambda: any(notice.title.startswith("other") for notice in stage.shown.notices))
+    assert len([notice for notice in stage.shown.notices if notice.title.startswith("backup")]) == 1
+
+
+def test_a_gap_is_told_once_with_what_was_missed(stage: Stage, qtbot: QtBot) -> None:
+    stage.outcome = Outcome.SUCCESS
+    for name in ("one", "two"):
+        stage.scheduler.add_job(name, Every("1h"), policy=Policy(catch_up=CatchUp.SKIP))
+    stage.scheduler.add_job("three", Every("1h"))
+    stage.scheduler.tick()
+    stage.clock.advance(10 * _HOUR)
+    stage.scheduler.tick()
+    qtbot.waitUntil(lambda: NoticeKind.GAP in _kinds(stage))
+    (gap,) = [notice for notice in stage.shown.notices if notice.kind is NoticeKind.GAP]
+    assert "1 caught up" in gap.text + gap.title
+    assert "2 missed" in gap.text + gap.title
+
+
+def test_a_gap_that_an_engine_found_at_its_start_is_told(stage: Stage, qtbot: QtBot) -> None:
+    stage.outcome = Outcome.SUCCESS
+    stage.scheduler.add_job("one", Every("1h"), policy=Policy(catch_up=CatchUp.SKIP))
+    stage.scheduler.tick()
+    stage.scheduler.stop()
+    stage.clock.advance(10 * _HOUR)
+    # Another connection, so that nothing is heard of what it finds.
+    with Scheduler.open(stage.path, clock=stage.clock) as engine:
+        engine.tick()
+    stage.alerts.expect_gap()
+    qtbot.waitUntil(lambda: _kinds(stage) == [NoticeKind.GAP])

@@ -1,0 +1,183 @@
+"""Times, durations, outcomes and statuses in words."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from halo_scheduler import Every, Manual, Outcome, Run, Source, Trigger
+from halo_scheduler.model import Job, JobStatus, SkipReason, StatusReason, WaitingFor
+from ui.wording import (
+    ago,
+    duration,
+    moment,
+    next_words,
+    one_line,
+    outcome_words,
+    plain_tooltip,
+    reason_words,
+    run_words,
+    short_moment,
+    size_words,
+    status_words,
+    trigger_words,
+)
+
+pytestmark = pytest.mark.usefixtures("machine_in_berlin")
+_NOW = 1_795_003_500_000  # Wed 18 Nov 2026, 13:05 in Berlin
+_MINUTE = 60_000
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+_EVERY = Every("15m")
+
+
+def _run(
+    outcome: Outcome, error: str = "", reason: SkipReason | None = None, progress: float | None = None
+) -> Run:
+    return Run(
+        id="r",
+        job_id="j",
+        trigger=Trigger.SCHEDULE,
+        source=Source.EVERY,
+        outcome=outcome,
+        error=error,
+        reason=reason,
+        progress=progress,
+        progress_text="copying",
+    )
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [
+        (None, ""),
+        (400, "0.4 s"),
+        (12_000, "12 s"),
+        (185_000, "3 min 5 s"),
+        (2 * _HOUR + 10 * _MINUTE, "2 h 10 min"),
+        (3 * _DAY + 4 * _HOUR, "3 d 4 h"),
+    ],
+)
+def test_durations(milliseconds: int | None, words: str) -> None:
+    assert duration(milliseconds) == words
+
+
+@pytest.mark.parametrize(
+    ("past_ms", "words"),
+    [
+        (1_000, "just now"),
+        (4 * _MINUTE, "4 min ago"),
+        (2 * _HOUR, "2 h ago"),
+        (20 * _HOUR, "yesterday 17:05"),
+        (3 * _DAY, "Sun 13:05"),
+        (10 * _DAY, "8 Nov 13:05"),
+    ],
+)
+def test_how_long_ago(past_ms: int, words: str) -> None:
+    assert ago(_NOW - past_ms, _NOW) == words
+
+
+def test_moments() -> None:
+    assert moment(_NOW) == "Wed 18 Nov 2026, 13:05:00"
+    assert short_moment(_NOW, _NOW) == "13:05"
+    assert short_moment(_NOW + _DAY, _NOW) == "tomorrow 13:05"
+
+
+@pytest.mark.parametrize(
+    ("job", "status", "when"),
+    [
+        (Job(id="j", name="n", schedule=_EVERY, next_run_at=_NOW + 4 * _MINUTE), "Ready", "in 4 min"),
+        (Job(id="j", name="n", schedule=Manual()), "Ready", "only by hand"),
+        (Job(id="j", name="n", schedule=_EVERY, next_run_at=_NOW - 1), "Ready", "now"),
+        (
+            Job(id="j", name="n", schedule=_EVERY, next_run_at=_NOW - 1, waiting_for=WaitingFor.AT_CAPACITY),
+            "Waiting for a place",
+            "waiting for a place",
+        ),
+        (Job(id="j", name="n", schedule=_EVERY, status=JobStatus.RUNNING), "Running", "running now"),
+        (Job(id="j", name="n", schedule=_EVERY, status=JobStatus.PAUSED), "Paused", "Paused"),
+        (
+            Job(id="j", name="n", schedule=_EVERY, status=JobStatus.PAUSED, paused_until=_NOW + _HOUR),
+            "Paused",
+            "paused until 14:05",
+        ),
+        (
+            Job(
+                id="j",
+                name="n",
+                schedule=_EVERY,
+                status=JobStatus.DISABLED,
+                status_reason=StatusReason.ERRORS,
+                errors=5,
+            ),
+            "Stopped after 5 errors",
+            "Stopped after 5 errors",
+        ),
+        (
+            Job(
+                id="j", name="n", schedule=_EVERY, status=JobStatus.DISABLED, status_reason=StatusReason.DONE
+            ),
+            "Done",
+            "Done",
+        ),
+        (
+            Job(
+                id="j", name="n", schedule=_EVERY, status=JobStatus.DISABLED, status_reason=StatusReason.USER
+            ),
+            "Switched off",
+            "Switched off",
+        ),
+        (Job(id="j", name="n", schedule=_EVERY, errors=2, next_run_at=_NOW + _MINUTE), "Failing", "in 1 min"),
+    ],
+)
+def test_what_a_job_does_and_when(job: Job, status: str, when: str) -> None:
+    assert status_words(job) == status
+    assert next_words(job, _NOW) == when
+
+
+def test_every_choice_has_words() -> None:
+    for words, choices in (
+        (outcome_words, Outcome),
+        (reason_words, SkipReason),
+        (trigger_words, Trigger),
+    ):
+        found = [words(choice) for choice in choices]  # type: ignore[operator]
+        assert len(set(found)) == len(found)
+        assert all(found)
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (_run(Outcome.FAILURE, "exit code 3"), "Failed: exit code 3"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.NO_WORK), "Skipped: there was nothing to do"),
+        (_run(Outcome.RUNNING, progress=0.37), "Running 37% copying"),
+        (_run(Outcome.SUCCESS), "Succeeded"),
+    ],
+)
+def test_how_a_run_ended(run: Run, words: str) -> None:
+    assert run_words(run) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, "0 B"), (900, "900 B"), (1536, "1.5 KB"), (64 << 20, "64 MB"), (1 << 40, "1.0 TB")],
+)
+def test_sizes(count: int, words: str) -> None:
+    assert size_words(count) == words
+
+
+def test_a_tooltip_shows_markup_as_it_is(qapp: QApplication) -> None:  # noqa: ARG001 - a label needs it
+    text = "<b>a & b</b>\nnext"
+    label = QLabel(plain_tooltip(text))
+    document_text = label.text()
+    assert "&lt;b&gt;a &amp; b&lt;/b&gt;<br>next" in document_text
+    assert plain_tooltip("") == ""
+
+
+def test_a_long_tooltip_is_cut() -> None:
+    assert len(plain_tooltip("x" * 10_000)) < 2_100
+
+
+def test_one_line_has_no_line_breaks_and_no_direction_marks() -> None:
+    assert one_line("a\nb\u202ec") == "a b\ufffdc"
