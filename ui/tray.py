@@ -52,11 +52,11 @@ class Tray(QObject):
         self._mood: Mood | None = None
         self._is_asking = False
         self._is_wanted = False
-        self._menu = TrayMenu(look, backend.now_ms, self)
+        self._menu = TrayMenu(look, backend.now_ms)
         self._connect_menu()
         self._icon = QSystemTrayIcon(self)
         self._icon.setObjectName("trayIcon")
-        self._icon.setContextMenu(self._menu.menu)
+        self._icon.setContextMenu(self._menu)
         self._icon.activated.connect(self._activate)
         self._icon.messageClicked.connect(self.message_clicked)
         self._show_state(self._state)
@@ -113,7 +113,7 @@ class Tray(QObject):
         menu.opened.connect(self.refresh)
 
     def _note_change(self, change: Change) -> None:
-        if change.kind is ChangeKind.RUN_PROGRESS and not self._menu.menu.isVisible():
+        if change.kind is ChangeKind.RUN_PROGRESS and not self._menu.is_open:
             return  # Nothing but the open menu shows it.
         self._stale.add(change)
         self.refresh()

@@ -1,12 +1,12 @@
-"""The menu of the tray: built from what is known already, so that it opens at once."""
+"""The menu of the tray: filled from what is known already, so that it opens at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
@@ -14,15 +14,19 @@ from halo_scheduler.schedule.describe import describe_when
 
 from .pauses import PauseChoice, add_pause_choices, pause_end
 from .theme import Look, Tone
-from .tray_state import MOST_LISTED, JobName, TrayState, Underway, status_line
+from .tray_state import MOST_LISTED, NEXT_LISTED, TrayState, Underway, status_line
 from .wording import one_line
 
 _MOST_RUNNING = 5
 _LONGEST_TEXT = 60
 
 
-class TrayMenu(QObject):
-    """The tray's menu; it only says what is wanted."""
+class TrayMenu(QMenu):
+    """Says what is wanted, and does nothing itself.
+
+    Its entries are made once, and shown or hidden as needed: taking submenus apart while the system shows them
+    has crashed, and a tray host keeps hold of entries by their number.
+    """
 
     open_requested = Signal()
     job_requested = Signal(str)
@@ -35,174 +39,177 @@ class TrayMenu(QObject):
     resume_all_requested = Signal()
     opened = Signal()
 
-    def __init__(self, look: Look, now_ms: Callable[[], int], parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, look: Look, now_ms: Callable[[], int]) -> None:
+        super().__init__()
         self._look = look
         self._now_ms = now_ms
-        self._state = TrayState()
-        self._entries: list[_Entry] = []
-        self._actions: list[QAction] = []
-        self._submenus: list[QMenu] = []
-        self._menu = QMenu()
-        self._menu.setObjectName("trayMenu")
-        self._menu.setToolTipsVisible(True)
-        self._menu.aboutToShow.connect(self._prepare)
-        self._build()
-        look.changed.connect(self._build)
+        self._latest = self._shown = TrayState()
+        self._is_open = False
+        self._icons: list[tuple[QAction, str, Tone]] = []
+        self.setObjectName("trayMenu")
+        self._make_status()
+        self._make_running()
+        self._make_next()
+        self._make_acts()
+        self._make_fixed()
+        self._draw_icons()
+        self._fill()
+        self.aboutToShow.connect(self._prepare)
+        self.aboutToHide.connect(self._note_closed)
+        look.changed.connect(self._draw_icons)
 
     @property
-    def menu(self) -> QMenu:
-        return self._menu
+    def is_open(self) -> bool:
+        """Whether somebody looks at it, as far as the tray host tells."""
+        return self._is_open
 
     def show_state(self, state: TrayState) -> None:
-        """Tell from now on how things are; an open menu keeps its order, so that no click goes astray."""
-        self._state = state
-        self._update()
+        """Tell from now on how things are; an open menu keeps its entries, so that no click goes astray."""
+        self._latest = state
+        if not self._is_open or _entries(state) == _entries(self._shown):
+            self._fill()
 
     def _prepare(self) -> None:
-        self._update()
+        self._fill()
+        self._is_open = True
         self.opened.emit()
 
-    def _update(self) -> None:
-        entries = self._dynamic_entries()
-        if [entry.key for entry in entries] == [entry.key for entry in self._entries]:
-            self._retell(entries)
-        elif not self._menu.isVisible():
-            self._build()
+    def _note_closed(self) -> None:
+        # Filled anew only when something changes: the click that closed it is still to come.
+        self._is_open = False
 
-    def _retell(self, entries: list[_Entry]) -> None:
-        self._entries = entries
-        for action, entry in zip(self._actions, entries, strict=True):
-            if action.text() != entry.text:
-                action.setText(entry.text)
+    # --- Made once -----------------------------------------------------------------------------------
 
-    # --- What stands in it ---------------------------------------------------------------------------
+    def _make_status(self) -> None:
+        self._status = self.addAction("")
+        self._status.setObjectName("trayStatusAction")
+        self._status.setEnabled(False)
+        self._failures = self._entry("", "warning", "trayFailuresAction", Tone.WARN)
+        self._failures.triggered.connect(self.history_requested)
 
-    def _dynamic_entries(self) -> list[_Entry]:
-        state, now_ms = self._state, self._now_ms()
-        entries = [_Entry("status", _plain(status_line(replace(state, unseen_failures=0), now_ms)), "")]
-        if state.unseen_failures:
-            entries.append(_Entry("failures", self._failure_words(state.unseen_failures), "warning"))
-        entries += [
-            _Entry(f"run {run.run_id}", _running_words(run), "mark-running", run)
-            for run in state.running[:_MOST_RUNNING]
-        ]
-        if (more := len(state.running) - _MOST_RUNNING) > 0:
-            entries.append(_Entry("more", self.tr("{count} more …").format(count=more), "window"))
-        for upcoming in () if state.is_paused else state.upcoming:
-            when = describe_when(upcoming.at, now_ms)
-            text = f"{_plain(upcoming.job.name)} — {when}"
-            entries.append(_Entry(f"next {upcoming.job.id}", text, "clock", upcoming.job))
-        runnable = " ".join(f"{job.id}{job.name}" for job in state.runnable)
-        entries.append(_Entry(f"run now {runnable}", self.tr("&Run now"), "run"))
-        is_paused = state.is_paused
-        pause = self.tr("R&esume all") if is_paused else self.tr("&Pause all")
-        entries.append(
-            _Entry(f"pause {is_paused} {state.active_count > 0}", pause, "resume" if is_paused else "pause")
-        )
-        return entries
+    def _make_running(self) -> None:
+        self._above_running = self.addSeparator()
+        self._running = [self._running_menu(slot) for slot in range(_MOST_RUNNING)]
+        self._more = self._entry("", "window", "trayMoreAction")
+        self._more.triggered.connect(self.open_requested)
 
-    def _failure_words(self, count: int) -> str:
-        if count == 1:
-            return self.tr("1 failure you have not seen")
-        return self.tr("{count} failures you have not seen").format(count=count)
-
-    def _build(self) -> None:
-        self._menu.clear()
-        for submenu in self._submenus:
-            submenu.deleteLater()
-        self._submenus = []
-        self._entries = self._dynamic_entries()
-        self._actions = []
-        section = ""
-        for entry in self._entries:
-            if section not in {"", entry.section}:
-                self._menu.addSeparator()
-            section = entry.section
-            self._actions.append(self._add(entry))
-        self._add_fixed()
-
-    def _add(self, entry: _Entry) -> QAction:
-        if isinstance(entry.subject, Underway):
-            return self._add_running(entry, entry.subject)
-        if entry.section == "act":
-            return self._add_run_now(entry) if entry.key.startswith("run now") else self._add_pause(entry)
-        action = self._plain_action(entry.text, entry.icon, entry.name)
-        if isinstance(entry.subject, JobName):
-            action.setIcon(self._look.icon(entry.icon, Tone.MUTED))
-            action.triggered.connect(partial(self._open_job, entry.subject.id))
-        elif entry.key == "status":
-            action.setEnabled(False)
-        elif entry.key == "failures":
-            action.setIcon(self._look.icon("warning", Tone.WARN))
-            action.triggered.connect(self.history_requested)
-        else:
-            action.triggered.connect(self.open_requested)
-        return action
-
-    def _add_running(self, entry: _Entry, run: Underway) -> QAction:
-        submenu = self._submenu(entry, "runningMenu")
-        submenu.menuAction().setIcon(self._look.icon(entry.icon, Tone.RUNNING))
-        stop = submenu.addAction(self._look.icon("stop"), self.tr("&Stop"))
+    def _running_menu(self, slot: int) -> QMenu:
+        submenu = self._submenu("", "mark-running", f"trayRunningMenu{slot}", Tone.RUNNING)
+        stop = submenu.addAction(self.tr("&Stop"))
         stop.setObjectName("trayStopAction")
-        stop.triggered.connect(partial(self.stop_requested.emit, run.run_id))
-        show = submenu.addAction(self._look.icon("window"), self.tr("Show in &window"))
-        show.triggered.connect(partial(self._open_job, run.job.id))
-        return submenu.menuAction()
-
-    def _add_run_now(self, entry: _Entry) -> QAction:
-        submenu = self._submenu(entry, "trayRunMenu")
-        state = self._state
-        for job in state.runnable:
-            action = submenu.addAction(_plain(job.name))
-            action.triggered.connect(partial(self.run_requested.emit, job.id))
-        if state.job_count > MOST_LISTED:
-            submenu.addSeparator()
-            choose = submenu.addAction(self._look.icon("window"), self.tr("Choose in window…"))
-            choose.setObjectName("trayChooseAction")
-            choose.triggered.connect(self.open_requested)
-        submenu.menuAction().setEnabled(bool(state.runnable))
-        return submenu.menuAction()
-
-    def _add_pause(self, entry: _Entry) -> QAction:
-        if self._state.is_paused:
-            action = self._plain_action(entry.text, entry.icon, "trayResumeAction")
-            action.triggered.connect(self.resume_all_requested)
-            return action
-        submenu = self._submenu(entry, "trayPauseMenu")
-        add_pause_choices(submenu, self._pause)
-        submenu.menuAction().setEnabled(bool(self._state.active_count or self._state.running))
-        return submenu.menuAction()
-
-    def _add_fixed(self) -> None:
-        self._menu.addSeparator()
-        open_window = self._plain_action(self.tr("&Open Halo"), "window", "trayOpenAction")
-        open_window.triggered.connect(self.open_requested)
-        self._menu.setDefaultAction(open_window)
-        history = self._plain_action(self.tr("&History"), "history", "trayHistoryAction")
-        history.triggered.connect(self.history_requested)
-        settings = self._plain_action(self.tr("&Settings"), "settings", "traySettingsAction")
-        settings.triggered.connect(self.settings_requested)
-        self._menu.addSeparator()
-        leave = self._plain_action(self.tr("&Quit"), "quit", "trayQuitAction")
-        leave.triggered.connect(self.quit_requested)
-
-    def _plain_action(self, text: str, icon: str, name: str) -> QAction:
-        action = self._menu.addAction(text)
-        action.setObjectName(name)
-        if icon:
-            action.setIcon(self._look.icon(icon))
-        return action
-
-    def _submenu(self, entry: _Entry, name: str) -> QMenu:
-        submenu = QMenu(entry.text, self._menu)
-        submenu.setObjectName(name)
-        submenu.menuAction().setIcon(self._look.icon(entry.icon))
-        self._menu.addMenu(submenu)
-        self._submenus.append(submenu)
+        stop.triggered.connect(partial(self._stop, slot))
+        show = submenu.addAction(self.tr("Show in &window"))
+        show.setObjectName("trayShowAction")
+        show.triggered.connect(partial(self._show_running, slot))
+        self._icons += [(stop, "stop", Tone.TEXT), (show, "window", Tone.TEXT)]
         return submenu
 
+    def _make_next(self) -> None:
+        self._above_next = self.addSeparator()
+        self._next = [
+            self._entry("", "clock", f"trayNextAction{slot}", Tone.MUTED) for slot in range(NEXT_LISTED)
+        ]
+        for slot, action in enumerate(self._next):
+            action.triggered.connect(partial(self._show_next, slot))
+
+    def _make_acts(self) -> None:
+        self.addSeparator()
+        self._run_menu = self._submenu(self.tr("&Run now"), "run", "trayRunMenu")
+        self._runnable = [self._run_menu.addAction("") for _ in range(MOST_LISTED)]
+        for slot, action in enumerate(self._runnable):
+            action.setObjectName(f"trayRunAction{slot}")
+            action.triggered.connect(partial(self._run, slot))
+        self._above_choose = self._run_menu.addSeparator()
+        self._choose = self._run_menu.addAction(self.tr("Choose in window…"))
+        self._choose.setObjectName("trayChooseAction")
+        self._choose.triggered.connect(self.open_requested)
+        self._icons.append((self._choose, "window", Tone.TEXT))
+        self._pause_menu = self._submenu(self.tr("&Pause all"), "pause", "trayPauseMenu")
+        add_pause_choices(self._pause_menu, self._pause)
+        self._resume = self._entry(self.tr("R&esume all"), "resume", "trayResumeAction")
+        self._resume.triggered.connect(self.resume_all_requested)
+
+    def _make_fixed(self) -> None:
+        self.addSeparator()
+        open_window = self._entry(self.tr("&Open Halo"), "window", "trayOpenAction")
+        open_window.triggered.connect(self.open_requested)
+        history = self._entry(self.tr("&History"), "history", "trayHistoryAction")
+        history.triggered.connect(self.history_requested)
+        settings = self._entry(self.tr("&Settings"), "settings", "traySettingsAction")
+        settings.triggered.connect(self.settings_requested)
+        self.addSeparator()
+        leave = self._entry(self.tr("&Quit"), "quit", "trayQuitAction")
+        leave.triggered.connect(self.quit_requested)
+
+    def _entry(self, text: str, icon: str, name: str, tone: Tone = Tone.TEXT) -> QAction:
+        made = self.addAction(text)
+        made.setObjectName(name)
+        self._icons.append((made, icon, tone))
+        return made
+
+    def _submenu(self, text: str, icon: str, name: str, tone: Tone = Tone.TEXT) -> QMenu:
+        made = QMenu(text, self)
+        made.setObjectName(name)
+        self.addMenu(made)
+        self._icons.append((made.menuAction(), icon, tone))
+        return made
+
+    def _draw_icons(self) -> None:
+        for made, icon, tone in self._icons:
+            made.setIcon(self._look.icon(icon, tone))
+
+    # --- Filled when something changes or it opens ---------------------------------------------------
+
+    def _fill(self) -> None:
+        state = self._shown = self._latest
+        now_ms = self._now_ms()
+        _tell(self._status, _plain(status_line(replace(state, unseen_failures=0), now_ms)))
+        _tell(self._failures, self._failure_words(state.unseen_failures))
+        self._fill_running(state)
+        upcoming = () if state.is_paused else state.upcoming
+        nexts = [f"{_plain(one.job.name)} — {describe_when(one.at, now_ms)}" for one in upcoming]
+        _tell_all(self._next, nexts)
+        self._above_next.setVisible(bool(nexts))
+        self._fill_acts(state)
+
+    def _fill_running(self, state: TrayState) -> None:
+        listed = [_running_words(run) for run in state.running[:_MOST_RUNNING]]
+        _tell_all([submenu.menuAction() for submenu in self._running], listed)
+        more = len(state.running) - len(listed)
+        _tell(self._more, self.tr("{count} more …").format(count=more) if more else "")
+        self._above_running.setVisible(bool(listed))
+
+    def _fill_acts(self, state: TrayState) -> None:
+        busy = {run.job.id for run in state.running}
+        _tell_all(self._runnable, [_plain(job.name) for job in state.runnable])
+        for action, job in zip(self._runnable, state.runnable, strict=False):
+            action.setEnabled(job.id not in busy)
+        is_cut = state.job_count > len(state.runnable)
+        self._above_choose.setVisible(is_cut)
+        self._choose.setVisible(is_cut)
+        self._run_menu.menuAction().setEnabled(bool(state.runnable))
+        self._pause_menu.menuAction().setVisible(not state.is_paused)
+        self._pause_menu.menuAction().setEnabled(bool(state.active_count or state.running))
+        self._resume.setVisible(state.is_paused)
+
+    def _failure_words(self, count: int) -> str:
+        if count <= 1:
+            return self.tr("1 failure you have not seen") if count else ""
+        return self.tr("{count} failures you have not seen").format(count=count)
+
     # --- What is wanted ------------------------------------------------------------------------------
+
+    def _stop(self, slot: int) -> None:
+        self.stop_requested.emit(self._shown.running[slot].run_id)
+
+    def _show_running(self, slot: int) -> None:
+        self._open_job(self._shown.running[slot].job.id)
+
+    def _show_next(self, slot: int) -> None:
+        self._open_job(self._shown.upcoming[slot].job.id)
+
+    def _run(self, slot: int) -> None:
+        self.run_requested.emit(self._shown.runnable[slot].id)
 
     def _open_job(self, job_id: str) -> None:
         self.open_requested.emit()
@@ -212,30 +219,27 @@ class TrayMenu(QObject):
         self.pause_all_requested.emit(pause_end(choice, self._now_ms()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A line that changes; with the same keys only the texts are told anew."""
+def _entries(state: TrayState) -> tuple[object, ...]:
+    """Return what decides which entries there are, whatever they say."""
+    return (
+        [run.run_id for run in state.running],
+        [upcoming.job.id for upcoming in state.upcoming],
+        state.runnable,
+        state.is_paused,
+        bool(state.unseen_failures),
+    )
 
-    key: str
-    text: str
-    icon: str
-    subject: JobName | Underway | None = None
 
-    @property
-    def section(self) -> str:
-        if self.key.startswith(("run now ", "pause ")):
-            return "act"
-        if isinstance(self.subject, Underway) or self.key == "more":
-            return "running"
-        return "next" if self.subject is not None else "status"
+def _tell_all(actions: list[QAction], texts: list[str]) -> None:
+    for slot, action in enumerate(actions):
+        _tell(action, texts[slot] if slot < len(texts) else "")
 
-    @property
-    def name(self) -> str:
-        return {
-            "status": "trayStatusAction",
-            "failures": "trayFailuresAction",
-            "more": "trayMoreAction",
-        }.get(self.key, "trayNextAction")
+
+def _tell(action: QAction, text: str) -> None:
+    """Show an entry with a text, or without one hide it."""
+    if text and text != action.text():
+        action.setText(text)
+    action.setVisible(bool(text))
 
 
 def _running_words(run: Underway) -> str:

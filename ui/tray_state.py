@@ -19,7 +19,7 @@ from .wording import one_line
 
 MOST_LISTED = 25
 _FEWER_LISTED = 20
-_NEXT = 5
+NEXT_LISTED = 5
 _DAYS_BY_NAME = 7
 _LONGEST_NAME = 40
 _LONGEST_LINE = 120
@@ -209,13 +209,12 @@ def _remembered(job: Job) -> _Known:
 
 def _state(known: dict[str, _Known], running: Iterable[Run], unseen_failures: int) -> TrayState:
     underway = tuple(_underway(run, known) for run in running)
-    busy = {run.job.id for run in underway}
     paused = [job for job in known.values() if job.is_paused]
     ends = {job.paused_until for job in paused}
     return TrayState(
         running=underway,
         upcoming=_upcoming(known),
-        runnable=_runnable(known, busy),
+        runnable=_runnable(known),
         job_count=len(known),
         active_count=sum(job.is_waiting for job in known.values()),
         paused_count=len(paused),
@@ -231,18 +230,19 @@ def _underway(run: Run, known: dict[str, _Known]) -> Underway:
 
 def _upcoming(known: dict[str, _Known]) -> tuple[Upcoming, ...]:
     planned = ((job.next_run_at, job.name, job_id) for job_id, job in known.items() if job.next_run_at)
-    return tuple(Upcoming(JobName(job_id, name), at) for at, name, job_id in heapq.nsmallest(_NEXT, planned))
+    return tuple(
+        Upcoming(JobName(job_id, name), at) for at, name, job_id in heapq.nsmallest(NEXT_LISTED, planned)
+    )
 
 
-def _runnable(known: dict[str, _Known], busy: set[str]) -> tuple[JobName, ...]:
+def _runnable(known: dict[str, _Known]) -> tuple[JobName, ...]:
     """Return all jobs or, of many, those that ran last and those that run next."""
-    free = {job_id: job for job_id, job in known.items() if job_id not in busy}
-    chosen = list(free)
-    if len(free) > MOST_LISTED:
-        soonest = [upcoming.job.id for upcoming in _upcoming(free)]
-        latest = heapq.nlargest(_FEWER_LISTED, free, key=lambda job_id: free[job_id].last_run_at)
+    chosen = list(known)
+    if len(known) > MOST_LISTED:
+        soonest = [upcoming.job.id for upcoming in _upcoming(known)]
+        latest = heapq.nlargest(_FEWER_LISTED, known, key=lambda job_id: known[job_id].last_run_at)
         chosen = list(dict.fromkeys([*soonest, *latest]))[:_FEWER_LISTED]
-    names = (JobName(job_id, free[job_id].name) for job_id in chosen)
+    names = (JobName(job_id, known[job_id].name) for job_id in chosen)
     return tuple(sorted(names, key=lambda job: job.name.casefold()))
 
 
