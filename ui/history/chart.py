@@ -1,0 +1,218 @@
+"""The chart of runs per day: stacked by how they ended, told when pointed at, chosen by a click or a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleEvent,
+    QColor,
+    QFocusEvent,
+    QFontMetrics,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from ui.theme import GRID, HALF, Look, Tone, small_font
+
+from .chart_parts import bucket_words, day_words, paint_pattern, part_heights, short_count
+from .days import Bucket, DaySpan
+
+_HEIGHT = 112
+_WIDEST_BAR = 40
+_FAINT = 0.28
+_DATE_ROOM = 76
+_COUNT_ROOM = 40
+
+
+class DayChart(QWidget):
+    """Bars for days, weeks or months; pointing at one tells, choosing one is told to whoever listens."""
+
+    pointed = Signal(object)
+    """The bucket that is pointed at, by mouse or keys, or None."""
+    chosen = Signal(object)
+    """The bucket that was chosen."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("dayChart")
+        self.setAccessibleName(self.tr("Runs per day"))
+        self._look = look
+        self._buckets: Sequence[Bucket] = ()
+        self._span = DaySpan()
+        self._pointed = -1
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        look.changed.connect(self.update)
+
+    def show_buckets(self, buckets: Sequence[Bucket], span: DaySpan) -> None:
+        """Draw other numbers; days outside of the span are drawn faintly."""
+        if len(buckets) != len(self._buckets):
+            self._pointed = -1
+        self._buckets = buckets
+        self._span = span
+        self._point(self._pointed)
+        self.update()
+
+    def set_span(self, span: DaySpan) -> None:
+        """Draw other days faintly."""
+        self._span = span
+        self.update()
+
+    @property
+    def pointed_bucket(self) -> Bucket | None:
+        """The bucket that is pointed at."""
+        return self._buckets[self._pointed] if 0 <= self._pointed < len(self._buckets) else None
+
+    def column_rect(self, index: int) -> QRectF:
+        """Return where the column of a bucket stands."""
+        area = self._area()
+        width = area.width() / max(1, len(self._buckets))
+        return QRectF(area.left() + index * width, area.top(), width, area.height())
+
+    # --- Pointing ------------------------------------------------------------------------------------
+
+    def _point(self, index: int) -> None:
+        if index != self._pointed:
+            self._pointed = index
+            self.update()
+        bucket = self.pointed_bucket
+        words = "" if bucket is None else bucket_words(bucket)
+        if words != self.accessibleDescription():
+            self.setAccessibleDescription(words)
+            QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.DescriptionChanged))
+        self.pointed.emit(bucket)
+
+    def _index_at(self, x: float) -> int:
+        area = self._area()
+        if not self._buckets or not area.left() <= x < area.right():
+            return -1
+        return min(int((x - area.left()) / area.width() * len(self._buckets)), len(self._buckets) - 1)
+
+    def _choose(self) -> None:
+        bucket = self.pointed_bucket
+        if bucket is not None:
+            self.chosen.emit(bucket)
+
+    # --- Drawing -------------------------------------------------------------------------------------
+
+    def _area(self) -> QRectF:
+        below = QFontMetrics(small_font(self.font())).height() + HALF
+        return QRectF(_COUNT_ROOM, HALF, self.width() - _COUNT_ROOM, self.height() - below - HALF)
+
+    def _paint_ground(self, painter: QPainter, most: int) -> None:
+        """Draw the line the bars stand on, and the one that the highest reaches."""
+        area = self._area()
+        painter.setPen(QPen(QColor(self._look.colours.line), 1))
+        painter.drawLine(
+            QPointF(area.left(), area.bottom() + 0.5), QPointF(area.right(), area.bottom() + 0.5)
+        )
+        if not most:
+            return
+        painter.setPen(QPen(QColor(self._look.colours.line), 1, Qt.PenStyle.DotLine))
+        top = area.top() + 0.5
+        painter.drawLine(QPointF(area.left(), top), QPointF(area.right(), top))
+        painter.setFont(small_font(self.font()))
+        painter.setPen(self._look.colour(Tone.MUTED))
+        height = painter.fontMetrics().height()
+        for text, y in ((short_count(most), top - HALF), ("0", area.bottom() - height + HALF)):
+            spot = QRectF(0, y, _COUNT_ROOM - GRID, height)
+            painter.drawText(spot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+
+    def _paint_column(self, painter: QPainter, index: int, most: int) -> None:
+        column = self.column_rect(index)
+        bucket = self._buckets[index]
+        if index == self._pointed:
+            painter.fillRect(column, QColor(self._look.colours.hover))
+        gap = 1.0 if column.width() < 8 else max(2.0, column.width() * 0.3)  # noqa: PLR2004 - thin bars
+        width = min(column.width() - gap, _WIDEST_BAR)
+        bar = QRectF(column.center().x() - width / 2, column.top(), width, column.height())
+        is_in_span = self._span.holds(bucket.first) or self._span.holds(bucket.last)
+        painter.setOpacity(1.0 if is_in_span else _FAINT)
+        bottom = bar.bottom()
+        for series, height in part_heights(bucket, most, bar.height()):
+            part = QRectF(bar.left(), bottom - height, bar.width(), height)
+            paint_pattern(painter, part, series, self._look)
+            bottom -= height
+        painter.setOpacity(1.0)
+
+    def _paint_dates(self, painter: QPainter) -> None:
+        area = self._area()
+        painter.setFont(small_font(self.font()))
+        painter.setPen(self._look.colour(Tone.MUTED))
+        room = max(1, round(_DATE_ROOM / max(1.0, area.width() / len(self._buckets))))
+        for index in range(len(self._buckets) - 1, -1, -room):
+            column = self.column_rect(index)
+            text = day_words(self._buckets[index].first, short=True)
+            width = painter.fontMetrics().horizontalAdvance(text)
+            left = min(max(area.left(), column.center().x() - width / 2), self.width() - width)
+            spot = QRectF(left, area.bottom() + HALF, width + 1, self.height() - area.bottom() - HALF)
+            painter.drawText(spot, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop, text)
+
+    def _paint_focus(self, painter: QPainter) -> None:
+        index = self._pointed if self._pointed >= 0 else len(self._buckets) - 1
+        painter.setPen(QPen(QColor(self._look.colours.accent), 1))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(self.column_rect(index).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2)
+
+    # --- Qt's own ------------------------------------------------------------------------------------
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(480, _HEIGHT)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(160, _HEIGHT)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        most = max((bucket.total for bucket in self._buckets), default=0)
+        for index in range(len(self._buckets)):
+            self._paint_column(painter, index, most)
+        self._paint_ground(painter, most)
+        if self._buckets:
+            self._paint_dates(painter)
+            if self.hasFocus():
+                self._paint_focus(painter)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        self._point(self._index_at(event.position().x()))
+        over_one = self.pointed_bucket is not None
+        self.setCursor(Qt.CursorShape.PointingHandCursor if over_one else Qt.CursorShape.ArrowCursor)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        if event.button() is Qt.MouseButton.LeftButton:
+            self._point(self._index_at(event.position().x()))
+            self._choose()
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        if not self.hasFocus():
+            self._point(-1)
+        super().leaveEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        self._point(-1)
+        super().focusOutEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        last = len(self._buckets) - 1
+        now = self._pointed if self._pointed >= 0 else last + 1
+        moves = {
+            Qt.Key.Key_Left: max(0, now - 1),
+            Qt.Key.Key_Right: min(last, now + 1),
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: last,
+        }
+        if event.key() in moves and last >= 0:
+            self._point(moves[Qt.Key(event.key())])
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self._choose()
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,163 @@
+"""What the bars of the chart are made of: parts with a colour and a pattern each, their legend and their words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, time
+
+from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QBrush, QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from halo_scheduler.model import Outcome
+from halo_scheduler.schedule.words import short_date, weekday_name
+from ui.marks import Mark, outcome_mark, paint_mark
+from ui.theme import GRID, HALF, Look, Tone, small_font
+from ui.wording import outcome_words
+
+from .days import Bucket
+
+_SMALLEST_PART = 3.0
+_HATCH_STEP = 5
+_QUIET = 0.72
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Outcomes that are drawn as one, and the pattern they are drawn with."""
+
+    outcomes: tuple[Outcome, ...]
+    pattern: str
+
+    @property
+    def mark(self) -> Mark:
+        return outcome_mark(self.outcomes[0])
+
+    def count(self, bucket: Bucket) -> int:
+        return sum(bucket.counts[outcome] for outcome in self.outcomes)
+
+
+# From the bottom upwards: what went wrong lies on top, where it is seen.
+SERIES = (
+    Series((Outcome.SUCCESS,), "solid"),
+    Series((Outcome.SKIPPED, Outcome.CANCELLED), "outline"),
+    Series((Outcome.MISSED, Outcome.INTERRUPTED), "lines"),
+    Series((Outcome.FAILURE, Outcome.TIMEOUT), "hatched"),
+)
+
+
+class Legend(QWidget):
+    """Which colour and pattern stands for what, with the mark that stands for it elsewhere."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("chartLegend")
+        self._look = look
+        self.setFont(small_font(self.font()))
+        self.setAccessibleName(", ".join(series_words(series) for series in SERIES))
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        look.changed.connect(self.update)
+
+    def _places(self) -> list[tuple[Series, int, int]]:
+        places = []
+        left = 0
+        for series in reversed(SERIES):
+            width = QFontMetrics(self.font()).horizontalAdvance(series_words(series))
+            places.append((series, left, width))
+            left += 10 + HALF + 12 + HALF + width + 2 * GRID
+        return places
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        _, left, width = self._places()[-1]
+        return QSize(left + 10 + HALF + 12 + HALF + width + 1, QFontMetrics(self.font()).height() + 2)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        middle = self.height() / 2
+        for series, left, width in self._places():
+            colour = self._look.colour(series.mark.tone)
+            paint_mark(painter, QRectF(left, middle - 4.5, 9, 9), series.mark.shape, colour)
+            paint_pattern(painter, QRectF(left + 10 + HALF, middle - 5, 12, 10), series, self._look)
+            painter.setPen(self._look.colour(Tone.MUTED))
+            spot = QRect(left + 10 + HALF + 12 + HALF, 0, width + 2, self.height())
+            painter.drawText(spot, Qt.AlignmentFlag.AlignVCenter, series_words(series))
+
+
+def paint_pattern(painter: QPainter, part: QRectF, series: Series, look: Look) -> None:
+    """Fill a part of a bar so that it can be told from others without its colour."""
+    colour = look.colour(series.mark.tone)
+    if series.pattern == "solid":
+        # What went well does not shout.
+        colour.setAlphaF(_QUIET)
+    ground = QColor(look.colours.raised)
+    painter.save()
+    painter.setPen(Qt.PenStyle.NoPen)
+    if series.pattern == "outline":
+        painter.setPen(QPen(colour, 1))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(part.adjusted(0.5, 1.5, -0.5, -0.5))
+        painter.restore()
+        return
+    # A hair's breadth between the parts.
+    inner = part.adjusted(0, 1 if part.height() > _SMALLEST_PART else 0, 0, 0)
+    painter.fillRect(inner, QBrush(colour))
+    painter.setClipRect(inner, Qt.ClipOperation.IntersectClip)
+    painter.setPen(QPen(ground, 1.2))
+    if series.pattern == "lines":
+        y = inner.top() + 2.5
+        while y < inner.bottom():
+            painter.drawLine(QPointF(inner.left(), y), QPointF(inner.right(), y))
+            y += _HATCH_STEP - 1
+    elif series.pattern == "hatched":
+        x = inner.left() - inner.height()
+        while x < inner.right():
+            painter.drawLine(QPointF(x, inner.bottom()), QPointF(x + inner.height(), inner.top()))
+            x += _HATCH_STEP
+    painter.restore()
+
+
+def part_heights(bucket: Bucket, most: int, height: float) -> list[tuple[Series, float]]:
+    """Return how high each part of a bar is: whatever is there can be seen."""
+    counts = [(series, series.count(bucket)) for series in SERIES]
+    heights = [
+        (series, max(_SMALLEST_PART, count / most * height)) for series, count in counts if count and most
+    ]
+    excess = sum(part for _, part in heights) - height
+    if excess <= 0:
+        return heights
+    largest = max(part for _, part in heights)
+    return [(series, part - excess if part == largest else part) for series, part in heights]
+
+
+def series_words(series: Series) -> str:
+    """Return what a part of the bars stands for: "Failed or timed out"."""
+    first, *rest = (outcome_words(outcome) for outcome in series.outcomes)
+    return " / ".join([first, *(word.lower() for word in rest)])
+
+
+def bucket_words(bucket: Bucket) -> str:
+    """Return what a bar tells: "Tue 17 Nov: 12 succeeded, 1 failed"."""
+    first = day_words(bucket.first)
+    when = first if bucket.first == bucket.last else f"{first} – {day_words(bucket.last)}"
+    counts = [
+        f"{bucket.counts[outcome]:,} {outcome_words(outcome).lower()}"
+        for series in SERIES
+        for outcome in series.outcomes
+        if bucket.counts[outcome]
+    ]
+    return f"{when}: {', '.join(counts) or QCoreApplication.translate('DayChart', 'no runs')}"
+
+
+def day_words(day: date, *, short: bool = False) -> str:
+    """Return a day as it is said: "Tue 17 Nov"; short "17 Nov"."""
+    midnight = datetime.combine(day, time())
+    text = short_date(midnight, year=False)
+    return text if short else f"{weekday_name(midnight)[:3]} {text}"
+
+
+def short_count(count: int) -> str:
+    """Return a number that fits beside the chart: "950", "12k", "3M"."""
+    if count < 10_000:  # noqa: PLR2004 - four figures fit
+        return str(count)
+    return f"{count // 1000}k" if count < 1_000_000 else f"{count // 1_000_000}M"  # noqa: PLR2004

@@ -1,0 +1,164 @@
+"""The facts of a run in words: when it was planned, why then, how it went, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from PySide6.QtCore import QCoreApplication
+
+from halo_scheduler.model import Outcome, Run, Source, Trigger
+from halo_scheduler.schedule.interval import SECOND_MS
+from ui.wording import duration, moment, one_line, reason_words, trigger_words
+
+_LONGEST_TEXT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line: what it is, and what it was."""
+
+    name: str
+    value: str
+
+
+def tr(text: str) -> str:
+    """Return a text in the user's language."""
+    return QCoreApplication.translate("RunFacts", text)
+
+
+def facts_of(run: Run, now_ms: int) -> list[Fact]:
+    """Return everything that is known of a run but what it printed."""
+    found = [
+        (tr("Planned for"), moment(run.slot_at) if run.slot_at is not None else ""),
+        (tr("Started"), _started(run)),
+        (_ended_name(run), _ended(run)),
+        (tr("Took"), _took(run, now_ms)),
+        (tr("Ended with"), _end_code(run)),
+        (tr("Try"), str(run.attempt) if run.attempt > 1 else ""),
+        (tr("Started by"), _who(run)),
+        (tr("Why then"), source_words(run.source) if run.trigger is Trigger.SCHEDULE else ""),
+        (tr("Passed over"), passed_words(run)),
+        (tr("Note"), _text(run.note)),
+    ]
+    return [Fact(name, value) for name, value in found if value]
+
+
+def problem_of(run: Run) -> str:
+    """Return the sentence on what went wrong or why nothing ran, or nothing."""
+    if run.error:
+        return _sentence(_text(run.error))
+    if run.reason is not None:
+        return _sentence(tr("It did not run: {reason}").format(reason=reason_words(run.reason)))
+    return {
+        Outcome.FAILURE: tr("It failed without a word on why."),
+        Outcome.TIMEOUT: tr("It took longer than its time limit and was stopped."),
+        Outcome.MISSED: tr("Halo was not running at its time."),
+        Outcome.INTERRUPTED: tr("Halo was ended while it ran, so how it went is not known."),
+    }.get(run.outcome, "")
+
+
+def advice_of(run: Run) -> str:
+    """Return what can be done about it, or nothing."""
+    return {
+        Outcome.FAILURE: tr("See below what it printed. Then run it again, or change the job."),
+        Outcome.TIMEOUT: tr("Give it more time in the job, or see below where it got stuck."),
+        Outcome.MISSED: tr("Run it now if it is still needed."),
+        Outcome.INTERRUPTED: tr("See how far it got, and run it again if it is safe to."),
+    }.get(run.outcome, "")
+
+
+def source_words(source: Source) -> str:
+    """Return why a run was planned for just this instant."""
+    return {
+        Source.EVERY: tr("its schedule, counted from its start"),
+        Source.AFTER: tr("its schedule, counted from the end of the run before"),
+        Source.CRON: tr("its schedule"),
+        Source.ONCE: tr("its one time"),
+        Source.HINT_INTERVAL: tr("the pace that was proposed for a while"),
+        Source.HINT_ONCE: tr("the time that was proposed"),
+        Source.CLAMPED_MIN: tr("the shortest time allowed between two runs"),
+        Source.CLAMPED_MAX: tr("the longest time allowed between two runs"),
+        Source.BACKOFF: tr("it waited longer after errors"),
+        Source.RETRY: tr("another try after it failed"),
+        Source.CATCH_UP: tr("it caught up on what was missed"),
+        Source.PAUSED: tr("its pause was over"),
+        Source.MANUAL: tr("it was asked for"),
+    }[source]
+
+
+def passed_words(run: Run) -> str:
+    """Return how many times were passed over before a run, and why."""
+    if not run.passed_over:
+        return ""
+    reason = {
+        "running": tr("it was still running"),
+        "backoff": tr("it waited after errors"),
+        "hint": tr("another time was proposed"),
+        "paused": tr("it was paused"),
+        "disabled": tr("it was switched off"),
+        "edited": tr("the job was changed"),
+        "missed": tr("Halo was not running"),
+    }.get(run.passed_reason, one_line(run.passed_reason))
+    times = tr("1 time") if run.passed_over == 1 else tr("{count} times").format(count=f"{run.passed_over:,}")
+    return f"{times}: {reason}" if reason else times
+
+
+def _started(run: Run) -> str:
+    if run.started_at is None:
+        return ""
+    if run.late_ms < SECOND_MS or run.trigger is not Trigger.SCHEDULE:
+        return moment(run.started_at)
+    return tr("{when} ({late} late)").format(when=moment(run.started_at), late=duration(run.late_ms))
+
+
+def _ended_name(run: Run) -> str:
+    return tr("Recorded") if run.started_at is None else tr("Ended")
+
+
+def _ended(run: Run) -> str:
+    return "" if run.finished_at is None else moment(run.finished_at)
+
+
+def _took(run: Run, now_ms: int) -> str:
+    if run.outcome is Outcome.RUNNING and run.started_at is not None:
+        seconds = max(0, now_ms - run.started_at) // SECOND_MS * SECOND_MS
+        return tr("{time} so far").format(time=duration(seconds))
+    return duration(run.duration_ms)
+
+
+def _end_code(run: Run) -> str:
+    if run.http_status is not None:
+        return tr("HTTP status {status}").format(status=_http(run.http_status))
+    if run.exit_code is None:
+        return ""
+    return tr("exit code {code}").format(code=run.exit_code)
+
+
+def _http(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def _who(run: Run) -> str:
+    words = {
+        Trigger.SCHEDULE: tr("its schedule"),
+        Trigger.MANUAL: tr("you, by hand"),
+        Trigger.CHAIN: tr("another job that ended"),
+        Trigger.ANSWER: tr("an answer that was given"),
+        Trigger.TEST: tr("a test in the editor"),
+    }
+    return words.get(run.trigger) or trigger_words(run.trigger)
+
+
+def _text(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
+
+
+def _sentence(text: str) -> str:
+    """Return a text that begins and ends as a sentence does."""
+    text = text.strip()
+    ending = "" if text.endswith((".", "!", "?", "…", ":")) else "."
+    return f"{text[:1].upper()}{text[1:]}{ending}"

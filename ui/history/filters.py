@@ -1,0 +1,295 @@
+"""The filters of the history: words in the output, job, outcome, who started it, and when."""
+
+from __future__ import annotations
+
+from datetime import date
+from enum import StrEnum
+
+from PySide6.QtCore import QDate, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QComboBox, QDateEdit, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from halo_scheduler.model import Outcome, Trigger
+from ui.backend import Backend
+from ui.theme import GRID, HALF, Look, Tone
+from ui.widgets.labels import button, label, tint
+from ui.wording import plain_tooltip, trigger_words
+
+from .choice import Choice
+from .days import DaySpan, last_days, today
+from .job_picker import JobPicker
+from .outcome_picker import OutcomePicker
+
+_TYPING_MS = 400
+
+
+class Period(StrEnum):
+    """Which days are shown."""
+
+    TODAY = "today"
+    WEEK = "week"
+    MONTH = "month"
+    ALL = "all"
+    CUSTOM = "custom"
+
+
+_DAYS = {Period.TODAY: 1, Period.WEEK: 7, Period.MONTH: 30}
+
+
+class Filters(QWidget):
+    """Everything by which runs are chosen; what was chosen is told once it is settled."""
+
+    changed = Signal()
+
+    def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._before = Period.MONTH
+        self._words = ""
+        self._text = self._new_text(look)
+        self._job = JobPicker(backend)
+        self._outcomes = OutcomePicker(look)
+        self._trigger = self._new_trigger()
+        self._period = self._new_period()
+        self._first, self._last = (
+            self._new_day("firstDay", self.tr("From")),
+            self._new_day("lastDay", self.tr("To")),
+        )
+        self._reset = button(
+            self.tr("Clear filters"), name="clearFilters", kind="link", tip=self.tr("Show everything again")
+        )
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(_TYPING_MS)
+        self.end_of_first_row = QHBoxLayout()
+        self._lay_out()
+        self._connect()
+        self._set_period(Period.MONTH)
+        self._offer_reset()
+
+    # --- What is chosen ------------------------------------------------------------------------------
+
+    def choice(self) -> Choice:
+        """Return what is chosen now."""
+        span = self.span()
+        return Choice(
+            job_id=self._job.job_id,
+            outcomes=self._outcomes.outcomes,
+            trigger=self._trigger.currentData(),
+            since=span.since,
+            until=span.until,
+            text=self._words,
+        )
+
+    @property
+    def period(self) -> Period:
+        return Period(self._period.currentData())
+
+    def span(self) -> DaySpan:
+        """Return the days that are shown."""
+        if self.period is Period.ALL:
+            return DaySpan()
+        if self.period is Period.CUSTOM:
+            first, last = _date(self._first), _date(self._last)
+            return DaySpan(min(first, last), max(first, last))
+        return last_days(_DAYS[self.period], self._backend.now_ms())
+
+    def set_job(self, job_id: str | None, around: int | None = None) -> None:
+        """Show one job, or all; everything else as at the start, but with an instant among the days shown."""
+        self.clear(quietly=True)
+        self._job.set_job(job_id)
+        since = self.span().since
+        if around is not None and since is not None and around < since:
+            day = today(around)
+            self._set_days(DaySpan(day, day))
+        self._settle()
+
+    def set_outcomes(self, outcomes: frozenset[Outcome] | None) -> None:
+        """Show runs that ended so."""
+        self._outcomes.set_outcomes(outcomes)
+        self._settle()
+
+    def pick_days(self, span: DaySpan) -> None:
+        """Show some days only; the same once more goes back to what was shown before."""
+        if self.period is Period.CUSTOM and span == self.span():
+            self._set_period(self._before)
+        else:
+            self._set_days(span)
+        self._settle()
+
+    def show_all_time(self) -> None:
+        """Leave out nothing because of its time."""
+        self._set_period(Period.ALL)
+        self._settle()
+
+    def clear(self, *, quietly: bool = False, period: Period = Period.MONTH) -> None:
+        """Choose everything of a period."""
+        self._typing.stop()
+        self._words = ""
+        self._text.blockSignals(True)
+        self._text.clear()
+        self._text.blockSignals(False)
+        self._job.set_job(None)
+        self._outcomes.set_outcomes(None)
+        self._trigger.setCurrentIndex(0)
+        self._set_period(period)
+        if quietly:
+            self._offer_reset()
+        else:
+            self._settle()
+
+    def focus_text(self) -> None:
+        """Let words be typed."""
+        self._text.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._text.selectAll()
+
+    def clear_text(self) -> bool:
+        """Search for nothing any more; tell whether anything was searched for."""
+        had_text = bool(self._text.text())
+        self._text.clear()
+        self._search()
+        return had_text
+
+    # --- What happens --------------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        self._typing.stop()
+        words = self._text.text().strip()
+        if words != self._words:
+            self._words = words
+            self._settle()
+
+    def _settle(self) -> None:
+        is_custom = self.period is Period.CUSTOM
+        self._days.setVisible(is_custom)
+        if not is_custom:
+            self._before = self.period
+        self._offer_reset()
+        self.changed.emit()
+
+    def _offer_reset(self) -> None:
+        usual = Choice(since=last_days(_DAYS[Period.MONTH], self._backend.now_ms()).since)
+        self._reset.setVisible(self.choice() != usual)
+
+    def _choose_period(self) -> None:
+        if self.period is Period.CUSTOM:
+            self._set_days(last_days(_DAYS.get(self._before, 30), self._backend.now_ms()))
+        self._settle()
+
+    def _set_period(self, period: Period) -> None:
+        self._period.setCurrentIndex(self._period.findData(period))
+        self._days.setVisible(period is Period.CUSTOM)
+
+    def _set_days(self, span: DaySpan) -> None:
+        now = today(self._backend.now_ms())
+        for edit, day in ((self._first, span.first or now), (self._last, span.last or now)):
+            edit.blockSignals(True)
+            edit.setDate(QDate(day.year, day.month, day.day))
+            edit.blockSignals(False)
+        self._set_period(Period.CUSTOM)
+
+    # --- Making --------------------------------------------------------------------------------------
+
+    def _new_text(self, look: Look) -> QLineEdit:
+        field = _SearchField()
+        field.setObjectName("textFilter")
+        field.setAccessibleName(self.tr("Words in the output"))
+        field.setPlaceholderText(self.tr("Search in what the runs printed"))
+        field.setToolTip(plain_tooltip(self.tr("Search in what the runs printed (Ctrl+F)")))
+        field.setClearButtonEnabled(True)
+        glass = QAction(field)
+        tint(glass, look, "search", Tone.MUTED)
+        field.addAction(glass, QLineEdit.ActionPosition.LeadingPosition)
+        return field
+
+    def _new_trigger(self) -> QComboBox:
+        box = QComboBox()
+        box.setObjectName("triggerFilter")
+        box.setAccessibleName(self.tr("Who started it"))
+        box.setToolTip(self.tr("Show runs that were started so"))
+        box.addItem(self.tr("However started"), None)
+        for trigger in Trigger:
+            words = trigger_words(trigger)
+            box.addItem(words[:1].upper() + words[1:], trigger)
+        return box
+
+    def _new_period(self) -> QComboBox:
+        box = QComboBox()
+        box.setObjectName("periodFilter")
+        box.setAccessibleName(self.tr("When"))
+        box.setToolTip(self.tr("Show runs of these days"))
+        for period, words in (
+            (Period.TODAY, self.tr("Today")),
+            (Period.WEEK, self.tr("Last 7 days")),
+            (Period.MONTH, self.tr("Last 30 days")),
+            (Period.ALL, self.tr("All time")),
+            (Period.CUSTOM, self.tr("Some days…")),
+        ):
+            box.addItem(words, period)
+        return box
+
+    def _new_day(self, name: str, words: str) -> QDateEdit:
+        edit = QDateEdit()
+        edit.setObjectName(name)
+        edit.setAccessibleName(words)
+        edit.setToolTip(words)
+        edit.setCalendarPopup(True)
+        edit.setDisplayFormat("d MMM yyyy")
+        return edit
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.setSpacing(GRID)
+        first.addWidget(self._text, 1)
+        self.end_of_first_row.setSpacing(GRID)
+        first.addLayout(self.end_of_first_row)
+        self._days = QWidget()
+        days = QHBoxLayout(self._days)
+        days.setContentsMargins(0, 0, 0, 0)
+        days.setSpacing(HALF)
+        days.addWidget(self._first)
+        days.addWidget(label("–", "muted"))
+        days.addWidget(self._last)
+        second = QHBoxLayout()
+        second.setSpacing(GRID)
+        second.addWidget(self._job, 2)
+        for one in (self._outcomes, self._trigger, self._period, self._days):
+            second.addWidget(one)
+        second.addStretch(1)
+        second.addWidget(self._reset)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GRID)
+        column.addLayout(first)
+        column.addLayout(second)
+
+    def _connect(self) -> None:
+        self._text.textChanged.connect(self._typing.start)
+        self._text.returnPressed.connect(self._search)
+        self._typing.timeout.connect(self._search)
+        self._job.chosen.connect(self._settle)
+        self._outcomes.chosen.connect(self._settle)
+        self._trigger.activated.connect(self._settle)
+        self._period.activated.connect(self._choose_period)
+        self._first.dateChanged.connect(self._settle)
+        self._last.dateChanged.connect(self._settle)
+        self._reset.clicked.connect(self._clear_all)
+
+    def _clear_all(self) -> None:
+        self.clear()
+
+
+class _SearchField(QLineEdit):
+    """A field that Esc empties, before Esc does anything else."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+            self.returnPressed.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+def _date(edit: QDateEdit) -> date:
+    day = edit.date()
+    return date(day.year(), day.month(), day.day())

@@ -1,0 +1,116 @@
+"""The choice of outcomes: as many as wanted, in a menu that stays open."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
+
+from halo_scheduler.model import Outcome
+from ui.marks import outcome_mark
+from ui.theme import Look, Tone
+from ui.widgets.labels import tint
+from ui.wording import outcome_words
+
+_PROBLEMS = frozenset({Outcome.FAILURE, Outcome.TIMEOUT, Outcome.MISSED, Outcome.INTERRUPTED})
+
+
+class OutcomePicker(QPushButton):
+    """A button that tells which outcomes are shown, and a menu to choose them."""
+
+    chosen = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._menu = _StayingMenu(self)
+        self._menu.setObjectName("outcomeMenu")
+        self._choices: dict[Outcome, QAction] = {}
+        self._add_wholes()
+        for outcome in Outcome:
+            self._add(look, outcome)
+        self.setObjectName("outcomeButton")
+        self.setToolTip(self.tr("Show runs that ended so"))
+        self.setMenu(self._menu)
+        # The icon stands behind the text, as the arrow of a choice does.
+        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+        tint(self, look, "chevron-down", Tone.MUTED)
+        self._tell()
+
+    @property
+    def outcomes(self) -> frozenset[Outcome] | None:
+        """The outcomes to show; None for all."""
+        found = frozenset(outcome for outcome, action in self._choices.items() if action.isChecked())
+        return None if not found or len(found) == len(Outcome) else found
+
+    def set_outcomes(self, outcomes: frozenset[Outcome] | None) -> None:
+        """Choose outcomes without telling anyone."""
+        for outcome, action in self._choices.items():
+            action.blockSignals(True)
+            action.setChecked(outcomes is not None and outcome in outcomes)
+            action.blockSignals(False)
+        self._tell()
+
+    def _add_wholes(self) -> None:
+        for name, text, outcomes in (
+            ("outcomeAll", self.tr("All outcomes"), None),
+            ("outcomeProblems", self.tr("Only problems"), _PROBLEMS),
+        ):
+            action = self._menu.addAction(text)
+            action.setObjectName(name)
+            action.setData(outcomes)
+            action.triggered.connect(self._take_whole)
+        self._menu.addSeparator()
+
+    def _add(self, look: Look, outcome: Outcome) -> None:
+        action = self._menu.addAction(outcome_words(outcome))
+        action.setObjectName(f"outcome-{outcome}")
+        action.setCheckable(True)
+        mark = outcome_mark(outcome)
+        tint(action, look, mark.shape, mark.tone)
+        action.toggled.connect(self._take)
+        self._choices[outcome] = action
+
+    def _take_whole(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self.set_outcomes(action.data())
+            self.chosen.emit()
+
+    def _take(self) -> None:
+        self._tell()
+        self.chosen.emit()
+
+    def _tell(self) -> None:
+        found = self.outcomes
+        if found is None:
+            text = self.tr("All outcomes")
+        elif found == _PROBLEMS:
+            text = self.tr("Only problems")
+        elif len(found) == 1:
+            text = outcome_words(next(iter(found)))
+        else:
+            text = self.tr("{count} outcomes").format(count=len(found))
+        self.setText(text)
+        self.setAccessibleName(self.tr("Outcome: {which}").format(which=text))
+
+
+class _StayingMenu(QMenu):
+    """A menu in which one can check several things before it closes."""
+
+    def _check(self) -> bool:
+        """Check what is pointed at, if it can be checked."""
+        action = cast("QAction | None", self.activeAction())
+        if action is None or not action.isCheckable():
+            return False
+        action.trigger()
+        return True
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        if not self._check():
+            super().mouseReleaseEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        if event.key() != Qt.Key.Key_Space or not self._check():
+            super().keyPressEvent(event)

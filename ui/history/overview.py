@@ -1,0 +1,175 @@
+"""The overview above the list: runs per day in a chart, with a sentence on what is pointed at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import date, timedelta
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model import Outcome
+from halo_scheduler.reports import DayCount
+from halo_scheduler.service import Scheduler
+from ui.backend import Asked, Backend, Lane
+from ui.theme import GRID, HALF, MARGIN, Look
+from ui.widgets.labels import label
+
+from .chart import DayChart
+from .chart_parts import Legend, bucket_words
+from .choice import Choice
+from .days import Bucket, DaySpan, buckets, day_start, today
+
+_FEWEST_DAYS = 30
+_SETTLE_MS = 2_000
+_DAY = timedelta(days=1)
+
+
+class Overview(QFrame):
+    """Counts runs in the background and draws them; a click on a day asks for its runs."""
+
+    days_picked = Signal(object)
+    """A DaySpan."""
+
+    def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("overview")
+        self.setProperty("role", "card")
+        self._backend = backend
+        self._choice = Choice()
+        self._span = DaySpan()
+        self._shown: tuple[date | None, date] | None = None
+        self._asked: Asked | None = None
+        self._buckets: list[Bucket] = []
+        self.chart = DayChart(look)
+        self._title = label(self.tr("Runs per day"), "strong", name="overviewTitle")
+        self._words = label("", "muted", name="overviewWords")
+        self._lay_out(look)
+        self.chart.pointed.connect(self._tell)
+        self.chart.chosen.connect(self._pick)
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.setInterval(_SETTLE_MS)
+        self._settling.timeout.connect(self._count)
+        backend.changed.connect(self._notice)
+
+    def show_choice(self, choice: Choice, span: DaySpan) -> None:
+        """Count what is chosen; when only other days were picked among those shown, they are lit up."""
+        is_same = _without_days(choice) == _without_days(self._choice)
+        is_picked = self._shown is not None and _is_within(span, self._shown)
+        self._choice, self._span = choice, span
+        self.chart.set_span(span)
+        if is_same and is_picked and self._buckets:
+            self._tell(self.chart.pointed_bucket)
+            return
+        self._shown = self._days_to_show(span)
+        self._count()
+
+    def _days_to_show(self, span: DaySpan) -> tuple[date | None, date]:
+        """Return a span around the chosen one that is long enough for a chart; None begins with the history."""
+        last = span.last or today(self._backend.now_ms())
+        if span.first is None:
+            return None, last
+        return min(span.first, last - (_FEWEST_DAYS - 1) * _DAY), last
+
+    def _count(self) -> None:
+        if self._asked is not None:
+            self._asked.cancel()
+        if self._shown is None:
+            return
+        first, last = self._shown
+        self._asked = self._backend.ask(
+            _counting(self._choice, first, last), self._take, self._fail, owner=self, lane=Lane.SLOW
+        )
+
+    def _take(self, days: list[DayCount]) -> None:
+        self._asked = None
+        if self._shown is None:
+            return
+        first, last = self._shown
+        if first is None:
+            oldest = date.fromisoformat(days[0].day) if days else last
+            first = min(oldest, last - (_FEWEST_DAYS - 1) * _DAY)
+        outcomes = self._choice.outcomes
+        if outcomes is not None:
+            days = [DayCount(one.day, _only(one, outcomes)) for one in days]
+        self._buckets = buckets(first, last, days)
+        self.chart.show_buckets(self._buckets, self._span)
+
+    def _fail(self, error: SchedulerError) -> None:
+        self._asked = None
+        self._words.setText(str(error))
+
+    def _tell(self, bucket: Bucket | None) -> None:
+        self._words.setText(self._summary() if bucket is None else bucket_words(bucket))
+        is_daily = not self._buckets or self._buckets[0].first == self._buckets[0].last
+        is_weekly = not is_daily and (self._buckets[0].last - self._buckets[0].first).days < 7  # noqa: PLR2004
+        self._title.setText(
+            self.tr("Runs per day")
+            if is_daily
+            else self.tr("Runs per week")
+            if is_weekly
+            else self.tr("Runs per month")
+        )
+
+    def _summary(self) -> str:
+        counts: Counter[Outcome] = Counter()
+        for bucket in self._buckets:
+            if self._span.holds(bucket.first) or self._span.holds(bucket.last):
+                counts.update(bucket.counts)
+        total = counts.total()
+        failed = counts[Outcome.FAILURE] + counts[Outcome.TIMEOUT]
+        if not total:
+            return self.tr("no runs in these days")
+        words = self.tr("1 run") if total == 1 else self.tr("{count} runs").format(count=f"{total:,}")
+        return (
+            self.tr("{runs}, {failed} failed").format(runs=words, failed=f"{failed:,}") if failed else words
+        )
+
+    def _pick(self, bucket: Bucket) -> None:
+        self.days_picked.emit(DaySpan(bucket.first, bucket.last))
+
+    def _notice(self, change: Change) -> None:
+        is_news = change.kind is ChangeKind.RUN_FINISHED or change.kind is ChangeKind.ENGINE
+        if is_news and self.isVisible() and not self._settling.isActive():
+            self._settling.start()
+
+    def _lay_out(self, look: Look) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(GRID)
+        head.addWidget(self._title)
+        head.addWidget(self._words, 1)
+        head.addWidget(Legend(look))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, GRID + HALF, MARGIN, GRID)
+        column.setSpacing(GRID)
+        column.addLayout(head)
+        column.addWidget(self.chart)
+
+
+def _counting(choice: Choice, first: date | None, last: date) -> Callable[[Scheduler], list[DayCount]]:
+    since = 0 if first is None else day_start(first)
+    outcome = (
+        next(iter(choice.outcomes)) if choice.outcomes is not None and len(choice.outcomes) == 1 else None
+    )
+    return lambda scheduler: scheduler.count_runs_by_day(
+        since, day_start(last + _DAY), job_id=choice.job_id, outcome=outcome, trigger=choice.trigger
+    )
+
+
+def _only(count: DayCount, outcomes: frozenset[Outcome]) -> dict[Outcome, int]:
+    return {outcome: number for outcome, number in count.by_outcome.items() if outcome in outcomes}
+
+
+def _without_days(choice: Choice) -> tuple[object, ...]:
+    return choice.job_id, choice.outcomes, choice.trigger
+
+
+def _is_within(span: DaySpan, shown: tuple[date | None, date]) -> bool:
+    first, last = shown
+    if span.first is None:
+        return first is None
+    return (first is None or span.first >= first) and (span.last or last) <= last

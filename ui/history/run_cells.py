@@ -1,0 +1,130 @@
+"""What stands in the columns of the table of runs."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from PySide6.QtCore import QCoreApplication
+
+from halo_scheduler.model import Outcome, Run, Trigger
+from halo_scheduler.schedule.interval import MINUTE_MS
+from ui.wording import (
+    ago,
+    duration,
+    moment,
+    one_line,
+    outcome_words,
+    plain_tooltip,
+    run_words,
+    short_moment,
+    trigger_words,
+)
+
+from .choice import JobName, run_at
+
+# Less than that is no news.
+LATE_MS = MINUTE_MS
+
+
+class Column(IntEnum):
+    """What stands beside what."""
+
+    OUTCOME = 0
+    JOB = 1
+    WHEN = 2
+    TOOK = 3
+    HOW = 4
+
+
+def tr(text: str) -> str:
+    """Return a text in the user's language."""
+    return QCoreApplication.translate("RunTable", text)
+
+
+def heading(column: int) -> str:
+    """Return what stands above a column."""
+    return {
+        Column.OUTCOME: tr("Outcome"),
+        Column.JOB: tr("Job"),
+        Column.WHEN: tr("When"),
+        Column.TOOK: tr("Took"),
+        Column.HOW: tr("Started"),
+    }[Column(column)]
+
+
+def cell_text(run: Run, job: JobName, column: int, now_ms: int) -> str:
+    """Return what a column shows of a run."""
+    match Column(column):
+        case Column.OUTCOME:
+            return _outcome(run)
+        case Column.JOB:
+            return job_words(job)
+        case Column.WHEN:
+            return ago(run_at(run), now_ms)
+        case Column.TOOK:
+            return duration(run.duration_ms)
+        case Column.HOW:
+            return how_words(run)
+
+
+def cell_tip(run: Run, job: JobName, column: int) -> str:
+    """Return what is told of a cell when it is pointed at."""
+    match Column(column):
+        case Column.OUTCOME:
+            return plain_tooltip(run_words(run))
+        case Column.JOB:
+            return plain_tooltip(job_words(job))
+        case Column.WHEN:
+            return plain_tooltip(moment(run_at(run)))
+        case Column.TOOK:
+            return ""
+        case Column.HOW:
+            return plain_tooltip(_how_tip(run))
+
+
+def job_words(job: JobName) -> str:
+    """Return a job's name, and that it was deleted if it was."""
+    name = one_line(job.name)
+    return tr("{name} (deleted)").format(name=name) if job.is_removed else name
+
+
+def how_words(run: Run) -> str:
+    """Return who started a run unless it is the schedule and there is more to say: which try it was, that it was late."""
+    words = [] if run.trigger is Trigger.SCHEDULE else [trigger_words(run.trigger)]
+    if run.attempt > 1:
+        words.append(tr("try {number}").format(number=run.attempt))
+    if is_late(run):
+        words.append(tr("late"))
+    return ", ".join(words) or trigger_words(run.trigger)
+
+
+def is_late(run: Run) -> bool:
+    """Tell whether a run began so late that it is worth a word."""
+    return run.trigger is Trigger.SCHEDULE and run.started_at is not None and run.late_ms >= LATE_MS
+
+
+def file_name(run: Run, job: JobName) -> str:
+    """Return a name for a file with what a run printed."""
+    plain = "".join(
+        letter if letter.isalnum() or letter in " -_." else "_" for letter in one_line(job.name, 60)
+    )
+    at = moment(run_at(run)).replace(":", "-").replace(",", "")
+    return f"{plain.strip(' .') or 'run'} {at}.log"
+
+
+def _outcome(run: Run) -> str:
+    words = outcome_words(run.outcome)
+    if run.outcome is Outcome.RUNNING and run.progress is not None:
+        return f"{words} {run.progress:.0%}"
+    return words
+
+
+def _how_tip(run: Run) -> str:
+    words = trigger_words(run.trigger)
+    if run.attempt > 1:
+        words += ", " + tr("try {number}").format(number=run.attempt)
+    if is_late(run):
+        words += ", " + tr("{late} late").format(late=duration(run.late_ms))
+    if run.slot_at is not None:
+        words += "\n" + tr("planned for {when}").format(when=short_moment(run.slot_at, run_at(run)))
+    return words

@@ -1,0 +1,361 @@
+"""The list of runs: a table that is quick to go through, and a word on each state it can be in."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import (
+    QColor,
+    QFontMetrics,
+    QHideEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QStackedWidget,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from halo_scheduler.model import Run
+from ui.marks import outcome_mark, paint_mark
+from ui.models.run_table import RUN_ROLE, RunTableModel, State
+from ui.theme import GRID, HALF, MARGIN, ROW, Look, Tone, number_font, strong_font
+from ui.widgets.labels import button, label
+from ui.widgets.line_icon import LineIcon
+
+from .run_cells import Column, is_late
+
+_MARK = 10
+_SLOW_MS = 250
+_MINUTE_MS = 60_000
+_WIDTHS = {Column.OUTCOME: 124, Column.WHEN: 124, Column.TOOK: 88, Column.HOW: 112}
+_HOW_ROOM = 560
+_TOOK_ROOM = 440
+Index = QModelIndex | QPersistentModelIndex
+
+
+class RunDelegate(QStyledItemDelegate):
+    """Draws a run's row: the mark, one strong column, the rest muted."""
+
+    def __init__(self, view: QTableView, look: Look) -> None:
+        super().__init__(view)
+        self._view = view
+        self._look = look
+        self._plain = number_font(view.font())
+        self._strong = strong_font(view.font())
+        self.hovered = -1
+
+    def _ground(self, painter: QPainter, rect: QRect, row: int, *, is_selected: bool) -> None:
+        colours = self._look.colours
+        if is_selected:
+            painter.fillRect(rect, QColor(colours.selected))
+        elif row == self.hovered:
+            painter.fillRect(rect, QColor(colours.hover))
+
+    def _area(self, painter: QPainter, rect: QRect, run: Run, column: int) -> QRect:
+        """Draw the mark, and return where the text stands."""
+        area = rect.adjusted(GRID, 0, -GRID, 0)
+        if column != Column.OUTCOME:
+            return area
+        mark = outcome_mark(run.outcome)
+        place = QRectF(area.left() + GRID, area.center().y() - _MARK / 2 + 0.5, _MARK, _MARK)
+        paint_mark(painter, place, mark.shape, self._look.colour(mark.tone))
+        return area.adjusted(GRID + _MARK + GRID, 0, 0, 0)
+
+    def _tone(self, run: Run, column: int) -> Tone:
+        if column == Column.OUTCOME:
+            return outcome_mark(run.outcome).tone
+        if column == Column.HOW and (is_late(run) or run.attempt > 1):
+            return Tone.WARN
+        return Tone.TEXT if column == Column.JOB else Tone.MUTED
+
+    # --- Qt's own ------------------------------------------------------------------------------------
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        run = index.data(RUN_ROLE)
+        if not isinstance(run, Run):
+            return
+        rect: QRect = option.rect
+        state: QStyle.StateFlag = option.state
+        painter.save()
+        self._ground(painter, rect, index.row(), is_selected=bool(state & QStyle.StateFlag.State_Selected))
+        area = self._area(painter, rect, run, index.column())
+        font = self._strong if index.column() == Column.JOB else self._plain
+        painter.setFont(font)
+        painter.setPen(self._look.colour(self._tone(run, index.column())))
+        text = QFontMetrics(font).elidedText(str(index.data()), Qt.TextElideMode.ElideRight, area.width())
+        side = Qt.AlignmentFlag.AlignRight if index.column() == Column.TOOK else Qt.AlignmentFlag.AlignLeft
+        painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, text)
+        painter.restore()
+
+    def sizeHint(self, _option: QStyleOptionViewItem, _index: Index) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(ROW, ROW)
+
+
+class RunTable(QTableView):
+    """A table without lines, chosen by whole rows; it asks for more before its end is reached."""
+
+    def __init__(self, model: RunTableModel, look: Look) -> None:
+        super().__init__()
+        self.setObjectName("runTable")
+        self.setAccessibleName(self.tr("Runs, newest first"))
+        self._runs = model
+        self.setModel(model)
+        self._delegate = RunDelegate(self, look)
+        self.setItemDelegate(self._delegate)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setMouseTracking(True)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        self._set_columns()
+        self.verticalScrollBar().valueChanged.connect(self._reach)
+        model.rowsInserted.connect(self._keep_place)
+        look.changed.connect(self.viewport().update)
+
+    def select_run(self, run_id: str) -> bool:
+        """Select a run, if it is in the table."""
+        row = self._runs.row_of(run_id)
+        if row < 0:
+            return False
+        self.setCurrentIndex(self._runs.index(row, 0))
+        return True
+
+    def _set_columns(self) -> None:
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionsClickable(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(Column.JOB, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(ROW)
+        for column, width in _WIDTHS.items():
+            header.resizeSection(column, width)
+
+    def _reach(self) -> None:
+        last = self.rowAt(self.viewport().height() - 1)
+        self._runs.reach(last if last >= 0 else self._runs.rowCount())
+
+    def _keep_place(self, _parent: QModelIndex, first: int, last: int) -> None:
+        """Let what is being read stay where it is when something new comes above it."""
+        bar = self.verticalScrollBar()
+        if bar.value() > 0 and first * ROW <= bar.value():
+            moved = bar.value() + (last - first + 1) * ROW
+            # The bar learns of the new rows only when the table is laid out again.
+            self.updateGeometries()
+            bar.setValue(moved)
+
+    def _hover(self, row: int) -> None:
+        if row != self._delegate.hovered:
+            self._delegate.hovered = row
+            self.viewport().update()
+
+    # --- Qt's own ------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        self.setColumnHidden(Column.HOW, self.viewport().width() < _HOW_ROOM)
+        self.setColumnHidden(Column.TOOK, self.viewport().width() < _TOOK_ROOM)
+        super().resizeEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        self._hover(self.rowAt(round(event.position().y())))
+        super().mouseMoveEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        self._hover(-1)
+        super().leaveEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        super().keyPressEvent(event)
+        self._reach()
+
+
+class RunList(QFrame):
+    """The table, or a word on why it is empty; below it what is shown and what is under way."""
+
+    run_selected = Signal(object)
+    """The run that was selected, or None."""
+    everything_requested = Signal()
+
+    def __init__(self, model: RunTableModel, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("runList")
+        self.setProperty("role", "card")
+        self._model = model
+        self._wanted: str | None = None
+        self._is_asked_for = False
+        self.table = RunTable(model, look)
+        self._make_words(look)
+        self._lay_out()
+        self._minutes = QTimer(self)
+        self._minutes.setInterval(_MINUTE_MS)
+        self._minutes.timeout.connect(self.table.viewport().update)
+        self._slow = QTimer(self)
+        self._slow.setSingleShot(True)
+        self._slow.setInterval(_SLOW_MS)
+        self._slow.timeout.connect(self._tell_loading)
+        model.state_changed.connect(self._show_state)
+        model.modelReset.connect(self._select_again)
+        self.table.selectionModel().currentRowChanged.connect(self._tell_selection)
+
+    def want(self, run_id: str | None) -> None:
+        """Select a run as soon as it is in the table; without one, the first."""
+        self._wanted = run_id
+        self._is_asked_for = run_id is not None
+        if run_id is not None:
+            self.table.select_run(run_id)
+
+    # --- States --------------------------------------------------------------------------------------
+
+    def _show_state(self) -> None:
+        model = self._model
+        self._stop.setVisible(model.state is State.SEARCHING)
+        if model.state is State.LOADING:
+            self._slow.start()
+            return
+        self._slow.stop()
+        self._status.setText(self._status_words())
+        if model.state is State.FAILED:
+            self._say("error", self.tr("The history cannot be read"), model.error, "")
+        elif model.rowCount():
+            self._pages.setCurrentWidget(self.table)
+            if not self.table.currentIndex().isValid():
+                self._select_again()
+        elif model.state is State.SEARCHING:
+            self._say("search", self.tr("Searching…"), self.tr("Hits appear here as they are found."), "")
+        elif model.choice.is_everything:
+            self._say("history", self.tr("No runs yet"), self.tr("Each run of a job will be kept here."), "")
+        else:
+            self._say(
+                "search",
+                self.tr("No run fits"),
+                self.tr("Try other words or days, or show everything."),
+                self.tr("Show everything"),
+            )
+
+    def _tell_loading(self) -> None:
+        if not self._model.rowCount():
+            self._say("history", self.tr("Reading the history…"), "", "")
+
+    def _say(self, icon: str, title: str, sentence: str, way_out: str) -> None:
+        self._icon.set_icon(icon, Tone.MUTED if icon != "error" else Tone.ERROR)
+        self._title.setText(title)
+        self._sentence.setText(sentence)
+        self._everything.setText(way_out)
+        self._everything.setVisible(bool(way_out))
+        self._pages.setCurrentWidget(self._words)
+        if self._model.rowCount() == 0:
+            self.run_selected.emit(None)
+
+    def _status_words(self) -> str:
+        count = self._model.rowCount()
+        if self._model.state is State.SEARCHING:
+            return self.tr("{count} found, about {searched} runs searched").format(
+                count=f"{count:,}", searched=f"{self._model.searched:,}"
+            )
+        if not count:
+            return ""
+        if self._model.choice.text:
+            return self.tr("{count} found").format(count=f"{count:,}")
+        if not self._model.is_complete:
+            return self.tr("The newest {count} runs; older ones follow as you scroll").format(
+                count=f"{count:,}"
+            )
+        return self.tr("1 run") if count == 1 else self.tr("{count} runs").format(count=f"{count:,}")
+
+    # --- Selection -----------------------------------------------------------------------------------
+
+    def _select_again(self) -> None:
+        """Select what was selected before, or was asked for; else the first."""
+        if self._wanted is not None and self.table.select_run(self._wanted):
+            return
+        if self._model.rowCount() and not self._is_asked_for:
+            self.table.setCurrentIndex(self._model.index(0, 0))
+
+    def _tell_selection(self, current: QModelIndex) -> None:
+        run = self._model.run_of(current.row()) if current.isValid() else None
+        if run is not None:
+            self._wanted, self._is_asked_for = run.id, False
+            self.run_selected.emit(run)
+
+    # --- Making --------------------------------------------------------------------------------------
+
+    def _make_words(self, look: Look) -> None:
+        self._icon = LineIcon(look, "history", Tone.MUTED, 32)
+        self._title = label("", "strong", name="listTitle")
+        self._sentence = label("", "muted", name="listSentence", wrap=True)
+        self._sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._everything = button(self.tr("Show everything"), name="showEverythingButton")
+        self._everything.clicked.connect(self.everything_requested)
+        self._status = label("", "small", name="listStatus")
+        self._stop = button(
+            self.tr("Stop searching"),
+            name="stopSearchButton",
+            kind="link",
+            tip=self.tr("Stop searching (Esc)"),
+        )
+        self._stop.clicked.connect(self._model.stop_search)
+        self._stop.hide()
+
+    def _lay_out(self) -> None:
+        self._words = QWidget()
+        words = QVBoxLayout(self._words)
+        words.setContentsMargins(MARGIN * 2, MARGIN, MARGIN * 2, MARGIN)
+        words.setSpacing(GRID)
+        words.addStretch(2)
+        for one in (self._icon, self._title):
+            words.addWidget(one, 0, Qt.AlignmentFlag.AlignHCenter)
+        words.addWidget(self._sentence)
+        words.addSpacing(HALF)
+        words.addWidget(self._everything, 0, Qt.AlignmentFlag.AlignHCenter)
+        words.addStretch(3)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._words)
+        self._pages.addWidget(self.table)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(MARGIN, 0, GRID, 0)
+        foot.addWidget(self._status, 1)
+        foot.addWidget(self._stop)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(1, GRID, 1, GRID)
+        column.setSpacing(HALF)
+        column.addWidget(self._pages, 1)
+        column.addLayout(foot)
+
+    # --- Qt's own ------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        super().showEvent(event)
+        self._model.watch(True)
+        self._minutes.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
+        super().hideEvent(event)
+        self._model.watch(False)
+        self._minutes.stop()

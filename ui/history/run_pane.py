@@ -1,0 +1,292 @@
+"""The pane of one run: how it went, its facts, what it printed, and what can be done."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
+
+from halo_scheduler.changes import Change
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model import Outcome, Run
+from halo_scheduler.service import Scheduler
+from ui.backend import Asked, Backend
+from ui.marks import outcome_mark
+from ui.theme import GRID, HALF, MARGIN, Look, Tone, strong_font, title_font
+from ui.widgets.labels import button, frame, label, tint
+from ui.widgets.line_icon import LineIcon
+from ui.widgets.output_view import OutputFeed, OutputView
+from ui.widgets.wrapped_text import WrappedText
+from ui.wording import one_line, outcome_words
+
+from .choice import JobName, job_names
+from .facts import Fact, advice_of, facts_of, problem_of
+from .run_cells import file_name, job_words
+
+_TICK_MS = 1_000
+_NEVER_STARTED = (Outcome.SKIPPED, Outcome.MISSED)
+
+
+class RunPane(QFrame):
+    """Shows one run, live while it runs."""
+
+    run_again_requested = Signal(str)
+    stop_requested = Signal(str)
+    edit_job_requested = Signal(str)
+
+    def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("runPane")
+        self.setProperty("role", "card")
+        self._backend = backend
+        self._look = look
+        self._run: Run | None = None
+        self._job = JobName("")
+        self._asked: Asked | None = None
+        self._is_stale = False
+        self._facts: tuple[Fact, ...] = ()
+        self._rows: list[tuple[QLabel, WrappedText]] = []
+        self._feed = OutputFeed(backend, self)
+        self._ticks = QTimer(self)
+        self._ticks.setInterval(_TICK_MS)
+        self._ticks.timeout.connect(self._show_facts)
+        self._make()
+        self._lay_out()
+        self._feed.chunk.connect(self._output.feed)
+        self._feed.ended.connect(self._output.end)
+        self._feed.failed.connect(self._tell_failure)
+        backend.changed.connect(self._notice)
+        self.show_run(None)
+
+    # --- What is shown -------------------------------------------------------------------------------
+
+    @property
+    def run_id(self) -> str | None:
+        """The run that is shown."""
+        return None if self._run is None else self._run.id
+
+    def show_run(self, run: Run | None, job: JobName | None = None) -> None:
+        """Show a run, or that none is chosen; the same one anew keeps its output."""
+        is_other = run is None or run.id != self.run_id
+        self._run = run
+        self._job = job or self._job
+        for part in (self._head, self._actions, self._facts_box):
+            part.setVisible(run is not None)
+        if run is not None:
+            self._show_head(run)
+        self._show_facts()
+        if is_other:
+            self._show_output(run)
+        self._tick_while_needed()
+
+    def _show_head(self, run: Run) -> None:
+        mark = outcome_mark(run.outcome)
+        self._mark.set_icon(mark.shape, mark.tone)
+        self._title.setText(outcome_words(run.outcome))
+        self._name.set_text(job_words(self._job))
+        problem = problem_of(run)
+        self._problem.set_text(problem, Tone.WARN if mark.tone is Tone.WARN else Tone.TEXT)
+        self._advice.set_text(advice_of(run) if problem else "")
+        self._note.setVisible(bool(problem))
+        self._note_icon.set_icon("warning" if mark.tone is not Tone.ERROR else "error", mark.tone)
+        is_running = run.outcome is Outcome.RUNNING
+        self._progress.setVisible(is_running and run.progress is not None)
+        self._progress_text.set_text(one_line(run.progress_text) if is_running else "")
+        if run.progress is not None:
+            self._progress.setValue(round(run.progress * 100))
+        self._stop.setVisible(is_running)
+        self._again.setVisible(not is_running)
+        for one in (self._again, self._edit):
+            one.setEnabled(not self._job.is_removed)
+        self._again.setText(self.tr("Run now") if run.outcome in _NEVER_STARTED else self.tr("Run again"))
+
+    def _show_facts(self) -> None:
+        facts = tuple(facts_of(self._run, self._backend.now_ms())) if self._run is not None else ()
+        if facts == self._facts:
+            return
+        self._facts = facts
+        while len(self._rows) < len(facts):
+            self._add_row()
+        for row, (name, value) in enumerate(self._rows):
+            fact = facts[row] if row < len(facts) else Fact("", "")
+            name.setText(fact.name)
+            name.setVisible(bool(fact.name))
+            value.set_text(fact.value)
+            value.setAccessibleName(f"{fact.name}: {fact.value}")
+
+    def _add_row(self) -> None:
+        name = label("", "muted")
+        value = WrappedText(self._look, name="factValue", most_lines=3)
+        self._grid.addWidget(name, len(self._rows), 0, Qt.AlignmentFlag.AlignTop)
+        self._grid.addWidget(value, len(self._rows), 1)
+        self._rows.append((name, value))
+
+    # --- Its output ----------------------------------------------------------------------------------
+
+    def _show_output(self, run: Run | None) -> None:
+        self._feed.stop()
+        self._output.setVisible(run is None or run.outcome not in _NEVER_STARTED)
+        self._filler.setVisible(not self._output.isVisibleTo(self))
+        if run is None:
+            self._output.clear(self.tr("Choose a run to see what it did and what it printed."))
+            return
+        is_running = run.outcome is Outcome.RUNNING
+        self._output.clear(self.tr("Nothing printed so far.") if is_running else "")
+        self._output.set_file_name(file_name(run, self._job))
+        self._feed.follow(run.id)
+
+    def _tell_failure(self, sentence: str) -> None:
+        self._output.set_note(sentence[:1].upper() + sentence[1:], "error")
+
+    # --- Following it --------------------------------------------------------------------------------
+
+    def _notice(self, change: Change) -> None:
+        run = self._run
+        if run is None or (change.run_id != run.id and change.job_id not in (None, run.job_id)):
+            return
+        if self.isVisible():
+            self._look_again(run)
+
+    def _look_again(self, run: Run) -> None:
+        self._is_stale = self._asked is not None
+        if self._asked is None:
+            self._asked = self._backend.ask(
+                lambda scheduler: _look_up(scheduler, run.id, run.job_id), self._take, self._fail, owner=self
+            )
+
+    def _fail(self, error: SchedulerError) -> None:
+        self._asked = None
+        self._backend.fault.emit(str(error))
+
+    def _take(self, found: tuple[Run | None, JobName]) -> None:
+        self._asked = None
+        run, job = found
+        if run is not None and run.id == self.run_id:
+            self.show_run(run, job)
+        if self._is_stale and self._run is not None:
+            self._look_again(self._run)
+
+    def _tick_while_needed(self) -> None:
+        is_running = self._run is not None and self._run.outcome is Outcome.RUNNING
+        if is_running and self.isVisible():
+            self._ticks.start()
+        else:
+            self._ticks.stop()
+
+    # --- Making --------------------------------------------------------------------------------------
+
+    def _make(self) -> None:
+        look = self._look
+        self._mark = LineIcon(look, "mark-idle", Tone.MUTED, 16)
+        self._title = label("", name="runTitle")
+        self._title.setFont(title_font(self._title.font()))
+        self._name = WrappedText(look, name="runJob", font=strong_font(self.font()), most_lines=1)
+        self._again = button(
+            self.tr("Run again"), name="runAgainButton", tip=self.tr("Run the job now"), shortcut="Ctrl+R"
+        )
+        tint(self._again, look, "run")
+        self._again.clicked.connect(self._run_again)
+        self._stop = button(
+            self.tr("Stop"), name="stopButton", kind="danger", tip=self.tr("Stop this run"), shortcut="Ctrl+."
+        )
+        tint(self._stop, look, "stop", Tone.ERROR)
+        self._stop.clicked.connect(self._ask_to_stop)
+        self._edit = button(
+            self.tr("Edit job"), name="editJobButton", tip=self.tr("Change the job"), shortcut="Ctrl+E"
+        )
+        tint(self._edit, look, "edit")
+        self._edit.clicked.connect(self._edit_job)
+        self._progress = QProgressBar()
+        self._progress.setObjectName("runProgress")
+        self._progress.setAccessibleName(self.tr("How far it has come"))
+        self._progress.setTextVisible(False)
+        self._progress_text = WrappedText(look, name="runProgressText", tone=Tone.MUTED, most_lines=1)
+        self._problem = WrappedText(look, name="runProblem", font=strong_font(self.font()), most_lines=4)
+        self._advice = WrappedText(look, name="runAdvice", tone=Tone.MUTED)
+        self._note_icon = LineIcon(look, "error", Tone.ERROR)
+        self._note = frame("note")
+        self._note.setObjectName("runNote")
+        self._output = OutputView(look)
+
+    def _lay_out(self) -> None:
+        self._head = QWidget()
+        head = QHBoxLayout(self._head)
+        head.setContentsMargins(0, 0, 0, 0)
+        head.setSpacing(GRID)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        first = QHBoxLayout()
+        first.setSpacing(GRID)
+        first.addWidget(self._mark)
+        first.addWidget(self._title, 1)
+        words.addLayout(first)
+        words.addWidget(self._name)
+        head.addLayout(words, 1)
+        self._actions = QWidget()
+        actions = QHBoxLayout(self._actions)
+        actions.setContentsMargins(0, 0, 0, 0)
+        actions.setSpacing(GRID)
+        for one in (self._stop, self._again, self._edit):
+            actions.addWidget(one)
+        head.addWidget(self._actions, 0, Qt.AlignmentFlag.AlignTop)
+        self._facts_box = QWidget()
+        self._grid = QGridLayout(self._facts_box)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(MARGIN)
+        self._grid.setVerticalSpacing(HALF)
+        self._grid.setColumnStretch(1, 1)
+        self._filler = QWidget()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column.setSpacing(GRID + HALF)
+        column.addWidget(self._head)
+        column.addWidget(self._progress)
+        column.addWidget(self._progress_text)
+        column.addWidget(self._lay_out_note())
+        column.addWidget(self._facts_box)
+        column.addWidget(self._output, 1)
+        column.addWidget(self._filler, 1)
+
+    def _lay_out_note(self) -> QFrame:
+        row = QHBoxLayout(self._note)
+        row.setContentsMargins(GRID + HALF, GRID, GRID + HALF, GRID)
+        row.setSpacing(GRID)
+        row.addWidget(self._note_icon, 0, Qt.AlignmentFlag.AlignTop)
+        words = QVBoxLayout()
+        words.setSpacing(HALF)
+        words.addWidget(self._problem)
+        words.addWidget(self._advice)
+        row.addLayout(words, 1)
+        return self._note
+
+    def _run_again(self) -> None:
+        if self._run is not None:
+            self.run_again_requested.emit(self._run.job_id)
+
+    def _ask_to_stop(self) -> None:
+        if self._run is not None:
+            self.stop_requested.emit(self._run.id)
+
+    def _edit_job(self) -> None:
+        if self._run is not None:
+            self.edit_job_requested.emit(self._run.job_id)
+
+    # --- Qt's own ------------------------------------------------------------------------------------
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(520, 400)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        super().showEvent(event)
+        self._tick_while_needed()
+        if self._run is not None and self._run.outcome is Outcome.RUNNING:
+            self._look_again(self._run)
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
+        super().hideEvent(event)
+        self._ticks.stop()
+
+
+def _look_up(scheduler: Scheduler, run_id: str, job_id: str) -> tuple[Run | None, JobName]:
+    names = job_names(scheduler, [job_id])
+    return scheduler.get_run(run_id), names.get(job_id, JobName("", is_removed=True))

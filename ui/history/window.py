@@ -1,0 +1,186 @@
+"""The history: every run and every run that did not happen, with what it printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+
+from halo_scheduler.model import Run
+from ui.backend import Backend
+from ui.models.run_table import RunTableModel, State
+from ui.theme import GRID, HALF, MARGIN, Look
+from ui.widgets.labels import button, frame, label
+
+from .choice import Choice, run_at
+from .exporting import ExportBar, ExportButton
+from .filters import Filters, Period
+from .overview import Overview
+from .run_list import RunList
+from .run_pane import RunPane
+
+_NARROW = 900
+_LIST_SHARE, _PANE_SHARE = 11, 9
+
+
+class HistoryWindow(QWidget):
+    """A window of its own over all jobs or one: filters, days, runs, and the run that is selected."""
+
+    run_again_requested = Signal(str)
+    """The id of a job."""
+    stop_requested = Signal(str)
+    """The id of a run."""
+    edit_job_requested = Signal(str)
+    """The id of a job."""
+
+    def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent, Qt.WindowType.Window)
+        self.setObjectName("historyWindow")
+        self.setWindowTitle(self.tr("Run history"))
+        self._backend = backend
+        self._just: tuple[str, ...] = ()
+        self._has_begun = False
+        self._is_shared_out = False
+        self.model = RunTableModel(backend, self)
+        self._filters = Filters(backend, look)
+        self._overview = Overview(backend, look)
+        self._list = RunList(self.model, look)
+        self._pane = RunPane(backend, look)
+        self._export = ExportButton(look)
+        self._export_bar = ExportBar(backend, look)
+        self._just_bar, self._just_words = self._new_just_bar()
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._lay_out()
+        self._connect()
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.activated.connect(self._filters.focus_text)
+
+    # --- What to show --------------------------------------------------------------------------------
+
+    def show_job(self, job_id: str | None) -> None:
+        """Show the runs of a job, or of all."""
+        self._just = ()
+        self._list.want(None)
+        self._filters.set_job(job_id)
+
+    def show_run(self, run_id: str) -> None:
+        """Show a run among those of its job."""
+        self._backend.ask(lambda scheduler: scheduler.get_run(run_id), self._show_found, owner=self)
+
+    def show_runs(self, run_ids: Iterable[str]) -> None:
+        """Show just these runs, until something else is chosen."""
+        self._just = tuple(run_ids)
+        self._list.want(None)
+        self._filters.clear(quietly=True, period=Period.ALL)
+        self._apply()
+
+    def _show_found(self, run: Run | None) -> None:
+        if run is None:
+            self._backend.fault.emit(self.tr("This run is no longer in the history."))
+            return
+        self._list.want(run.id)
+        self._pane.show_run(run)
+        self._just = ()
+        self._filters.set_job(run.job_id, around=run_at(run))
+
+    def _show_everything(self) -> None:
+        self._just = ()
+        self._filters.clear(period=Period.ALL)
+
+    # --- What happens --------------------------------------------------------------------------------
+
+    def _choose_anew(self) -> None:
+        self._just = ()
+        self._apply()
+
+    def _apply(self) -> None:
+        self._has_begun = True
+        choice = Choice(run_ids=self._just) if self._just else self._filters.choice()
+        self._just_bar.setVisible(bool(self._just))
+        self._just_words.setText(self.tr("{count} runs of one notice").format(count=len(self._just)))
+        self._overview.show_choice(self._filters.choice(), self._filters.span())
+        if choice != self.model.choice or self.model.state is not State.READY:
+            self.model.show(choice)
+
+    def _show_selected(self, run: Run | None) -> None:
+        self._pane.show_run(run, self.model.job_name(run.job_id) if run is not None else None)
+
+    # --- Making --------------------------------------------------------------------------------------
+
+    def _new_just_bar(self) -> tuple[QFrame, QLabel]:
+        """Return the note that only some runs are shown, with the way out."""
+        bar = frame("note")
+        bar.setObjectName("justBar")
+        words = label("", name="justWords")
+        everything = button(self.tr("Show everything"), name="justEverything", kind="link")
+        everything.clicked.connect(self._show_everything)
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(MARGIN, HALF, GRID, HALF)
+        row.addWidget(words, 1)
+        row.addWidget(everything)
+        bar.hide()
+        return bar, words
+
+    def _lay_out(self) -> None:
+        self._filters.end_of_first_row.addWidget(self._export)
+        self._splitter.addWidget(self._list)
+        self._splitter.addWidget(self._pane)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.setHandleWidth(GRID)
+        # The gap between the two cards is the handle.
+        self._splitter.setStyleSheet("QSplitter::handle { background: transparent; }")
+        self._splitter.setStretchFactor(0, _LIST_SHARE)
+        self._splitter.setStretchFactor(1, _PANE_SHARE)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column.setSpacing(GRID + HALF)
+        column.addWidget(self._filters)
+        column.addWidget(self._just_bar)
+        column.addWidget(self._export_bar)
+        column.addWidget(self._overview)
+        column.addWidget(self._splitter, 1)
+
+    def _share_out(self) -> None:
+        """Give list and pane their shares; from then on they keep what a person gave them."""
+        length = self._splitter.width() + self._splitter.height()
+        self._splitter.setSizes([length * _LIST_SHARE, length * _PANE_SHARE])
+
+    def _connect(self) -> None:
+        self._filters.changed.connect(self._choose_anew)
+        self._overview.days_picked.connect(self._filters.pick_days)
+        self._list.run_selected.connect(self._show_selected)
+        self._list.everything_requested.connect(self._show_everything)
+        self._pane.run_again_requested.connect(self.run_again_requested)
+        self._pane.stop_requested.connect(self.stop_requested)
+        self._pane.edit_job_requested.connect(self.edit_job_requested)
+        self._export.wanted.connect(lambda kind: self._export_bar.ask_file(kind, self.model.choice))
+
+    # --- Qt's own ------------------------------------------------------------------------------------
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(1180, 760)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        super().showEvent(event)
+        if not self._is_shared_out:
+            self._is_shared_out = True
+            self._share_out()
+        if not self._has_begun:
+            self._apply()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        wanted = Qt.Orientation.Vertical if self.width() < _NARROW else Qt.Orientation.Horizontal
+        if wanted is not self._splitter.orientation():
+            self._splitter.setOrientation(wanted)
+            self._share_out()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+        elif self.model.state is State.SEARCHING:
+            self.model.stop_search()
+        elif not self._filters.clear_text():
+            super().keyPressEvent(event)
