@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 from desktop import Desktop, Program, running
 
 from halo_scheduler import Command, Cron, Job, Outcome, Run
@@ -13,18 +9,6 @@ from halo_scheduler.model import JobStatus
 from halo_scheduler.service import Scheduler
 
 _MAIN = "^Halo Scheduler$"
-_PICTURES = Path(__file__).parents[2] / "build" / "e2e"
-
-
-@pytest.fixture
-def desktop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> Iterator[Desktop]:
-    """Have a desktop whose pictures are kept in a folder named after the test."""
-    with Desktop(tmp_path / "desktop", _PICTURES / request.node.name) as made, made.tray():
-        for name in ("HALO_HOME", "XDG_RUNTIME_DIR"):
-            monkeypatch.setenv(name, made.environment[name])
-        yield made
 
 
 def test_a_first_day(desktop: Desktop) -> None:

@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,8 @@ _PROGRAMS = ("Xvfb", "openbox", "trayer", "xdotool", "xprop", "dbus-daemon")
 _TRAY = "trayer --edge top --align right --width 200 --widthtype pixel --height 32"
 # Before a tray takes it in, the icon's window has no place.
 _SMALLEST_ICON = 16
+_REST_S = 0.1
+_LONGEST_REST = 15
 
 
 class Desktop:
@@ -131,6 +134,11 @@ class Desktop:
         """Wait until no window of that title is on the screen."""
         self.wait_for(lambda: not self.windows(title), seconds)
 
+    def is_minimised(self, title: str) -> bool:
+        """Tell whether a window of that title is there, but put away."""
+        there = self._ask("search", "--name", title).split()
+        return any("Iconic" in self._property(window, "WM_STATE") for window in there)
+
     def active_window(self) -> str:
         """Return the window that has the keyboard."""
         return self._ask("getactivewindow").strip()
@@ -148,11 +156,11 @@ class Desktop:
     def menus(self, pid: int) -> list[str]:
         """Return a program's open menus, submenus too."""
         shown = self._ask("search", "--onlyvisible", "--pid", str(pid)).split()
-        return [window for window in shown if "POPUP_MENU" in self._kind_of(window)]
+        return [window for window in shown if "POPUP_MENU" in self._property(window, "_NET_WM_WINDOW_TYPE")]
 
-    def _kind_of(self, window: str) -> str:
+    def _property(self, window: str, name: str) -> str:
         asked = subprocess.run(
-            ["xprop", "-id", window, "_NET_WM_WINDOW_TYPE"],
+            ["xprop", "-id", window, name],
             env=self.environment,
             capture_output=True,
             text=True,
@@ -162,7 +170,12 @@ class Desktop:
         return asked.stdout
 
     def picture(self, step: str) -> Path:
-        """Keep a picture of the whole screen; return its file."""
+        """Keep a picture of the whole screen, once it has come to rest; return its file."""
+        for _ in range(_LONGEST_REST):
+            before = self.image()
+            time.sleep(_REST_S)
+            if self.image() == before:
+                break
         self._steps += 1
         self._pictures.mkdir(parents=True, exist_ok=True)
         path = self._pictures / f"{self._steps:02}-{step}.png"
