@@ -350,6 +350,13 @@ class SeveralJobs(QWidget):
 
     def show_jobs(self, jobs: tuple[Job, ...]) -> None:
         self._title.set_text(self.tr("{count} jobs selected").format(count=len(jobs)))
-        counts = Counter(status_words(job) for job in jobs)
-        self._counts.set_text("\n".join(f"{count} × {words}" for words, count in counts.most_common()))
+        alike = {_status_of(job): job for job in jobs}
+        counts = Counter(map(_status_of, jobs))
+        lines = (f"{count} × {status_words(alike[status])}" for status, count in counts.most_common())
+        self._counts.set_text("\n".join(lines))
         self._buttons.fit()
+
+
+def _status_of(job: Job) -> tuple[object, ...]:
+    """Return what makes a job's status words: worked out for thousands of jobs, the words for a few."""
+    return (job.status, job.status_reason, job.waiting_for, job.errors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -13,7 +14,7 @@ from halo_scheduler.model import Run
 from halo_scheduler.service import Scheduler
 
 from .backend import Backend, Lane
-from .models.job_rows import JobFacts, JobRow, make_row
+from .models.job_rows import JobFacts, JobRow, make_row, sort_key
 from .models.job_table import JobTableModel
 
 # A burst of changes is one question.
@@ -55,7 +56,7 @@ class JobLoader(QObject):
         self._dirty: set[str] = set()
         self._stale_facts: set[str] = set()
         self._wants_running = False
-        self._pages: list[JobRow] = []
+        self._rows: list[JobRow] = []
         self._gather = QTimer(self)
         self._gather.setSingleShot(True)
         self._gather.setInterval(_GATHER_MS)
@@ -131,29 +132,27 @@ class JobLoader(QObject):
             self._gather.start()
 
     def _load_all(self) -> None:
-        self._is_asking, self._wants_all, self._pages = True, False, []
+        self._is_asking, self._wants_all, self._rows = True, False, []
+        key = sort_key(self._model.order[0])
         self._dirty.clear()
         self._stale_facts = {job.id for job in self._model.jobs()}
         self._backend.ask_stream(
-            lambda scheduler, _is_cancelled: _pages(scheduler),
-            self._take_pages,
+            lambda scheduler, _is_cancelled: _read_all(scheduler, key),
+            self._take_rows,
             self._finish_loading,
             self._fail,
             owner=self,
             lane=Lane.QUICK,
         )
 
-    def _take_pages(self, pages: list[list[JobRow]]) -> None:
-        is_first = not self._pages and not self._is_loaded
-        for page in pages:
-            self._pages.extend(page)
-        if is_first:
-            # The first page is there at once; the others come together, so that the rows move only once.
-            self._model.replace(self._pages)
+    def _take_rows(self, parts: list[list[JobRow]]) -> None:
+        self._rows = parts[-1]
+        if not self._is_loaded and self._model.job_count == 0:
+            self._model.replace(self._rows)
 
     def _finish_loading(self) -> None:
         self._is_asking = False
-        rows, self._pages = self._pages, []
+        rows, self._rows = self._rows, []
         self._model.replace(rows)
         self._is_loaded = True
         self._wants_running = True
@@ -166,9 +165,15 @@ class JobLoader(QObject):
         self._backend.fault.emit(str(error))
 
 
-def _pages(scheduler: Scheduler) -> Iterator[list[JobRow]]:
+def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) -> Iterator[list[JobRow]]:
+    """Give the first page at once, then everything together: so the rows move only once."""
+    rows: list[JobRow] = []
     for page in scheduler.list_jobs_in_pages():
-        yield [make_row(job) for job in page]
+        rows += map(make_row, page)
+        if len(rows) == len(page):
+            yield sorted(rows, key=key)
+    # Sorted here: away from the window's thread.
+    yield sorted(rows, key=key)
 
 
 def _read(scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str]) -> _Update:

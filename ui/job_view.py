@@ -15,7 +15,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QHoverEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from .countdown import until_ago_changes, until_next_changes
@@ -123,7 +123,7 @@ class JobView(QTableView):
         chosen = self.selectionModel().selection()
         ranges = (chosen.at(index) for index in range(chosen.count()))
         rows = sorted({row for one in ranges for row in range(one.top(), one.bottom() + 1)})
-        return [self._jobs.job_at(row).id for row in rows if row < self._jobs.rowCount()]
+        return self._jobs.ids_at(rows)
 
     def select_ids(self, job_ids: Iterable[str]) -> None:
         """Select these jobs, as far as they are shown, and bring the first into sight."""
@@ -143,7 +143,7 @@ class JobView(QTableView):
 
     def ids_in_sight(self) -> list[str]:
         first, last = self.rows_in_sight()
-        return [self._jobs.job_at(row).id for row in range(first, last + 1)]
+        return self._jobs.ids_at(range(first, last + 1))
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         """Return for how long each time in sight stays true."""
@@ -284,13 +284,13 @@ class JobView(QTableView):
             return
         super().keyPressEvent(event)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
-        self._hover(self.rowAt(round(event.position().y())))
-        super().mouseMoveEvent(event)
-
-    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
-        self._hover(-1)
-        super().leaveEvent(event)
+    def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802
+        # Qt lights up the cell below the mouse; here it is the row.
+        if isinstance(event, QHoverEvent):
+            is_over = event.type() is not QEvent.Type.HoverLeave
+            self._hover(self.rowAt(round(event.position().y())) if is_over else -1)
+            return True
+        return super().viewportEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)

@@ -17,6 +17,7 @@ from ui.models.job_rows import SORTABLE, Column, JobFacts, JobFilter, JobRow, so
 # Beyond that, showing everything anew is quicker than row by row.
 _MOST_SINGLE_CHANGES = 64
 _NO_FACTS = JobFacts()
+_COLUMNS = len(Column)
 _Index = QModelIndex | QPersistentModelIndex
 ID_ROLE = Qt.ItemDataRole.UserRole
 
@@ -32,6 +33,7 @@ class JobTableModel(QAbstractTableModel):
         super().__init__(parent)
         self._clock = clock
         self._all: dict[str, JobRow] = {}
+        self._sorted: list[JobRow] | None = []
         self._shown: list[JobRow] = []
         self._keys: list[tuple[Any, ...]] = []
         self._facts: dict[str, JobFacts] = {}
@@ -67,6 +69,11 @@ class JobTableModel(QAbstractTableModel):
     def job_at(self, row: int) -> Job:
         return self._shown[self._place(row)].job
 
+    def ids_at(self, rows: Iterable[int]) -> list[str]:
+        """Return the jobs of some rows; what is no row any more is left out."""
+        count = len(self._shown)
+        return [self._shown[self._place(row)].id for row in rows if row < count]
+
     def row_of(self, job_id: str) -> int:
         """Return where a job is shown, or -1."""
         row = self._all.get(job_id)
@@ -84,30 +91,28 @@ class JobTableModel(QAbstractTableModel):
 
     def replace(self, rows: Iterable[JobRow]) -> None:
         """Take these for all the jobs there are."""
-        new = {row.id: row for row in rows}
-        is_same = new.keys() == self._all.keys()
-        self._all = new
-        if not is_same:
-            self._facts = {job_id: facts for job_id, facts in self._facts.items() if job_id in new}
+        self._all = {row.id: row for row in rows}
+        self._facts = {job_id: facts for job_id, facts in self._facts.items() if job_id in self._all}
+        self._sorted = None
         self._show()
 
     def update(self, rows: Iterable[JobRow], gone: Iterable[str] = ()) -> None:
         """Take in jobs that are new or have changed, and drop others."""
         rows, gone = list(rows), [job_id for job_id in gone if job_id in self._all]
+        if not rows and not gone:
+            return
+        self._sorted = None
         if len(rows) + len(gone) > _MOST_SINGLE_CHANGES:
             for job_id in gone:
                 self._forget(job_id)
             self._all |= {row.id: row for row in rows}
             self._show()
             return
-        if not rows and not gone:
-            return
         with self._changing():
-            is_shown = self._filter.test()
             for job_id in gone:
                 self._remove(self._forget(job_id))
             for row in rows:
-                self._put(row, is_shown(row))
+                self._put(row, is_shown=bool(self._filter.choose([row])))
 
     def set_facts(self, facts: Mapping[str, JobFacts]) -> None:
         """Show what was read for the jobs in sight."""
@@ -150,25 +155,22 @@ class JobTableModel(QAbstractTableModel):
 
     def _show(self) -> None:
         """Work out anew what is shown; the same rows in the same order are merely painted again."""
-        shown = list(filter(self._filter.test(), self._all.values()))
         key = sort_key(self._column)
-        pairs = sorted(zip(map(key, shown), range(len(shown)), strict=True))
-        shown = [shown[index] for _, index in pairs]
-        keys = [key for key, _ in pairs]
-        is_same = len(shown) == len(self._shown) and all(
-            one.id == other.id for one, other in zip(shown, self._shown, strict=True)
-        )
-        if is_same:
+        if self._sorted is None:
+            self._sorted = sorted(self._all.values(), key=key)
+        shown = list(self._filter.choose(self._sorted))
+        keys = list(map(key, shown))
+        if [row.id for row in shown] == [row.id for row in self._shown]:
             self._shown, self._keys = shown, keys
             if shown:
-                self.dataChanged.emit(self.index(0, 0), self.index(len(shown) - 1, len(Column) - 1))
+                self.dataChanged.emit(self.index(0, 0), self.index(len(shown) - 1, _COLUMNS - 1))
             return
         with self._changing():
             self.beginResetModel()
             self._shown, self._keys = shown, keys
             self.endResetModel()
 
-    def _put(self, row: JobRow, is_shown: bool) -> None:  # noqa: FBT001 - worked out once for many
+    def _put(self, row: JobRow, *, is_shown: bool) -> None:
         before = self._all.get(row.id)
         at = -1 if before is None else self._find(before)
         self._all[row.id] = row
@@ -217,7 +219,7 @@ class JobTableModel(QAbstractTableModel):
             place = target - int(target > place)
         self._shown[place], self._keys[place] = row, key
         shown_at = self._place(place)
-        self.dataChanged.emit(self.index(shown_at, 0), self.index(shown_at, len(Column) - 1))
+        self.dataChanged.emit(self.index(shown_at, 0), self.index(shown_at, _COLUMNS - 1))
 
     def _find(self, row: JobRow) -> int:
         place = bisect_left(self._keys, sort_key(self._column)(row))
@@ -239,7 +241,7 @@ class JobTableModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self._shown)
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008, N802
-        return 0 if parent.isValid() else len(Column)
+        return 0 if parent.isValid() else _COLUMNS
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid() or index.row() >= len(self._shown):
@@ -275,9 +277,11 @@ class JobTableModel(QAbstractTableModel):
         with self._changing():
             self.beginResetModel()
             self._column, self._is_descending = Column(column), order is Qt.SortOrder.DescendingOrder
-            pairs = sorted((sort_key(self._column)(row), index) for index, row in enumerate(self._shown))
-            self._shown = [self._shown[index] for _, index in pairs]
-            self._keys = [key for key, _ in pairs]
+            self._sorted = None
+            keys = list(map(sort_key(self._column), self._shown))
+            order = sorted(range(len(keys)), key=keys.__getitem__)
+            self._shown = [self._shown[index] for index in order]
+            self._keys = [keys[index] for index in order]
             self.endResetModel()
 
 
