@@ -1,0 +1,296 @@
+"""Everything that can be read of the scheduler: jobs, runs, reports, settings, what the engine is doing."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from halo_scheduler import reports
+from halo_scheduler.backups import find_backups
+from halo_scheduler.checks import LONGEST_NAME, require_whole
+from halo_scheduler.clock import Clock
+from halo_scheduler.errors import JobNotFoundError
+from halo_scheduler.host.process import is_alive
+from halo_scheduler.live_output import OutputFollower
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, Trigger
+from halo_scheduler.reports import DayCount, Gap, TrendPoint
+from halo_scheduler.schedule.explain import Explanation
+from halo_scheduler.searching import search
+from halo_scheduler.secrets import SecretStore
+from halo_scheduler.settings import Settings
+from halo_scheduler.store.backup import Backup
+from halo_scheduler.store.history import RunFilter
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.secret_names import SecretName
+from halo_scheduler.store.store import Store
+
+_COPY = re.compile(r" \(copy(?: [0-9]+)?\)$")
+_MOST_UNSEEN = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What the engine of a database is doing, in whatever process it is."""
+
+    state: str
+    owner: str
+    pid: int | None
+    started_at: int | None
+    last_tick_at: int | None
+    ticks: int
+    runs: int
+    running: int
+    running_by_group: Mapping[str, int]
+    next_due_at: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStats:
+    """A job's history in numbers; the streak counts the same outcome back from the newest run."""
+
+    total: int
+    by_outcome: Mapping[Outcome, int]
+    average_ms: int | None
+    p95_ms: int | None
+    last_run: Run | None
+    streak: int
+
+
+class Reader:
+    """Reads, and changes nothing; used by the thread that opened the store."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._secrets = SecretStore(store.secrets, store.database.path)
+
+    @property
+    def path(self) -> Path:
+        """The database's file."""
+        return self._store.database.path
+
+    # --- Jobs ----------------------------------------------------------------------------------------
+
+    def get_job(self, job_id: str) -> Job | None:
+        """Return a job, unless it does not exist or lies in the trash."""
+        record = self._store.jobs.get(job_id)
+        return None if record is None or record.removed_at is not None else record.job
+
+    def get_jobs(self, job_ids: Iterable[str]) -> dict[str, Job]:
+        """Return those of some jobs that exist and do not lie in the trash."""
+        records = self._store.jobs.get_many(job_ids)
+        return {job_id: record.job for job_id, record in records.items() if record.removed_at is None}
+
+    def list_jobs(
+        self,
+        *,
+        status: JobStatus | None = None,
+        group: str | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> list[Job]:
+        """Return jobs by next run; a text is looked for in name, description and group."""
+        jobs = (record.job for record in self._store.jobs.all())
+        wanted = (text or "").casefold()
+        return [
+            job
+            for job in jobs
+            if (status is None or job.status == status)
+            and (group is None or job.group == group)
+            and wanted in f"{job.name}\n{job.description}\n{job.group or ''}".casefold()
+            and (metadata or {}).items() <= job.metadata.items()
+        ]
+
+    def list_jobs_in_pages(self, size: int = 500) -> Iterator[list[Job]]:
+        """Yield the jobs in the order of `list_jobs`, so many at a time; one removed meanwhile is left out."""
+        require_whole("size", size, 1)
+        ids = self._store.jobs.ids()
+        for start in range(0, len(ids), size):
+            page = ids[start : start + size]
+            jobs = self.get_jobs(page)
+            yield [jobs[job_id] for job_id in page if job_id in jobs]
+
+    def list_removed(self) -> list[Job]:
+        """Return the jobs in the trash, the last removed first."""
+        return [record.job for record in self._store.jobs.all(removed=True)]
+
+    def unused_name(self, name: str) -> str:
+        """Return a name for a copy of a job: "backup (copy)", "backup (copy 2)"."""
+        stem = _COPY.sub("", name) or name
+        for number in itertools.count(1):
+            ending = " (copy)" if number == 1 else f" (copy {number})"
+            found = stem[: LONGEST_NAME - len(ending)] + ending
+            if self._store.jobs.id_of_name(found) is None:
+                return found
+        raise AssertionError("counting has no end")
+
+    def list_next_runs(self, job_id: str, count: int = 5) -> list[int]:
+        """Return a job's planned run, then what its schedule alone gives after it."""
+        return reports.next_runs(self._existing(job_id), count, self._clock.now_ms())
+
+    def explain(self, job_id: str) -> Explanation:
+        """Return why a job's next run is when it is, or why there is none."""
+        return reports.explanation(self._existing(job_id), self._clock.now_ms())
+
+    def list_group_limits(self) -> dict[str, int]:
+        """Return how many jobs of a group may run at once, for the groups that have a limit."""
+        return self._store.groups.limits()
+
+    def _existing(self, job_id: str) -> JobRecord:
+        record = self._store.jobs.get(job_id)
+        if record is None or record.removed_at is not None:
+            raise JobNotFoundError(f"there is no job {job_id!r}")
+        return record
+
+    # --- Runs ----------------------------------------------------------------------------------------
+
+    def get_run(self, run_id: str) -> Run | None:
+        """Return a run; None also while one asked for by hand waits for its place."""
+        return self._store.runs.get(run_id)
+
+    def get_runs(self, run_ids: Iterable[str]) -> dict[str, Run]:
+        """Return those of some runs that are in the log."""
+        return self._store.history.get_many(run_ids)
+
+    def get_waiting_run(self, job_id: str) -> str | None:
+        """Return the id of a run by hand that was asked for and waits for its place, if there is one."""
+        waiting = (request for request in self._store.requests.triggers() if request.job_id == job_id)
+        return next((request.run_id for request in waiting), None)
+
+    def get_output(self, run_id: str) -> bytes:
+        """Return what a run printed, or has printed by now; what is secret is left out."""
+        with self.follow_output(run_id) as output:
+            # Asked first: what is held back of a run that goes on may be the beginning of a secret.
+            is_over = output.is_run_over()
+            content = b"".join(iter(output.read, b""))
+            return content + output.end() if is_over else content
+
+    def follow_output(self, run_id: str) -> OutputFollower:
+        """Return what gives a run's output piece by piece, also while it runs."""
+        return OutputFollower(self._store, run_id, self._secrets)
+
+    def get_run_log(
+        self,
+        job_id: str | None = None,
+        limit: int = 50,
+        *,
+        outcome: Outcome | None = None,
+        outcomes: Collection[Outcome] | None = None,
+        trigger: Trigger | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        before: str | None = None,
+    ) -> list[Run]:
+        """Return runs, newest first; `before` is the last run of the page that came before this one."""
+        require_whole("limit", limit, 1)
+        chosen = RunFilter(
+            job_id=job_id,
+            outcomes=outcomes if outcome is None else [outcome],
+            trigger=trigger,
+            since=since,
+            until=until,
+            before=before,
+        )
+        return self._store.history.log(chosen, limit)
+
+    def search_output(
+        self,
+        text: str,
+        *,
+        job_id: str | None = None,
+        outcomes: Collection[Outcome] | None = None,
+        trigger: Trigger | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Run | None]:
+        """Yield the runs that printed a text, newest first, whatever its case; None now and then as a sign of life."""
+        chosen = RunFilter(job_id=job_id, outcomes=outcomes, trigger=trigger, since=since, until=until)
+        return search(self._store.history, text, chosen, self.get_output, is_cancelled)
+
+    def list_running(self) -> list[Run]:
+        """Return the runs under way, oldest first."""
+        return self._store.runs.running()
+
+    def get_last_runs(self, job_ids: Iterable[str]) -> dict[str, Run]:
+        """Return the newest ended run of each job that has one; test runs do not count."""
+        return {run.job_id: run for run in self._store.history.last_ended(job_ids)}
+
+    def get_trends(self, job_ids: Iterable[str], limit: int = 20) -> dict[str, tuple[TrendPoint, ...]]:
+        """Return the last ended runs of each job that has any, oldest first; test runs do not count."""
+        return reports.trends(self._store, job_ids, limit)
+
+    def get_run_stats(self, job_id: str, since: int | None = None) -> RunStats:
+        """Return a job's history in numbers."""
+        self._existing(job_id)
+        ends = self._store.runs.ends(job_id, since)
+        outcomes = [outcome for outcome, _ in ends]
+        durations = sorted(duration_ms for _, duration_ms in ends if duration_ms is not None)
+        streak = next(
+            (index for index, outcome in enumerate(outcomes) if outcome != outcomes[0]), len(outcomes)
+        )
+        newest = self._store.history.newest(job_id)
+        return RunStats(
+            total=len(ends),
+            by_outcome={outcome: outcomes.count(outcome) for outcome in dict.fromkeys(outcomes)},
+            average_ms=sum(durations) // len(durations) if durations else None,
+            p95_ms=durations[(len(durations) * 95 - 1) // 100] if durations else None,
+            last_run=newest,
+            streak=streak,
+        )
+
+    def count_runs_by_day(
+        self,
+        since: int,
+        until: int,
+        *,
+        job_id: str | None = None,
+        outcome: Outcome | None = None,
+        trigger: Trigger | None = None,
+    ) -> list[DayCount]:
+        """Return how the ended runs of each local day went, days without any left out."""
+        return reports.days(self._store, since, until, job_id=job_id, outcome=outcome, trigger=trigger)
+
+    def list_gaps(self, since: int) -> list[Gap]:
+        """Return when nobody was awake and something was caught up or missed because of it, newest first."""
+        return reports.gaps(self._store, since)
+
+    def unseen_failures(self) -> list[Run]:
+        """Return failures since `mark_failures_seen`, newest first, a hundred at most; no tests, no removed jobs."""
+        seq, under_way = self._store.settings.failures_seen()
+        return self._store.history.failures_after(seq, under_way, _MOST_UNSEEN)
+
+    # --- Everything else ------------------------------------------------------------------------------------
+
+    def get_settings(self) -> Settings:
+        """Return what the user chose for the whole program."""
+        return self._store.settings.read()
+
+    def list_secrets(self) -> list[SecretName]:
+        """Return the names of the secrets and where each is kept."""
+        return self._secrets.list()
+
+    def list_backups(self) -> list[Backup]:
+        """Return the backups there are, newest first."""
+        return find_backups(self.path)
+
+    def status(self) -> Status:
+        """Return what the engine is doing, in whatever process it is."""
+        now_ms = self._clock.now_ms()
+        row = self._store.lease.read()
+        is_held = row is not None and row.is_held(now_ms) and is_alive(row.pid, row.process_start)
+        return Status(
+            state="running" if is_held else "stopped",
+            owner=row.owner if row and is_held else "",
+            pid=row.pid if row and is_held else None,
+            started_at=row.started_at if row and is_held else None,
+            last_tick_at=row.last_tick_at if row else None,
+            ticks=row.ticks if row else 0,
+            runs=row.runs if row else 0,
+            running=self._store.runs.count_running(),
+            running_by_group=self._store.runs.running_by_group(),
+            next_due_at=self._store.jobs.next_due(),
+        )
