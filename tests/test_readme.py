@@ -50,6 +50,8 @@ def test_the_python_example_gives_what_it_says() -> None:
 
 def test_the_commands_work_in_their_order(tmp_path: Path) -> None:
     home = {**os.environ, "HALO_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    # Without a display the program runs the jobs without its window, which is all the commands need.
+    home = {name: value for name, value in home.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
     commands = [line for line in _COMMANDS if re.search(r"(^|\| )halo ", line)]
     assert len(commands) >= 15
     # `make run` in the one terminal, the commands in the other.
