@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QCheckBox, QComboBox, QSpinBox
+from PySide6.QtWidgets import QCheckBox, QComboBox
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import CatchUp, JobSpec, Limits, Manual, Notify, Policy
 from ui.theme import Look
+from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
 
-from .fields import Field, Fold, Page
+from .fields import Field, Page
+from .fold import Fold
 from .interval_edit import IntervalEdit
 from .problems import Findings
 from .rows import optional_interval, set_optional, side_by_side
@@ -132,13 +134,10 @@ class AlsoPage(Page):
 
     def _build_spacing(self, look: Look) -> None:
         self._fold = Fold(look, self.tr("Spread and limits"), name="spacingFold")
-        self._jitter = QSpinBox()
-        self._jitter.setObjectName("jitter")
-        self._jitter.setAccessibleName(self.tr("Spread in percent"))
-        self._jitter.setRange(0, _MOST_JITTER)
+        self._jitter = number_box(
+            0, _MOST_JITTER, name="jitter", title=self.tr("Spread in percent"), zero=self.tr("none")
+        )
         self._jitter.setSuffix(" %")
-        self._jitter.setSpecialValueText(self.tr("none"))
-        self._jitter.setFixedWidth(96)
         self._fold.add(
             self.watch_field(
                 Field(
@@ -182,6 +181,9 @@ class AlsoPage(Page):
         set_optional(self._has_age, self._age, is_on=policy.catch_up_max_age is not None)
         self._notify.setCurrentIndex(self._notify.findData(policy.notify))
         self._group.setEditText(spec.group or "")
+        line = self._group.lineEdit()
+        if line is not None:
+            line.setCursorPosition(0)
         self._jitter.setValue(policy.jitter_percent)
         limits = policy.limits
         self._min.set_milliseconds(limits.min_ms or _DEFAULT_MIN_MS)

@@ -23,7 +23,7 @@ class ArgumentChips(QWidget):
         self._look = look
         self._texts: list[str] = []
         self.setFont(mono_font(small_font(self.font())))
-        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         look.changed.connect(self.update)

@@ -11,9 +11,10 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Command
 from halo_scheduler.schedule.words import counted
 from ui.backend import Backend
-from ui.theme import GRID, HALF, Look, mono_font
+from ui.theme import HALF, Look, mono_font
 
-from .fields import Field, Fold, Page
+from .fields import Field, Page
+from .fold import Fold
 from .interval_edit import IntervalEdit
 from .numbers import read_numbers, write_numbers
 from .pairs_edit import PairsEdit
@@ -79,7 +80,7 @@ class CommandExtras(QWidget):
         self._build_ends(page)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(GRID)
+        layout.setSpacing(0)
         layout.addWidget(self._given)
         layout.addWidget(self._ends)
         for signal in (

@@ -45,8 +45,8 @@ class CommandForm(QWidget):
         self._mode = Choices(
             look,
             (
-                Choice(_PROGRAM, self.tr("Program and arguments"), "terminal"),
-                Choice(_SHELL, self.tr("Shell line"), "edit"),
+                Choice(_PROGRAM, self.tr("Program and arguments")),
+                Choice(_SHELL, self.tr("Shell line")),
             ),
             name="commandMode",
             title=self.tr("The command is"),
@@ -61,12 +61,10 @@ class CommandForm(QWidget):
         )
         self._extras = CommandExtras(backend, look, page)
         self._line_field = page.watch_field(
-            Field(self.tr("Command"), self._line_row, path="action.argv", subject=self.tr("The command"))
+            Field("", self._line_row, path="action.argv", subject=self.tr("The command"))
         )
         self._script_field = page.watch_field(
-            Field(
-                self.tr("Shell line"), self._script_row, path="action.line", subject=self.tr("The shell line")
-            )
+            Field("", self._script_row, path="action.line", subject=self.tr("The shell line"))
         )
         shell_field = page.watch_field(
             Field(self.tr("Shell"), self._shell, path="action.shell", subject=self.tr("The shell"))
@@ -83,17 +81,23 @@ class CommandForm(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(MARGIN)
-        for widget in (
-            self._mode,
-            self._line_field,
-            self._script_field,
-            shell_field,
-            directory_field,
-            self._extras,
-        ):
+        command = QVBoxLayout()
+        command.setSpacing(GRID)
+        command.addLayout(self._head())
+        command.addWidget(self._line_field)
+        command.addWidget(self._script_field)
+        layout.addLayout(command)
+        for widget in (shell_field, directory_field, self._extras):
             layout.addWidget(widget)
         self._connect()
         self._show_mode()
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.addWidget(label(self.tr("Command")))
+        row.addStretch(1)
+        row.addWidget(self._mode)
+        return row
 
     def _build_program(self, look: Look) -> None:
         self._line = QLineEdit()
@@ -145,11 +149,13 @@ class CommandForm(QWidget):
         """Show a command; None for a job that has none yet."""
         if command is not None:
             self._line.setText(join_line(command.argv))
+            self._line.setCursorPosition(0)
             self._script.setPlainText(command.line)
             if command.shell:
                 self._shell.setEditText(command.shell)
             self._mode.choose(_SHELL if command.line else _PROGRAM)
             self._directory.line.setText(command.directory or "")
+            self._directory.line.setCursorPosition(0)
         self._extras.load(command)
         self._show_mode()
 

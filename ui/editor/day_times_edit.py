@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTime, Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QTimeEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from halo_scheduler.schedule.words import WEEKDAYS
-from ui.theme import GRID, HALF, Look
-from ui.widgets.labels import button, icon_button, label, tint
+from ui.theme import GRID, HALF, MARGIN, Look
+from ui.widgets.boxes import time_box
+from ui.widgets.labels import icon_button, label, tint
 
+from .links import link
 from .times import ALL_DAYS, FROM_MONDAY, WEEKEND, WORK_DAYS, DayTimes
 
 _COLUMNS = 3
@@ -31,8 +33,7 @@ class DayTimesEdit(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(GRID)
         self._grid.setColumnStretch(_COLUMNS, 1)
-        self._add = button(self.tr("Add a time"), name=f"{name}Add", kind="link")
-        self._add.setAutoDefault(False)
+        self._add = link(self.tr("Add a time"), name=f"{name}Add")
         tint(self._add, look, "add")
         self._add.clicked.connect(self._add_next)
         layout = QVBoxLayout(self)
@@ -63,14 +64,13 @@ class DayTimesEdit(QWidget):
 
     def _shortcut_row(self, name: str) -> QHBoxLayout:
         row = QHBoxLayout()
-        row.setSpacing(GRID)
+        row.setSpacing(MARGIN)
         for words, days, suffix in (
             (self.tr("Every day"), ALL_DAYS, "AllDays"),
             (self.tr("Weekdays"), WORK_DAYS, "WorkDays"),
             (self.tr("Weekends"), WEEKEND, "Weekend"),
         ):
-            made = button(words, name=f"{name}{suffix}", kind="link")
-            made.setAutoDefault(False)
+            made = link(words, name=f"{name}{suffix}")
             made.clicked.connect(_Choose(self, days))
             row.addWidget(made)
         row.addStretch(1)
@@ -141,11 +141,7 @@ class _TimeCell(QWidget):
 
     def __init__(self, look: Look, name: str, time: tuple[int, int]) -> None:
         super().__init__()
-        self.edit = QTimeEdit(QTime(*time))
-        self.edit.setObjectName(name)
-        self.edit.setAccessibleName(self.tr("Time of day"))
-        self.edit.setDisplayFormat("HH:mm")
-        self.edit.setFixedWidth(88)
+        self.edit = time_box(*time, name=name, title=self.tr("Time of day"))
         remove = icon_button(look, "close", self.tr("Remove this time"), name=f"{name}Remove")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

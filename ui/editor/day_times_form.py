@@ -11,6 +11,7 @@ from ui.widgets.labels import button, frame, label
 from .day_times_edit import DayTimesEdit
 from .draft import NEW_JOB_CRON
 from .fields import Field, Page
+from .links import link
 from .problems import Findings
 from .times import DayTimes, read_cron, write_cron
 
@@ -30,8 +31,7 @@ class DayTimesForm(QWidget):
         self._edit = DayTimesEdit(look, name="dayTimes")
         self._cron = label("", "muted", name="writtenCron")
         self._cron.setFont(mono_font(small_font(self._cron.font())))
-        as_cron = button(self.tr("Edit as cron"), name="editAsCron", kind="link")
-        as_cron.setAutoDefault(False)
+        as_cron = link(self.tr("Edit as cron"), name="editAsCron")
         as_cron.clicked.connect(self.cron_wanted)
         self._written = QWidget()
         written = QHBoxLayout(self._written)

@@ -1,25 +1,24 @@
-"""The parts that every page of the editor is made of: fields with their errors, folded parts, pages."""
+"""The fields of the editor, each with its error, and the pages they stand on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
     QScrollArea,
-    QSizePolicy,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from ui.theme import GRID, HALF, ICON, MARGIN, Look, Tone, strong_font
+from ui.theme import GRID, HALF, MARGIN
 from ui.widgets.labels import label
 from ui.wording import one_line
 
+from .fold import Fold
 from .problems import Problem, as_sentence, is_under
 
 _PAGE_WIDTH = 560
@@ -95,64 +94,6 @@ class Field(QWidget):
         if event.type() is QEvent.Type.FocusOut:
             self.is_touched = True
         return super().eventFilter(watched, event)
-
-
-class Fold(QWidget):
-    """A part that is folded away; its line tells what is inside."""
-
-    def __init__(self, look: Look, title: str, *, name: str) -> None:
-        super().__init__()
-        self._look = look
-        self._head = QToolButton()
-        self._head.setObjectName(name)
-        self._head.setText(title)
-        self._head.setAccessibleName(title)
-        self._head.setCheckable(True)
-        self._head.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._head.setIconSize(QSize(ICON, ICON))
-        self._head.setFont(strong_font(self._head.font()))
-        self._head.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._head.setProperty("kind", "fold")
-        self._summary = label("", "muted", name=f"{name}Summary")
-        self._summary.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._body = QWidget()
-        self.layout_of_body = QVBoxLayout(self._body)
-        self.layout_of_body.setContentsMargins(GRID * 3, GRID, 0, GRID)
-        self.layout_of_body.setSpacing(MARGIN)
-        self._body.hide()
-        head_row = QHBoxLayout()
-        head_row.setContentsMargins(0, 0, 0, 0)
-        head_row.addWidget(self._head)
-        head_row.addWidget(self._summary, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(head_row)
-        layout.addWidget(self._body)
-        self._head.toggled.connect(self._show_body)
-        look.changed.connect(self._draw_arrow)
-        self._draw_arrow()
-
-    def add(self, widget: QWidget) -> None:
-        """Put something inside."""
-        self.layout_of_body.addWidget(widget)
-
-    def set_summary(self, text: str) -> None:
-        """Tell what is inside, in a few words."""
-        self._summary.setText(one_line(text))
-
-    def unfold(self, is_open: bool = True) -> None:  # noqa: FBT001, FBT002 - like setChecked
-        """Show or hide what is inside."""
-        self._head.setChecked(is_open)
-
-    def _show_body(self, is_open: bool) -> None:  # noqa: FBT001 - a slot of toggled
-        self._body.setVisible(is_open)
-        self._summary.setVisible(not is_open)
-        self._draw_arrow()
-
-    def _draw_arrow(self) -> None:
-        name = "chevron-down" if self._head.isChecked() else "chevron-right"
-        self._head.setIcon(self._look.icon(name, Tone.MUTED))
 
 
 class Page(QScrollArea):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QWidget
 
-from ui.theme import GRID, ICON, MARGIN, Look
+from ui.theme import GRID, ICON, MARGIN, Look, Tone
 from ui.widgets.labels import button, label, tint
 from ui.wording import one_line, plain_tooltip
+
+_LONGEST = 110
 
 
 class Footer(QFrame):
@@ -23,12 +25,15 @@ class Footer(QFrame):
         super().__init__()
         self.setObjectName("editorFooter")
         self.setProperty("role", "bar")
+        self._look = look
+        self._icon = ("info", Tone.MUTED)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._buttons(look))
         self._stack.addWidget(self._question())
         layout = QHBoxLayout(self)
         layout.setContentsMargins(MARGIN, GRID, MARGIN, GRID)
         layout.addWidget(self._stack)
+        look.changed.connect(self._draw)
 
     def _buttons(self, look: Look) -> QWidget:
         made = QWidget()
@@ -41,8 +46,11 @@ class Footer(QFrame):
         self._test.setAutoDefault(False)
         self._test.setIconSize(QSize(ICON, ICON))
         tint(self._test, look, "run")
+        self._remark = label("", "muted", name="saveRemark")
+        self._remark.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._reason = button("", name="saveReason", kind="link", tip=self.tr("Show where"))
         self._reason.setAutoDefault(False)
+        self._reason.setIconSize(QSize(ICON, ICON))
         self._reason.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._reason.clicked.connect(self.reason_clicked)
         cancel = button(self.tr("Cancel"), name="cancelButton", tip=self.tr("Close without saving"))
@@ -56,6 +64,7 @@ class Footer(QFrame):
         layout.addWidget(self._test)
         layout.addSpacing(GRID)
         layout.addWidget(self._reason, 1)
+        layout.addWidget(self._remark, 1)
         layout.addSpacing(GRID)
         layout.addWidget(cancel)
         layout.addWidget(self._save)
@@ -95,10 +104,25 @@ class Footer(QFrame):
         """Go back to the buttons."""
         self._stack.setCurrentIndex(0)
 
-    def show_state(self, reason: str, *, is_savable: bool, is_testable: bool, is_testing: bool) -> None:
-        """Show whether it can be saved, and why not."""
-        self._reason.setText(one_line(reason).replace("&", "&&"))
-        self._reason.setAccessibleName(one_line(reason))
-        self._reason.setVisible(bool(reason))
-        self._save.setEnabled(is_savable)
-        self._test.setEnabled(is_testable and not is_testing)
+    def _draw(self) -> None:
+        self._reason.setIcon(self._look.icon(*self._icon))
+
+    def show_problem(self, sentence: str, *, is_missing: bool = False) -> None:
+        """Say what keeps it from being saved; a click leads there."""
+        shown = one_line(sentence, _LONGEST)
+        self._reason.setText(shown.replace("&", "&&"))
+        self._reason.setAccessibleName(shown)
+        self._reason.setToolTip(plain_tooltip(sentence))
+        self._icon = ("info", Tone.MUTED) if is_missing else ("error", Tone.ERROR)
+        self._draw()
+        self._reason.setVisible(bool(sentence))
+        self._remark.setVisible(not sentence)
+
+    def show_remark(self, text: str) -> None:
+        """Say something that needs no doing."""
+        self._remark.setText(text)
+
+    def allow(self, *, saving: bool, testing: bool) -> None:
+        """Switch the buttons."""
+        self._save.setEnabled(saving)
+        self._test.setEnabled(testing)

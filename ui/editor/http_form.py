@@ -10,7 +10,8 @@ from ui.backend import Backend
 from ui.theme import GRID, HALF, MARGIN, Look, mono_font
 
 from .choices import Choice, Choices
-from .fields import Field, Fold, Page
+from .fields import Field, Page
+from .fold import Fold
 from .numbers import read_numbers, write_numbers
 from .pairs_edit import PairsEdit
 from .problems import Findings
@@ -171,6 +172,7 @@ class HttpForm(QWidget):
         if request is not None:
             self._method.setEditText(request.method)
             self._url.setText(request.url)
+            self._url.setCursorPosition(0)
             self._headers.set_pairs(request.headers)
             self._kind.choose(request.body_kind)
             self._body.setPlainText(request.body)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_interval
 from ui.theme import GRID
+from ui.widgets.boxes import number_box
 
 _UNITS = (("s", SECOND_MS), ("m", MINUTE_MS), ("h", HOUR_MS), ("d", DAY_MS))
 _LARGEST = 999_999
@@ -20,11 +21,12 @@ class IntervalEdit(QWidget):
     def __init__(self, title: str, *, name: str, least: int = 1) -> None:
         super().__init__()
         self.setObjectName(name)
-        self._number = QSpinBox()
-        self._number.setObjectName(f"{name}Number")
-        self._number.setAccessibleName(self.tr("{title}: number").format(title=title))
-        self._number.setRange(least, _LARGEST)
-        self._number.setFixedWidth(88)
+        self._number = number_box(
+            least,
+            _LARGEST,
+            name=f"{name}Number",
+            title=self.tr("{title}: number").format(title=title),
+        )
         self._unit = QComboBox()
         self._unit.setObjectName(f"{name}Unit")
         self._unit.setAccessibleName(self.tr("{title}: unit").format(title=title))

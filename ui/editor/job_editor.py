@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QCloseEvent, QKeySequence, QPalette, QShortcut
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
 from ui.backend import Asked, Backend
-from ui.theme import Look
+from ui.theme import MARGIN, Look
 from ui.widgets.labels import frame
 from ui.wording import one_line
 
@@ -100,9 +100,10 @@ class JobEditor(QDialog):
         middle = QHBoxLayout()
         middle.setSpacing(0)
         left = QFrame()
-        left.setProperty("role", "raised")
+        left.setBackgroundRole(QPalette.ColorRole.Base)
+        left.setAutoFillBackground(True)
         left_layout = QVBoxLayout(left)
-        left_layout.setContentsMargins(0, 0, 0, 0)
+        left_layout.setContentsMargins(0, MARGIN, 0, 0)
         left_layout.addWidget(self._list)
         middle.addWidget(left)
         middle.addWidget(_upright())
@@ -214,7 +215,7 @@ class JobEditor(QDialog):
         reading = self._reading
         summaries = (
             "" if reading.action is None else action_summary(reading.action),
-            self._list.summary(1),
+            "" if reading.when is None else self._list.summary(1),
             "" if reading.policy is None else trouble_summary(reading.policy),
             ""
             if reading.policy is None
@@ -225,24 +226,24 @@ class JobEditor(QDialog):
             shown = [
                 problem for problem in found if not problem.is_missing or self._is_visited(page, problem)
             ]
-            self._list.set_state(number, summary, has_problem=bool(shown))
+            words = summary or (self._sentence(found[0]) if found else "")
+            self._list.set_state(number, words, has_problem=bool(shown))
 
     def _is_visited(self, page: Page, problem: Problem) -> bool:
         field = page.field_of(problem.path)
         return field is not None and field.is_touched
 
     def _show_state(self) -> None:
-        problems = self._problems()
-        reason = ""
-        if problems:
-            reason = self._sentence(problems[0])
-        elif not self._draft.is_new and not self.has_unsaved_changes():
-            reason = self.tr("Nothing has been changed.")
-        self._footer.show_state(
-            reason,
-            is_savable=not reason and self._reading.spec is not None,
-            is_testable=self._reading.spec is not None,
-            is_testing=self._trial.is_running,
+        problems, spec = self._problems(), self._reading.spec
+        is_worth_saving = self._draft.is_new or self.has_unsaved_changes()
+        first = problems[0] if problems else None
+        self._footer.show_problem(
+            "" if first is None else self._sentence(first), is_missing=first is not None and first.is_missing
+        )
+        self._footer.show_remark("" if is_worth_saving else self.tr("Nothing has been changed."))
+        self._footer.allow(
+            saving=spec is not None and not problems and is_worth_saving,
+            testing=spec is not None and not self._trial.is_running,
         )
 
     def _sentence(self, problem: Problem) -> str:
@@ -275,7 +276,6 @@ class JobEditor(QDialog):
             self._asked.cancel()
         when, policy = self._reading.when, self._reading.policy
         if when is None:
-            self._list.set_state(1, "", has_problem=self._list.has_problem(1))
             self._side.show_nothing()
             return
         now_ms = self._backend.now_ms()
@@ -339,6 +339,12 @@ class JobEditor(QDialog):
         if self._trial.is_running:
             self.test_stop_requested.emit()
         super().reject()
+
+    def setVisible(self, visible: bool) -> None:  # noqa: FBT001, N802 - Qt's name
+        super().setVisible(visible)
+        if visible and not self._draft.is_new:
+            # Qt selects what has the keyboard when a dialog appears: a stray key would wipe the name out.
+            self._what.deselect()
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
         if not self._is_closing and self.has_unsaved_changes():

@@ -25,8 +25,9 @@ _SUMMARY = Qt.ItemDataRole.UserRole
 _HAS_PROBLEM = Qt.ItemDataRole.UserRole + 1
 _ICON = Qt.ItemDataRole.UserRole + 2
 _TITLE = Qt.ItemDataRole.UserRole + 3
-_WIDTH = 208
+_WIDTH = 216
 _MARK = 8
+_SUMMARY_LINES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class _PageDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex) -> QSize:  # noqa: N802 - Qt's name
         small = QFontMetrics(small_font(option.font)).height()
-        return QSize(_WIDTH, QFontMetrics(option.font).height() + small + GRID * 2 + HALF)
+        return QSize(_WIDTH, QFontMetrics(option.font).height() + small * _SUMMARY_LINES + GRID * 2 + HALF)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -138,7 +139,21 @@ class _PageDelegate(QStyledItemDelegate):
         painter.setPen(self._look.colour(Tone.MUTED))
         metrics = QFontMetrics(below)
         room = area.right() - left - GRID
-        text = metrics.elidedText(str(index.data(_SUMMARY) or ""), Qt.TextElideMode.ElideRight, room)
-        painter.drawText(
-            QRect(left, top + line + HALF // 2, room, metrics.height()), Qt.AlignmentFlag.AlignVCenter, text
-        )
+        lines = _wrapped(str(index.data(_SUMMARY) or ""), metrics, room)
+        for number, text in enumerate(lines):
+            box = QRect(left, top + line + HALF // 2 + number * metrics.height(), room, metrics.height())
+            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
+
+
+def _wrapped(text: str, metrics: QFontMetrics, room: int) -> list[str]:
+    """Return a text on as many lines as there are, broken between words; the last is cut to fit."""
+    words = text.split(" ")
+    lines: list[str] = []
+    while words and len(lines) < _SUMMARY_LINES - 1:
+        count = len(words)
+        while count > 1 and metrics.horizontalAdvance(" ".join(words[:count])) > room:
+            count -= 1
+        lines.append(metrics.elidedText(" ".join(words[:count]), Qt.TextElideMode.ElideRight, room))
+        words = words[count:]
+    rest = " ".join(words).removeprefix("· ")
+    return [*lines, metrics.elidedText(rest, Qt.TextElideMode.ElideRight, room)]

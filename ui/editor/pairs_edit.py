@@ -11,8 +11,9 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.schedule.words import shown
 from ui.backend import Backend
 from ui.theme import GRID, HALF, Look, mono_font
-from ui.widgets.labels import button, icon_button, tint
+from ui.widgets.labels import icon_button, tint
 
+from .links import link
 from .secret_picker import SecretPicker
 
 
@@ -43,8 +44,7 @@ class PairsEdit(QWidget):
         self._list = QVBoxLayout()
         self._list.setContentsMargins(0, 0, 0, 0)
         self._list.setSpacing(HALF)
-        self._add = button(add_title, name=f"{name}Add", kind="link")
-        self._add.setAutoDefault(False)
+        self._add = link(add_title, name=f"{name}Add")
         tint(self._add, look, "add")
         self._add.clicked.connect(self._add_and_focus)
         layout = QVBoxLayout(self)
@@ -89,8 +89,9 @@ class PairsEdit(QWidget):
             self._key_title,
             self._examples,
         )
-        row.key.setText(key)
-        row.value.setText(value)
+        for line, text in ((row.key, key), (row.value, value)):
+            line.setText(text)
+            line.setCursorPosition(0)
         self._rows.append(row)
         self._list.addWidget(row)
         row.changed.connect(self.changed)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.model import After, Every, Once
 from halo_scheduler.schedule.interval import parse_interval
 from ui.theme import MARGIN, mono_font
-from ui.widgets.labels import button
 from ui.wording import moment
 
 from .anchors import clock_words, iso_text, midnight
 from .fields import Field, Page
 from .interval_edit import IntervalEdit
+from .links import link
 from .problems import Findings
 from .time_edit import TimeEdit
 from .times import read_cron
@@ -214,8 +214,7 @@ class CronForm(QWidget):
         self._line.setAccessibleName(self.tr("Cron expression"))
         self._line.setPlaceholderText("0 9 * * 1-5")
         self._line.setFont(mono_font(self._line.font()))
-        self._use_builder = button(self.tr("Show as times and weekdays"), name="useBuilder", kind="link")
-        self._use_builder.setAutoDefault(False)
+        self._use_builder = link(self.tr("Show as times and weekdays"), name="useBuilder")
         self._use_builder.hide()
         self._use_builder.clicked.connect(self.builder_wanted)
         self._field = Field(
@@ -230,7 +229,7 @@ class CronForm(QWidget):
         layout = _column(self)
         layout.setSpacing(MARGIN // 2)
         layout.addWidget(page.watch_field(self._field))
-        layout.addWidget(self._use_builder)
+        layout.addWidget(self._use_builder, alignment=Qt.AlignmentFlag.AlignLeft)
         self._line.textChanged.connect(self._offer_builder)
         self._line.textChanged.connect(self.changed)
 

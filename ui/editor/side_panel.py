@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QCoreApplication, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -15,8 +15,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from halo_scheduler.schedule.describe import describe_when
+from halo_scheduler.schedule.describe import local_time
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.lint import Note, Severity
+from halo_scheduler.schedule.words import clock_time, short_date, weekday_name
 from ui.marks import Shape, paint_mark
 from ui.theme import GRID, HALF, ICON, MARGIN, Look, Tone, number_font, strong_font
 from ui.widgets.labels import label
@@ -27,6 +29,7 @@ from .preview import Preview
 _WIDTH = 280
 _SHOWN_RUNS = 5
 _MARK = 10
+_DAYS_FROM_MS = 2 * DAY_MS
 _SEVERITIES = {
     Severity.INFO: (Shape.RING, Tone.ACCENT),
     Severity.WARNING: (Shape.TRIANGLE, Tone.WARN),
@@ -121,7 +124,7 @@ class SidePanel(QScrollArea):
             if has_run:
                 at = runs[index]
                 absolute.setText(_short(at, now_ms))
-                relative.setText(_distance(at, now_ms))
+                relative.setText(_distance(at - now_ms))
                 absolute.setToolTip(plain_tooltip(moment(at)))
 
     def _show_notes(self, notes: tuple[Note, ...]) -> None:
@@ -180,8 +183,20 @@ class _SeverityMark(QWidget):
 
 
 def _short(at: int, now_ms: int) -> str:
-    return moment(at).removesuffix(":00") if at > now_ms else moment(now_ms)
+    """Return the day and the time; the year only when it is another one."""
+    local = local_time(at)
+    date = short_date(local, year=local.year != local_time(now_ms).year)
+    return f"{weekday_name(local)[:3]} {date}, {clock_time(local)}"
 
 
-def _distance(at: int, now_ms: int) -> str:
-    return describe_when(at, now_ms)
+def _distance(ahead_ms: int) -> str:
+    """Return how far ahead a run is, in a word or two."""
+    if ahead_ms < SECOND_MS:
+        return QCoreApplication.translate("SidePanel", "now")
+    if ahead_ms < MINUTE_MS:
+        return QCoreApplication.translate("SidePanel", "in {count} s").format(count=ahead_ms // SECOND_MS)
+    if ahead_ms < HOUR_MS:
+        return QCoreApplication.translate("SidePanel", "in {count} min").format(count=ahead_ms // MINUTE_MS)
+    if ahead_ms < _DAYS_FROM_MS:
+        return QCoreApplication.translate("SidePanel", "in {count} h").format(count=ahead_ms // HOUR_MS)
+    return QCoreApplication.translate("SidePanel", "in {count} days").format(count=ahead_ms // DAY_MS)

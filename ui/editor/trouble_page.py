@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSpinBox
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
 from halo_scheduler.model import Backoff, BackoffKind, Policy, Retry
 from ui.theme import mono_font
+from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
 
 from .fields import Field, Page
@@ -63,12 +64,13 @@ class TroublePage(Page):
         self._limit.changed.connect(self.edited)
 
     def _build_retry(self) -> None:
-        self._attempts = QSpinBox()
-        self._attempts.setObjectName("retryAttempts")
-        self._attempts.setAccessibleName(self.tr("Tries after a failure"))
-        self._attempts.setRange(0, _MOST_RETRIES)
-        self._attempts.setSpecialValueText(self.tr("never"))
-        self._attempts.setFixedWidth(96)
+        self._attempts = number_box(
+            0,
+            _MOST_RETRIES,
+            name="retryAttempts",
+            title=self.tr("Tries after a failure"),
+            zero=self.tr("never"),
+        )
         self._delay = IntervalEdit(self.tr("Time before trying again"), name="retryDelay", least=0)
         self._delay_words = label(self.tr("more times, each after"))
         self.add_field(
@@ -116,12 +118,13 @@ class TroublePage(Page):
         self._ladder.textChanged.connect(self.edited)
 
     def _build_patience(self) -> None:
-        self._max_errors = QSpinBox()
-        self._max_errors.setObjectName("maxErrors")
-        self._max_errors.setAccessibleName(self.tr("Switch the job off after so many errors in a row"))
-        self._max_errors.setRange(0, _MOST_ERRORS)
-        self._max_errors.setSpecialValueText(self.tr("never"))
-        self._max_errors.setFixedWidth(96)
+        self._max_errors = number_box(
+            0,
+            _MOST_ERRORS,
+            name="maxErrors",
+            title=self.tr("Switch the job off after so many errors in a row"),
+            zero=self.tr("never"),
+        )
         self._errors_words = label(self.tr("errors in a row"))
         self.add_field(
             Field(

@@ -15,7 +15,8 @@ from ui.widgets.labels import frame, label
 
 from .choices import Choice, Choices
 from .command_form import CommandForm
-from .fields import Field, Fold, Page
+from .fields import Field, Page
+from .fold import Fold
 from .http_form import HttpForm
 from .problems import Findings
 
@@ -58,10 +59,13 @@ class WhatPage(Page):
         self._http = HttpForm(backend, look, self)
         self._words = _kept_card()
         self.add(self._kind)
-        self.add(self._command)
-        self.add(self._http)
-        self.add(self._words)
-        self.add(self._describe)
+        forms = QWidget()
+        layout = QVBoxLayout(forms)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(HALF)
+        for widget in (self._command, self._http, self._words, self._describe):
+            layout.addWidget(widget)
+        self.add(forms)
         self.column.addStretch(1)
         self._kind.chosen.connect(self._change_kind)
         for signal in (self._command.changed, self._http.changed, self._name.textChanged):
@@ -92,11 +96,15 @@ class WhatPage(Page):
     def focus_first(self) -> None:
         """Give the keyboard to what a new job needs first."""
         self._name.setFocus()
-        self._name.selectAll()
+
+    def deselect(self) -> None:
+        """Leave nothing selected that a stray key would replace."""
+        self._name.deselect()
 
     def load(self, spec: JobSpec, *, is_empty: bool) -> None:
         """Show a job's name and action; those of an empty one are not meant."""
         self._name.setText("" if is_empty else spec.name)
+        self._name.setCursorPosition(0)
         self._description.setPlainText(spec.description)
         action = spec.action
         self._kept = action if isinstance(action, Prompt | Callback) else None

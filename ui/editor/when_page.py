@@ -76,12 +76,12 @@ class WhenPage(Page):
 
     def _choices(self) -> tuple[Choice, ...]:
         return (
-            Choice(_TIMES, self.tr("Times of day"), "calendar", self.tr("on chosen weekdays")),
-            Choice(_EVERY, self.tr("Every"), "repeat", self.tr("15 minutes, 2 hours …")),
-            Choice(_ONCE, self.tr("Once"), "clock", self.tr("at one date and time")),
-            Choice(_AFTER, self.tr("After it finishes"), "refresh", self.tr("with a pause between")),
+            Choice(_TIMES, self.tr("Times of day"), "calendar", self.tr("on chosen days")),
+            Choice(_EVERY, self.tr("Every"), "repeat", self.tr("15 min, 2 hours …")),
+            Choice(_ONCE, self.tr("Once"), "clock", self.tr("on one date")),
+            Choice(_AFTER, self.tr("After it finishes"), "refresh", self.tr("after a pause")),
             Choice(_MANUAL, self.tr("Only by hand"), "hand", self.tr("when you start it")),
-            Choice(_CRON, self.tr("Cron"), "terminal", self.tr("a cron expression")),
+            Choice(_CRON, self.tr("Cron"), "terminal", self.tr("an expression")),
         )
 
     def _connect(self) -> None:
