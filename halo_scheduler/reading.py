@@ -263,7 +263,7 @@ class Reader:
         seq, under_way = self._store.settings.failures_seen()
         return self._store.history.failures_after(seq, under_way, _MOST_UNSEEN)
 
-    # --- Everything else ------------------------------------------------------------------------------------
+    # --- Everything else -------------------------------------------------------------------------------
 
     def get_settings(self) -> Settings:
         """Return what the user chose for the whole program."""
