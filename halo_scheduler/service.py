@@ -56,10 +56,13 @@ from halo_scheduler.store.settings import MAX_CONCURRENT
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QObject
+
     from halo_scheduler.actions.callback import Handler, Handlers
     from halo_scheduler.actions.threads import DaemonPool
     from halo_scheduler.engine.engine import Engine
     from halo_scheduler.engine.loop import EngineLoop
+    from halo_scheduler.engine.trial import Trial
 
 __all__ = ["RunStats", "Scheduler", "Status"]
 
@@ -81,6 +84,7 @@ class Scheduler(Reader):
         self._handlers: Handlers | None = None
         self._engine: Engine | None = None
         self._loop: EngineLoop | None = None
+        self._has_tried = False
         # Loops that have ended live as long as this does: destroying one in a thread beside the window's is not
         # safe (docs/adr/0010).
         self._ended_loops: list[EngineLoop] = []
@@ -501,6 +505,16 @@ class Scheduler(Reader):
     def on_job_due(self, handler: Handler, name: str | None = None) -> None:
         """Register the function that runs callback jobs of that name; without a name, all the others."""
         self._get_handlers().register(handler, name)
+
+    def try_job(self, spec: JobSpec, parent: QObject | None = None) -> Trial:
+        """Return a test run of a job that is not stored; it needs the Qt event loop of this thread."""
+        from halo_scheduler.engine.trial import Trial, clear_left_trials, trial_folder  # noqa: PLC0415 - Qt
+
+        folder = trial_folder(self.path)
+        if not self._has_tried:
+            clear_left_trials(folder)
+            self._has_tried = True
+        return Trial(spec, folder, self._secrets.reader, self._clock, parent)
 
     def start(self) -> None:
         """Run due jobs from now on; needs a Qt event loop. EngineHeldError names another engine."""

@@ -5,17 +5,15 @@ from __future__ import annotations
 import logging
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
 
+from halo_scheduler.actions.work import Ended
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import EngineHeldError, SchedulerError, SchedulerShutdownError
-from halo_scheduler.model import JobSpec
+from halo_scheduler.model import JobSpec, Outcome
 from halo_scheduler.service import Scheduler
-
-if TYPE_CHECKING:
-    from halo_scheduler.engine.trial import Trial
 
 _LOG = logging.getLogger(__name__)
 _FOR_EVER_MS = 2**31 - 1
@@ -103,6 +101,12 @@ class EngineThread(QObject):
         self._thread.wait(_LONGEST_END_MS)
 
 
+class _Stoppable(Protocol):
+    """A test run under way."""
+
+    def stop(self) -> None: ...
+
+
 class _Host(QObject):
     """Lives in the engine's thread."""
 
@@ -120,7 +124,8 @@ class _Host(QObject):
         self._clock = clock
         self._scheduler: Scheduler | None = None
         self._is_stopping = False
-        self._trials: dict[int, Trial] = {}
+        self._trials: dict[int, _Stoppable] = {}
+        self._trier: Scheduler | None = None
         # Kept, never destroyed beside the window's thread.
         self._past: list[object] = []
 
@@ -188,13 +193,20 @@ class _Host(QObject):
 
     @Slot(int, object)
     def start_trial(self, number: int, spec: JobSpec) -> None:
-        from halo_scheduler.engine.trial import Trial  # noqa: PLC0415 - only for those who try a job
-
-        trial = Trial(spec, self._path, self._clock, self)
+        try:
+            trial = self._for_trials().try_job(spec, self)
+        except SchedulerError as error:
+            self.trial_ended.emit(number, Ended(run_id="", outcome=Outcome.FAILURE, error=str(error)))
+            return
         self._trials[number] = trial
         trial.output.connect(lambda chunk: self.trial_output.emit(number, chunk))
         trial.ended.connect(lambda ended: self._end_trial(number, ended))
         trial.start()
+
+    def _for_trials(self) -> Scheduler:
+        """Return a scheduler of this thread, also while another program has the engine."""
+        self._trier = self._trier or Scheduler.open(self._path, clock=self._clock)
+        return self._trier
 
     @Slot(int)
     def stop_trial(self, number: int) -> None:
