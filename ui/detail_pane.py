@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -34,8 +34,6 @@ from .widgets.line_icon import LineIcon
 from .widgets.status_strip import MarkLabel
 from .widgets.wrapped_text import WrappedText
 from .wording import status_words
-
-_PAGES = ("nothing", "one", "several")
 
 
 class DetailPane(QWidget):
@@ -143,6 +141,12 @@ class DetailPane(QWidget):
         job_id = self._shown_id()
         if job_id is not None:
             self._backend.ask(lambda scheduler: scheduler.clear_hints(job_id), owner=self)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        super().showEvent(event)
+        self.refresh()
 
 
 class _ActionButtons(QWidget):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -31,6 +31,8 @@ class JobActions(QObject):
     history_requested = Signal(object)
     removed = Signal(str, object)
     """What was deleted in words, and the ids."""
+    restored = Signal(object)
+    """The ids of what came out of the trash."""
     refused = Signal(str)
     group_wanted = Signal(str)
     limit_wanted = Signal(str)
@@ -144,7 +146,7 @@ class JobActions(QObject):
 
     def restore(self, job_ids: Sequence[str]) -> None:
         """Take jobs out of the trash."""
-        self._each(job_ids, lambda scheduler, job_id: scheduler.restore_job(job_id))
+        self._each(job_ids, lambda scheduler, job_id: scheduler.restore_job(job_id), self.restored.emit)
 
     def _run(self) -> None:
         idle = [job.id for job in self._jobs if job.status is not JobStatus.RUNNING]
@@ -185,39 +187,44 @@ class JobActions(QObject):
         jobs = self._jobs
         if not jobs:
             return
-        if len(jobs) == 1:
-            words = self.tr("Deleted “{name}”.").format(name=one_line(jobs[0].name, _SHORT_NAME))
-        else:
-            words = self.tr("Deleted {count} jobs.").format(count=len(jobs))
-        ids = tuple(job.id for job in jobs)
+        names = {job.id: job.name for job in jobs}
         self._each(
-            ids,
+            tuple(names),
             lambda scheduler, job_id: scheduler.remove_job(job_id),
-            lambda: self.removed.emit(words, ids),
+            lambda removed: self._tell_removed(removed, names),
         )
+
+    def _tell_removed(self, removed: tuple[str, ...], names: Mapping[str, str]) -> None:
+        if len(removed) == 1:
+            words = self.tr("Deleted “{name}”.").format(name=one_line(names[removed[0]], _SHORT_NAME))
+        else:
+            words = self.tr("Deleted {count} jobs.").format(count=len(removed))
+        self.removed.emit(words, removed)
 
     def _each(
         self,
         job_ids: Sequence[str],
         work: Callable[[Scheduler, str], object],
-        then: Callable[[], object] | None = None,
+        then: Callable[[tuple[str, ...]], object] | None = None,
     ) -> None:
         """Do something with each job; one that is refused does not keep the others from it."""
         if not job_ids:
             return
 
-        def work_all(scheduler: Scheduler) -> list[str]:
-            refused = []
+        def work_all(scheduler: Scheduler) -> tuple[tuple[str, ...], list[str]]:
+            done, refused = [], []
             for job_id in job_ids:
                 try:
                     work(scheduler, job_id)
+                    done.append(job_id)
                 except SchedulerError as error:
                     refused.append(str(error))
-            return refused
+            return tuple(done), refused
 
-        def told(refused: list[str]) -> None:
-            if then is not None and len(refused) < len(job_ids):
-                then()
+        def told(answer: tuple[tuple[str, ...], list[str]]) -> None:
+            done, refused = answer
+            if then is not None and done:
+                then(done)
             if refused:
                 self._tell_refused(refused)
 

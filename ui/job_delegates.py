@@ -34,9 +34,10 @@ class RowDelegate(QStyledItemDelegate):
         self._model = model
         self._look = look
         self._hovered = -1
-        self._fit_fonts()
+        self.fit_fonts()
 
-    def _fit_fonts(self) -> None:
+    def fit_fonts(self) -> None:
+        """Take up the view's font."""
         font = self._view.font()
         self._plain, self._strong = number_font(font), strong_font(font)
         self._small = number_font(small_font(font))

@@ -40,7 +40,7 @@ class JobLoader(QObject):
     loaded = Signal()
     """Everything is there, for the first time or again."""
     updated = Signal(object)
-    """The ids of jobs that changed; None when any may have."""
+    """The ids of jobs that changed, none when only what belongs to rows in sight did; None when any may have."""
 
     def __init__(
         self, backend: Backend, model: JobTableModel, in_sight: Callable[[], list[str]], parent: QObject
@@ -126,8 +126,7 @@ class JobLoader(QObject):
         self._model.update(update.rows, update.gone)
         self._model.set_running(update.running)
         self._model.set_facts(update.facts)
-        if asked:
-            self.updated.emit(frozenset(asked))
+        self.updated.emit(frozenset(asked))
         if self._wants_all or self._dirty or self._wants_running or self._missing_facts():
             self._gather.start()
 

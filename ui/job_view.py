@@ -23,7 +23,7 @@ from .job_delegates import DELEGATES, RowDelegate
 from .job_words import last_at
 from .models.job_rows import SORTABLE, Column, JobFacts
 from .models.job_table import JobTableModel
-from .theme import GRID, MARGIN, ROW, Look, number_font
+from .theme import GRID, HALF, MARGIN, ROW, Look, number_font
 from .widgets.trend import WIDTH as TREND_WIDTH
 
 _NO_FACTS = JobFacts()
@@ -54,6 +54,7 @@ class JobView(QTableView):
     """Other rows may be in sight."""
 
     def __init__(self, model: JobTableModel, look: Look, parent: QWidget | None = None) -> None:
+        self._is_ready = False
         super().__init__(parent)
         self.setObjectName("jobTable")
         self.setAccessibleName(self.tr("Jobs"))
@@ -70,6 +71,7 @@ class JobView(QTableView):
         self._delegates = [self._delegate(column, model, look) for column in Column]
         self._set_up()
         self._connect(model, look)
+        self._is_ready = True
 
     def _delegate(self, column: Column, model: JobTableModel, look: Look) -> RowDelegate:
         made = DELEGATES[column](self, model, look)
@@ -90,23 +92,27 @@ class JobView(QTableView):
         rows = self.verticalHeader()
         rows.setVisible(False)
         rows.setSectionResizeMode(rows.ResizeMode.Fixed)
-        rows.setMinimumSectionSize(ROW)
-        rows.setDefaultSectionSize(ROW)
         columns = self.horizontalHeader()
         columns.setSectionResizeMode(columns.ResizeMode.Fixed)
         columns.setHighlightSections(False)
         columns.setSectionsClickable(True)
         columns.setSortIndicatorShown(True)
-        columns.setFixedHeight(ROW - 4)
+        self._fit_rows()
         # The first heading stands above the marks.
         columns.setStyleSheet(f"QHeaderView::section:first {{ padding-left: {MARGIN}px; }}")
         columns.setSortIndicator(Column.NAME, Qt.SortOrder.AscendingOrder)
         columns.sectionClicked.connect(self._click_header)
 
+    def _fit_rows(self) -> None:
+        """Keep the rows apart whatever size the system's font has."""
+        height = max(ROW, QFontMetrics(self.font()).height() + 2 * GRID)
+        self.verticalHeader().setMinimumSectionSize(height)
+        self.verticalHeader().setDefaultSectionSize(height)
+        self.horizontalHeader().setFixedHeight(height - HALF)
+
     def _connect(self, model: JobTableModel, look: Look) -> None:
         model.about_to_change.connect(self._remember_place)
         model.changed.connect(self._find_place)
-        model.dataChanged.connect(self._rest.start)
         self.selectionModel().selectionChanged.connect(self._tell_selection)
         self.selectionModel().currentRowChanged.connect(self.viewport().update)
         self.verticalScrollBar().valueChanged.connect(lambda _value: self._rest.start())
@@ -133,6 +139,12 @@ class JobView(QTableView):
             index = self._jobs.index(rows[0], Column.NAME)
             self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
             self.scrollTo(index)
+
+    def focus_rows(self) -> None:
+        """Let the keys move through the rows."""
+        if self._jobs.rowCount() and not self.selectionModel().hasSelection():
+            self.selectRow(max(self.currentIndex().row(), 0))
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def rows_in_sight(self) -> tuple[int, int]:
         """Return the first and the last row that can be seen; the last is before the first when there is none."""
@@ -213,10 +225,10 @@ class JobView(QTableView):
             return
         row = self._jobs.row_of(place.top)
         if row >= 0:
-            self.verticalScrollBar().setMaximum(
-                max(0, self._jobs.rowCount() * ROW - self.viewport().height())
-            )
-            self.verticalScrollBar().setValue(row * ROW - place.offset)
+            height = self.verticalHeader().defaultSectionSize()
+            most = max(0, self._jobs.rowCount() * height - self.viewport().height())
+            self.verticalScrollBar().setMaximum(most)
+            self.verticalScrollBar().setValue(row * height - place.offset)
 
     def _tell_selection(self) -> None:
         if self._place is not None:
@@ -272,7 +284,7 @@ class JobView(QTableView):
         for one in (before, row):
             if one >= 0:
                 top = self.rowViewportPosition(one)
-                self.viewport().update(0, top, self.viewport().width(), ROW)
+                self.viewport().update(0, top, self.viewport().width(), self.rowHeight(one))
 
     # --- Qt -----------------------------------------------------------------------------------------
 
@@ -291,6 +303,14 @@ class JobView(QTableView):
             self._hover(self.rowAt(round(event.position().y())) if is_over else -1)
             return True
         return super().viewportEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange and self._is_ready:
+            for delegate in self._delegates:
+                delegate.fit_fonts()
+            self._fit_rows()
+            self.fit_columns()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)

@@ -71,6 +71,7 @@ class MainWindow(QMainWindow):
         self._look = look
         self._wanted_job: str | None = None
         self._is_splitter_moved = False
+        self._is_first_load = True
         self._trash: TrashDialog | None = None
         self._model = JobTableModel(backend, self)
         self._actions = JobActions(backend, look, self)
@@ -127,7 +128,6 @@ class MainWindow(QMainWindow):
         layout.addWidget(self._undo)
         layout.addWidget(self._strip)
         self.setCentralWidget(column)
-        QWidget.setTabOrder(self._toolbar, self._view)
 
     def _add_menus(self) -> None:
         menu = QMenu(self)
@@ -162,14 +162,16 @@ class MainWindow(QMainWindow):
         menu = QMenu(self.tr("Sort by"), self)
         menu.setObjectName("sortMenu")
         choices = QActionGroup(menu)
+        made: dict[Column, QAction] = {}
         for column in SORTABLE:
-            text = str(self._model.headerData(column, Qt.Orientation.Horizontal))
-            choice = QAction(text, menu)
+            choice = QAction(str(self._model.headerData(column, Qt.Orientation.Horizontal)), menu)
+            choice.setObjectName(f"sort-{column.name.lower()}")
             choice.setCheckable(True)
-            choice.setChecked(column is Column.NAME)
             choice.triggered.connect(partial(self._view.sort_by, column, Qt.SortOrder.AscendingOrder))
             choices.addAction(choice)
             menu.addAction(choice)
+            made[column] = choice
+        menu.aboutToShow.connect(lambda: made[self._model.order[0]].setChecked(True))
         return menu
 
     def _connect(self) -> None:
@@ -179,6 +181,7 @@ class MainWindow(QMainWindow):
         toolbar.settings_wanted.connect(self.settings_requested)
         toolbar.filter_changed.connect(self._filter)
         toolbar.limit_wanted.connect(self._ask_limit)
+        toolbar.left.connect(self._view.focus_rows)
         self._empty.new_wanted.connect(self.new_job_requested)
         self._no_match.clear_wanted.connect(toolbar.clear)
         self._view.selection_changed.connect(self._follow_selection)
@@ -195,6 +198,7 @@ class MainWindow(QMainWindow):
         actions.duplicate_requested.connect(self.duplicate_requested)
         actions.history_requested.connect(self.history_requested)
         actions.removed.connect(self._undo.offer)
+        actions.restored.connect(lambda job_ids: self.select_job(job_ids[0]))
         actions.refused.connect(self.show_message)
         actions.limit_wanted.connect(self._ask_limit)
         actions.group_wanted.connect(self._show_group)
@@ -256,8 +260,9 @@ class MainWindow(QMainWindow):
         self._read_limits()
         if self._wanted_job is not None and self._model.job(self._wanted_job) is not None:
             self._select_wanted()
-        elif not self._view.selected_ids() and self._model.rowCount():
+        elif self._is_first_load and not self._view.selected_ids() and self._model.rowCount():
             self._view.select_ids([self._model.job_at(0).id])
+        self._is_first_load = False
 
     def _after_update(self, job_ids: frozenset[str] | None) -> None:
         if self._wanted_job is not None and self._model.job(self._wanted_job) is not None:
@@ -265,8 +270,9 @@ class MainWindow(QMainWindow):
         selected = self._view.selected_ids()
         if job_ids is None or job_ids & set(selected):
             self._follow_selection()
-        self._fit_pages()
-        self._summed_up.start()
+        if job_ids is None or job_ids:
+            self._fit_pages()
+            self._summed_up.start()
         self._countdown.arm()
 
     def _follow_selection(self) -> None:

@@ -279,9 +279,9 @@ class JobTableModel(QAbstractTableModel):
             self._column, self._is_descending = Column(column), order is Qt.SortOrder.DescendingOrder
             self._sorted = None
             keys = list(map(sort_key(self._column), self._shown))
-            order = sorted(range(len(keys)), key=keys.__getitem__)
-            self._shown = [self._shown[index] for index in order]
-            self._keys = [keys[index] for index in order]
+            places = sorted(range(len(keys)), key=keys.__getitem__)
+            self._shown = [self._shown[place] for place in places]
+            self._keys = [keys[place] for place in places]
             self.endResetModel()
 
 

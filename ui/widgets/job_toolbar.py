@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
 
 from ui.models.job_rows import JobFilter, StatusChoice
@@ -26,6 +26,8 @@ class JobToolbar(QWidget):
 
     filter_changed = Signal(object)
     """A JobFilter."""
+    left = Signal()
+    """The keys are wanted among the jobs that were found."""
     new_wanted = Signal()
     history_wanted = Signal()
     settings_wanted = Signal()
@@ -82,7 +84,15 @@ class JobToolbar(QWidget):
         tint(find, self._look, "search", Tone.MUTED)
         self._search.addAction(find, QLineEdit.ActionPosition.LeadingPosition)
         self._search.textChanged.connect(lambda text: self._change(text=text))
+        for key, act in (("Esc", self._leave_search), ("Down", self.left.emit), ("Return", self.left.emit)):
+            shortcut = QShortcut(QKeySequence(key), self._search)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(act)
         return self._search
+
+    def _leave_search(self) -> None:
+        self._search.clear()
+        self.left.emit()
 
     def _choice(self, name: str, accessible: str) -> QPushButton:
         made = button("", name=name, accessible=accessible, tip=accessible)
