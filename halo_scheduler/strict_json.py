@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -17,6 +17,7 @@ from halo_scheduler.schedule.words import shown
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+_Decode = Callable[[object], Any]
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]{1,60}|\[[0-9]+\]", re.ASCII)
 _WORDS = {str: "text", int: "a whole number", bool: "true or false", NoneType: "null"}
 
@@ -39,37 +40,55 @@ def encode(value: object) -> Any:
 
 def decode(hint: Any, value: object) -> Any:
     """Return the value that JSON data stands for, by the type it should have."""
+    return _decoder(hint)(value)
+
+
+@cache
+def _decoder(hint: Any) -> _Decode:
+    """Return what reads values of a type: it is looked into once, not for each of ten thousand jobs."""
     if isinstance(hint, type):
-        return _decode_class(hint, value)
-    origin, arguments = _parts(hint)
+        return _class_decoder(hint)
+    origin, arguments = get_origin(hint), get_args(hint)
     if origin is tuple:
-        return _decode_list(arguments[0], value)
+        return partial(_decode_list, _decoder(arguments[0]))
     if origin is Mapping:
-        return _decode_mapping(arguments[1], value)
-    return _decode_union(arguments, value)
+        return partial(_decode_mapping, _decoder(arguments[1]))
+    return _union_decoder(arguments)
 
 
-def _decode_class(hint: type[Any], value: object) -> Any:
+def _class_decoder(hint: type[Any]) -> _Decode:
     if hint in _WORDS:
-        if type(value) is not hint:
-            raise ScheduleError(f"must be {_WORDS[hint]}, not {shown(value)}")
-        return value
+        return partial(_decode_plain, hint)
     if issubclass(hint, StrEnum):
-        return require_choice(hint, value)
-    return _decode_object(hint, value)
+        return partial(require_choice, hint)
+    return partial(_decode_object, hint)
 
 
-def _decode_union(members: tuple[Any, ...], value: object) -> Any:
-    if value is None and NoneType in members:
-        return None
-    members = tuple(member for member in members if member is not NoneType)
-    if len(members) == 1:
-        return decode(members[0], value)
-    if all(_kind_of(member) for member in members):
-        return _decode_kind({_kind_of(member): member for member in members}, value)
-    for member in members:
-        if type(value) is member:
-            return value
+def _union_decoder(members: tuple[Any, ...]) -> _Decode:
+    some = tuple(member for member in members if member is not NoneType)
+    decode_some: _Decode
+    if len(some) == 1:
+        decode_some = _decoder(some[0])
+    elif all(_kind_of(member) for member in some):
+        decode_some = partial(_decode_kind, {_kind_of(member): member for member in some})
+    else:
+        decode_some = partial(_decode_one_of, some)
+    return partial(_decode_optional, decode_some) if NoneType in members else decode_some
+
+
+def _decode_plain(hint: type, value: object) -> Any:
+    if type(value) is not hint:
+        raise ScheduleError(f"must be {_WORDS[hint]}, not {shown(value)}")
+    return value
+
+
+def _decode_optional(decode_some: _Decode, value: object) -> Any:
+    return None if value is None else decode_some(value)
+
+
+def _decode_one_of(members: tuple[Any, ...], value: object) -> Any:
+    if type(value) in members:
+        return value
     raise ScheduleError(f"must be {' or '.join(_WORDS[member] for member in members)}, not {shown(value)}")
 
 
@@ -83,31 +102,33 @@ def _decode_kind(kinds: dict[str, Any], value: object) -> Any:
     return _decode_object(kinds[kind], {key: item for key, item in data.items() if key != "kind"})
 
 
-def _decode_list(hint: Any, value: object) -> tuple[Any, ...]:
+def _decode_list(decode_item: _Decode, value: object) -> tuple[Any, ...]:
     if not isinstance(value, list):
         raise ScheduleError(f"must be a list, not {shown(value)}")
-    return tuple(_decode_under(f"[{index}]", hint, item) for index, item in enumerate(value))
+    return tuple(_decode_under(f"[{index}]", decode_item, item) for index, item in enumerate(value))
 
 
-def _decode_mapping(hint: Any, value: object) -> Mapping[str, Any]:
-    return {key: _decode_under(key, hint, item) for key, item in _object(value).items()}
+def _decode_mapping(decode_item: _Decode, value: object) -> Mapping[str, Any]:
+    return {key: _decode_under(key, decode_item, item) for key, item in _object(value).items()}
 
 
 def _decode_object(cls: type[DataclassInstance], value: object) -> Any:
     data = _object(value)
-    hints = _hints(cls)
+    decoders, required = _fields(cls)
     for key in data:
-        if key not in hints:
-            raise ScheduleError(f"is not a known field; known are {', '.join(hints)}", path=_shown_key(key))
-    for name in _required(cls):
+        if key not in decoders:
+            raise ScheduleError(
+                f"is not a known field; known are {', '.join(decoders)}", path=_shown_key(key)
+            )
+    for name in required:
         if name not in data:
             raise ScheduleError("is missing", path=name)
-    return cls(**{key: _decode_under(key, hints[key], item) for key, item in data.items()})
+    return cls(**{key: _decode_under(key, decoders[key], item) for key, item in data.items()})
 
 
-def _decode_under(key: str, hint: Any, value: object) -> Any:
+def _decode_under(key: str, decode_item: _Decode, value: object) -> Any:
     try:
-        return decode(hint, value)
+        return decode_item(value)
     except ScheduleError as error:
         raise error.under(_shown_key(key)) from error.__cause__
 
@@ -122,23 +143,14 @@ def _object(value: object) -> dict[str, object]:
 
 
 @cache
-def _hints(cls: type[DataclassInstance]) -> dict[str, Any]:
-    hints = get_type_hints(cls)
-    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
-
-
-@cache
-def _required(cls: type[DataclassInstance]) -> list[str]:
-    return [
-        field.name
-        for field in dataclasses.fields(cls)
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+def _fields(cls: type[DataclassInstance]) -> tuple[dict[str, _Decode], list[str]]:
+    """Return what reads each field of a class, and which of them must be there."""
+    hints, found = get_type_hints(cls), dataclasses.fields(cls)
+    missing = dataclasses.MISSING
+    required = [
+        field.name for field in found if field.default is missing and field.default_factory is missing
     ]
-
-
-@cache
-def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    return get_origin(hint), get_args(hint)
+    return {field.name: _decoder(hints[field.name]) for field in found}, required
 
 
 def _kind_of(cls: Any) -> str:
