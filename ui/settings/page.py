@@ -81,6 +81,7 @@ class Card(QFrame):
     def insert_below(self, row: QWidget, added: QWidget) -> None:
         """Put something right below a row, without a line."""
         self._box.insertWidget(self._box.indexOf(row) + 1, added)
+        added.show()
 
     def clear(self) -> None:
         while (item := self._box.takeAt(0)) is not None:

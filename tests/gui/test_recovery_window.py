@@ -1,0 +1,136 @@
+"""The database cannot be used: what is wrong is told, and each way out is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import Every, Scheduler, SchedulerError
+from halo_scheduler.backups import newest_usable
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.errors import StoreDamagedError, StoreTooNewError, StoreUnavailableError
+from ui.recovery_window import RecoveryWindow
+from ui.theme import Look
+
+_NOW = 1_800_000_000_000
+_DAY = 86_400_000
+
+
+def _make_backups(path: Path, count: int) -> list[Path]:
+    clock = ManualClock(_NOW - count * _DAY)
+    with Scheduler.open(path, clock=clock) as scheduler:
+        scheduler.add_job("backup", Every("5m"))
+        made = []
+        for _ in range(count):
+            made.append(scheduler.make_backup().path)
+            clock.advance(_DAY)
+    return made
+
+
+@pytest.fixture
+def look(qapp: QApplication) -> Look:
+    return Look(parent=qapp)
+
+
+def _window(look: Look, path: Path, error: SchedulerError, qtbot: QtBot) -> RecoveryWindow:
+    window = RecoveryWindow(look, path, error, _NOW)
+    qtbot.addWidget(window)
+    window.show()
+    return window
+
+
+def _text(window: RecoveryWindow, name: str) -> str:
+    found = window.findChild(QLabel, name)
+    assert isinstance(found, QLabel)
+    return found.text()
+
+
+def _button(window: RecoveryWindow, name: str) -> QPushButton:
+    found = window.findChild(QPushButton, name)
+    assert isinstance(found, QPushButton)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (StoreDamagedError("it is bad"), ("The file with your jobs is damaged", "restoreButton")),
+        (StoreTooNewError("it is bad"), ("These jobs belong to a newer Halo", "retryButton")),
+        (StoreUnavailableError("it is bad"), ("The file with your jobs cannot be opened", "retryButton")),
+    ],
+)
+def test_what_is_wrong_and_the_best_way_out_are_told(
+    look: Look, tmp_path: Path, qtbot: QtBot, error: SchedulerError, told: tuple[str, str]
+) -> None:
+    title, primary = told
+    window = _window(look, tmp_path / "halo.db", error, qtbot)
+    assert _text(window, "recoveryTitle") == title
+    assert _text(window, "recoverySentence") == "It is bad."
+    kinds = {name: _button(window, name).property("kind") for name in ("restoreButton", "retryButton")}
+    assert kinds[primary] == "primary"
+    assert list(kinds.values()).count("primary") == 1
+
+
+def test_the_newest_backup_that_is_in_order_is_offered(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
+    older, newest = _make_backups(tmp_path / "halo.db", 2)
+    newest.write_bytes(b"no database")
+    window = _window(look, tmp_path / "halo.db", StoreDamagedError("it is damaged"), qtbot)
+    restore = _button(window, "restoreButton")
+    assert not restore.isEnabled()
+    qtbot.waitUntil(restore.isEnabled)
+    with qtbot.waitSignal(window.restore_requested) as asked:
+        restore.click()
+    assert asked.args == [older]
+
+
+def test_without_a_backup_there_is_nothing_to_restore(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
+    window = _window(look, tmp_path / "halo.db", StoreDamagedError("it is damaged"), qtbot)
+    qtbot.waitUntil(lambda: _text(window, "backupLabel") == "There is no usable backup")
+    assert not _button(window, "restoreButton").isEnabled()
+    assert _button(window, "retryButton").property("kind") == "primary"
+
+
+@pytest.mark.parametrize(
+    ("name", "signal"), [("retryButton", "retry_requested"), ("quitButton", "quit_requested")]
+)
+def test_a_button_asks_for_what_it_says(
+    look: Look, tmp_path: Path, qtbot: QtBot, name: str, signal: str
+) -> None:
+    window = _window(look, tmp_path / "halo.db", StoreUnavailableError("it is locked"), qtbot)
+    with qtbot.waitSignal(getattr(window, signal)):
+        _button(window, name).click()
+
+
+def test_while_it_is_busy_nothing_can_be_asked_for(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
+    _make_backups(tmp_path / "halo.db", 1)
+    window = _window(look, tmp_path / "halo.db", StoreDamagedError("it is damaged"), qtbot)
+    qtbot.waitUntil(_button(window, "restoreButton").isEnabled)
+    window.show_busy("Restoring …")
+    assert _text(window, "recoveryTold") == "Restoring …"
+    assert not _button(window, "restoreButton").isEnabled()
+    assert not _button(window, "retryButton").isEnabled()
+    window.show_refusal("the disk is full")
+    assert _text(window, "recoveryTold") == "The disk is full."
+    assert _button(window, "restoreButton").isEnabled()
+
+
+def test_closing_it_means_to_quit(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
+    window = _window(look, tmp_path / "halo.db", StoreUnavailableError("it is locked"), qtbot)
+    with qtbot.waitSignal(window.quit_requested):
+        window.close()
+
+
+def test_when_all_is_well_again_it_goes_without_quitting(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
+    window = _window(look, tmp_path / "halo.db", StoreUnavailableError("it is locked"), qtbot)
+    with qtbot.assertNotEmitted(window.quit_requested):
+        window.close_for_good()
+    assert not window.isVisible()
+
+
+def test_no_backup_is_the_newest_where_none_is_usable(tmp_path: Path) -> None:
+    (made,) = _make_backups(tmp_path / "halo.db", 1)
+    made.write_bytes(b"")
+    assert newest_usable(tmp_path / "halo.db") is None
