@@ -80,16 +80,18 @@ def _run_it(desktop: Desktop, scheduler: Scheduler, job: Job) -> None:
 
 def _read_its_output(desktop: Desktop) -> None:
     desktop.key("ctrl+h")
-    desktop.wait_for_window("History")
+    window = desktop.wait_for_window("^Run history")
     desktop.picture("history")
-    desktop.wait_for(lambda: "Hello from Halo" in _copied_output(desktop))
+    desktop.wait_for(lambda: "Hello from Halo" in _copied_output(desktop, window))
     desktop.picture("output")
-    desktop.key("Escape")
-    desktop.wait_until_gone("History")
+    desktop.close_window("^Run history")
+    desktop.wait_until_gone("^Run history")
 
 
-def _copied_output(desktop: Desktop) -> str:
-    desktop.key("ctrl+shift+c")
+def _copied_output(desktop: Desktop, window: str) -> str:
+    """Return what stands at the bottom of the history, as somebody would copy it."""
+    desktop.click_in(window, 0.5, 0.92)
+    desktop.key("ctrl+a", "ctrl+c")
     return desktop.clipboard()
 
 

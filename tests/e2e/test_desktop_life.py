@@ -202,7 +202,7 @@ def test_odd_texts_neither_style_nor_break_anything(desktop: Desktop, scheduler:
             desktop.key("Home" if number == 0 else "Down")
             desktop.picture(f"job {number}")
         desktop.key("ctrl+h")
-        desktop.wait_for_window("History")
+        desktop.wait_for_window("^Run history")
         desktop.picture("history")
         desktop.open_tray_menu(program.pid)
         desktop.picture("tray")

@@ -111,8 +111,10 @@ class Desktop:
         """Wait for something on the screen or in the database, or fail."""
 
         def is_so() -> object:
-            found = condition()
-            assert found or self._watched is None or not self._watched.is_over, "the program has ended"
+            if found := condition():
+                return found
+            assert self._watched is None or not self._watched.is_over, "the program has ended"
+            assert self._watched is None or "Traceback" not in self._watched.printed(), "it has a fault"
             return found
 
         until(is_so, seconds)
@@ -146,12 +148,16 @@ class Desktop:
     def tray_icon(self, pid: int) -> tuple[int, int] | None:
         """Return the middle of a program's icon in the tray, once it is there."""
         for window in self._ask("search", "--onlyvisible", "--pid", str(pid)).split():
-            place = dict(re.findall(r"(\w+)=(-?\d+)", self._ask("getwindowgeometry", "--shell", window)))
-            x, y, width, height = (int(place.get(name, 0)) for name in ("X", "Y", "WIDTH", "HEIGHT"))
+            x, y, width, height = self._place(window)
             is_small = _SMALLEST_ICON <= max(width, height) < 3 * _SMALLEST_ICON
             if is_small and x > _SIZE[0] - 200 and y < 3 * _SMALLEST_ICON:
                 return x + width // 2, y + height // 2
         return None
+
+    def _place(self, window: str) -> tuple[int, int, int, int]:
+        told = dict(re.findall(r"(\w+)=(-?\d+)", self._ask("getwindowgeometry", "--shell", window)))
+        x, y, width, height = (int(told.get(name, 0)) for name in ("X", "Y", "WIDTH", "HEIGHT"))
+        return x, y, width, height
 
     def menus(self, pid: int) -> list[str]:
         """Return a program's open menus, submenus too."""
@@ -218,6 +224,11 @@ class Desktop:
         """Click at a place of the screen."""
         self._do("mousemove", "--sync", str(x), str(y))
         self._do("click", str(button))
+
+    def click_in(self, window: str, x_share: float, y_share: float) -> None:
+        """Click at a place within a window."""
+        x, y, width, height = self._place(window)
+        self.click(x + round(x_share * width), y + round(y_share * height))
 
     def open_tray_menu(self, pid: int) -> None:
         """Click with the right button on a program's icon, and wait for its menu."""
