@@ -16,7 +16,7 @@ from keyring.errors import KeyringError, PasswordDeleteError
 
 from halo_scheduler import ScheduleError
 from halo_scheduler.errors import SecretError
-from halo_scheduler.secrets import SecretStore
+from halo_scheduler.secrets import SecretStore, has_keyring
 from halo_scheduler.store.secret_names import SecretName, SecretPlace
 from halo_scheduler.store.store import Store
 
@@ -267,3 +267,13 @@ def test_what_a_crash_left_half_written_is_not_in_the_way(secrets: SecretStore, 
     file.with_suffix(".part").write_text("{")
     secrets.set("A", _VALUE, SecretPlace.FILE, _NOW)
     assert secrets.reader(["A"])() == {"A": _VALUE}
+
+
+@pytest.mark.usefixtures("ring")
+def test_a_keyring_is_noticed() -> None:
+    assert has_keyring()
+
+
+@pytest.mark.usefixtures("no_ring")
+def test_a_missing_keyring_is_noticed() -> None:
+    assert not has_keyring()

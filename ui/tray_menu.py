@@ -18,7 +18,7 @@ from .tray_state import MOST_LISTED, NEXT_LISTED, TrayState, Underway, status_li
 from .wording import one_line
 
 _MOST_RUNNING = 5
-_LONGEST_TEXT = 60
+_LONGEST_TEXT = 48
 
 
 class TrayMenu(QMenu):

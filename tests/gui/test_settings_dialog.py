@@ -319,6 +319,16 @@ def test_why_going_back_failed_is_told(dialog: SettingsDialog, scheduler: Schedu
     assert _buttons(dialog, "makeBackupButton")[0].isEnabled()
 
 
+def test_after_going_back_it_goes_on(dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot) -> None:
+    scheduler.make_backup()
+    dialog.show_backups()
+    _click(dialog, qtbot, "restoreButton")
+    dialog.show_restore_busy()
+    scheduler.change_settings(max_concurrent=3)
+    qtbot.waitUntil(_buttons(dialog, "makeBackupButton")[0].isEnabled)
+    qtbot.waitUntil(lambda: not _buttons(dialog, "confirmButton"))
+
+
 # --- Secrets -----------------------------------------------------------------------------------------
 
 

@@ -37,6 +37,7 @@ class BackupsPage(Page):
         super().__init__()
         self._link = link
         self._confirmation: Confirmation | None = None
+        self._is_busy = False
         self.add_title(
             self.tr("Backups"),
             self.tr(
@@ -56,6 +57,7 @@ class BackupsPage(Page):
         self.add(bar)
         self._card = Card()
         self.add(self._card)
+        link.loaded.connect(self._end_busy)
 
     def come_up(self) -> None:
         """Look which backups there are."""
@@ -63,12 +65,15 @@ class BackupsPage(Page):
 
     def show_busy(self) -> None:
         """Say that the program is going back to a backup."""
+        self._is_busy = True
         self._make.setEnabled(False)
+        self._tell("", "muted")
         if self._confirmation is not None:
             self._confirmation.show_busy(self.tr("Going back to this backup …"))
 
     def show_error(self, text: str) -> None:
         """Say why going back failed; everything is as before."""
+        self._is_busy = False
         self._make.setEnabled(True)
         self._drop_confirmation()
         self._tell(text, "error")
@@ -83,6 +88,13 @@ class BackupsPage(Page):
             self._card.add(
                 Row(self.tr("There is no backup yet"), self.tr("The first is made within a day."), None)
             )
+
+    def _end_busy(self) -> None:
+        """Go on when the settings were read anew: they are those of the backup."""
+        if self._is_busy:
+            self._is_busy = False
+            self._make.setEnabled(True)
+            self.come_up()
 
     def _row(self, backup: _Listed, now_ms: int) -> Row:
         when = moment(backup.made_at)
@@ -100,8 +112,8 @@ class BackupsPage(Page):
         confirmation = Confirmation(
             self.tr(
                 "All jobs, settings and the history go back to how they were on {when}. What is there now is "
-                "set aside in a file beside the database, not deleted. Runs under way are not stopped, but what "
-                "they print is lost. Halo starts its jobs anew right after."
+                "set aside in a file beside the database, not deleted. It is done while no job runs, and jobs "
+                "go on right after."
             ).format(when=moment(backup.made_at)),
             self.tr("Go back"),
         )
