@@ -60,7 +60,9 @@ class Recovery:
     def take_news(self) -> list[Change]:
         """Return what was recorded or planned anew, once; after the transaction it is true."""
         news, self._news = self._news, []
-        return gathered(news)
+        # Of many, one stays whole: who sees that a run was missed looks for the others.
+        missed = [change for change in news if change.run_id is not None]
+        return list(dict.fromkeys([*gathered(news), *missed[-1:]]))
 
     def after_restart(self, before: EngineRow, now_ms: int) -> None:
         """Take up where the last engine was last awake."""
