@@ -115,6 +115,8 @@ class DayChart(QWidget):
             QPointF(area.left(), area.bottom() + 0.5), QPointF(area.right(), area.bottom() + 0.5)
         )
         if not most:
+            painter.setPen(self._look.colour(Tone.MUTED))
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self.tr("Nothing ran in these days."))
             return
         painter.setPen(QPen(QColor(self._look.colours.line), 1, Qt.PenStyle.DotLine))
         top = area.top() + 0.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import sleep
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QPushButton, QWidget
@@ -20,8 +21,10 @@ from ui.widgets.wrapped_text import WrappedText
 from .choice import Choice, JobName, job_names
 from .export import ExportError, Format, Page, export
 
-_PAGE = 1_000
+_PAGE = 200
 _HITS = 50
+# Between two pages the window has its turn: both share one interpreter.
+_BREATH_S = 0.002
 
 
 class ExportButton(QPushButton):
@@ -141,6 +144,7 @@ def _pages(choice: Choice, scheduler: Scheduler, is_cancelled: Callable[[], bool
         missing = {run.job_id for run in runs} - names.keys()
         names |= job_names(scheduler, missing) if missing else {}
         yield runs, names
+        sleep(_BREATH_S)
     if is_cancelled():
         raise ExportError("the export was cancelled")  # What was written so far is no whole.
 

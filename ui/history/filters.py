@@ -124,11 +124,9 @@ class Filters(QWidget):
 
     def clear(self, *, quietly: bool = False, period: Period = Period.MONTH) -> None:
         """Choose everything of a period."""
-        self._typing.stop()
         self._words = ""
-        self._text.blockSignals(True)
         self._text.clear()
-        self._text.blockSignals(False)
+        self._typing.stop()
         self._job.set_job(None)
         self._outcomes.set_outcomes(None)
         self._trigger.setCurrentIndex(0)
@@ -235,6 +233,7 @@ class Filters(QWidget):
         edit.setToolTip(words)
         edit.setCalendarPopup(True)
         edit.setDisplayFormat("d MMM yyyy")
+        edit.setStyleSheet("QDateEdit::drop-down { border: none; width: 24px; }")
         return edit
 
     def _lay_out(self) -> None:

@@ -24,6 +24,7 @@ from .choice import Choice
 from .days import Bucket, DaySpan, buckets, day_start, today
 
 _FEWEST_DAYS = 30
+_MOST_DAYS = 90
 _SETTLE_MS = 2_000
 _DAY = timedelta(days=1)
 
@@ -70,10 +71,17 @@ class Overview(QFrame):
 
     def _days_to_show(self, span: DaySpan) -> tuple[date | None, date]:
         """Return a span around the chosen one that is long enough for a chart; None begins with the history."""
-        last = span.last or today(self._backend.now_ms())
+        now = today(self._backend.now_ms())
         if span.first is None:
-            return None, last
-        return min(span.first, last - (_FEWEST_DAYS - 1) * _DAY), last
+            return None, span.last or now
+        last = span.last or now
+        if last < now and (now - span.first).days < _MOST_DAYS:
+            last = now
+        missing = _FEWEST_DAYS - 1 - (last - span.first).days
+        if missing <= 0:
+            return span.first, last
+        after = min(missing // 2, max(0, (now - last).days))
+        return span.first - (missing - after) * _DAY, last + after * _DAY
 
     def _count(self) -> None:
         if self._asked is not None:
@@ -123,7 +131,7 @@ class Overview(QFrame):
         total = counts.total()
         failed = counts[Outcome.FAILURE] + counts[Outcome.TIMEOUT]
         if not total:
-            return self.tr("no runs in these days")
+            return ""
         words = self.tr("1 run") if total == 1 else self.tr("{count} runs").format(count=f"{total:,}")
         return (
             self.tr("{runs}, {failed} failed").format(runs=words, failed=f"{failed:,}") if failed else words

@@ -89,7 +89,7 @@ def job_words(job: JobName) -> str:
 
 
 def how_words(run: Run) -> str:
-    """Return who started a run unless it is the schedule and there is more to say: which try it was, that it was late."""
+    """Return which try a run was, that it was late, and who started it if not the schedule; else that it did."""
     words = [] if run.trigger is Trigger.SCHEDULE else [trigger_words(run.trigger)]
     if run.attempt > 1:
         words.append(tr("try {number}").format(number=run.attempt))

@@ -48,6 +48,7 @@ from .run_cells import Column, is_late
 
 _MARK = 10
 _SLOW_MS = 250
+_RESTING_MS = 50
 _MINUTE_MS = 60_000
 _WIDTHS = {Column.OUTCOME: 124, Column.WHEN: 124, Column.TOOK: 88, Column.HOW: 112}
 _HOW_ROOM = 560
@@ -216,10 +217,10 @@ class RunList(QFrame):
         self._minutes = QTimer(self)
         self._minutes.setInterval(_MINUTE_MS)
         self._minutes.timeout.connect(self.table.viewport().update)
-        self._slow = QTimer(self)
-        self._slow.setSingleShot(True)
-        self._slow.setInterval(_SLOW_MS)
+        self._slow = self._new_timer(_SLOW_MS)
         self._slow.timeout.connect(self._tell_loading)
+        self._telling = self._new_timer(_RESTING_MS)
+        self._telling.timeout.connect(self._tell_selected)
         model.state_changed.connect(self._show_state)
         model.modelReset.connect(self._select_again)
         self.table.selectionModel().currentRowChanged.connect(self._tell_selection)
@@ -249,8 +250,13 @@ class RunList(QFrame):
                 self._select_again()
         elif model.state is State.SEARCHING:
             self._say("search", self.tr("Searching…"), self.tr("Hits appear here as they are found."), "")
-        elif model.choice.is_everything:
-            self._say("history", self.tr("No runs yet"), self.tr("Each run of a job will be kept here."), "")
+        elif model.choice.is_everything or not model.has_history:
+            self._say(
+                "history",
+                self.tr("No runs yet"),
+                self.tr("Each run of a job will be kept here, with what it printed."),
+                "",
+            )
         else:
             self._say(
                 "search",
@@ -302,9 +308,21 @@ class RunList(QFrame):
         run = self._model.run_of(current.row()) if current.isValid() else None
         if run is not None:
             self._wanted, self._is_asked_for = run.id, False
+            # Whoever goes through the list quickly is not held up by what each run printed.
+            self._telling.start()
+
+    def _tell_selected(self) -> None:
+        run = self._model.run_of(self.table.currentIndex().row())
+        if run is not None:
             self.run_selected.emit(run)
 
     # --- Making --------------------------------------------------------------------------------------
+
+    def _new_timer(self, interval_ms: int) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(interval_ms)
+        return timer
 
     def _make_words(self, look: Look) -> None:
         self._icon = LineIcon(look, "history", Tone.MUTED, 32)

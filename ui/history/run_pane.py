@@ -70,8 +70,8 @@ class RunPane(QFrame):
         is_other = run is None or run.id != self.run_id
         self._run = run
         self._job = job or self._job
-        for part in (self._head, self._actions, self._facts_box):
-            part.setVisible(run is not None)
+        self._content.setVisible(run is not None)
+        self._hint.setVisible(run is None)
         if run is not None:
             self._show_head(run)
         self._show_facts()
@@ -125,11 +125,12 @@ class RunPane(QFrame):
 
     def _show_output(self, run: Run | None) -> None:
         self._feed.stop()
-        self._output.setVisible(run is None or run.outcome not in _NEVER_STARTED)
-        self._filler.setVisible(not self._output.isVisibleTo(self))
         if run is None:
-            self._output.clear(self.tr("Choose a run to see what it did and what it printed."))
+            self._output.clear()
             return
+        is_empty = run.outcome in _NEVER_STARTED
+        self._output.setVisible(not is_empty)
+        self._filler.setVisible(is_empty)
         is_running = run.outcome is Outcome.RUNNING
         self._output.clear(self.tr("Nothing printed so far.") if is_running else "")
         self._output.set_file_name(file_name(run, self._job))
@@ -207,6 +208,13 @@ class RunPane(QFrame):
         self._note = frame("note")
         self._note.setObjectName("runNote")
         self._output = OutputView(look)
+        self._hint = label(
+            self.tr("Choose a run to see what it did and what it printed."),
+            "muted",
+            name="paneHint",
+            wrap=True,
+        )
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
 
     def _lay_out(self) -> None:
         self._head = QWidget()
@@ -214,7 +222,7 @@ class RunPane(QFrame):
         head.setContentsMargins(0, 0, 0, 0)
         head.setSpacing(GRID)
         words = QVBoxLayout()
-        words.setSpacing(2)
+        words.setSpacing(HALF)
         first = QHBoxLayout()
         first.setSpacing(GRID)
         first.addWidget(self._mark)
@@ -222,13 +230,8 @@ class RunPane(QFrame):
         words.addLayout(first)
         words.addWidget(self._name)
         head.addLayout(words, 1)
-        self._actions = QWidget()
-        actions = QHBoxLayout(self._actions)
-        actions.setContentsMargins(0, 0, 0, 0)
-        actions.setSpacing(GRID)
         for one in (self._stop, self._again, self._edit):
-            actions.addWidget(one)
-        head.addWidget(self._actions, 0, Qt.AlignmentFlag.AlignTop)
+            head.addWidget(one, 0, Qt.AlignmentFlag.AlignTop)
         self._facts_box = QWidget()
         self._grid = QGridLayout(self._facts_box)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -236,8 +239,9 @@ class RunPane(QFrame):
         self._grid.setVerticalSpacing(HALF)
         self._grid.setColumnStretch(1, 1)
         self._filler = QWidget()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        self._content = QWidget()
+        column = QVBoxLayout(self._content)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GRID + HALF)
         column.addWidget(self._head)
         column.addWidget(self._progress)
@@ -246,6 +250,10 @@ class RunPane(QFrame):
         column.addWidget(self._facts_box)
         column.addWidget(self._output, 1)
         column.addWidget(self._filler, 1)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        outer.addWidget(self._content)
+        outer.addWidget(self._hint, 1)
 
     def _lay_out_note(self) -> QFrame:
         row = QHBoxLayout(self._note)

@@ -99,10 +99,19 @@ class HistoryWindow(QWidget):
         self._has_begun = True
         choice = Choice(run_ids=self._just) if self._just else self._filters.choice()
         self._just_bar.setVisible(bool(self._just))
-        self._just_words.setText(self.tr("{count} runs of one notice").format(count=len(self._just)))
+        self._just_words.setText(self._just_sentence())
         self._overview.show_choice(self._filters.choice(), self._filters.span())
         if choice != self.model.choice or self.model.state is not State.READY:
             self.model.show(choice)
+
+    def _just_sentence(self) -> str:
+        if len(self._just) == 1:
+            return self.tr("Only the run of a notice is shown.")
+        return self.tr("Only the {count} runs of a notice are shown.").format(count=len(self._just))
+
+    def _show_pane(self) -> None:
+        """Without any run there is nothing to choose."""
+        self._pane.setVisible(self.model.has_history)
 
     def _show_selected(self, run: Run | None) -> None:
         self._pane.show_run(run, self.model.job_name(run.job_id) if run is not None else None)
@@ -150,6 +159,7 @@ class HistoryWindow(QWidget):
     def _connect(self) -> None:
         self._filters.changed.connect(self._choose_anew)
         self._overview.days_picked.connect(self._filters.pick_days)
+        self.model.state_changed.connect(self._show_pane)
         self._list.run_selected.connect(self._show_selected)
         self._list.everything_requested.connect(self._show_everything)
         self._pane.run_again_requested.connect(self.run_again_requested)

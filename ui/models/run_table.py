@@ -52,6 +52,7 @@ class _Page:
     runs: list[Run]
     names: dict[str, JobName]
     is_last: bool
+    has_history: bool = True
 
 
 Hit = tuple[Run, JobName]
@@ -72,6 +73,7 @@ class RunTableModel(QAbstractTableModel):
         self._state = State.LOADING
         self._error = ""
         self._is_complete = False
+        self._has_history = True
         self._searched = 0
         self._asked: Asked | None = None
         self._live: Asked | None = None
@@ -103,6 +105,11 @@ class RunTableModel(QAbstractTableModel):
     def is_complete(self) -> bool:
         """Whether the oldest run that was chosen is in the table."""
         return self._is_complete
+
+    @property
+    def has_history(self) -> bool:
+        """Whether there is any run at all, as far as is known."""
+        return self._has_history
 
     @property
     def searched(self) -> int:
@@ -164,7 +171,12 @@ class RunTableModel(QAbstractTableModel):
 
         def work(scheduler: Scheduler) -> _Page:
             runs = choice.page(scheduler, _PAGE, before)
-            return _Page(runs, _new_names(scheduler, runs, known), bool(choice.run_ids) or len(runs) < _PAGE)
+            return _Page(
+                runs,
+                _new_names(scheduler, runs, known),
+                is_last=bool(choice.run_ids) or len(runs) < _PAGE,
+                has_history=bool(runs) or bool(scheduler.get_run_log(limit=1)),
+            )
 
         return work
 
@@ -173,6 +185,7 @@ class RunTableModel(QAbstractTableModel):
         self._names |= page.names
         self._replace(page.runs)
         self._is_complete = page.is_last
+        self._has_history = page.has_history
         self._set_state(State.READY)
 
     def _take_page(self, page: _Page) -> None:
