@@ -122,17 +122,16 @@ def _engine_lines(facts: EngineFacts) -> list[str]:
         lines.append(f"Last tick: {moment(facts.last_tick_at)}")
     return [
         *lines,
-        f"Jobs: {sum(facts.jobs_by_status.values())}{_counted(facts.jobs_by_status)}",
-        f"Schedules:{_counted(facts.jobs_by_schedule) or ' none'}",
-        f"Actions:{_counted(facts.jobs_by_action) or ' none'}",
+        f"Jobs: {_counted(facts.jobs_by_status)}",
+        f"Schedules: {_counted(facts.jobs_by_schedule)}",
+        f"Actions: {_counted(facts.jobs_by_action)}",
         f"Unseen failures: {facts.unseen_failures}",
         f"Secrets: {facts.secrets} · backups: {facts.backups} · database: {size_words(facts.database_bytes)}",
     ]
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    listed = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-    return f" ({listed})" if listed else ""
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "none"
 
 
 def _without_home(folder: Path) -> str:

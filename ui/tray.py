@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from math import ceil, inf
+from time import monotonic
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QSystemTrayIcon
 
 from halo_scheduler.changes import Change, ChangeKind
@@ -19,12 +21,14 @@ from .wording import one_line
 
 _MESSAGE_MS = 10_000
 _LONGEST_MESSAGE = 240
+_REST_S = 0.1
 
 
 class Tray(QObject):
     """Shows how things are and says what is wanted; it does nothing itself.
 
-    There is no timer: the tooltip tells absolute times, the menu is told anew when it opens.
+    Nothing ticks: the tooltip tells absolute times, the menu is told anew when it opens. The one timer keeps
+    a storm of changes from becoming a storm of questions.
     """
 
     open_requested = Signal()
@@ -52,6 +56,10 @@ class Tray(QObject):
         self._mood: Mood | None = None
         self._is_asking = False
         self._is_wanted = False
+        self._read_at_s = -inf
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(self._ask)
         self._menu = TrayMenu(look, backend.now_ms)
         self._connect_menu()
         self._icon = QSystemTrayIcon(self)
@@ -81,10 +89,15 @@ class Tray(QObject):
         self._icon.hide()
 
     def refresh(self) -> None:
-        """Read how things are."""
-        if self._is_asking:
+        """Read how things are: at once, or a moment later when that was done just before."""
+        if self._is_asking or self._rest.isActive():
             self._is_wanted = True
-            return
+        elif (rest_s := _REST_S - (monotonic() - self._read_at_s)) > 0:
+            self._rest.start(ceil(rest_s * 1_000))
+        else:
+            self._ask()
+
+    def _ask(self) -> None:
         self._is_asking, self._is_wanted = True, False
         reader, stale = self._reader, self._stale.take()
         self._backend.ask(
@@ -120,6 +133,7 @@ class Tray(QObject):
 
     def _take_state(self, state: TrayState) -> None:
         self._is_asking = False
+        self._read_at_s = monotonic()
         self._show_state(state)
         self.state_changed.emit(state)
         if self._is_wanted:
@@ -127,8 +141,11 @@ class Tray(QObject):
 
     def _take_fault(self, error: SchedulerError) -> None:
         self._is_asking = False
+        self._read_at_s = monotonic()
         self._stale.take_back()
         self._icon.setToolTip(one_line(str(error)).replace("<", "‹"))
+        if self._is_wanted:
+            self.refresh()
 
     def _show_state(self, state: TrayState) -> None:
         self._state = state

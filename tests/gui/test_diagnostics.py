@@ -23,8 +23,8 @@ def test_it_counts_and_names_nothing(tmp_path: Path) -> None:
         scheduler.set_secret("PRIVATE_NAME", "abcd1234", in_file=True)
         scheduler.make_backup()
         text = diagnostics_text(engine_facts(scheduler, _OWN_PID), tmp_path)
-    assert "Jobs: 2 (1 disabled, 1 idle)" in text
-    assert "Actions: (1 callback, 1 command)" in text
+    assert "Jobs: 1 disabled, 1 idle" in text
+    assert "Actions: 1 callback, 1 command" in text
     assert "Secrets: 1 · backups: 1 · database:" in text
     assert "Engine: stopped, 0 ticks, 0 running" in text
     assert "Tray: not available" in text

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QCoreApplication, QObject
 from PySide6.QtWidgets import QSystemTrayIcon
 from pytestqt.qtbot import QtBot
 
@@ -55,7 +55,7 @@ def tray(backend: Backend, parent: QObject) -> Tray:
 def _read(tray: Tray, qtbot: QtBot) -> TrayState:
     """Return how things are when nothing is left to be read."""
     tray.refresh()
-    qtbot.waitUntil(lambda: not tray._is_asking)
+    qtbot.waitUntil(lambda: not tray._is_asking and not tray._rest.isActive())
     return tray.state
 
 
@@ -207,6 +207,24 @@ def test_many_changes_at_once_are_read_twice_at_most(
     qtbot.waitUntil(lambda: tray.state.job_count == 2)
     assert len(readings) == 2
     assert readings[1] == frozenset(f"job {number}" for number in range(1, 20))
+
+
+def test_a_storm_of_changes_is_no_storm_of_questions(
+    tray: Tray, backend: Backend, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _read(tray, qtbot)
+    readings: list[frozenset[str] | None] = []
+
+    def read(_self: TrayReader, _scheduler: Scheduler, stale: frozenset[str] | None) -> TrayState:
+        readings.append(stale)
+        return TrayState(job_count=len(readings))
+
+    monkeypatch.setattr(TrayReader, "read", read)
+    for number in range(10):
+        backend.tell(Change(ChangeKind.RUN_FINISHED, job_id=f"job {number}"))
+        QCoreApplication.processEvents()
+    qtbot.waitUntil(lambda: tray.state.job_count == 1)
+    assert readings == [frozenset(f"job {number}" for number in range(10))]
 
 
 def test_progress_that_nobody_sees_is_not_read(
