@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import linecache
 import logging
 import os
 import sys
@@ -21,8 +23,12 @@ def main(arguments: Sequence[str]) -> NoReturn:
     given = parser.parse_args(arguments)
     if not has_display():
         _run_without_window()
+    # The backend first: PySide reads the source of every module that is imported after it, and keeps what it read.
+    importlib.import_module("halo_scheduler.engine.engine")
+    importlib.import_module("halo_scheduler.notices")
     from .app import run_program  # noqa: PLC0415 - Qt's windows, for those who have a screen
 
+    linecache.clearcache()
     exit_code = run_program(database_path(), hidden=given.hidden)
     # Everything is closed by now. Taking Qt and Python apart object by object is slow, and has crashed.
     logging.shutdown()
