@@ -113,6 +113,7 @@ QScrollBar::handle:hover { background: $muted; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QSplitter::handle { background: $line; }
 QStatusBar { background: $raised; border-top: 1px solid $line; }
 QStatusBar::item { border: none; }
