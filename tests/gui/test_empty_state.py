@@ -1,0 +1,48 @@
+"""Where there is nothing to show: an invitation, or the way back."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton
+from pytestqt.qtbot import QtBot
+
+from ui.templates import TEMPLATES
+from ui.theme import Look
+from ui.widgets.empty_state import EmptyState, NoMatch
+
+
+def _click(qtbot: QtBot, widget: EmptyState | NoMatch, name: str) -> None:
+    button = widget.findChild(QAbstractButton, name)
+    assert button is not None
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_a_newcomer_can_begin_with_an_empty_job_or_any_template(qtbot: QtBot) -> None:
+    state = EmptyState(Look())
+    qtbot.addWidget(state)
+    wanted: list[str | None] = []
+    state.new_wanted.connect(wanted.append)
+    _click(qtbot, state, "emptyNewButton")
+    for key in TEMPLATES:
+        _click(qtbot, state, f"template-{key}")
+    assert wanted == [None, *TEMPLATES]
+
+
+def test_a_card_can_be_chosen_by_key_and_tells_what_it_is(qtbot: QtBot) -> None:
+    state = EmptyState(Look())
+    qtbot.addWidget(state)
+    card = state.findChild(QAbstractButton, "template-backup")
+    assert card is not None
+    assert card.focusPolicy() & Qt.FocusPolicy.TabFocus
+    assert card.accessibleName() == "Back up a folder"
+    assert card.accessibleDescription()
+    with qtbot.waitSignal(state.new_wanted):
+        qtbot.keyClick(card, Qt.Key.Key_Space)
+    assert not card.grab().isNull()
+
+
+def test_a_search_without_a_match_can_be_cleared(qtbot: QtBot) -> None:
+    state = NoMatch(Look())
+    qtbot.addWidget(state)
+    with qtbot.waitSignal(state.clear_wanted):
+        _click(qtbot, state, "clearSearchButton")

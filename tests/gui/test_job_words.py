@@ -1,0 +1,142 @@
+"""What the job window says of a job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from job_values import HOUR, MINUTE, NOW, SECOND, make_job, make_run
+
+from halo_scheduler.model import Hints, JobStatus, Outcome, Policy, Source, StatusReason, WaitingFor
+from halo_scheduler.reports import TrendPoint
+from ui.job_words import (
+    cell_tip,
+    hint_sentence,
+    last_outcome,
+    last_text,
+    next_text,
+    short_duration,
+    source_words,
+    status_sentence,
+    streak_sentence,
+    trend_sentence,
+)
+from ui.models.job_rows import Column, JobFacts
+
+_NO_FACTS = JobFacts()
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ({}, "in 4 min"),
+        ({"status": JobStatus.RUNNING}, "running"),
+        ({"status": JobStatus.PAUSED, "next_run_at": None}, "paused"),
+        ({"status": JobStatus.DISABLED, "status_reason": StatusReason.USER}, "off"),
+        ({"status": JobStatus.DISABLED, "status_reason": StatusReason.DONE}, "done"),
+        ({"status": JobStatus.DISABLED, "status_reason": StatusReason.ERRORS}, "off after errors"),
+        ({"next_run_at": NOW - 1, "waiting_for": WaitingFor.AT_CAPACITY}, "waiting for a place"),
+        ({"next_run_at": None}, "only by hand"),
+    ],
+)
+def test_when_a_job_runs_next(state: dict[str, Any], expected: str) -> None:
+    assert next_text(make_job(**state), None, NOW) == expected
+
+
+def test_a_job_that_never_ran_says_so() -> None:
+    assert last_text(make_job(), _NO_FACTS, None, NOW) == "never"
+    assert last_outcome(make_job(), _NO_FACTS, None) is None
+
+
+def test_until_a_row_is_read_the_job_itself_tells_of_its_last_run() -> None:
+    job = make_job(last_completed_at=NOW - 3 * MINUTE, last_outcome=Outcome.FAILURE)
+    assert last_text(job, _NO_FACTS, None, NOW) == "3 min ago"
+    assert last_outcome(job, _NO_FACTS, None) is Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    ("took_ms", "expected"),
+    [(None, ""), (400, "0.4 s"), (12_000, "12 s"), (4 * MINUTE + 59_000, "4 min"), (3 * HOUR, "3 h")],
+)
+def test_a_column_shows_the_largest_unit_of_a_duration(took_ms: int | None, expected: str) -> None:
+    assert short_duration(took_ms) == expected
+    assert short_duration(49 * HOUR) == "2 d"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, ""),
+        ({"errors": 1}, "Failed once. After 4 more it is switched off."),
+        ({"errors": 4}, "Failed 4 times in a row. At the next failure it is switched off."),
+        (
+            {"errors": 9, "policy": Policy(max_errors=0)},
+            "Failed 9 times in a row. It keeps trying, however often it fails.",
+        ),
+        (
+            {"errors": 5, "status": JobStatus.DISABLED},
+            "Failed 5 times in a row. It was switched off; resume it when it is fixed.",
+        ),
+    ],
+)
+def test_the_error_streak_and_what_happens_at_the_limit(fields: dict[str, Any], expected: str) -> None:
+    assert streak_sentence(make_job(**fields)) == expected
+
+
+def test_advice_is_told_while_it_counts() -> None:
+    hints = Hints(interval_ms=2 * MINUTE, next_at=NOW + MINUTE, expires_at=NOW + HOUR, reason="a long\nqueue")
+    sentence = hint_sentence(make_job(hints=hints), NOW)
+    assert "every 2 minutes and a run at" in sentence
+    assert "“a long queue”" in sentence
+    assert hint_sentence(make_job(hints=hints), NOW + HOUR) == ""
+    assert hint_sentence(make_job(hints=Hints(expires_at=NOW + HOUR)), NOW) == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ({}, "Ready, runs in 4 min"),
+        ({"next_run_at": None}, "Ready, runs only by hand"),
+        ({"errors": 2}, "Failing, runs in 4 min"),
+        ({"status": JobStatus.RUNNING}, "Running"),
+    ],
+)
+def test_what_a_job_is_doing(state: dict[str, Any], expected: str) -> None:
+    assert status_sentence(make_job(**state), NOW) == expected
+
+
+def test_a_pause_tells_its_end() -> None:
+    job = make_job(status=JobStatus.PAUSED, paused_until=NOW + HOUR, next_run_at=None)
+    assert status_sentence(job, NOW).startswith("Paused until ")
+    assert "Paused until" in cell_tip(Column.NEXT, job, _NO_FACTS, None, NOW)
+
+
+def test_a_trend_in_words() -> None:
+    assert trend_sentence(()) == "It has not run yet."
+    points = [TrendPoint("a", Outcome.SUCCESS, 400, NOW), TrendPoint("b", Outcome.MISSED, None, NOW)]
+    assert trend_sentence(points) == "Last 2 runs: 1 succeeded, 1 missed.\nTook 0.4 s to 0.4 s."
+
+
+def test_the_last_run_on_hover_tells_why_it_failed_and_how_long_it_took() -> None:
+    facts = JobFacts(last=make_run(Outcome.FAILURE, error="exited with <code> 1"))
+    tip = cell_tip(Column.LAST, make_job(), facts, None, NOW)
+    assert "Failed: exited with &lt;code&gt; 1" in tip
+    assert "took 12 s" in tip
+
+
+def test_a_run_under_way_tells_its_progress_on_hover() -> None:
+    run = make_run(Outcome.RUNNING, progress=0.5, progress_text="half way", finished_at=None)
+    job = make_job(status=JobStatus.RUNNING)
+    assert "half way" in cell_tip(Column.NEXT, job, _NO_FACTS, run, NOW)
+    assert "Running 50%" in cell_tip(Column.LAST, job, _NO_FACTS, run, NOW)
+
+
+def test_waiting_for_a_place_is_explained() -> None:
+    job = make_job(next_run_at=NOW - SECOND, waiting_for=WaitingFor.AT_CAPACITY)
+    assert "it starts when one ends" in cell_tip(Column.NEXT, job, _NO_FACTS, None, NOW)
+
+
+@pytest.mark.parametrize("source", list(Source))
+def test_every_reason_has_words(source: Source) -> None:
+    assert source_words(source)
