@@ -9,6 +9,8 @@ import pytest
 
 from halo_scheduler.schedule.zone import machine_zone
 
+pytest_plugins = ["desktop_fixtures"]
+
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # What the developer's own profile does is no matter of the tests.
 os.environ["SHELL"] = "/bin/sh"

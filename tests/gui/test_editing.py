@@ -171,9 +171,5 @@ def test_a_stored_job_is_tested_by_the_engine_as_it_is_edited(stage: Stage, qtbo
     editor = stage.editor()
     assert editor.draft.spec is not None
     editor.test_requested.emit(replace(editor.draft.spec, action=Command(argv=("echo", "edited"))))
-    qtbot.waitUntil(lambda: stage.scheduler._store.requests.has_trigger(job_id) or bool(_tests(stage)))
+    qtbot.waitUntil(lambda: stage.scheduler.get_waiting_run(job_id) is not None)
     assert stage.engine.specs == []
-
-
-def _tests(stage: Stage) -> list[object]:
-    return stage.scheduler._store.database.rows("SELECT 1 FROM scheduler_requests WHERE kind = 'test'")

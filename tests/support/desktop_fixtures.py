@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from desktop import Desktop
+from real_desktop import Desktop
 
 from halo_scheduler.service import Scheduler
 
