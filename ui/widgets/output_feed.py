@@ -119,12 +119,14 @@ class _Reading:
         self._scheduler: Scheduler | None = None
         self._follower: OutputFollower | None = None
         self._given = 0
+        self._rest = b""
 
     def read(self, scheduler: Scheduler) -> _Piece:
         """Return what is new."""
         follower = self._the_follower(scheduler)
         is_over = follower.is_run_over()
-        content = bytearray()
+        content = bytearray(self._rest)
+        self._rest = b""
         while len(content) < _LARGEST_PIECE:
             new = follower.read()
             if not new:
@@ -148,14 +150,15 @@ class _Reading:
             self.close()
             self._scheduler = scheduler
             self._follower = scheduler.follow_output(self.run_id)
-            self._skip(self._follower)
+            self._rest = self._skip(self._follower)
         return self._follower
 
-    def _skip(self, follower: OutputFollower) -> None:
-        """Read over what was given before the database was opened anew."""
-        skipped = 0
-        while skipped < self._given:
+    def _skip(self, follower: OutputFollower) -> bytes:
+        """Read over what was given before the database was opened anew, and return what lies behind it."""
+        read = bytearray()
+        while len(read) < self._given:
             new = follower.read()
             if not new:
                 break
-            skipped += len(new)
+            read += new
+        return bytes(read[self._given :])
