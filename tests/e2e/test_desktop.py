@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from desktop import Desktop, Program, running
+from real_desktop import Desktop, Program, running
 
 from halo_scheduler import Command, Cron, Job, Outcome, Run
 from halo_scheduler.model import JobStatus

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from desktop import Desktop, Program, daemon, running
 from process_probe import until
+from real_desktop import Desktop, Program, daemon, running
 
 from halo_scheduler import After, Command, Every, Manual, Outcome
 from halo_scheduler.service import Scheduler

@@ -1,0 +1,196 @@
+"""The desktop program with a watch inside, in a process of its own; prints what it measured as JSON.
+
+`python benchmarks/desktop_probe.py search|history|use|bare`
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from PySide6.QtCore import QAbstractItemModel, QCoreApplication, QEvent, QObject, QSocketNotifier, Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QTableView, QWidget
+
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.home import database_path
+from halo_scheduler.host.autostart import system_autostart
+from halo_scheduler.host.signals import StopSignals
+from ui import app
+from ui.windows import Windows
+
+_BEAT_MS = 10
+_STALL_MS = 50
+_LONGEST_S = 30.0
+_TYPED = ("42", "backup 07", "zzz", "of 3")
+_PAGES = 60
+W = TypeVar("W", bound=QWidget)
+
+
+class Heartbeat(QObject):
+    """Beats in the thread of the window, and remembers when it could not."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.beats = 0
+        self.stalls_ms: list[float] = []
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.setInterval(_BEAT_MS)
+        self._timer.timeout.connect(self._beat)
+        self._last = time.perf_counter()
+
+    def start(self) -> None:
+        self.beats, self.stalls_ms = 0, []
+        self._last = time.perf_counter()
+        self._timer.start()
+
+    def _beat(self) -> None:
+        now = time.perf_counter()
+        late_ms = (now - self._last) * 1_000 - _BEAT_MS
+        self._last = now
+        self.beats += 1
+        if late_ms > _STALL_MS:
+            self.stalls_ms.append(round(late_ms, 1))
+
+    def report(self) -> dict[str, object]:
+        return {"beats": self.beats, "stalls_ms": self.stalls_ms}
+
+
+class Painted(QObject):
+    """Tells whether a widget has been painted since it was last asked."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self._count = 0
+        widget.installEventFilter(self)
+
+    def take(self) -> bool:
+        count, self._count = self._count, 0
+        return count > 0
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        self._count += event.type() is QEvent.Type.Paint
+        return False
+
+
+def measure_search(program: app.Program) -> list[float]:
+    """Return how long each key takes, in ms, from pressing it to the filtered table on the screen."""
+    main = _windows(program).main
+    table = _child(main, QTableView, "jobTable")
+    field = _child(main, QLineEdit, "searchField")
+    model = table.model()
+    names = [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+    field.setFocus()
+    took_ms: list[float] = []
+    for text in _TYPED:
+        for length in range(1, len(text) + 1):
+            wanted = sum(text[:length] in name.casefold() for name in names)
+            began = time.perf_counter()
+            QTest.keyClicks(field, text[length - 1])
+            _spin_until(partial(_has_rows, model, wanted))
+            QCoreApplication.processEvents()
+            took_ms.append((time.perf_counter() - began) * 1_000)
+        field.clear()
+        _spin_until(lambda: model.rowCount() == len(names))
+    return took_ms
+
+
+def measure_history(program: app.Program) -> dict[str, object]:
+    """Return how long the history takes to open, and then each page-down, in ms."""
+    windows = _windows(program)
+    began = time.perf_counter()
+    windows.show_history(None)
+    window = windows._the_history()
+    table = _child(window, QTableView, "runTable")
+    painted = Painted(table.viewport())
+    _spin_until(lambda: table.model().rowCount() > 0 and painted.take())
+    opened_ms = (time.perf_counter() - began) * 1_000
+    QTest.qWait(1_000)
+    table.setFocus()
+    pages_ms = []
+    for _ in range(_PAGES):
+        before = table.verticalScrollBar().value()
+        painted.take()
+        began = time.perf_counter()
+        QTest.keyClick(table, Qt.Key.Key_PageDown)
+        _spin_until(partial(_is_below, table, before, painted))
+        pages_ms.append((time.perf_counter() - began) * 1_000)
+        QTest.qWait(60)
+    return {"opened_ms": opened_ms, "pages_ms": pages_ms}
+
+
+def _has_rows(model: QAbstractItemModel, wanted: int) -> bool:
+    return model.rowCount() == wanted
+
+
+def _is_below(table: QTableView, before: int, painted: Painted) -> bool:
+    return table.verticalScrollBar().value() > before and painted.take()
+
+
+def _windows(program: app.Program) -> Windows:
+    _spin_until(lambda: program._windows is not None and program._windows.main.isVisible())
+    assert program._windows is not None  # noqa: S101 - waited for
+    windows = program._windows
+    table = _child(windows.main, QTableView, "jobTable")
+    jobs = _count_jobs()
+    _spin_until(lambda: table.model().rowCount() == jobs)
+    QTest.qWait(2_000)
+    return windows
+
+
+def _count_jobs() -> int:
+    return int(os.environ.get("HALO_BENCH_JOBS", "100"))
+
+
+def _child(parent: QWidget, kind: type[W], name: str) -> W:
+    found = parent.findChild(kind, name)
+    assert isinstance(found, kind), name  # noqa: S101 - the program has it
+    return found
+
+
+def _spin_until(condition: Callable[[], bool]) -> None:
+    deadline = time.perf_counter() + _LONGEST_S
+    while not condition():
+        QCoreApplication.processEvents()
+        if time.perf_counter() > deadline:
+            raise TimeoutError("it did not happen in time")
+
+
+def run(what: str) -> object:
+    """Start the program as `python -m ui` does, and measure."""
+    if what == "bare":
+        return _beat_until_stopped(QCoreApplication(sys.argv[:1]))
+    sys.setswitchinterval(app._SWITCH_S)
+    application = QApplication(["halo-scheduler"])
+    application.setQuitOnLastWindowClosed(False)
+    program = app.Program(application, database_path(), SystemClock(), system_autostart(), hidden=False)
+    program.start()
+    if what == "search":
+        return measure_search(program)
+    if what == "history":
+        return measure_history(program)
+    _windows(program)
+    return _beat_until_stopped(application)
+
+
+def _beat_until_stopped(application: QCoreApplication) -> object:
+    heartbeat = Heartbeat(application)
+    with StopSignals() as signals:
+        stop = QSocketNotifier(signals.fileno(), QSocketNotifier.Type.Read)
+        stop.activated.connect(application.quit)
+        heartbeat.start()
+        application.exec()
+        stop.setEnabled(False)
+    return heartbeat.report()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(run(sys.argv[1])) + "\n")
+    sys.stdout.flush()
+    os._exit(0)
