@@ -36,11 +36,6 @@ def midnight(now_ms: int) -> int:
     return to_instant(find_zone(None), wall_seconds(wall)) * SECOND_MS
 
 
-def is_on_clock(anchor_at: int, every_ms: int, now_ms: int) -> bool:
-    """Tell whether a grid is the one that is counted from midnight."""
-    return (anchor_at - midnight(now_ms)) % every_ms == 0
-
-
 def iso_text(at: int) -> str:
     """Return an instant as ISO 8601 text with the machine's offset, as a `once` stores it."""
     at_s = at // SECOND_MS

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QButtonGroup,
     QGridLayout,
     QHBoxLayout,
@@ -70,6 +71,14 @@ class Choices(QWidget):
     @property
     def value(self) -> str:
         return self._values[self._group.checkedId()]
+
+    def buttons(self) -> list[QAbstractButton]:
+        """Return what is pressed, in order."""
+        return self._group.buttons()
+
+    def focus_chosen(self) -> None:
+        """Give the keyboard to what is chosen."""
+        self._group.button(self._group.checkedId()).setFocus()
 
     def choose(self, value: str) -> None:
         """Take a choice."""

@@ -140,10 +140,13 @@ class CommandForm(QWidget):
         self._directory.changed.connect(self.changed)
         self._extras.changed.connect(self.changed)
 
-    @property
-    def first_field(self) -> QWidget:
-        """What is filled in first."""
-        return self._line if self._mode.value == _PROGRAM else self._script
+    def first_stops(self) -> list[QWidget]:
+        """Return what the Tab key visits first: the command itself, then how it is written."""
+        files = [
+            self._line_row.findChild(QWidget, "commandFile"),
+            self._script_row.findChild(QWidget, "shellFile"),
+        ]
+        return [self._line, self._script, *(one for one in files if one is not None), *self._mode.buttons()]
 
     def load(self, command: Command | None) -> None:
         """Show a command; None for a job that has none yet."""
@@ -195,7 +198,7 @@ class CommandForm(QWidget):
         if self._mode.value == _SHELL and not self._script.toPlainText().strip():
             self._script.setPlainText(self._line.text())
         self._show_mode()
-        self.first_field.setFocus()
+        (self._script if self._mode.value == _SHELL else self._line).setFocus()
         self.changed.emit()
 
     def _show_mode(self) -> None:

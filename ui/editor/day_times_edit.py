@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QTimeEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.schedule.words import WEEKDAYS
 from ui.theme import GRID, HALF, MARGIN, Look
@@ -76,9 +76,12 @@ class DayTimesEdit(QWidget):
         row.addStretch(1)
         return row
 
-    @property
-    def first_field(self) -> QWidget:
-        return self._times[0].edit if self._times else self._add
+    def focus_first(self) -> None:
+        """Give the keyboard to the first time, ready to be overwritten."""
+        if self._times:
+            self._times[0].focus()
+        else:
+            self._add.setFocus()
 
     def value(self) -> DayTimes:
         """Return what is chosen, also when it is nothing."""
@@ -104,11 +107,11 @@ class DayTimesEdit(QWidget):
         hour, minute = self._times[-1].time if self._times else (8, 0)
         cell = self._add_cell((min(hour + 1, _LAST_HOUR), minute))
         self._arrange()
-        cell.edit.setFocus()
+        cell.focus()
         self.changed.emit()
 
     def _add_cell(self, time: tuple[int, int]) -> _TimeCell:
-        cell = _TimeCell(self._look, f"{self.objectName()}Time{len(self._times)}", time)
+        cell = _TimeCell(self._look, time)
         cell.changed.connect(self.changed)
         cell.removal_wanted.connect(self._remove)
         self._times.append(cell)
@@ -117,19 +120,20 @@ class DayTimesEdit(QWidget):
     def _remove(self, cell: _TimeCell) -> None:
         self._drop(cell)
         self._arrange()
-        self.first_field.setFocus()
+        self.focus_first()
         self.changed.emit()
 
     def _drop(self, cell: _TimeCell) -> None:
         self._times.remove(cell)
         self._grid.removeWidget(cell)
         cell.hide()
+        cell.setParent(None)
         cell.deleteLater()
 
     def _arrange(self) -> None:
         for index, cell in enumerate(self._times):
             self._grid.addWidget(cell, index // _COLUMNS, index % _COLUMNS)
-            cell.edit.setObjectName(f"{self.objectName()}Time{index}")
+            cell.rename(f"{self.objectName()}Time{index}")
         self._add.setVisible(len(self._times) < _MOST_TIMES)
 
 
@@ -139,21 +143,31 @@ class _TimeCell(QWidget):
     changed = Signal()
     removal_wanted = Signal(object)
 
-    def __init__(self, look: Look, name: str, time: tuple[int, int]) -> None:
+    def __init__(self, look: Look, time: tuple[int, int]) -> None:
         super().__init__()
-        self.edit = time_box(*time, name=name, title=self.tr("Time of day"))
-        remove = icon_button(look, "close", self.tr("Remove this time"), name=f"{name}Remove")
+        self.edit = time_box(*time, name="", title=self.tr("Time of day"))
+        self._remove = icon_button(look, "close", self.tr("Remove this time"), name="")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.edit)
-        layout.addWidget(remove)
+        layout.addWidget(self._remove)
         self.edit.timeChanged.connect(self.changed)
-        remove.clicked.connect(self._tell)
+        self._remove.clicked.connect(self._tell)
 
     @property
     def time(self) -> tuple[int, int]:
         return self.edit.time().hour(), self.edit.time().minute()
+
+    def rename(self, name: str) -> None:
+        """Take the name of another place."""
+        self.edit.setObjectName(name)
+        self._remove.setObjectName(f"{name}Remove")
+
+    def focus(self) -> None:
+        """Give the keyboard to the hour."""
+        self.edit.setFocus(Qt.FocusReason.TabFocusReason)
+        self.edit.setSelectedSection(QTimeEdit.Section.HourSection)
 
     def _tell(self) -> None:
         self.removal_wanted.emit(self)

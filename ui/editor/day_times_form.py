@@ -68,9 +68,9 @@ class DayTimesForm(QWidget):
         layout.addLayout(row)
         self._two_jobs.hide()
 
-    @property
-    def first_field(self) -> QWidget:
-        return self._edit.first_field
+    def focus_first(self) -> None:
+        """Give the keyboard to the first time."""
+        self._edit.focus_first()
 
     def load(self, expression: str) -> bool:
         """Show an expression, if it can be shown so; tell whether it can."""

@@ -111,7 +111,7 @@ class Footer(QFrame):
         """Say what keeps it from being saved; a click leads there."""
         shown = one_line(sentence, _LONGEST)
         self._reason.setText(shown.replace("&", "&&"))
-        self._reason.setAccessibleName(shown)
+        self._reason.setAccessibleName(shown or self.tr("Why it cannot be saved"))
         self._reason.setToolTip(plain_tooltip(sentence))
         self._icon = ("info", Tone.MUTED) if is_missing else ("error", Tone.ERROR)
         self._draw()

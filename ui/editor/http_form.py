@@ -162,10 +162,9 @@ class HttpForm(QWidget):
         self._statuses.textChanged.connect(self._tell)
         self._redirects.currentIndexChanged.connect(self._tell)
 
-    @property
-    def first_field(self) -> QWidget:
-        """What is filled in first."""
-        return self._url
+    def first_stops(self) -> list[QWidget]:
+        """Return what the Tab key visits first."""
+        return [self._method, self._url]
 
     def load(self, request: HttpRequest | None) -> None:
         """Show a request."""

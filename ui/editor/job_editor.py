@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QKeySequence, QPalette, QShortcut
+from PySide6.QtGui import QKeySequence, QPalette, QShortcut
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
@@ -345,15 +345,6 @@ class JobEditor(QDialog):
         if visible and not self._draft.is_new:
             # Qt selects what has the keyboard when a dialog appears: a stray key would wipe the name out.
             self._what.deselect()
-
-    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
-        if not self._is_closing and self.has_unsaved_changes():
-            event.ignore()
-            self._footer.ask()
-            return
-        if self._trial.is_running:
-            self.test_stop_requested.emit()
-        super().closeEvent(event)
 
 
 class _Turn:

@@ -122,7 +122,10 @@ class PairsEdit(QWidget):
         self._rows.remove(row)
         self._list.removeWidget(row)
         row.hide()
+        row.setParent(None)
         row.deleteLater()
+        for index, other in enumerate(self._rows):
+            other.rename(f"{self.objectName()}{index}")
 
 
 class PairRow(QWidget):
@@ -148,7 +151,7 @@ class PairRow(QWidget):
         self.value.setFont(mono_font(self.value.font()))
         self.picker = SecretPicker(backend, look, self, name=f"{name}Secret")
         self.picker.picked.connect(self.value.insert)
-        remove = icon_button(look, "close", self.tr("Remove"), name=f"{name}Remove")
+        self._remove = icon_button(look, "close", self.tr("Remove"), name=f"{name}Remove")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
@@ -156,11 +159,21 @@ class PairRow(QWidget):
         layout.addWidget(self.value, 3)
         layout.addSpacing(GRID - HALF)
         layout.addWidget(self.picker.button)
-        layout.addWidget(remove)
+        layout.addWidget(self._remove)
         for line in (self.key, self.value):
             line.textChanged.connect(self.changed)
             line.returnPressed.connect(self._tell_finished)
-        remove.clicked.connect(self._tell_removal)
+        self._remove.clicked.connect(self._tell_removal)
+
+    def rename(self, name: str) -> None:
+        """Take the name of another place."""
+        for widget, suffix in (
+            (self.key, "Key"),
+            (self.value, "Value"),
+            (self.picker.button, "Secret"),
+            (self._remove, "Remove"),
+        ):
+            widget.setObjectName(f"{name}{suffix}")
 
     def _tell_finished(self) -> None:
         self.finished.emit(self)

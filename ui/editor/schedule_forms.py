@@ -68,9 +68,9 @@ class EveryForm(QWidget):
         self._from.currentIndexChanged.connect(self.changed)
         self._time.changed.connect(self.changed)
 
-    @property
-    def first_field(self) -> QWidget:
-        return self._interval
+    def focus_first(self) -> None:
+        """Give the keyboard to what is filled in first."""
+        self._interval.setFocus()
 
     def load(self, schedule: Every | None, anchor_at: int) -> None:
         """Show an interval and keep its anchor until another is chosen; 0 is none."""
@@ -141,9 +141,9 @@ class AfterForm(QWidget):
         )
         self._interval.changed.connect(self.changed)
 
-    @property
-    def first_field(self) -> QWidget:
-        return self._interval
+    def focus_first(self) -> None:
+        """Give the keyboard to what is filled in first."""
+        self._interval.setFocus()
 
     def load(self, schedule: After) -> None:
         self._interval.set_text(schedule.after)
@@ -175,9 +175,9 @@ class OnceForm(QWidget):
         )
         self._time.changed.connect(self.changed)
 
-    @property
-    def first_field(self) -> QWidget:
-        return self._time
+    def focus_first(self) -> None:
+        """Give the keyboard to what is filled in first."""
+        self._time.setFocus()
 
     def load(self, schedule: Once, *, is_stored: bool) -> None:
         """Show an instant; only a stored job may keep one that is past."""
@@ -233,9 +233,9 @@ class CronForm(QWidget):
         self._line.textChanged.connect(self._offer_builder)
         self._line.textChanged.connect(self.changed)
 
-    @property
-    def first_field(self) -> QWidget:
-        return self._line
+    def focus_first(self) -> None:
+        """Give the keyboard to what is filled in first."""
+        self._line.setFocus()
 
     @property
     def text(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
@@ -67,11 +68,18 @@ class WhatPage(Page):
             layout.addWidget(widget)
         self.add(forms)
         self.column.addStretch(1)
+        self._set_tab_order()
         self._kind.chosen.connect(self._change_kind)
         for signal in (self._command.changed, self._http.changed, self._name.textChanged):
             signal.connect(self.edited)
         self._description.textChanged.connect(self._tell_description)
         self._show_kind()
+
+    def _set_tab_order(self) -> None:
+        """Let the Tab key lead from the name straight to the command; how it is written comes after it."""
+        stops = [self._name, *self._command.first_stops(), *self._http.first_stops(), *self._kind.buttons()]
+        for before, after in pairwise(stops):
+            QWidget.setTabOrder(before, after)
 
     def _build_name(self, look: Look) -> None:
         self._name = QLineEdit()

@@ -102,7 +102,10 @@ class WhenPage(Page):
     def focus_first(self) -> None:
         """Give the keyboard to the form of the chosen kind."""
         form = self._forms[self._kind.value]
-        (getattr(form, "first_field", self._kind)).setFocus()
+        if isinstance(form, DayTimesForm | EveryForm | OnceForm | AfterForm | CronForm):
+            form.focus_first()
+        else:
+            self._kind.focus_chosen()
 
     def load(self, spec: JobSpec, *, is_new: bool) -> None:
         """Show a schedule; its anchor is kept until another is chosen."""

@@ -1,0 +1,33 @@
+"""Looking ahead from a schedule."""
+
+from __future__ import annotations
+
+import pytest
+
+from halo_scheduler import After, Cron, Every, Manual, Once
+from halo_scheduler.model import Schedule
+from halo_scheduler.schedule.lint import LintCode
+from ui.editor.preview import look_ahead
+
+_NOW = 1_784_000_000_000
+
+
+def test_the_next_five_runs_follow_the_anchor() -> None:
+    found = look_ahead(Every("1h"), _NOW, anchor_at=_NOW - 600_000, time_limit_ms=None)
+    assert found.runs == tuple(_NOW + 3_000_000 + step * 3_600_000 for step in range(5))
+    assert found.words == "every hour"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "runs"),
+    [(Manual(), ()), (Once(_NOW + 5), (_NOW + 5,)), (Once(_NOW), ()), (After("5m"), (_NOW,))],
+)
+def test_some_schedules_have_fewer(schedule: Schedule, runs: tuple[int, ...]) -> None:
+    found = look_ahead(schedule, _NOW, anchor_at=0, time_limit_ms=None)
+    assert (found.runs, found.is_after) == (runs, isinstance(schedule, After))
+
+
+def test_the_notes_tell_of_the_next_clock_change_and_of_the_time_limit() -> None:
+    schedule = Cron("30 2 * * *", "Europe/Berlin")
+    found = look_ahead(schedule, _NOW, anchor_at=0, time_limit_ms=200_000_000)
+    assert {note.code for note in found.notes} == {LintCode.CLOCK_CHANGE, LintCode.OVERLAPS_ITSELF}

@@ -1,0 +1,76 @@
+"""The short lines of the editor."""
+
+from __future__ import annotations
+
+import pytest
+from commands import shell
+
+from halo_scheduler import Backoff, Callback, Command, HttpRequest, Policy, Prompt, Retry
+from halo_scheduler.model import Action, CatchUp, Notify
+from ui.editor.summary import action_summary, also_summary, ladder_words, short_interval, trouble_summary
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (Command(argv=("echo", "a b")), "echo 'a b'"),
+        (shell("echo a\necho b"), "echo a echo b"),
+        (HttpRequest(url="https://example.org"), "GET https://example.org"),
+        (Prompt(text="sum up"), "prompt: sum up"),
+        (Callback("f"), "function f"),
+    ],
+)
+def test_an_action_on_one_line(action: Action, words: str) -> None:
+    assert action_summary(action) == words
+
+
+def test_a_long_command_is_cut() -> None:
+    assert len(action_summary(Command(argv=("x" * 10_000,)))) <= 81
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (Policy(), "stops after 2 h · retries never"),
+        (Policy(time_limit=None, retry=Retry(attempts=1)), "no time limit · retries once"),
+        (Policy(time_limit="90s", retry=Retry(attempts=3)), "stops after 90 s · retries 3 times"),
+    ],
+)
+def test_what_happens_when_it_goes_wrong(policy: Policy, words: str) -> None:
+    assert trouble_summary(policy) == words
+
+
+@pytest.mark.parametrize(
+    ("policy", "group", "enabled", "words"),
+    [
+        (Policy(notify=Notify.SETTINGS), None, True, "catches up once"),
+        (
+            Policy(catch_up=CatchUp.SKIP, notify=Notify.ALL),
+            "web",
+            True,
+            "no catching up · tells of all · web",
+        ),
+        (Policy(notify=Notify.NONE), None, False, "switched off · catches up once · tells of nothing"),
+        (Policy(), None, True, "catches up once · tells of failures"),
+    ],
+)
+def test_the_rest(policy: Policy, group: str | None, enabled: bool, words: str) -> None:
+    assert also_summary(policy, group, enabled=enabled) == words
+
+
+def test_the_rests_after_errors_are_told_in_a_sentence() -> None:
+    assert (
+        ladder_words(Backoff.ladder())
+        == "Rests 30 s, 1 min, 5 min, 15 min, then 1 h after each further error."
+    )
+    assert ladder_words(Backoff.ladder(5_000)) == "Rests 5 s after each error."
+    assert ladder_words(Backoff.none()) == ""
+
+
+def test_intervals_are_short() -> None:
+    assert (short_interval("2h"), short_interval(90_000), short_interval(0), short_interval(500)) == (
+        "2 h",
+        "90 s",
+        "at once",
+        "1 s",
+    )

@@ -1,0 +1,129 @@
+"""Closing the editor, and test runs in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from editor_desk import FULL, Bench, command_of, opened_bench
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QLabel,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import (
+    Outcome,
+    Run,
+    Source,
+    Trigger,
+)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
+    with opened_bench(tmp_path, qtbot) as found:
+        yield found
+
+
+def test_closing_without_changes_closes(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.editor.close()
+    assert not desk.editor.isVisible()
+
+
+@pytest.mark.parametrize("way", ["close", "escape", "button"])
+def test_closing_with_changes_asks_in_the_window(bench: Bench, way: str) -> None:
+    desk = bench.open(FULL)
+    desk.write("name", "other")
+
+    def leave() -> None:
+        if way == "close":
+            desk.editor.close()
+        elif way == "escape":
+            desk.key(Qt.Key.Key_Escape)
+        else:
+            desk.press("cancelButton")
+
+    leave()
+    assert desk.editor.isVisible()
+    assert desk.find(QWidget, "discardQuestion").isVisible()
+    desk.press("keepEditing")
+    assert not desk.find(QWidget, "discardQuestion").isVisible()
+    leave()
+    desk.press("discardButton")
+    assert not desk.editor.isVisible()
+    assert desk.saved == []
+
+
+def test_what_was_stored_closes_without_asking(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.write("name", "other")
+    desk.save()
+    desk.editor.accept()
+    assert not desk.editor.isVisible()
+
+
+def test_a_test_run_is_asked_for_shown_and_stopped(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.write("commandLine", "echo changed")
+    desk.press("testButton")
+    (spec,) = desk.tests
+    assert command_of(spec).argv == ("echo", "changed")
+    desk.editor.show_test_started()
+    panel = desk.find(QWidget, "trialPanel")
+    assert panel.isVisible()
+    assert not desk.find(QAbstractButton, "testButton").isEnabled()
+    desk.editor.feed_test(b"changed\n")
+    bench.clock.advance(4_200)
+    desk.press("trialStop")
+    assert desk.stops == 1
+    assert not desk.find(QAbstractButton, "trialStop").isEnabled()
+    desk.editor.show_test_ended(_run(Outcome.CANCELLED, "stopped by the user"), "")
+    assert desk.find(QLabel, "trialWords").text() == "Stopped: stopped by the user"
+    assert desk.find(QLabel, "trialElapsed").text() == "4.2 s"
+    assert desk.find(QAbstractButton, "testButton").isEnabled()
+    desk.press("trialClose")
+    assert not panel.isVisible()
+    assert desk.editor.has_unsaved_changes()
+
+
+@pytest.mark.parametrize(
+    ("run", "sentence", "words"),
+    [
+        (None, "no engine runs the jobs", "no engine runs the jobs"),
+        (None, "", "The test run could not be started"),
+    ],
+)
+def test_a_test_that_cannot_be_started_says_why(bench: Bench, run: None, sentence: str, words: str) -> None:
+    desk = bench.open(FULL)
+    desk.editor.show_test_started()
+    desk.editor.show_test_ended(run, sentence)
+    assert desk.find(QLabel, "trialWords").text() == words
+
+
+def test_the_end_of_a_test_is_told_with_its_code(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.editor.show_test_started()
+    desk.editor.show_test_ended(replace(_run(Outcome.SUCCESS), exit_code=0))
+    assert desk.find(QLabel, "trialWords").text() == "Succeeded, exit code 0"
+
+
+def test_what_cannot_be_run_cannot_be_tested(bench: Bench) -> None:
+    desk = bench.open()
+    assert not desk.find(QAbstractButton, "testButton").isEnabled()
+
+
+def test_closing_stops_the_test_run(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.editor.show_test_started()
+    desk.editor.close()
+    assert desk.stops == 1
+
+
+def _run(outcome: Outcome, error: str = "") -> Run:
+    return Run(id="r", job_id="j", trigger=Trigger.TEST, source=Source.MANUAL, outcome=outcome, error=error)

@@ -1,0 +1,138 @@
+"""The page that says what a job does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from commands import shell
+from editor_desk import FULL, Bench, command_of, opened_bench
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLabel,
+    QPlainTextEdit,
+)
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import (
+    Command,
+    HttpRequest,
+)
+from halo_scheduler.model import BodyKind
+
+
+@pytest.fixture
+def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
+    with opened_bench(tmp_path, qtbot) as found:
+        yield found
+
+
+def test_a_shell_line_begins_with_what_was_typed(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.write("commandLine", "cat *.txt | wc")
+    assert "choose Shell line" in desk.find(QLabel, "shellSigns").text()
+    desk.press("commandMode_shell")
+    desk.find(QComboBox, "shell").setEditText("/bin/sh")
+    assert desk.save().action == shell("cat *.txt | wc")
+    desk.press("commandMode_program")
+    assert desk.save().action == Command(argv=("cat", "*.txt", "|", "wc"))
+
+
+def test_a_chosen_file_is_quoted_and_set_apart(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.line("commandLine").setText("cat")
+    desk.editor._what._command._insert_path("/a b/c.txt")
+    assert desk.save().action == Command(argv=("cat", "/a b/c.txt"))
+
+
+def test_variables_are_added_and_removed_by_keyboard(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.press("givenFold")
+    desk.press("environmentAdd")
+    desk.keys("A")
+    desk.key(Qt.Key.Key_Tab)
+    desk.keys("1")
+    desk.key(Qt.Key.Key_Return)
+    desk.keys("B")
+    assert command_of(desk.save()).environment == {"A": "1", "B": ""}
+    desk.press("environment0Remove")
+    assert command_of(desk.save()).environment == {"B": ""}
+    assert desk.saved[-1].action != desk.saved[0].action
+
+
+@pytest.mark.parametrize(
+    ("key", "sentence"),
+    [("A", "'A' is given twice."), ("", "The value '2' has no name."), ("A=B", "'A=B' is not")],
+)
+def test_bad_variables_are_refused(bench: Bench, key: str, sentence: str) -> None:
+    desk = bench.open(FULL)
+    edit = desk.editor._what._command._extras._environment
+    edit.set_pairs({"A": "1"})
+    edit.add_row(key, "2")
+    desk.settle()
+    assert desk.error("environment").startswith(sentence)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_a_secret_is_picked_by_its_name(bench: Bench, qtbot: QtBot) -> None:
+    bench.scheduler.set_secret("TOKEN", "hunter2-hunter2", in_file=True)
+    desk = bench.open(FULL)
+    row = desk.editor._what._command._extras._environment.rows()[1]
+    row.picker.button.click()
+    qtbot.waitUntil(lambda: bool(row.picker.menu.actions()))
+    (action,) = row.picker.menu.actions()
+    action.trigger()
+    row.picker.menu.close()
+    assert row.value.text() == "${secret:TOKEN}"
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_without_secrets_the_picker_says_where_they_are_made(bench: Bench, qtbot: QtBot) -> None:
+    desk = bench.open(FULL)
+    row = desk.editor._what._command._extras._environment.rows()[0]
+    row.picker.button.click()
+    qtbot.waitUntil(lambda: bool(row.picker.menu.actions()))
+    (action,) = row.picker.menu.actions()
+    row.picker.menu.close()
+    assert not action.isEnabled()
+    assert "settings" in action.text()
+
+
+def test_a_request_is_made(bench: Bench) -> None:
+    desk = bench.open()
+    desk.write("name", "ping")
+    desk.press("actionKind_http")
+    assert desk.reason == "Say which address to ask."
+    desk.write("url", "https://example.org")
+    assert desk.save().action == HttpRequest(url="https://example.org")
+
+
+def test_json_is_checked_as_one_types_and_nothing_is_no_json(bench: Bench) -> None:
+    desk = bench.open()
+    desk.write("name", "ping")
+    desk.press("actionKind_http")
+    desk.write("url", "https://example.org")
+    desk.press("bodyKind_json")
+    assert desk.can_save
+    desk.find(QPlainTextEdit, "body").setPlainText("{")
+    desk.settle()
+    assert desk.error("bodyPart").startswith("The body is not JSON: ")
+    desk.find(QPlainTextEdit, "body").setPlainText("{}")
+    desk.settle()
+    assert desk.save().action == HttpRequest(url="https://example.org", body="{}", body_kind=BodyKind.JSON)
+
+
+def test_switching_kinds_keeps_what_was_typed_in_each(bench: Bench) -> None:
+    desk = bench.open()
+    desk.fill_in()
+    desk.press("actionKind_http")
+    desk.write("url", "https://example.org")
+    desk.press("actionKind_command")
+    assert desk.save().action == Command(argv=("true",))
+    desk.press("actionKind_http")
+    assert desk.save().action == HttpRequest(url="https://example.org")

@@ -1,0 +1,186 @@
+"""An open job editor, and what tests do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import Backoff, Command, Cron, Limits, Policy, Retry
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.model import CatchUp, JobSpec, Notify
+from halo_scheduler.service import Scheduler
+from halo_scheduler.settings import Theme
+from ui.backend import Backend
+from ui.editor.draft import Draft
+from ui.editor.job_editor import JobEditor
+from ui.editor.page_list import PageList
+from ui.theme import Look
+
+NOW = 1_784_000_000_000
+_W = TypeVar("_W", bound=QWidget)
+FULL = JobSpec(
+    name="Back up",
+    description="every night",
+    schedule=Cron("30 2 * * 1-5", "Europe/Berlin"),
+    action=Command(
+        argv=("rsync", "-a", "/a b", ""),
+        directory="/srv",
+        environment={"TOKEN": "${secret:T}", "EMPTY": ""},
+        stdin="x\ny",
+        success_codes=(0, 24),
+        no_work_code=3,
+        grace="15 S",
+    ),
+    group="backup",
+    policy=Policy(
+        time_limit="90m",
+        catch_up=CatchUp.ONCE,
+        catch_up_max_age="2d",
+        max_errors=0,
+        backoff=Backoff.ladder(500, 60_000),
+        retry=Retry(attempts=2, delay_ms=1_500),
+        limits=Limits(min_ms=60_000, max_ms=86_400_500),
+        jitter_percent=5,
+        notify=Notify.ALL,
+    ),
+    anchor_at=NOW - 12_345,
+    enabled=False,
+    metadata={"source": "elsewhere"},
+)
+
+
+class Desk:
+    """An editor, and what it tells."""
+
+    def keys(self, text: str) -> None:
+        """Type where the keyboard is."""
+        QTest.keyClicks(self._focused(), text)
+
+    def key(self, key: Qt.Key) -> None:
+        """Press a key where the keyboard is."""
+        QTest.keyClick(self._focused(), key)
+
+    def _focused(self) -> QWidget:
+        focused = self.editor.focusWidget()
+        assert focused is not None
+        return focused
+
+    def __init__(self, editor: JobEditor) -> None:
+        self.editor = editor
+        self.saved: list[JobSpec] = []
+        self.seconds: list[JobSpec] = []
+        self.tests: list[JobSpec] = []
+        self.stops = 0
+        editor.saved.connect(self.saved.append)
+        editor.second_job_requested.connect(self.seconds.append)
+        editor.test_requested.connect(self.tests.append)
+        editor.test_stop_requested.connect(self._count_stop)
+
+    def _count_stop(self) -> None:
+        self.stops += 1
+
+    def find(self, kind: type[_W], name: str) -> _W:
+        found = self.editor.findChild(kind, name)
+        assert found is not None, name
+        return found
+
+    def line(self, name: str) -> QLineEdit:
+        return self.find(QLineEdit, name)
+
+    def press(self, name: str) -> None:
+        """Press a button that is there to be pressed."""
+        found = self.find(QAbstractButton, name)
+        assert found.isEnabled(), name
+        found.click()
+        self.settle()
+
+    def write(self, name: str, text: str) -> None:
+        self.line(name).setText(text)
+        self.settle()
+
+    def settle(self) -> None:
+        """Let the form be read, and the look ahead arrive."""
+        self.editor._check()
+        QCoreApplication.processEvents()
+
+    def error(self, name: str) -> str:
+        """Return the sentence beside a control, which is seen once its page is."""
+        return self.find(QLabel, f"{name}Error").text()
+
+    @property
+    def can_save(self) -> bool:
+        return self.find(QAbstractButton, "saveButton").isEnabled()
+
+    @property
+    def reason(self) -> str:
+        button, remark = self.find(QAbstractButton, "saveReason"), self.find(QLabel, "saveRemark")
+        return button.text() if not button.isHidden() else remark.text()
+
+    def save(self) -> JobSpec:
+        self.settle()
+        assert self.can_save, self.reason
+        self.press("saveButton")
+        return self.saved[-1]
+
+    def fill_in(self) -> None:
+        """Give a new job what it needs."""
+        self.write("name", "job")
+        self.write("commandLine", "true")
+
+    @property
+    def focus(self) -> str:
+        """The name of what has the keyboard."""
+        return self._focused().objectName()
+
+    @property
+    def pages(self) -> PageList:
+        return self.find(PageList, "pageList")
+
+
+class Bench:
+    """Opens editors on a database of their own, at a time that stands still."""
+
+    def __init__(self, folder: Path, qtbot: QtBot) -> None:
+        self.clock = ManualClock(NOW)
+        self.scheduler = Scheduler.open(folder / "halo.db", clock=self.clock)
+        self._backend = Backend.inline(self.scheduler, self.clock)
+        self._look = Look(Theme.LIGHT)
+        self._qtbot = qtbot
+
+    def open(self, spec: JobSpec | None = None, **draft: Any) -> Desk:
+        """Open an editor; one that is given a spec edits a stored job, unless it says otherwise."""
+        is_new = bool(draft.pop("is_new", spec is None))
+        given = Draft(spec=spec, job_id=None if is_new else "id", is_new=is_new, **draft)
+        editor = JobEditor(self._backend, self._look, given)
+        self._qtbot.addWidget(editor, before_close_func=lambda window: window.accept())
+        editor.show()
+        with self._qtbot.waitActive(editor):
+            pass
+        desk = Desk(editor)
+        desk.settle()
+        return desk
+
+    def close(self) -> None:
+        self._backend.close()
+        self.scheduler.close()
+
+
+@contextmanager
+def opened_bench(folder: Path, qtbot: QtBot) -> Iterator[Bench]:
+    """Give a bench, and close it."""
+    bench = Bench(folder, qtbot)
+    yield bench
+    bench.close()
+
+
+def command_of(spec: JobSpec) -> Command:
+    """Return the action of a job that is a command."""
+    assert isinstance(spec.action, Command)
+    return spec.action
