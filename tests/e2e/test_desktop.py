@@ -51,7 +51,7 @@ def _create_a_job(desktop: Desktop, scheduler: Scheduler) -> Job:
     desktop.key("ctrl+n")
     desktop.wait_for_window("^New job")
     desktop.type("Greet the world")
-    desktop.key("Tab", "Tab", "Tab")
+    desktop.key("Tab")
     desktop.type("echo Hello from Halo")
     desktop.picture("what")
     desktop.key("ctrl+2")
