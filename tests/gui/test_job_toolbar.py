@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -33,10 +34,10 @@ def _button(toolbar: JobToolbar, name: str) -> QPushButton:
     return found
 
 
-def test_every_letter_is_searched_for(qtbot: QtBot, toolbar: JobToolbar) -> None:
+def test_every_letter_is_searched_for(toolbar: JobToolbar) -> None:
     told: list[JobFilter] = []
     toolbar.filter_changed.connect(told.append)
-    qtbot.keyClicks(toolbar.search_field, "ab")
+    QTest.keyClicks(toolbar.search_field, "ab")
     assert told == [JobFilter(text="a"), JobFilter(text="ab")]
 
 
@@ -70,7 +71,7 @@ def test_without_groups_there_is_no_choice_of_them(toolbar: JobToolbar) -> None:
 def test_an_ampersand_in_a_group_is_an_ampersand(toolbar: JobToolbar) -> None:
     assert menu_text("a & b\nc") == "a && b c"
     toolbar.set_groups(["r&d"], {})
-    assert _action(toolbar, "groupFilterMenu", "r&&d")
+    assert _action(toolbar, "groupFilterMenu", "r").text() == "r&&d"
 
 
 def test_clearing_shows_everything_and_tells_so_once(qtbot: QtBot, toolbar: JobToolbar) -> None:
@@ -88,14 +89,14 @@ def test_clearing_shows_everything_and_tells_so_once(qtbot: QtBot, toolbar: JobT
 def test_keys_lead_from_the_search_to_what_was_found(qtbot: QtBot, toolbar: JobToolbar, key: Qt.Key) -> None:
     toolbar.focus_search()
     with qtbot.waitSignal(toolbar.left):
-        qtbot.keyClick(toolbar.search_field, key)
+        QTest.keyClick(toolbar.search_field, key)
 
 
 def test_escape_clears_the_search(qtbot: QtBot, toolbar: JobToolbar) -> None:
     toolbar.focus_search()
-    qtbot.keyClicks(toolbar.search_field, "ab")
+    QTest.keyClicks(toolbar.search_field, "ab")
     with qtbot.waitSignal(toolbar.left):
-        qtbot.keyClick(toolbar.search_field, Qt.Key.Key_Escape)
+        QTest.keyClick(toolbar.search_field, Qt.Key.Key_Escape)
     assert toolbar.search_field.text() == ""
 
 

@@ -1,0 +1,227 @@
+"""The pane beside the table: all about one job, or about several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from job_values import MINUTE, NASTY, NOW
+from machine import Bench
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QLabel, QPlainTextEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler.model import Every, Job, Manual, Outcome
+from ui.backend import Backend
+from ui.detail_pane import DetailPane
+from ui.job_actions import JobActions
+from ui.theme import Look
+from ui.widgets.wrapped_text import WrappedText
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path / "halo.db", now_ms=NOW)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    return made
+
+
+@pytest.fixture
+def actions(bench: Bench, window: QWidget) -> JobActions:
+    return JobActions(Backend.inline(bench.scheduler, bench.clock, window), Look(parent=window), window)
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, bench: Bench, window: QWidget, actions: JobActions) -> DetailPane:
+    made = DetailPane(Backend.inline(bench.scheduler, bench.clock, window), Look(parent=window), actions)
+    qtbot.addWidget(made)
+    made.resize(400, 900)
+    made.show()
+    return made
+
+
+def _text(pane: DetailPane, name: str) -> str:
+    found = pane.findChild(WrappedText, name)
+    assert found is not None
+    return found.text()
+
+
+def _button(pane: DetailPane, name: str) -> QAbstractButton:
+    found = pane.findChild(QAbstractButton, name)
+    assert found is not None
+    return found
+
+
+def _show(qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane, *job_ids: str) -> None:
+    jobs: dict[str, Job] = bench.scheduler.get_jobs(job_ids)
+    actions.set_jobs(jobs.values())
+    with qtbot.waitSignal(pane.times_changed):
+        pane.show_jobs(jobs.values())
+
+
+def _failed(bench: Bench, times: int, description: str = "") -> str:
+    job_id = bench.scheduler.add_job("backup", Every("1m"), description=description)
+    for _ in range(times):
+        for run in bench.tick(60 * MINUTE):
+            bench.finish(run, error=ValueError("no <disk> left"))
+    return job_id
+
+
+def test_everything_about_one_job(qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane) -> None:
+    job_id = _failed(bench, 2, description="Copies <b>all</b>\nto the disk")
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "detailName") == "backup"
+    assert _text(pane, "detailStatus").startswith("Failing, runs in ")
+    assert _text(pane, "detailDescription") == "Copies <b>all</b>\nto the disk"
+    assert _text(pane, "detailSchedule") == "Every minute"
+    assert _text(pane, "detailStreak") == "Failed 2 times in a row. After 3 more it is switched off."
+    assert _text(pane, "detailWhy")
+    first = pane.findChild(QLabel, "nextRun0")
+    assert first is not None
+    assert first.text().startswith("in ")
+    assert "no <disk> left" in _button(pane, "recentRun0").accessibleName()
+    assert _button(pane, "recentRun2").isHidden()
+
+
+def test_a_click_or_a_key_opens_a_run(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    job_id = _failed(bench, 2)
+    _show(qtbot, bench, actions, pane, job_id)
+    newest, older = bench.scheduler.get_run_log(job_id)
+    with qtbot.waitSignal(pane.run_wanted) as told:
+        QTest.mouseClick(_button(pane, "recentRun0"), Qt.MouseButton.LeftButton)
+    assert told.args == [newest.id]
+    with qtbot.waitSignal(pane.run_wanted) as told:
+        QTest.keyClick(_button(pane, "recentRun1"), Qt.Key.Key_Space)
+    assert told.args == [older.id]
+    with qtbot.waitSignal(pane.run_wanted) as told:
+        _button(pane, "openOutputButton").click()
+    assert told.args == [newest.id]
+
+
+def test_a_job_that_never_ran_has_no_runs_and_no_output(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("new", Manual()))
+    output = pane.findChild(QPlainTextEdit, "outputTail")
+    assert output is not None
+    assert not output.isVisible()
+    assert not _button(pane, "recentRun0").isVisible()
+
+
+def test_advice_can_be_cleared(qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1h"))
+    bench.scheduler.propose_interval(job_id, "2m", reason="busy")
+    _show(qtbot, bench, actions, pane, job_id)
+    assert "every 2 minutes" in _text(pane, "detailHint")
+    _button(pane, "clearHintsButton").click()
+    job = bench.scheduler.get_job(job_id)
+    assert job is not None
+    assert job.hints.interval_ms is None
+    _show(qtbot, bench, actions, pane, job_id)
+    assert not _button(pane, "clearHintsButton").isVisible()
+
+
+def test_several_jobs_are_summed_up(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    ids = [bench.scheduler.add_job(name, Manual()) for name in "abc"]
+    bench.scheduler.pause_job(ids[0])
+    _show(qtbot, bench, actions, pane, *ids)
+    assert _text(pane, "severalTitle") == "3 jobs selected"
+    assert _text(pane, "severalCounts") == "2 × Ready\n1 × Paused"
+    assert not _button(pane, "severalResume").isHidden()
+    _button(pane, "severalPause").click()
+    assert {job.status.value for job in bench.scheduler.list_jobs()} == {"paused"}
+
+
+def test_times_count_down_without_asking_again(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("a", Every("10m")))
+    before = _text(pane, "detailStatus")
+    waits = [wait for wait in pane.waits(bench.clock.now_ms()) if wait is not None]
+    bench.clock.advance(min(waits))
+    pane.count_seconds()
+    assert _text(pane, "detailStatus") != before
+
+
+def test_changes_while_an_answer_is_awaited_are_one_more_question(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    job_id = bench.scheduler.add_job("a", Manual())
+    _show(qtbot, bench, actions, pane, job_id)
+    told: list[None] = []
+    pane.times_changed.connect(lambda: told.append(None))
+    for _ in range(20):
+        pane.refresh()
+    qtbot.waitUntil(lambda: pane._asked is None)
+    assert len(told) == 2
+
+
+def test_another_job_chosen_meanwhile_is_the_one_that_is_shown(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    one, two = bench.scheduler.add_job("one", Every("1h")), bench.scheduler.add_job("two", Every("2h"))
+    jobs = bench.scheduler.get_jobs([one, two])
+    actions.set_jobs([jobs[two]])
+    pane.show_jobs([jobs[one]])
+    pane.show_jobs([jobs[two]])
+    qtbot.waitUntil(lambda: pane._asked is None)
+    assert _text(pane, "detailName") == "two"
+    assert _text(pane, "detailSchedule") == "Every 2 hours"
+
+
+def test_while_it_is_hidden_nothing_is_asked(bench: Bench, actions: JobActions, pane: DetailPane) -> None:
+    job_id = bench.scheduler.add_job("a", Manual())
+    pane.hide()
+    pane.show_jobs(bench.scheduler.get_jobs([job_id]).values())
+    assert pane._asked is None
+    assert list(pane.waits(NOW)) == []
+    actions.set_jobs(())
+    pane.show()
+    assert pane._asked is not None
+
+
+def test_a_nasty_name_neither_styles_nor_widens(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    job_id = bench.scheduler.add_job(NASTY.replace("\n", " "), Manual(), description="x" * 9_000)
+    least = pane.minimumSizeHint().width()
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "detailName").startswith("<b>bold</b> & ")
+    assert pane.minimumSizeHint().width() == least
+    assert not pane.grab().isNull()
+
+
+def test_where_room_is_short_only_the_first_action_has_words(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("a", Manual()))
+    assert _button(pane, "detailEdit").text() == "Edit"
+    pane.resize(280, 600)
+    assert _button(pane, "detailRun").text() == "Run now"
+    assert _button(pane, "detailEdit").text() == ""
+    assert _button(pane, "detailEdit").accessibleName() == "Edit"
+
+
+def test_a_running_job_can_be_stopped_from_here(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1m"))
+    bench.tick(MINUTE)
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _button(pane, "detailRun").isHidden()
+    _button(pane, "detailStop").click()
+    bench.tick()
+    assert bench.scheduler.get_run_log(job_id)[0].outcome is Outcome.CANCELLED

@@ -1,0 +1,50 @@
+"""The details of a job, read in one question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from job_values import MINUTE, NOW
+from machine import Bench
+
+from halo_scheduler.model import Every, Outcome
+from ui.job_details import OUTPUT_LINES, last_lines, read_details
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path / "halo.db", now_ms=NOW)
+    yield made
+    made.close()
+
+
+def test_what_comes_why_and_what_was(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1m"))
+    for _ in range(10):
+        for run in bench.tick(MINUTE):
+            bench.finish(run)
+    details = read_details(bench.scheduler, job_id)
+    assert details is not None
+    assert len(details.next_runs) == 5
+    assert details.why
+    assert [run.outcome for run in details.runs] == [Outcome.SUCCESS] * 8
+    assert details.output_run_id == details.runs[0].id
+
+
+def test_a_job_that_is_gone_has_none(bench: Bench) -> None:
+    assert read_details(bench.scheduler, "gone") is None
+
+
+def test_the_last_lines_are_plain_text() -> None:
+    output = b"".join(b"line %d\n" % number for number in range(100)) + b"\x1b[31mred\x1b[0m <b>&\xff"
+    shown = last_lines(output).split("\n")
+    assert len(shown) == OUTPUT_LINES
+    assert shown[0] == "line 89"
+    assert shown[-1] == "red <b>&\ufffd"
+
+
+def test_an_endless_line_is_cut() -> None:
+    assert len(last_lines(b"x" * 1_000_000)) < 500
+    assert last_lines(b"") == ""

@@ -1,0 +1,229 @@
+"""Keeping the table up to date: little is asked, one question at a time, and nothing while nobody looks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from job_values import NOW
+from machine import Bench
+from PySide6.QtCore import QObject
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model import Every, Manual, Outcome
+from ui.backend import Backend
+from ui.job_loader import JobLoader
+from ui.models.job_table import JobTableModel
+
+
+class _Counting:
+    """Passes everything on to a scheduler and counts what is asked of it."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.asked: Counter[str] = Counter()
+        self._scheduler = bench.scheduler
+
+    def __getattr__(self, name: str) -> object:
+        self.asked[name] += 1
+        return getattr(self._scheduler, name)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path / "halo.db", now_ms=NOW)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def counting(bench: Bench) -> _Counting:
+    return _Counting(bench)
+
+
+@pytest.fixture
+def parent(qtbot: QtBot) -> QObject:  # noqa: ARG001 - an application
+    return QObject()
+
+
+@pytest.fixture
+def backend(bench: Bench, counting: _Counting, parent: QObject) -> Backend:
+    made = Backend.inline(bench.scheduler, bench.clock, parent)
+    made._inline = counting  # type: ignore[assignment]  # counts what is asked
+    return made
+
+
+@pytest.fixture
+def model(bench: Bench, parent: QObject) -> JobTableModel:
+    return JobTableModel(bench.clock, parent)
+
+
+@pytest.fixture
+def in_sight() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def loader(backend: Backend, model: JobTableModel, in_sight: list[str], parent: QObject) -> JobLoader:
+    return JobLoader(backend, model, lambda: list(in_sight), parent)
+
+
+def _load(qtbot: QtBot, loader: JobLoader) -> None:
+    with qtbot.waitSignal(loader.loaded):
+        loader.set_watching(True)
+    qtbot.waitUntil(lambda: not loader._is_asking)
+
+
+def test_all_jobs_are_read_when_somebody_looks(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel
+) -> None:
+    bench.scheduler.add_jobs([{"name": f"job {index}", "schedule": Manual()} for index in range(1_200)])
+    assert model.job_count == 0
+    _load(qtbot, loader)
+    assert loader.is_loaded
+    assert model.job_count == 1_200
+
+
+def test_nothing_is_asked_while_nobody_looks(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, counting: _Counting, model: JobTableModel
+) -> None:
+    _load(qtbot, loader)
+    loader.set_watching(False)
+    counting.asked.clear()
+    bench.scheduler.add_job("new", Manual())
+    assert not loader._gather.isActive()
+    assert not counting.asked
+    with qtbot.waitSignal(loader.updated):
+        loader.set_watching(True)
+    assert model.job_count == 1
+
+
+def test_a_burst_of_changes_is_one_question(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, counting: _Counting, model: JobTableModel
+) -> None:
+    _load(qtbot, loader)
+    counting.asked.clear()
+    for index in range(50):
+        bench.scheduler.add_job(f"job {index}", Manual())
+    with qtbot.waitSignal(loader.updated) as told:
+        pass
+    assert counting.asked["get_jobs"] == 1
+    assert counting.asked["list_jobs_in_pages"] == 0
+    assert len((told.args or [()])[0]) == model.job_count == 50
+
+
+def test_a_change_of_anything_reads_everything_again(
+    qtbot: QtBot, backend: Backend, bench: Bench, loader: JobLoader, model: JobTableModel
+) -> None:
+    job_id = bench.scheduler.add_job("old name", Manual())
+    _load(qtbot, loader)
+    bench.scheduler._listeners.clear()
+    bench.scheduler.update_job(job_id, name="new name")
+    with qtbot.waitSignal(loader.loaded):
+        backend.tell(Change(ChangeKind.JOB))
+    job = model.job(job_id)
+    assert job is not None
+    assert job.name == "new name"
+
+
+def test_what_was_removed_goes(qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel) -> None:
+    job_id = bench.scheduler.add_job("a", Manual())
+    bench.scheduler.add_job("b", Manual())
+    _load(qtbot, loader)
+    with qtbot.waitSignal(loader.updated):
+        bench.scheduler.remove_job(job_id)
+    assert [job.name for job in model.jobs()] == ["b"]
+
+
+def test_trends_are_read_for_rows_in_sight_only(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel, in_sight: list[str]
+) -> None:
+    seen, unseen = bench.scheduler.add_job("a", Every("1m")), bench.scheduler.add_job("b", Every("1m"))
+    for run in bench.tick(60_000):
+        bench.finish(run)
+    in_sight.append(seen)
+    _load(qtbot, loader)
+    qtbot.waitUntil(lambda: model.facts(seen) is not None)
+    facts = model.facts(seen)
+    assert facts is not None
+    assert [point.outcome for point in facts.trend] == [Outcome.SUCCESS]
+    assert facts.last is not None
+    assert model.facts(unseen) is None
+    in_sight.append(unseen)
+    loader.look()
+    qtbot.waitUntil(lambda: model.facts(unseen) is not None)
+
+
+def test_looking_at_the_same_rows_asks_nothing(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, counting: _Counting, in_sight: list[str]
+) -> None:
+    in_sight.append(bench.scheduler.add_job("a", Manual()))
+    _load(qtbot, loader)
+    counting.asked.clear()
+    loader.look()
+    assert not counting.asked
+
+
+def test_a_run_is_followed_from_its_start_to_its_end(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel, in_sight: list[str]
+) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1m"))
+    in_sight.append(job_id)
+    _load(qtbot, loader)
+    (run,) = bench.tick(60_000)
+    qtbot.waitUntil(lambda: model.run_of(job_id) is not None)
+    bench.finish(run)
+    qtbot.waitUntil(lambda: model.run_of(job_id) is None and not loader._is_asking)
+    facts = model.facts(job_id)
+    assert facts is not None
+    assert facts.last is not None
+    assert facts.last.id == run.id
+
+
+def test_progress_alone_reads_no_jobs(  # noqa: PLR0917 - fixtures
+    qtbot: QtBot, backend: Backend, bench: Bench, loader: JobLoader, counting: _Counting, model: JobTableModel
+) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1m"))
+    (run,) = bench.tick(60_000)
+    _load(qtbot, loader)
+    bench.scheduler._store.runs.save_progress([(run.id, 0.5, "half")])
+    counting.asked.clear()
+    backend.tell(Change(ChangeKind.RUN_PROGRESS, job_id=job_id, run_id=run.id))
+    qtbot.waitUntil(lambda: (shown := model.run_of(job_id)) is not None and shown.progress == 0.5)
+    assert counting.asked["get_jobs"] == 0
+
+
+def test_a_fault_is_told_and_does_not_end_the_asking(  # noqa: PLR0917 - fixtures
+    qtbot: QtBot,
+    backend: Backend,
+    bench: Bench,
+    loader: JobLoader,
+    model: JobTableModel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _load(qtbot, loader)
+
+    def fail(_job_ids: object) -> None:
+        raise SchedulerError("the disk is gone")
+
+    with monkeypatch.context() as patched, qtbot.waitSignal(backend.fault) as told:
+        patched.setattr(bench.scheduler, "get_jobs", fail, raising=False)
+        bench.scheduler.add_job("a", Manual())
+    assert told.args == ["the disk is gone"]
+    with qtbot.waitSignal(loader.updated):
+        bench.scheduler.add_job("b", Manual())
+    assert model.job_count == 1
+
+
+def test_changes_of_settings_and_engine_are_no_matter_of_the_table(
+    qtbot: QtBot, backend: Backend, loader: JobLoader, counting: _Counting
+) -> None:
+    _load(qtbot, loader)
+    counting.asked.clear()
+    backend.tell(Change(ChangeKind.SETTINGS))
+    backend.tell(Change(ChangeKind.ENGINE))
+    assert not loader._gather.isActive()
+    assert not counting.asked
