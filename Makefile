@@ -20,13 +20,14 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-bench: setup
+bench: setup test-packages
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/schedule.py
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/work.py
+	$(BIN)/python benchmarks/desktop.py $(ARGS)
 
-screenshots: setup
+screenshots: setup test-packages
 	$(BIN)/python docs/screenshots.py
 
 dist: setup

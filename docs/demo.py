@@ -32,6 +32,8 @@ NOW_MS = 1_790_078_520_000
 _OFF_HOURS = ((9.66, 9.9), (20.7, 20.9))
 """When the machine was off: from so many days ago, for so many days less."""
 _GENERATION = 1
+# So long ago somebody last looked at the window.
+_UNSEEN_MS = 20 * MINUTE_MS
 _PROGRESS, _PROGRESS_TEXT = 0.42, "20 310 of 48 612 files"
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
 
@@ -50,7 +52,7 @@ def seed(path: Path, now_ms: int = NOW_MS) -> dict[str, str]:
     for life in lives:
         life.live()
     store = Store.open(path, now_ms - 30 * DAY_MS)
-    _fill(store, lives)
+    _fill(store, lives, now_ms)
     store.close()
     with Scheduler.open(path, clock=ManualClock(now_ms)) as scheduler:
         scheduler.set_group_limit("Backups", 1)
@@ -61,7 +63,7 @@ def seed(path: Path, now_ms: int = NOW_MS) -> dict[str, str]:
     return {life.record.spec.name: life.record.id for life in lives}
 
 
-def _fill(store: Store, lives: list[_Life]) -> None:
+def _fill(store: Store, lives: list[_Life], now_ms: int) -> None:
     past = sorted(
         (past for life in lives for past in life.past),
         key=lambda past: past.run.started_at or past.run.finished_at or 0,
@@ -74,6 +76,8 @@ def _fill(store: Store, lives: list[_Life]) -> None:
             )
         store.runs.insert([one.run for one in past], _GENERATION)
         store.outputs.insert([_stored(one) for one in past if one.output])
+        seen = sum((one.run.started_at or 0) < now_ms - _UNSEEN_MS for one in past)
+        store.settings.set_failures_seen(seen, [])
     for one in past:
         if one.run.outcome is Outcome.RUNNING:
             spool = Spool(spool_folder(store.database.path), one.run.id)

@@ -282,7 +282,7 @@ STORIES: tuple[Story, ...] = (
         spec=JobSpec(
             name="Check that the shop answers",
             group="Work",
-            schedule=Every("10m"),
+            schedule=Cron("*/10 8-20 * * 1-5"),
             action=HttpRequest(url="https://shop.example.com/health"),
         ),
         took_s=(0.08, 0.4),

@@ -64,7 +64,7 @@ def _take_windows(display: str, home: str, scale: int, *words: str) -> None:
         "QT_QPA_PLATFORM": "xcb",
         "QT_SCALE_FACTOR": str(scale),
     }
-    arguments = [sys.executable, _WINDOWS, _PICTURES, *words]
+    arguments = [sys.executable, str(_WINDOWS), str(_PICTURES), *words]
     subprocess.run(arguments, env=environment, check=True)  # noqa: S603 - our own words
 
 

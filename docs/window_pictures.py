@@ -14,18 +14,20 @@ from pathlib import Path
 
 from demo import NOW_MS, seed
 from PySide6.QtCore import QPoint, QSize, QTimer
-from PySide6.QtGui import QFont, QFontDatabase
+from PySide6.QtGui import QCursor, QFont, QFontDatabase
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.host.autostart import system_autostart
+from halo_scheduler.model import Outcome
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.editor.draft import Draft
 from ui.editor.job_editor import JobEditor
 from ui.greeting import Greeting
+from ui.history.window import HistoryWindow
 from ui.main_window import MainWindow
 from ui.settings_dialog import SettingsDialog
 from ui.templates import TEMPLATES
@@ -61,7 +63,7 @@ class Album:
 
 
 @contextmanager
-def _backend(*, is_empty: bool = False) -> Iterator[Backend]:
+def _backend(look: Look, *, is_empty: bool = False) -> Iterator[Backend]:
     """Open the seeded database, or an empty one, at the moment of the pictures."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "halo.db"
@@ -69,6 +71,7 @@ def _backend(*, is_empty: bool = False) -> Iterator[Backend]:
             seed(path)
         clock = ManualClock(NOW_MS)
         with Scheduler.open(path, clock=clock) as scheduler:
+            scheduler.change_settings(theme=Theme.DARK if look.is_dark else Theme.LIGHT)
             yield Backend.inline(scheduler, clock)
 
 
@@ -80,7 +83,7 @@ def _window(backend: Backend, look: Look) -> MainWindow:
 
 
 def _take_main(album: Album, look: Look) -> None:
-    with _backend() as backend:
+    with _backend(look) as backend:
         window = _window(backend, look)
         window.show()
         QTest.qWait(_SETTLE_MS)
@@ -101,7 +104,7 @@ def _id_of(backend: Backend, name: str) -> str:
 
 
 def _take_empty(album: Album, look: Look) -> None:
-    with _backend(is_empty=True) as backend:
+    with _backend(look, is_empty=True) as backend:
         album.take_and_close(_window(backend, look), "empty")
 
 
@@ -110,7 +113,7 @@ def _take_greeting(album: Album, _look: Look) -> None:
 
 
 def _take_editor(album: Album, look: Look) -> None:
-    with _backend() as backend:
+    with _backend(look) as backend:
         editor = JobEditor(backend, look, Draft(spec=TEMPLATES["backup"].spec, groups=("Backups", "Home")))
         for number, name in enumerate(("what", "when", "trouble", "also")):
             editor.turn_to(number)
@@ -118,18 +121,35 @@ def _take_editor(album: Album, look: Look) -> None:
         editor.hide()
 
 
+def _take_history(album: Album, look: Look) -> None:
+    with _backend(look) as backend:
+        window = HistoryWindow(backend, look)
+        window.resize(_WINDOW)
+        window.show_job(None)
+        album.take(window, "history")
+        failed: list[str] = []
+        job_id = _id_of(backend, "Build and test the main branch")
+        backend.ask(
+            lambda scheduler: [run.id for run in scheduler.get_run_log(job_id, 1, outcome=Outcome.FAILURE)],
+            failed.extend,
+        )
+        QTest.qWait(0)
+        window.show_run(failed[0])
+        album.take_and_close(window, "output")
+
+
 def _take_settings(album: Album, look: Look) -> None:
-    with _backend() as backend:
+    with _backend(look) as backend:
         album.take_and_close(SettingsDialog(backend, look, system_autostart()), "settings")
 
 
 def _take_tray(album: Album, look: Look) -> None:
-    with _backend() as backend:
+    with _backend(look) as backend:
         menu = TrayMenu(look, backend.now_ms)
         backend.ask(lambda scheduler: TrayReader().read(scheduler, None), menu.show_state)
         QTest.qWait(_SETTLE_MS)
-        QTimer.singleShot(_SETTLE_MS, lambda: album.take_and_close(menu.menu, "tray"))
-        menu.menu.popup(QPoint(40, 40))
+        QTimer.singleShot(_SETTLE_MS, lambda: album.take_and_close(menu, "tray"))
+        menu.popup(QPoint(40, 40))
         QTest.qWait(3 * _SETTLE_MS)
 
 
@@ -138,6 +158,7 @@ _PICTURES: dict[str, Callable[[Album, Look], None]] = {
     "empty": _take_empty,
     "greeting": _take_greeting,
     "editor": _take_editor,
+    "history": _take_history,
     "settings": _take_settings,
     "tray": _take_tray,
 }
@@ -153,6 +174,8 @@ def main(folder: Path, theme: Theme, ending: str, wanted: list[str]) -> None:
             break
     look = Look(theme)
     look.apply()
+    # Nothing is hovered.
+    QCursor.setPos(application.primaryScreen().geometry().bottomRight())
     album = Album(folder, ending)
     for name in wanted or _PICTURES:
         _PICTURES[name](album, look)
