@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -35,6 +35,8 @@ from .widgets.status_strip import MarkLabel
 from .widgets.wrapped_text import WrappedText
 from .wording import status_words
 
+_LATE_MS = 120
+
 
 class DetailPane(QWidget):
     """Shows what is selected; asks for it itself, one question at a time."""
@@ -52,6 +54,10 @@ class DetailPane(QWidget):
         self._details: JobDetails | None = None
         self._asked: Asked | None = None
         self._is_dirty = False
+        self._late = QTimer(self)
+        self._late.setSingleShot(True)
+        self._late.setInterval(_LATE_MS)
+        self._late.timeout.connect(self._show_what_is_known)
         self._pages = QStackedWidget()
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
@@ -94,7 +100,8 @@ class DetailPane(QWidget):
             return
         if self._jobs[0].id != before:
             self._details = None
-            self._one.show_job(JobDetails(job=self._jobs[0]), self._backend.now_ms(), is_whole=False)
+            # Most answers come at once; only for a late one half of it is shown meanwhile.
+            self._late.start()
         self.refresh()
 
     def refresh(self) -> None:
@@ -126,11 +133,19 @@ class DetailPane(QWidget):
     def _shown_id(self) -> str | None:
         return self._jobs[0].id if len(self._jobs) == 1 else None
 
+    def _show_what_is_known(self) -> None:
+        if len(self._jobs) == 1 and self._details is None:
+            self._one.show_job(JobDetails(job=self._jobs[0]), self._backend.now_ms())
+
     def _take(self, details: JobDetails | None) -> None:
         self._asked = None
         if details is not None and details.job.id == self._shown_id():
+            is_another = self._details is None
+            self._late.stop()
             self._details = details
-            self._one.show_job(details, self._backend.now_ms(), is_whole=True)
+            self._one.show_job(details, self._backend.now_ms())
+            if is_another:
+                self._one.scroll_to_top()
             self.times_changed.emit()
         elif details is not None:
             self._is_dirty = True
@@ -299,7 +314,10 @@ class OneJob(QWidget):
         self._hint_box.setVisible(False)
         return self._hint_box
 
-    def show_job(self, details: JobDetails, now_ms: int, *, is_whole: bool) -> None:
+    def scroll_to_top(self) -> None:
+        self._area.verticalScrollBar().setValue(0)
+
+    def show_job(self, details: JobDetails, now_ms: int) -> None:
         """Show a job; until all of it was read, what the table knows."""
         job = details.job
         self._name.set_text(job.name)
@@ -314,8 +332,6 @@ class OneJob(QWidget):
         self._output_run_id = details.output_run_id
         self._output.show_output(details.output, has_run=details.output_run_id is not None)
         self.show_times(details, now_ms)
-        if not is_whole:
-            self._area.verticalScrollBar().setValue(0)
 
     def show_times(self, details: JobDetails, now_ms: int) -> None:
         """Show the times as they are now."""

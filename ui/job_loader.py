@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import SchedulerError
@@ -57,9 +57,10 @@ class JobLoader(QObject):
         self._stale_facts: set[str] = set()
         self._wants_running = False
         self._rows: list[JobRow] = []
+        self._loading = QElapsedTimer()
+        self._load_ms = 0
         self._gather = QTimer(self)
         self._gather.setSingleShot(True)
-        self._gather.setInterval(_GATHER_MS)
         self._gather.timeout.connect(self._ask)
         backend.changed.connect(self._note)
 
@@ -93,7 +94,11 @@ class JobLoader(QObject):
             self._stale_facts.add(change.job_id)
             self._wants_running = True
         if self._is_watching and not self._gather.isActive():
-            self._gather.start()
+            self._gather.start(self._pause_ms() if self._wants_all else _GATHER_MS)
+
+    def _pause_ms(self) -> int:
+        """Return how long to wait before everything is read again: reading never takes most of the time."""
+        return max(_GATHER_MS, 2 * self._load_ms)
 
     def _ask(self) -> None:
         if self._is_asking or not self._is_watching:
@@ -127,11 +132,14 @@ class JobLoader(QObject):
         self._model.set_running(update.running)
         self._model.set_facts(update.facts)
         self.updated.emit(frozenset(asked))
-        if self._wants_all or self._dirty or self._wants_running or self._missing_facts():
-            self._gather.start()
+        if self._dirty or self._wants_running or self._missing_facts():
+            self._gather.start(_GATHER_MS)
+        elif self._wants_all:
+            self._gather.start(self._pause_ms())
 
     def _load_all(self) -> None:
         self._is_asking, self._wants_all, self._rows = True, False, []
+        self._loading.start()
         key = sort_key(self._model.order[0])
         self._dirty.clear()
         self._stale_facts = {job.id for job in self._model.jobs()}
@@ -152,6 +160,7 @@ class JobLoader(QObject):
     def _finish_loading(self) -> None:
         self._is_asking = False
         rows, self._rows = self._rows, []
+        self._load_ms = self._loading.elapsed()
         self._model.replace(rows)
         self._is_loaded = True
         self._wants_running = True

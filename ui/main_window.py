@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
@@ -72,6 +73,8 @@ class MainWindow(QMainWindow):
         self._wanted_job: str | None = None
         self._is_splitter_moved = False
         self._is_first_load = True
+        self._summary = Summary()
+        self._next_at = 0
         self._trash: TrashDialog | None = None
         self._model = JobTableModel(backend, self)
         self._actions = JobActions(backend, look, self)
@@ -299,6 +302,7 @@ class MainWindow(QMainWindow):
     def _count_seconds(self) -> None:
         self._view.count_seconds()
         self._pane.count_seconds()
+        self._show_summary()
 
     def _select_wanted(self) -> None:
         job_id, self._wanted_job = self._wanted_job, None
@@ -379,7 +383,6 @@ class MainWindow(QMainWindow):
 
     def _sum_up(self) -> None:
         """Tell in the strip what all jobs together are doing."""
-        now_ms = self._backend.now_ms()
         running = failing = paused = ready = 0
         following: Job | None = None
         groups = set()
@@ -392,16 +395,20 @@ class MainWindow(QMainWindow):
             if job.next_run_at is not None and (following is None or job.next_run_at < _planned(following)):
                 following = job
         name = "" if following is None else one_line(following.name, _SHORT_NAME)
-        when = "" if following is None else self._when(_planned(following), now_ms)
-        self._strip.show_summary(
-            Summary(
-                running=running, failing=failing, paused=paused, ready=ready, next_name=name, next_when=when
-            )
-        )
+        self._summary = Summary(running=running, failing=failing, paused=paused, ready=ready, next_name=name)
+        self._next_at = 0 if following is None else _planned(following)
+        self._show_summary()
         self._toolbar.offer_groups(group for group in groups if group)
 
-    def _when(self, at: int, now_ms: int) -> str:
-        return self.tr("at {when}").format(when=short_moment(at, now_ms)) if at > now_ms else self.tr("now")
+    def _show_summary(self) -> None:
+        now_ms = self._backend.now_ms()
+        is_ahead = self._next_at > now_ms
+        words = (
+            self.tr("at {when}").format(when=short_moment(self._next_at, now_ms))
+            if is_ahead
+            else self.tr("now")
+        )
+        self._strip.show_summary(replace(self._summary, next_when=words))
 
     def _set_watching(self) -> None:
         is_seen = self.isVisible() and not self.isMinimized()

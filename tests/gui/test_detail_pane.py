@@ -225,3 +225,15 @@ def test_a_running_job_can_be_stopped_from_here(
     _button(pane, "detailStop").click()
     bench.tick()
     assert bench.scheduler.get_run_log(job_id)[0].outcome is Outcome.CANCELLED
+
+
+def test_of_a_job_that_is_read_late_what_is_known_is_shown_meanwhile(
+    bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    job_id = bench.scheduler.add_job("late", Every("1h"))
+    jobs = bench.scheduler.get_jobs([job_id])
+    actions.set_jobs(jobs.values())
+    pane.show_jobs(jobs.values())
+    assert _text(pane, "detailName") == ""
+    pane._late.timeout.emit()
+    assert _text(pane, "detailName") == "late"
