@@ -72,10 +72,12 @@ class Filters(QWidget):
     def choice(self) -> Choice:
         """Return what is chosen now."""
         span = self.span()
+        # Qt keeps a plain text in the place of an enum of texts.
+        trigger = self._trigger.currentData()
         return Choice(
             job_id=self._job.job_id,
             outcomes=self._outcomes.outcomes,
-            trigger=self._trigger.currentData(),
+            trigger=Trigger(trigger) if trigger is not None else None,
             since=span.since,
             until=span.until,
             text=self._words,

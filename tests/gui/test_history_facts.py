@@ -1,0 +1,105 @@
+"""The facts of a run in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
+from ui.history.facts import advice_of, facts_of, passed_words, problem_of, source_words
+
+_NOW = 1_800_000_000_000
+
+
+def _run(**rest: Any) -> Run:
+    given: dict[str, Any] = {
+        "id": "r",
+        "job_id": "j",
+        "trigger": Trigger.SCHEDULE,
+        "source": Source.EVERY,
+        "started_at": _NOW,
+    }
+    return Run(**(given | {"outcome": Outcome.SUCCESS, "finished_at": _NOW + 2_000} | rest))
+
+
+def _facts(run: Run, now_ms: int = _NOW) -> dict[str, str]:
+    return {fact.name: fact.value for fact in facts_of(run, now_ms)}
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_a_scheduled_run_tells_when_and_why() -> None:
+    run = _run(
+        slot_at=_NOW - 5_000, late_ms=5_000, exit_code=3, attempt=2, source=Source.RETRY, note="left one"
+    )
+    assert _facts(run) == {
+        "Planned for": "Fri 15 Jan 2027, 08:59:55",
+        "Started": "Fri 15 Jan 2027, 09:00:00 (5.0 s late)",
+        "Ended": "Fri 15 Jan 2027, 09:00:02",
+        "Took": "2.0 s",
+        "Ended with": "exit code 3",
+        "Try": "2",
+        "Started by": "its schedule",
+        "Why then": "another try after it failed",
+        "Note": "left one",
+    }
+
+
+def test_a_run_by_hand_has_no_slot_and_is_not_late() -> None:
+    facts = _facts(_run(trigger=Trigger.MANUAL, source=Source.MANUAL, late_ms=70_000))
+    assert facts["Started by"] == "you, by hand"
+    assert not {"Planned for", "Why then", "Try"} & facts.keys()
+    assert "late" not in facts["Started"]
+
+
+def test_a_run_under_way_tells_how_long_it_takes_so_far() -> None:
+    run = _run(outcome=Outcome.RUNNING, finished_at=None)
+    assert _facts(run, _NOW + 65_700)["Took"] == "1 min 5 s so far"
+
+
+@pytest.mark.parametrize(("status", "words"), [(503, "503 Service Unavailable"), (799, "799")])
+def test_a_request_ends_with_its_status(status: int, words: str) -> None:
+    assert _facts(_run(http_status=status))["Ended with"] == f"HTTP status {words}"
+
+
+@pytest.mark.parametrize(
+    ("rest", "sentence"),
+    [
+        ({"outcome": Outcome.FAILURE, "error": "exit code 1"}, "Exit code 1."),
+        ({"outcome": Outcome.FAILURE, "error": "Why?"}, "Why?"),
+        ({"outcome": Outcome.FAILURE}, "It failed without a word on why."),
+        ({"outcome": Outcome.SKIPPED, "reason": SkipReason.PAUSED}, "It did not run: it was paused."),
+        ({"outcome": Outcome.MISSED}, "Halo was not running at its time."),
+        ({"outcome": Outcome.SUCCESS}, ""),
+    ],
+)
+def test_what_went_wrong_is_a_sentence(rest: dict[str, Any], sentence: str) -> None:
+    assert problem_of(_run(**rest)) == sentence
+
+
+def test_a_problem_of_any_length_stays_readable() -> None:
+    assert len(problem_of(_run(outcome=Outcome.FAILURE, error="x" * 10_000))) < 1_100
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.TIMEOUT, Outcome.MISSED, Outcome.INTERRUPTED])
+def test_each_problem_has_a_way_out(outcome: Outcome) -> None:
+    assert advice_of(_run(outcome=outcome))
+
+
+@pytest.mark.parametrize(
+    ("count", "reason", "words"),
+    [
+        (0, "running", ""),
+        (1, "running", "1 time: it was still running"),
+        (1_200, "paused", "1,200 times: it was paused"),
+        (2, "", "2 times"),
+        (2, "something new", "2 times: something new"),
+    ],
+)
+def test_what_was_passed_over_is_counted(count: int, reason: str, words: str) -> None:
+    assert passed_words(_run(passed_over=count, passed_reason=reason)) == words
+
+
+@pytest.mark.parametrize("source", Source)
+def test_every_source_has_words(source: Source) -> None:
+    assert source_words(source)

@@ -1,0 +1,171 @@
+"""The pane of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from finding import child
+from past_runs import MINUTE, NOW, Past
+from PySide6.QtTest import QSignalSpy
+from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QPushButton
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import Outcome, Run, Scheduler
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.settings import Theme
+from ui.backend import Backend
+from ui.history.choice import JobName
+from ui.history.run_pane import RunPane
+from ui.theme import Look
+from ui.widgets.output_view import OutputView
+from ui.widgets.wrapped_text import WrappedText
+
+
+@pytest.fixture
+def past(tmp_path: Path) -> Iterator[Past]:
+    with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(NOW)) as scheduler:
+        yield Past(scheduler)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def backend(past: Past, clock: ManualClock) -> Backend:
+    return Backend.inline(past.scheduler, clock)
+
+
+@pytest.fixture
+def pane(backend: Backend, qtbot: QtBot) -> RunPane:
+    look = Look(Theme.LIGHT)
+    made = RunPane(backend, look)
+    look.setParent(made)
+    made.resize(500, 600)
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def _title(pane: RunPane) -> str:
+    return child(pane, QLabel, "runTitle").text()
+
+
+def _words(pane: RunPane, name: str) -> str:
+    return child(pane, WrappedText, name).text()
+
+
+def _facts(pane: RunPane) -> list[str]:
+    return [
+        value.accessibleName() for value in pane.findChildren(WrappedText, "factValue") if value.isVisible()
+    ]
+
+
+def _is_shown(pane: RunPane, name: str) -> bool:
+    return child(pane, QPushButton, name).isVisible()
+
+
+def test_without_a_run_it_says_what_it_is_for(pane: RunPane) -> None:
+    assert "Choose a run" in child(pane, QLabel, "paneHint").text()
+    assert not child(pane, OutputView).isVisible()
+
+
+def test_a_failure_tells_why_and_what_to_do(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+    run = past.run(
+        past.job(), outcome=Outcome.FAILURE, error="<b>no</b> space left", exit_code=28, output=b"log"
+    )
+    pane.show_run(run, JobName("backup"))
+    assert [_title(pane), _words(pane, "runJob")] == ["Failed", "backup"]
+    assert _words(pane, "runProblem") == "<b>no</b> space left."
+    assert "run it again" in _words(pane, "runAdvice")
+    assert "Ended with: exit code 28" in _facts(pane)
+    qtbot.waitUntil(lambda: child(pane, OutputView).text() == "log")
+
+
+def test_a_success_needs_no_note(past: Past, pane: RunPane) -> None:
+    pane.show_run(past.run(past.job()), JobName("backup"))
+    assert not child(pane, QFrame, "runNote").isVisible()
+    assert not _is_shown(pane, "stopButton")
+
+
+def test_what_never_started_has_no_output(past: Past, pane: RunPane) -> None:
+    pane.show_run(past.run(past.job(), outcome=Outcome.MISSED, started_at=None), JobName("backup"))
+    assert not child(pane, OutputView).isVisible()
+    assert child(pane, QPushButton, "runAgainButton").text() == "Run now"
+
+
+def test_a_run_is_followed_while_it_runs(past: Past, backend: Backend, pane: RunPane, qtbot: QtBot) -> None:
+    run = past.begin(past.job(), b"one\n", progress=0.4, progress_text="copying")
+    pane.show_run(run, JobName("backup"))
+    assert _is_shown(pane, "stopButton")
+    assert not _is_shown(pane, "runAgainButton")
+    assert child(pane, QProgressBar, "runProgress").value() == 40
+    assert _words(pane, "runProgressText") == "copying"
+    qtbot.waitUntil(lambda: child(pane, OutputView).text() == "one\n")
+    past.write(run, b"two\n")
+    past.end(run, b"one\ntwo\n")
+    backend.tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
+    qtbot.waitUntil(lambda: _title(pane) == "Succeeded")
+    qtbot.waitUntil(lambda: child(pane, OutputView).text() == "one\ntwo\n")
+    assert not _is_shown(pane, "stopButton")
+
+
+def test_the_time_counts_only_while_it_is_seen(past: Past, pane: RunPane, clock: ManualClock) -> None:
+    pane.show_run(past.begin(past.job()), JobName("backup"))
+    assert pane._ticks.isActive()
+    clock.set(NOW + MINUTE)
+    pane._ticks.timeout.emit()
+    assert "Took: 1 min 0 s so far" in _facts(pane)
+    pane.hide()
+    assert not pane._ticks.isActive()
+
+
+@pytest.mark.parametrize(
+    ("button", "signal", "rest"),
+    [
+        ("runAgainButton", "run_again_requested", {}),
+        ("editJobButton", "edit_job_requested", {}),
+        ("stopButton", "stop_requested", {"outcome": Outcome.RUNNING, "finished_at": None}),
+    ],
+)
+def test_buttons_tell_what_is_wanted(
+    button: str, signal: str, rest: dict[str, Any], past: Past, pane: RunPane
+) -> None:
+    run = past.run(past.job(), **rest)
+    pane.show_run(run, JobName("backup"))
+    spy = QSignalSpy(getattr(pane, signal))
+    child(pane, QPushButton, button).click()
+    assert spy.count() == 1
+    assert spy.at(0) == [run.id if signal == "stop_requested" else run.job_id]
+
+
+def test_a_job_in_the_trash_can_neither_run_nor_be_edited(past: Past, pane: RunPane) -> None:
+    pane.show_run(past.run(past.job()), JobName("backup", is_removed=True))
+    assert _words(pane, "runJob") == "backup (deleted)"
+    for name in ("runAgainButton", "editJobButton"):
+        assert not child(pane, QPushButton, name).isEnabled()
+
+
+def test_texts_of_any_kind_break_nothing(past: Past, pane: RunPane) -> None:
+    hostile = "<b>bold</b>\n\u202eturned 🎉 " + "x" * 10_000
+    run = past.run(
+        past.job(), outcome=Outcome.FAILURE, error=hostile, note=hostile, passed_over=2, passed_reason=hostile
+    )
+    pane.show_run(run, JobName(hostile))
+    assert pane.minimumSizeHint().width() < 600
+    assert "\u202e" not in _words(pane, "runProblem")
+    assert pane.grab().width() == pane.grab().width()
+
+
+def test_the_same_run_keeps_its_output(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+    run: Run = past.run(past.job(), output=b"text")
+    pane.show_run(run, JobName("backup"))
+    qtbot.waitUntil(lambda: child(pane, OutputView).text() == "text")
+    pane.show_run(run, JobName("renamed"))
+    assert child(pane, OutputView).text() == "text"
+    assert _words(pane, "runJob") == "renamed"
