@@ -71,9 +71,10 @@ def test_trends_have_no_order(model: JobTableModel) -> None:
     assert _names(model) == ["a", "b"]
 
 
-_NAMES = st.sampled_from("abcdefgh")
+_NAMES = st.sampled_from("abcde")
 _CHANGES = st.lists(
-    st.tuples(st.sampled_from(["put", "drop", "sort", "filter"]), _NAMES, st.integers(0, 5)), max_size=30
+    st.tuples(st.sampled_from(["put", "put", "put", "drop", "sort", "filter"]), _NAMES, st.integers(0, 5)),
+    max_size=40,
 )
 
 
@@ -105,6 +106,23 @@ def test_whatever_comes_the_right_rows_are_shown_in_order(
         expected = [row.id for row in rows]
         assert _names(model) == (expected[::-1] if is_descending else expected)
         assert all(model.row_of(job_id) == row for row, job_id in enumerate(_names(model)))
+
+
+@pytest.mark.parametrize("order", list(Qt.SortOrder))
+@pytest.mark.parametrize("minutes", [1, 15, 25, 35, 45])
+def test_a_job_whose_time_changes_moves_to_its_place(
+    qtbot: QtBot, model: JobTableModel, order: Qt.SortOrder, minutes: int
+) -> None:
+    _fill(
+        model,
+        *(make_job(name, next_run_at=NOW + 10 * MINUTE * place) for place, name in enumerate("abcd", 1)),
+    )
+    model.sort(Column.NEXT, order)
+    with qtbot.assertNotEmitted(model.modelReset):
+        model.update([make_row(make_job("b", next_run_at=NOW + minutes * MINUTE))])
+    times = [model.job_at(row).next_run_at or 0 for row in range(4)]
+    assert times == sorted(times, reverse=order is Qt.SortOrder.DescendingOrder)
+    assert sorted(_names(model)) == list("abcd")
 
 
 def test_a_changed_job_changes_its_row_and_nothing_else(qtbot: QtBot, model: JobTableModel) -> None:

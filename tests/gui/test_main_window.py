@@ -378,9 +378,7 @@ def test_the_keys(qtbot: QtBot, bench: Bench, window: MainWindow) -> None:
     assert _part(window, QLineEdit, "searchField").hasFocus()
 
 
-def test_delete_in_the_search_deletes_a_letter_not_a_job(
-    qtbot: QtBot, bench: Bench, window: MainWindow
-) -> None:
+def test_delete_deletes_a_job_only_where_jobs_are(qtbot: QtBot, bench: Bench, window: MainWindow) -> None:
     bench.scheduler.add_job("a", Manual())
     _open(qtbot, window)
     with qtbot.waitActive(window):
@@ -391,6 +389,9 @@ def test_delete_in_the_search_deletes_a_letter_not_a_job(
     QTest.keySequence(field, "Home")
     QTest.keySequence(field, "Del")
     assert window._toolbar.search_field.text() == ""
+    button = _part(window, QAbstractButton, "newJobButton")
+    button.setFocus()
+    QTest.keySequence(button, "Del")
     assert [job.name for job in bench.scheduler.list_jobs()] == ["a"]
 
 
