@@ -24,8 +24,8 @@ from ui.history.choice import Choice
 from ui.history.export import Format
 from ui.history.exporting import ExportBar, ExportButton
 from ui.history.overview import Overview
-from ui.history.run_list import RunTable
 from ui.history.run_pane import RunPane
+from ui.history.run_view import RunTable
 from ui.history.window import HistoryWindow
 from ui.models.run_table import State
 from ui.theme import ROW, Look

@@ -56,6 +56,8 @@ class HistoryWindow(QWidget):
         self._connect()
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.activated.connect(self._filters.focus_text)
+        close = QShortcut(QKeySequence(QKeySequence.StandardKey.Close), self)
+        close.activated.connect(self.close)
 
     # --- What to show --------------------------------------------------------------------------------
 

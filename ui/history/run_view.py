@@ -1,0 +1,173 @@
+"""The table of runs as it is drawn and gone through."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+)
+
+from halo_scheduler.model import Run
+from ui.marks import outcome_mark, paint_mark
+from ui.models.run_table import RUN_ROLE, RunTableModel
+from ui.theme import GRID, ROW, Look, Tone, number_font, strong_font
+
+from .run_cells import Column, is_late
+
+_MARK = 10
+_WIDTHS = {Column.OUTCOME: 124, Column.WHEN: 124, Column.TOOK: 88, Column.HOW: 112}
+_HOW_ROOM = 560
+_TOOK_ROOM = 440
+Index = QModelIndex | QPersistentModelIndex
+
+
+class RunDelegate(QStyledItemDelegate):
+    """Draws a run's row: the mark, one strong column, the rest muted."""
+
+    def __init__(self, view: QTableView, look: Look) -> None:
+        super().__init__(view)
+        self._view = view
+        self._look = look
+        self._plain = number_font(view.font())
+        self._strong = strong_font(view.font())
+        self.hovered = -1
+
+    def _ground(self, painter: QPainter, rect: QRect, row: int, *, is_selected: bool) -> None:
+        colours = self._look.colours
+        if is_selected:
+            painter.fillRect(rect, QColor(colours.selected))
+        elif row == self.hovered:
+            painter.fillRect(rect, QColor(colours.hover))
+
+    def _area(self, painter: QPainter, rect: QRect, run: Run, column: int) -> QRect:
+        """Draw the mark, and return where the text stands."""
+        area = rect.adjusted(GRID, 0, -GRID, 0)
+        if column != Column.OUTCOME:
+            return area
+        mark = outcome_mark(run.outcome)
+        place = QRectF(area.left() + GRID, area.center().y() - _MARK / 2 + 0.5, _MARK, _MARK)
+        paint_mark(painter, place, mark.shape, self._look.colour(mark.tone))
+        return area.adjusted(GRID + _MARK + GRID, 0, 0, 0)
+
+    def _tone(self, run: Run, column: int) -> Tone:
+        if column == Column.OUTCOME:
+            return outcome_mark(run.outcome).tone
+        if column == Column.HOW and (is_late(run) or run.attempt > 1):
+            return Tone.WARN
+        return Tone.TEXT if column == Column.JOB else Tone.MUTED
+
+    # --- Qt's own ------------------------------------------------------------------------------------
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        run = index.data(RUN_ROLE)
+        if not isinstance(run, Run):
+            return
+        rect: QRect = option.rect
+        state: QStyle.StateFlag = option.state
+        painter.save()
+        self._ground(painter, rect, index.row(), is_selected=bool(state & QStyle.StateFlag.State_Selected))
+        area = self._area(painter, rect, run, index.column())
+        font = self._strong if index.column() == Column.JOB else self._plain
+        painter.setFont(font)
+        painter.setPen(self._look.colour(self._tone(run, index.column())))
+        text = QFontMetrics(font).elidedText(str(index.data()), Qt.TextElideMode.ElideRight, area.width())
+        side = Qt.AlignmentFlag.AlignRight if index.column() == Column.TOOK else Qt.AlignmentFlag.AlignLeft
+        painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, text)
+        painter.restore()
+
+    def sizeHint(self, _option: QStyleOptionViewItem, _index: Index) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(ROW, ROW)
+
+
+class RunTable(QTableView):
+    """A table without lines, chosen by whole rows; it asks for more before its end is reached."""
+
+    def __init__(self, model: RunTableModel, look: Look) -> None:
+        super().__init__()
+        self.setObjectName("runTable")
+        self.setAccessibleName(self.tr("Runs, newest first"))
+        self._runs = model
+        self.setModel(model)
+        self._delegate = RunDelegate(self, look)
+        self.setItemDelegate(self._delegate)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setMouseTracking(True)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        self._set_columns()
+        self.verticalScrollBar().valueChanged.connect(self._reach)
+        model.rowsInserted.connect(self._keep_place)
+        look.changed.connect(self.viewport().update)
+
+    def select_run(self, run_id: str) -> bool:
+        """Select a run, if it is in the table."""
+        row = self._runs.row_of(run_id)
+        if row < 0:
+            return False
+        self.setCurrentIndex(self._runs.index(row, 0))
+        return True
+
+    def _set_columns(self) -> None:
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionsClickable(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(Column.JOB, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(ROW)
+        for column, width in _WIDTHS.items():
+            header.resizeSection(column, width)
+
+    def _reach(self) -> None:
+        last = self.rowAt(self.viewport().height() - 1)
+        self._runs.reach(last if last >= 0 else self._runs.rowCount())
+
+    def _keep_place(self, _parent: QModelIndex, first: int, last: int) -> None:
+        """Let what is being read stay where it is when something new comes above it."""
+        bar = self.verticalScrollBar()
+        if bar.value() > 0 and first * ROW <= bar.value():
+            moved = bar.value() + (last - first + 1) * ROW
+            # The bar learns of the new rows only when the table is laid out again.
+            self.updateGeometries()
+            bar.setValue(moved)
+
+    def _hover(self, row: int) -> None:
+        if row != self._delegate.hovered:
+            self._delegate.hovered = row
+            self.viewport().update()
+
+    # --- Qt's own ------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        self.setColumnHidden(Column.HOW, self.viewport().width() < _HOW_ROOM)
+        self.setColumnHidden(Column.TOOK, self.viewport().width() < _TOOK_ROOM)
+        super().resizeEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        self._hover(self.rowAt(round(event.position().y())))
+        super().mouseMoveEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        self._hover(-1)
+        super().leaveEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        # Rows are chosen as a whole: to the first or the last of them, not to a cell.
+        ends = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: self._runs.rowCount() - 1}
+        if event.key() in ends:
+            self.setCurrentIndex(self._runs.index(ends[Qt.Key(event.key())], 0))
+        else:
+            super().keyPressEvent(event)
+        self._reach()
