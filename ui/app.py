@@ -100,6 +100,7 @@ class Program(QObject):
         self._is_ending = False
         self._link.state_changed.connect(self._show_engine)
         self._link.taken_over.connect(self._say_taken_over)
+        self._link.damaged.connect(self._recover)
         self._link.stopped.connect(self._have_stopped)
         self._restorer.done.connect(self._have_restored)
         self._restorer.failed.connect(self._have_not_restored)
@@ -122,9 +123,7 @@ class Program(QObject):
     # --- Beginning -----------------------------------------------------------------------------------
 
     def _begin(self, settings: Settings) -> None:
-        if self._recovery is not None:
-            self._recovery.close_for_good()
-            self._recovery = None
+        self._end_recovery()
         look = self._dress(settings)
         windows = Windows(
             self._backend, look, engine=self._engine, autostart=self._autostart, log=self._log, parent=self
@@ -174,12 +173,25 @@ class Program(QObject):
         """Show what is wrong with the database, and what can be done."""
         if self._recovery is None:
             self._recovery = RecoveryWindow(self._dress(), self._database, error, self._clock.now_ms())
-            self._recovery.retry_requested.connect(self.start)
+            self._recovery.retry_requested.connect(self._retry)
             self._recovery.restore_requested.connect(self._restore_damaged)
             self._recovery.quit_requested.connect(lambda: self._quit(Farewell.LEAVE))
         else:
             self._recovery.show_error(error)
         self._recovery.show()
+
+    def _retry(self) -> None:
+        """Look whether the database can be used by now."""
+        if self._windows is None:
+            self.start()
+        else:
+            self._end_recovery()
+            self._link.start()
+
+    def _end_recovery(self) -> None:
+        if self._recovery is not None:
+            self._recovery.close_for_good()
+            self._recovery = None
 
     # --- The engine ----------------------------------------------------------------------------------
 
@@ -293,6 +305,7 @@ class Program(QObject):
         if self._windows is None:
             self.start()
             return
+        self._end_recovery()
         self._link.start()
         self._windows.main.show_message(sentence)
         self._backend.tell(Change(ChangeKind.JOB))

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal
 
+from halo_scheduler.errors import SchedulerError, StoreDamagedError
 from halo_scheduler.ipc import ChangeStream
 from halo_scheduler.service import Scheduler, Status
 
@@ -39,6 +40,8 @@ class EngineLink(QObject):
 
     state_changed = Signal(object)
     taken_over = Signal()
+    damaged = Signal(object)
+    """A StoreDamagedError: the database cannot be run before it is restored."""
     stopped = Signal()
 
     def __init__(self, backend: Backend, thread: EngineThread, parent: QObject | None = None) -> None:
@@ -82,9 +85,13 @@ class EngineLink(QObject):
         self._listen()
         self._look.start(_LOOK_MS)
 
-    def _be_nowhere(self, sentence: str) -> None:
-        self._set(EngineState(EnginePlace.NOWHERE, sentence))
-        self._look.start(_LOOK_MS)
+    def _be_nowhere(self, error: SchedulerError) -> None:
+        self._set(EngineState(EnginePlace.NOWHERE, str(error)))
+        if isinstance(error, StoreDamagedError):
+            # Trying again mends nothing: somebody has to choose a backup.
+            self.damaged.emit(error)
+        else:
+            self._look.start(_LOOK_MS)
 
     def _lose(self) -> None:
         self._hang_up()

@@ -36,7 +36,8 @@ class EngineThread(QObject):
     begun = Signal()
     held = Signal(str)
     """Another engine runs the jobs; the sentence names it."""
-    failed = Signal(str)
+    failed = Signal(object)
+    """A SchedulerError: the database cannot be used as it is."""
     lost = Signal()
     stopped = Signal()
     trial_output = Signal(int, bytes)
@@ -112,7 +113,7 @@ class _Host(QObject):
 
     begun = Signal()
     held = Signal(str)
-    failed = Signal(str)
+    failed = Signal(object)
     lost = Signal()
     stopped = Signal()
     trial_output = Signal(int, bytes)
@@ -136,7 +137,7 @@ class _Host(QObject):
         try:
             scheduler = Scheduler.open(self._path, clock=self._clock, owner=_OWNER)
         except SchedulerError as error:
-            self.failed.emit(str(error))
+            self.failed.emit(error)
             return
         try:
             scheduler.start()
@@ -147,7 +148,7 @@ class _Host(QObject):
         except SchedulerError as error:
             scheduler.close()
             self._past.append(scheduler)
-            self.failed.emit(str(error))
+            self.failed.emit(error)
         else:
             self._scheduler = scheduler
             scheduler.subscribe(lambda _change: self._notice_loss())

@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QCloseEvent, QDesktopServices, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from halo_scheduler.backups import Backup, newest_usable
 from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreTooNewError
@@ -205,6 +205,13 @@ class RecoveryWindow(QWidget):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         fit_height(self, _WIDTH)
         super().showEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        focused = self.focusWidget()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(focused, QPushButton):
+            focused.click()
+            return
+        super().keyPressEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         super().closeEvent(event)

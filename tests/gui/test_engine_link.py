@@ -14,6 +14,7 @@ from halo_scheduler import Scheduler
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.engine.server import ChangeServer
+from halo_scheduler.errors import StoreDamagedError, StoreUnavailableError
 from ui.backend import Backend
 from ui.engine_link import EngineLink, EnginePlace, EngineState
 from ui.engine_thread import Farewell
@@ -26,7 +27,7 @@ class FakeThread(QObject):
 
     begun = Signal()
     held = Signal(str)
-    failed = Signal(str)
+    failed = Signal(object)
     lost = Signal()
     stopped = Signal()
 
@@ -113,9 +114,19 @@ def test_a_database_that_cannot_be_run_is_tried_again(
     stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ui.engine_link._LOOK_MS", 10)
-    stage.thread.failed.emit("the disk is full")
+    stage.thread.failed.emit(StoreUnavailableError("the disk is full"))
     assert stage.link.state == EngineState(EnginePlace.NOWHERE, "the disk is full")
     qtbot.waitUntil(lambda: stage.thread.starts >= 1)
+
+
+def test_a_damaged_database_is_not_tried_again_but_told(
+    stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.engine_link._LOOK_MS", 10)
+    with qtbot.waitSignal(stage.link.damaged):
+        stage.thread.failed.emit(StoreDamagedError("it is damaged"))
+    qtbot.wait(50)
+    assert stage.thread.starts == 0
 
 
 def test_nothing_is_taken_over_while_leaving(stage: Stage, qtbot: QtBot) -> None:

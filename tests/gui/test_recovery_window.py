@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -134,3 +135,10 @@ def test_no_backup_is_the_newest_where_none_is_usable(tmp_path: Path) -> None:
     (made,) = _make_backups(tmp_path / "halo.db", 1)
     made.write_bytes(b"")
     assert newest_usable(tmp_path / "halo.db") is None
+
+
+def test_enter_presses_the_button_that_has_the_keyboard(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
+    window = _window(look, tmp_path / "halo.db", StoreUnavailableError("it is bad"), qtbot)
+    _button(window, "retryButton").setFocus()
+    with qtbot.waitSignal(window.retry_requested):
+        qtbot.keyClick(window.focusWidget() or window, Qt.Key.Key_Return)
