@@ -1,0 +1,71 @@
+"""Drawing rows: the name first, the group where there is room for it."""
+
+from __future__ import annotations
+
+import pytest
+from job_values import NOW, make_job, make_run
+from PySide6.QtGui import QFontMetrics
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.model import JobStatus, Outcome
+from ui.job_delegates import NameDelegate
+from ui.job_view import JobView
+from ui.models.job_rows import Column, make_row
+from ui.models.job_table import JobTableModel
+from ui.theme import Look
+
+
+@pytest.fixture
+def model(qtbot: QtBot) -> JobTableModel:  # noqa: ARG001 - an application
+    return JobTableModel(ManualClock(NOW))
+
+
+@pytest.fixture
+def view(qtbot: QtBot, model: JobTableModel) -> JobView:
+    made = JobView(model, Look())
+    qtbot.addWidget(made)
+    made.resize(900, 200)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def delegate(view: JobView) -> NameDelegate:
+    found = view.itemDelegateForColumn(Column.NAME)
+    assert isinstance(found, NameDelegate)
+    return found
+
+
+def test_a_group_is_shown_whole_where_there_is_room(delegate: NameDelegate) -> None:
+    whole = QFontMetrics(delegate._small).horizontalAdvance("office") + 16
+    assert delegate._chip_width("office", 400, 100) == whole
+    assert delegate._chip_width("", 400, 100) == 0
+
+
+def test_a_name_gives_way_to_a_short_group_only_as_long_as_it_can_be_read(delegate: NameDelegate) -> None:
+    assert delegate._chip_width("web", 240, 500) > 0
+    assert delegate._chip_width("web", 150, 500) == 0
+
+
+def test_a_long_group_is_shortened_not_the_name(delegate: NameDelegate) -> None:
+    assert 64 <= delegate._chip_width("g" * 100, 400, 200) <= 192
+
+
+def test_a_running_job_has_a_bar_of_its_progress(view: JobView, model: JobTableModel) -> None:
+    model.replace([make_row(make_job(status=JobStatus.RUNNING, next_run_at=None))])
+    seen = []
+    for progress in (None, 0.1, 0.9):
+        model.set_running({"backup": make_run(Outcome.RUNNING, progress=progress)})
+        seen.append(view.grab().toImage())
+    assert seen[0] != seen[1] != seen[2]
+
+
+@pytest.mark.parametrize("status", [JobStatus.PAUSED, JobStatus.DISABLED, JobStatus.RUNNING])
+def test_a_status_can_be_told_without_colour(view: JobView, model: JobTableModel, status: JobStatus) -> None:
+    model.replace([make_row(make_job(last_outcome=Outcome.SUCCESS))])
+    place = (16, 32, 10, 36)
+    ready = view.grab().toImage().convertToFormat(view.grab().toImage().Format.Format_Mono).copy(*place)
+    model.replace([make_row(make_job(status=status, last_outcome=Outcome.SUCCESS))])
+    other = view.grab().toImage().convertToFormat(view.grab().toImage().Format.Format_Mono).copy(*place)
+    assert ready != other
