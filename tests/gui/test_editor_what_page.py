@@ -45,7 +45,7 @@ def test_a_chosen_file_is_quoted_and_set_apart(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
     desk.line("commandLine").setText("cat")
-    desk.editor._what._command._insert_path("/a b/c.txt")
+    desk.editor._form._what._command._insert_path("/a b/c.txt")
     assert desk.save().action == Command(argv=("cat", "/a b/c.txt"))
 
 
@@ -71,7 +71,7 @@ def test_variables_are_added_and_removed_by_keyboard(bench: Bench) -> None:
 )
 def test_bad_variables_are_refused(bench: Bench, key: str, sentence: str) -> None:
     desk = bench.open(FULL)
-    edit = desk.editor._what._command._extras._environment
+    edit = desk.editor._form._what._command._extras._environment
     edit.set_pairs({"A": "1"})
     edit.add_row(key, "2")
     desk.settle()
@@ -82,7 +82,7 @@ def test_bad_variables_are_refused(bench: Bench, key: str, sentence: str) -> Non
 def test_a_secret_is_picked_by_its_name(bench: Bench, qtbot: QtBot) -> None:
     bench.scheduler.set_secret("TOKEN", "hunter2-hunter2", in_file=True)
     desk = bench.open(FULL)
-    row = desk.editor._what._command._extras._environment.rows()[1]
+    row = desk.editor._form._what._command._extras._environment.rows()[1]
     row.picker.button.click()
     qtbot.waitUntil(lambda: bool(row.picker.menu.actions()))
     (action,) = row.picker.menu.actions()
@@ -94,7 +94,7 @@ def test_a_secret_is_picked_by_its_name(bench: Bench, qtbot: QtBot) -> None:
 @pytest.mark.qt_log_ignore("This plugin does not support")
 def test_without_secrets_the_picker_says_where_they_are_made(bench: Bench, qtbot: QtBot) -> None:
     desk = bench.open(FULL)
-    row = desk.editor._what._command._extras._environment.rows()[0]
+    row = desk.editor._form._what._command._extras._environment.rows()[0]
     row.picker.button.click()
     qtbot.waitUntil(lambda: bool(row.picker.menu.actions()))
     (action,) = row.picker.menu.actions()

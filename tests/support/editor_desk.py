@@ -112,7 +112,8 @@ class Desk:
 
     def error(self, name: str) -> str:
         """Return the sentence beside a control, which is seen once its page is."""
-        return self.find(QLabel, f"{name}Error").text()
+        found = self.editor.findChild(QLabel, f"{name}Error")
+        return "" if found is None else found.text()
 
     @property
     def can_save(self) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QCheckBox, QComboBox
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import CatchUp, JobSpec, Limits, Manual, Notify, Policy
@@ -17,6 +18,7 @@ from .fold import Fold
 from .interval_edit import IntervalEdit
 from .problems import Findings
 from .rows import optional_interval, set_optional, side_by_side
+from .seen import show_if
 from .summary import joined, short_interval
 
 _MOST_JITTER = 10
@@ -37,10 +39,8 @@ class Also:
 class AlsoPage(Page):
     """Everything that has a good default."""
 
-    def __init__(self, look: Look, groups: tuple[str, ...]) -> None:
-        super().__init__("", "", name="alsoPage")
-        self._title.setText(self.tr("Also"))
-        self.setAccessibleName(self.tr("Also"))
+    def __init__(self, look: Look, groups: tuple[str, ...], parent: QWidget) -> None:
+        super().__init__(QCoreApplication.translate("AlsoPage", "Also"), name="alsoPage", parent=parent)
         self._build_enabled()
         self._build_missed()
         self._build_notify()
@@ -220,7 +220,7 @@ class AlsoPage(Page):
         return Limits(min_ms=min_ms, max_ms=max_ms)
 
     def _show_age(self) -> None:
-        self._age_field.setVisible(self._catch_up.currentData() == CatchUp.ONCE)
+        show_if(self._age_field, self._catch_up.currentData() == CatchUp.ONCE)
 
     def _tell_spacing(self) -> None:
         self._summarise()

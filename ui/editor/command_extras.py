@@ -53,8 +53,8 @@ class CommandExtras(QWidget):
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
-        super().__init__()
+    def __init__(self, backend: Backend, look: Look, page: Page, parent: QWidget) -> None:
+        super().__init__(parent)
         self._given = Fold(look, self.tr("Environment and input"), name="givenFold")
         self._ends = Fold(look, self.tr("Exit codes and stopping"), name="endsFold")
         self._environment = PairsEdit(

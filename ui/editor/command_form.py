@@ -29,6 +29,7 @@ from .command_extras import CommandExtras
 from .fields import Field, Page
 from .path_edit import DirectoryEdit
 from .problems import Findings
+from .seen import show_if
 
 _PROGRAM = "program"
 _SHELL = "shell"
@@ -40,8 +41,8 @@ class CommandForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
-        super().__init__()
+    def __init__(self, backend: Backend, look: Look, page: Page, parent: QWidget) -> None:
+        super().__init__(parent)
         self._mode = Choices(
             look,
             (
@@ -59,7 +60,7 @@ class CommandForm(QWidget):
             title=self.tr("Working directory"),
             placeholder=self.tr("your home directory"),
         )
-        self._extras = CommandExtras(backend, look, page)
+        self._extras = CommandExtras(backend, look, page, self)
         self._line_field = page.watch_field(
             Field("", self._line_row, path="action.argv", subject=self.tr("The command"))
         )
@@ -203,15 +204,15 @@ class CommandForm(QWidget):
 
     def _show_mode(self) -> None:
         is_shell = self._mode.value == _SHELL
-        self._line_field.setVisible(not is_shell)
-        self._script_field.setVisible(is_shell)
-        self._shell_field.setVisible(is_shell)
+        show_if(self._line_field, not is_shell)
+        show_if(self._script_field, is_shell)
+        show_if(self._shell_field, is_shell)
 
     def _show_arguments(self, line: str) -> None:
         findings = Findings()
         self._chips.show_arguments(findings.take("", lambda: split_line(line)) or ())
         signs = shell_signs(line)
-        self._signs.setVisible(bool(signs))
+        show_if(self._signs, bool(signs))
         if signs:
             self._signs.setText(
                 self.tr(

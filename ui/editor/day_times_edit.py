@@ -11,6 +11,7 @@ from ui.widgets.boxes import time_box
 from ui.widgets.labels import icon_button, label, tint
 
 from .links import link
+from .seen import show_if
 from .times import ALL_DAYS, FROM_MONDAY, WEEKEND, WORK_DAYS, DayTimes
 
 _COLUMNS = 3
@@ -134,7 +135,7 @@ class DayTimesEdit(QWidget):
         for index, cell in enumerate(self._times):
             self._grid.addWidget(cell, index // _COLUMNS, index % _COLUMNS)
             cell.rename(f"{self.objectName()}Time{index}")
-        self._add.setVisible(len(self._times) < _MOST_TIMES)
+        show_if(self._add, len(self._times) < _MOST_TIMES)
 
 
 class _TimeCell(QWidget):

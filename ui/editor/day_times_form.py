@@ -13,6 +13,7 @@ from .draft import NEW_JOB_CRON
 from .fields import Field, Page
 from .links import link
 from .problems import Findings
+from .seen import show_if
 from .times import DayTimes, read_cron, write_cron
 
 PATH = "schedule.times"
@@ -26,7 +27,7 @@ class DayTimesForm(QWidget):
     second_wanted = Signal()
 
     def __init__(self, look: Look, page: Page) -> None:
-        super().__init__()
+        super().__init__(page.ground)
         self._given: tuple[DayTimes, str] | None = None
         self._edit = DayTimesEdit(look, name="dayTimes")
         self._cron = label("", "muted", name="writtenCron")
@@ -128,8 +129,8 @@ class DayTimesForm(QWidget):
 
     def _show_state(self) -> None:
         chosen, text = self._edit.value(), self.text
-        self._two_jobs.setVisible(chosen.needs_two_jobs)
-        self._written.setVisible(text is not None)
+        show_if(self._two_jobs, chosen.needs_two_jobs)
+        show_if(self._written, text is not None)
         self._cron.setText(text or "")
         if chosen.needs_two_jobs:
             _, parted = chosen.split()

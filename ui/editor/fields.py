@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -20,6 +20,7 @@ from ui.wording import one_line
 
 from .fold import Fold
 from .problems import Problem, as_sentence, is_under
+from .seen import show_if
 
 _PAGE_WIDTH = 560
 
@@ -45,29 +46,31 @@ class Field(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
-        self._title = label(title)
-        self._title.setVisible(bool(title))
-        self._title.setBuddy(_first_focus(control))
-        layout.addWidget(self._title)
+        if title:
+            heading = label(title)
+            heading.setBuddy(_first_focus(control))
+            layout.addWidget(heading)
         layout.addWidget(control)
-        self._hint = label(hint, "small", wrap=True)
-        self._hint.setVisible(bool(hint))
-        layout.addWidget(self._hint)
-        self._error = label("", "error", wrap=True, name=f"{control.objectName()}Error")
-        self._error.hide()
-        layout.addWidget(self._error)
-        for widget in (control, *control.findChildren(QWidget)):
-            widget.installEventFilter(self)
+        self._below = layout
+        # Most fields never need them.
+        self._hint: QLabel | None = None
+        self._error: QLabel | None = None
+        if hint:
+            self.set_hint(hint)
 
     @property
     def error(self) -> str:
         """The sentence shown below the control; empty when there is none."""
-        return self._error.text()
+        return "" if self._error is None else self._error.text()
 
     def set_hint(self, text: str) -> None:
         """Show another remark."""
-        self._hint.setText(text)
-        self._hint.setVisible(bool(text))
+        if self._hint is None and text:
+            self._hint = label("", "small", wrap=True)
+            self._below.insertWidget(self._below.indexOf(self.control) + 1, self._hint)
+        if self._hint is not None:
+            self._hint.setText(text)
+            show_if(self._hint, bool(text))
 
     def sentence(self, problem: Problem) -> str:
         """Return a problem as a sentence about this field."""
@@ -76,10 +79,13 @@ class Field(QWidget):
     def show_error(self, sentence: str) -> None:
         """Put a sentence below the control, or take it away."""
         shown = one_line(sentence)
-        if shown == self._error.text():
+        if shown == self.error:
             return
+        if self._error is None:
+            self._error = label("", "error", wrap=True, name=f"{self.control.objectName()}Error")
+            self._below.addWidget(self._error)
         self._error.setText(shown)
-        self._error.setVisible(bool(shown))
+        show_if(self._error, bool(shown))
         target = _first_focus(self.control)
         target.setAccessibleDescription(shown)
         target.setProperty("invalid", "true" if shown else "false")
@@ -90,20 +96,15 @@ class Field(QWidget):
         """Bring the control into view and give it the keyboard."""
         _first_focus(self.control).setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        if event.type() is QEvent.Type.FocusOut:
-            self.is_touched = True
-        return super().eventFilter(watched, event)
-
 
 class Page(QScrollArea):
-    """One page: a title, a word on it, and fields from top to bottom."""
+    """One page: a title, and fields from top to bottom."""
 
     edited = Signal()
     """Something was typed or chosen."""
 
-    def __init__(self, title: str, remark: str, *, name: str) -> None:
-        super().__init__()
+    def __init__(self, title: str, *, name: str, parent: QWidget) -> None:
+        super().__init__(parent)
         self.setObjectName(name)
         self.setAccessibleName(title)
         self.setWidgetResizable(True)
@@ -112,22 +113,24 @@ class Page(QScrollArea):
         # The fields take the keyboard; the page itself would be a stop without a use.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._fields: list[Field] = []
-        self._column = QWidget()
+        # From the outside in: what is moved into another parent later is styled all over again.
+        canvas = QWidget(self)
+        self.setWidget(canvas)
+        row = QHBoxLayout(canvas)
+        row.setContentsMargins(GRID * 3, GRID * 3, GRID * 3, GRID * 3)
+        self._column = QWidget(canvas)
         self._column.setMaximumWidth(_PAGE_WIDTH)
+        row.addWidget(self._column, 1, Qt.AlignmentFlag.AlignTop)
+        row.addStretch(0)
         self.column = QVBoxLayout(self._column)
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(MARGIN)
-        self._title: QLabel = label(title, "title", name=f"{name}Title")
-        self.column.addWidget(self._title)
-        if remark:
-            self.column.addWidget(label(remark, "muted", wrap=True))
-        canvas = QWidget()
-        row = QHBoxLayout(canvas)
-        row.setContentsMargins(GRID * 3, GRID * 3, GRID * 3, GRID * 3)
-        row.addWidget(self._column, 1)
-        row.addStretch(0)
-        row.setAlignment(self._column, Qt.AlignmentFlag.AlignTop)
-        self.setWidget(canvas)
+        self.column.addWidget(label(title, "title", name=f"{name}Title"))
+
+    @property
+    def ground(self) -> QWidget:
+        """What the fields stand on; a form made for it from the start need not be moved there."""
+        return self._column
 
     def add(self, widget: QWidget) -> None:
         """Put something below what is there."""

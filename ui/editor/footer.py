@@ -9,6 +9,8 @@ from ui.theme import GRID, ICON, MARGIN, Look, Tone
 from ui.widgets.labels import button, label, tint
 from ui.wording import one_line, plain_tooltip
 
+from .seen import show_if
+
 _LONGEST = 110
 
 
@@ -115,8 +117,8 @@ class Footer(QFrame):
         self._reason.setToolTip(plain_tooltip(sentence))
         self._icon = ("info", Tone.MUTED) if is_missing else ("error", Tone.ERROR)
         self._draw()
-        self._reason.setVisible(bool(sentence))
-        self._remark.setVisible(not sentence)
+        show_if(self._reason, bool(sentence))
+        show_if(self._remark, not sentence)
 
     def show_remark(self, text: str) -> None:
         """Say something that needs no doing."""

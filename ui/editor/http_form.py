@@ -28,8 +28,8 @@ class HttpForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
-        super().__init__()
+    def __init__(self, backend: Backend, look: Look, page: Page, parent: QWidget) -> None:
+        super().__init__(parent)
         self._build_address()
         self._headers = PairsEdit(
             backend,

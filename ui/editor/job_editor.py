@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QPalette, QShortcut
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
 from ui.backend import Asked, Backend
@@ -14,21 +14,17 @@ from ui.theme import MARGIN, Look
 from ui.widgets.labels import frame
 from ui.wording import one_line
 
-from .also_page import AlsoPage
 from .draft import Draft
 from .fields import Field, Page
 from .footer import Footer
+from .form import Form
 from .page_list import PageEntry, PageList
 from .preview import Preview, look_ahead
 from .problems import Problem, as_sentence
-from .reading import Pages, Reading, read_pages
+from .reading import Reading
 from .side_panel import SidePanel
-from .snapshot import snapshot
 from .summary import action_summary, also_summary, trouble_summary
 from .trial_panel import TrialEnd, TrialPanel
-from .trouble_page import TroublePage
-from .what_page import WhatPage
-from .when_page import WhenPage
 
 _DEBOUNCE_MS = 120
 _LOOK_AGAIN_MS = 30_000
@@ -54,22 +50,16 @@ class JobEditor(QDialog):
         self.resize(_WIDTH, _HEIGHT)
         self._backend = backend
         self._draft = draft
-        self._opened_at = backend.now_ms()
         self._told_error: Problem | None = None
         self._asked: Asked | None = None
         self._is_closing = False
-        self._what = WhatPage(backend, look, draft.is_taken)
-        self._when = WhenPage(backend.now_ms, look)
-        self._trouble = TroublePage()
-        self._also = AlsoPage(look, draft.groups)
-        self._forms = Pages(what=self._what, when=self._when, trouble=self._trouble, also=self._also)
-        self._pages = self._forms.all()
+        self._reading: Reading | None = None
+        self._form = Form(backend, look, draft, self)
         self._list = PageList(look, self._entries())
         self._side = SidePanel(look)
         self._trial = TrialPanel(backend.now_ms, look)
         self._footer = Footer(look)
         self._lay_out()
-        self._load()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_DEBOUNCE_MS)
@@ -78,11 +68,7 @@ class JobEditor(QDialog):
         self._again.setInterval(_LOOK_AGAIN_MS)
         self._again.timeout.connect(self._look_ahead)
         self._connect()
-        self._reading = self._read(self._opened_at)
-        self._start_spec = self._reading.spec
-        self._start_shape = self._shape()
-        self._check()
-        self._what.focus_first()
+        self._form.focus_name()
 
     def _entries(self) -> tuple[PageEntry, ...]:
         return (
@@ -93,12 +79,15 @@ class JobEditor(QDialog):
         )
 
     def _lay_out(self) -> None:
-        self._stack = QStackedWidget()
-        self._stack.setObjectName("pages")
-        for page in self._pages:
-            self._stack.addWidget(page)
+        name = one_line(self._draft.start_spec().name, 80)
+        title = self.tr("New job") if self._draft.is_new else self.tr("Edit {name}").format(name=name)
+        self.setWindowTitle(title)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
         middle = QHBoxLayout()
         middle.setSpacing(0)
+        layout.addLayout(middle, 1)
         left = QFrame()
         left.setBackgroundRole(QPalette.ColorRole.Base)
         left.setAutoFillBackground(True)
@@ -107,35 +96,20 @@ class JobEditor(QDialog):
         left_layout.addWidget(self._list)
         middle.addWidget(left)
         middle.addWidget(_upright())
-        middle.addWidget(self._stack, 1)
+        middle.addWidget(self._form, 1)
         middle.addWidget(_upright())
         middle.addWidget(self._side)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(middle, 1)
         layout.addWidget(self._trial)
         layout.addWidget(self._footer)
         self._trial.hide()
 
-    def _load(self) -> None:
-        spec = self._draft.start_spec()
-        is_empty = self._draft.spec is None
-        self._what.load(spec, is_empty=is_empty)
-        self._when.load(spec, is_new=self._draft.is_new)
-        self._trouble.load(spec.policy)
-        self._also.load(spec)
-        name = one_line(spec.name, 80)
-        title = self.tr("New job") if self._draft.is_new else self.tr("Edit {name}").format(name=name)
-        self.setWindowTitle(title)
-
     def _connect(self) -> None:
-        for page in self._pages:
-            page.edited.connect(self._note_edit)
-        for number in range(len(self._pages)):
+        self._form.edited.connect(self._note_edit)
+        self._form.completed.connect(self._check)
+        self._form.second_wanted.connect(self._make_second)
+        for number in range(self._list.count()):
             QShortcut(QKeySequence(f"Ctrl+{number + 1}"), self).activated.connect(_Turn(self, number))
-        self._list.page_chosen.connect(self._stack.setCurrentIndex)
-        self._when.second_wanted.connect(self._make_second)
+        self._list.page_chosen.connect(self._show_page)
         self._footer.save_wanted.connect(self._save)
         self._footer.test_wanted.connect(self._test)
         self._footer.cancel_wanted.connect(self.reject)
@@ -143,6 +117,9 @@ class JobEditor(QDialog):
         self._footer.reason_clicked.connect(self._go_to_problem)
         self._trial.stop_requested.connect(self.test_stop_requested)
         self._again.start()
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._note_visit)
 
     # --- What whoever opened it may ask or tell -------------------------------------------------------
 
@@ -153,10 +130,7 @@ class JobEditor(QDialog):
 
     def has_unsaved_changes(self) -> bool:
         """Tell whether closing would lose something."""
-        reading = self._read(self._opened_at)
-        if reading.spec is not None and self._start_spec is not None:
-            return reading.spec != self._start_spec
-        return self._shape() != self._start_shape
+        return self._form.has_changes()
 
     def show_error(self, path: str, sentence: str) -> None:
         """Put a sentence beside the field that a path names; it stays until something is changed."""
@@ -181,7 +155,11 @@ class JobEditor(QDialog):
     def turn_to(self, number: int) -> None:
         """Show a page, counted from 0, and give the keyboard to its first field."""
         self._list.setCurrentRow(number)
-        self._pages[number].focus_first()
+        self._form.focus_first()
+
+    def _show_page(self, number: int) -> None:
+        self._form.complete()
+        self._form.setCurrentIndex(number)
 
     # --- Checking -------------------------------------------------------------------------------------
 
@@ -189,30 +167,40 @@ class JobEditor(QDialog):
         self._told_error = None
         self._timer.start()
 
-    def _read(self, now_ms: int) -> Reading:
-        return read_pages(self._draft, self._forms, now_ms)
-
-    def _shape(self) -> tuple[object, ...]:
-        return tuple(snapshot(page) for page in self._pages)
+    def _note_visit(self, left: QWidget | None, entered: QWidget | None) -> None:
+        """Remember that a field was left: only now may it be told that it is empty."""
+        if left is None or entered is None:
+            return
+        while left is not None and left is not self and not isinstance(left, Field):
+            left = left.parentWidget()
+        if isinstance(left, Field) and self.isAncestorOf(left) and not left.is_touched:
+            left.is_touched = True
+            self._timer.start()
 
     def _check(self) -> None:
         """Read the form anew and show what is wrong with it and what it will do."""
+        self._form.complete()
         self._timer.stop()
-        self._reading = self._read(self._backend.now_ms())
+        reading = self._reading = self._form.read(self._backend.now_ms())
         problems = self._problems()
-        for page in self._pages:
-            page.show_problems(problems)
-        self._when.can_split(self._reading.name is not None and self._reading.action is not None)
-        self._show_summaries(problems)
+        self._form.show_problems(problems)
+        self._form.pages.when.can_split(reading.name is not None and reading.action is not None)
+        self._show_summaries(reading, problems)
         self._show_state()
         self._look_ahead()
 
+    @property
+    def _read(self) -> Reading:
+        """What the form said when it was last looked at."""
+        if self._reading is None:
+            self._reading = self._form.read(self._backend.now_ms())
+        return self._reading
+
     def _problems(self) -> list[Problem]:
         told = [] if self._told_error is None else [self._told_error]
-        return [*told, *self._reading.problems]
+        return [*told, *self._read.problems]
 
-    def _show_summaries(self, problems: list[Problem]) -> None:
-        reading = self._reading
+    def _show_summaries(self, reading: Reading, problems: list[Problem]) -> None:
         summaries = (
             "" if reading.action is None else action_summary(reading.action),
             "" if reading.when is None else self._list.summary(1),
@@ -221,7 +209,7 @@ class JobEditor(QDialog):
             if reading.policy is None
             else also_summary(reading.policy, reading.group, enabled=reading.enabled),
         )
-        for number, (page, summary) in enumerate(zip(self._pages, summaries, strict=True)):
+        for number, (page, summary) in enumerate(zip(self._form.pages.all(), summaries, strict=True)):
             found = [problem for problem in problems if page.field_of(problem.path) is not None]
             shown = [
                 problem for problem in found if not problem.is_missing or self._is_visited(page, problem)
@@ -234,7 +222,7 @@ class JobEditor(QDialog):
         return field is not None and field.is_touched
 
     def _show_state(self) -> None:
-        problems, spec = self._problems(), self._reading.spec
+        problems, spec = self._problems(), self._read.spec
         is_worth_saving = self._draft.is_new or self.has_unsaved_changes()
         first = problems[0] if problems else None
         self._footer.show_problem(
@@ -247,23 +235,16 @@ class JobEditor(QDialog):
         )
 
     def _sentence(self, problem: Problem) -> str:
-        field = self._field_of(problem)
+        field = self._form.place_of(problem)
         return as_sentence("", problem.message) if field is None else field[1].sentence(problem)
-
-    def _field_of(self, problem: Problem) -> tuple[Page, Field] | None:
-        for page in self._pages:
-            field = page.field_of(problem.path)
-            if field is not None:
-                return page, field
-        return None
 
     def _go_to_problem(self) -> None:
         problems = self._problems()
-        found = self._field_of(problems[0]) if problems else None
+        found = self._form.place_of(problems[0]) if problems else None
         if found is None:
             return
         page, field = found
-        self._list.setCurrentRow(self._pages.index(page))
+        self._list.setCurrentRow(self._form.indexOf(page))
         field.is_touched = True
         page.reveal(field)
         page.show_problems(problems)
@@ -272,9 +253,11 @@ class JobEditor(QDialog):
 
     def _look_ahead(self) -> None:
         """Ask for the next runs on another thread: an odd expression may take its time."""
+        if not self._form.is_complete:
+            return
         if self._asked is not None:
             self._asked.cancel()
-        when, policy = self._reading.when, self._reading.policy
+        when, policy = self._read.when, self._read.policy
         if when is None:
             self._side.show_nothing()
             return
@@ -290,7 +273,7 @@ class JobEditor(QDialog):
         )
 
     def _show_preview(self, preview: Preview) -> None:
-        self._side.show_preview(preview, is_enabled=self._reading.enabled)
+        self._side.show_preview(preview, is_enabled=self._read.enabled)
         self._list.set_state(1, preview.words, has_problem=self._list.has_problem(1))
 
     def _show_no_preview(self, _error: SchedulerError) -> None:
@@ -300,21 +283,21 @@ class JobEditor(QDialog):
 
     def _save(self) -> None:
         self._check()
-        spec = self._reading.spec
+        spec = self._read.spec
         if spec is not None and not self._problems():
             self.saved.emit(spec)
 
     def _test(self) -> None:
         self._check()
-        if self._reading.spec is not None and not self._trial.is_running:
-            self.test_requested.emit(self._reading.spec)
+        if self._read.spec is not None and not self._trial.is_running:
+            self.test_requested.emit(self._read.spec)
 
     def _make_second(self) -> None:
-        schedule = self._when.part_schedule()
+        schedule = self._form.part_schedule()
         self._check()
-        spec = self._reading.spec
-        if schedule is not None and self._reading.name is not None and self._reading.action is not None:
-            base = spec or self._reading.stand_in(schedule)
+        spec = self._read.spec
+        if schedule is not None and self._read.name is not None and self._read.action is not None:
+            base = spec or self._read.stand_in(schedule)
             self.second_job_requested.emit(self._draft.second(replace(base, schedule=schedule)))
 
     def _discard(self) -> None:
@@ -344,7 +327,7 @@ class JobEditor(QDialog):
         super().setVisible(visible)
         if visible and not self._draft.is_new:
             # Qt selects what has the keyboard when a dialog appears: a stray key would wipe the name out.
-            self._what.deselect()
+            self._form.deselect_name()
 
 
 class _Turn:

@@ -17,6 +17,7 @@ from .fields import Field, Page
 from .interval_edit import IntervalEdit
 from .links import link
 from .problems import Findings
+from .seen import show_if
 from .time_edit import TimeEdit
 from .times import read_cron
 
@@ -34,7 +35,7 @@ class EveryForm(QWidget):
     changed = Signal()
 
     def __init__(self, now_ms: Callable[[], int], page: Page) -> None:
-        super().__init__()
+        super().__init__(page.ground)
         self._now_ms = now_ms
         self._kept_anchor = 0
         self._interval = IntervalEdit(self.tr("Every"), name="every")
@@ -115,7 +116,7 @@ class EveryForm(QWidget):
         self._from.setItemText(self._from.findData(_CLOCK), words)
 
     def _show_time(self) -> None:
-        self._time_field.setVisible(self._from.currentData() == _TIME)
+        show_if(self._time_field, self._from.currentData() == _TIME)
 
 
 class AfterForm(QWidget):
@@ -124,7 +125,7 @@ class AfterForm(QWidget):
     changed = Signal()
 
     def __init__(self, page: Page) -> None:
-        super().__init__()
+        super().__init__(page.ground)
         self._interval = IntervalEdit(self.tr("Pause"), name="after")
         self._interval.set_text(_NEW_AFTER)
         layout = _column(self)
@@ -158,7 +159,7 @@ class OnceForm(QWidget):
     changed = Signal()
 
     def __init__(self, now_ms: Callable[[], int], page: Page) -> None:
-        super().__init__()
+        super().__init__(page.ground)
         self._given: Once | None = None
         self._is_stored = False
         self._time = TimeEdit(
@@ -208,7 +209,7 @@ class CronForm(QWidget):
     builder_wanted = Signal()
 
     def __init__(self, page: Page) -> None:
-        super().__init__()
+        super().__init__(page.ground)
         self._line = QLineEdit()
         self._line.setObjectName("cron")
         self._line.setAccessibleName(self.tr("Cron expression"))
@@ -249,7 +250,7 @@ class CronForm(QWidget):
         self._line.setText(expression)
 
     def _offer_builder(self, text: str) -> None:
-        self._use_builder.setVisible(read_cron(text) is not None)
+        show_if(self._use_builder, read_cron(text) is not None)
 
 
 def _column(parent: QWidget) -> QVBoxLayout:

@@ -25,6 +25,7 @@ from ui.widgets.labels import label
 from ui.wording import moment, plain_tooltip
 
 from .preview import Preview
+from .seen import show_if
 
 _WIDTH = 280
 _SHOWN_RUNS = 5
@@ -113,14 +114,14 @@ class SidePanel(QScrollArea):
         elif not preview.runs:
             remark = self.tr("Nothing is planned.")
         self._remark.setText(remark)
-        self._remark.setVisible(bool(remark))
+        show_if(self._remark, bool(remark))
 
     def _show_runs(self, runs: tuple[int, ...], now_ms: int) -> None:
-        self._runs_title.setVisible(bool(runs))
+        show_if(self._runs_title, bool(runs))
         for index, (absolute, relative) in enumerate(self._run_labels):
             has_run = index < len(runs)
-            absolute.setVisible(has_run)
-            relative.setVisible(has_run)
+            show_if(absolute, has_run)
+            show_if(relative, has_run)
             if has_run:
                 at = runs[index]
                 absolute.setText(_short(at, now_ms))
@@ -128,7 +129,7 @@ class SidePanel(QScrollArea):
                 absolute.setToolTip(plain_tooltip(moment(at)))
 
     def _show_notes(self, notes: tuple[Note, ...]) -> None:
-        self._notes_title.setVisible(bool(notes))
+        show_if(self._notes_title, bool(notes))
         for widget in self._note_widgets:
             self._notes.removeWidget(widget)
             widget.hide()

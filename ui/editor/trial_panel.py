@@ -14,7 +14,9 @@ from ui.marks import outcome_mark, paint_mark
 from ui.theme import GRID, ICON, MARGIN, Look, number_font
 from ui.widgets.labels import button, frame, icon_button, label, set_role
 from ui.widgets.output_view import OutputView
-from ui.wording import duration, one_line, outcome_words, reason_words
+from ui.wording import duration, one_line, outcome_words, plain_tooltip, reason_words
+
+from .summary import joined
 
 _HEIGHT = 232
 _TICK_MS = 500
@@ -30,6 +32,8 @@ class TrialEnd(Protocol):
     def error(self) -> str: ...
     @property
     def reason(self) -> SkipReason | None: ...
+    @property
+    def note(self) -> str: ...
     @property
     def exit_code(self) -> int | None: ...
     @property
@@ -113,8 +117,10 @@ class TrialPanel(QFrame):
         self._tell_elapsed()
         outcome = Outcome.FAILURE if ended is None else ended.outcome
         self._mark.show_outcome(outcome)
-        self._words.setText(one_line(sentence or self._describe(ended)))
-        self._words.setToolTip(self._words.text().replace("<", "&lt;"))
+        note = "" if ended is None else ended.note
+        words = joined(sentence or self._describe(ended), note)
+        self._words.setText(one_line(words))
+        self._words.setToolTip(plain_tooltip(words))
         self._stop.hide()
         self._close.setEnabled(True)
         self.show()

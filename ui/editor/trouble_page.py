@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from halo_scheduler.model import Backoff, BackoffKind, Policy, Retry
 from ui.theme import mono_font
@@ -16,6 +17,7 @@ from .interval_edit import IntervalEdit
 from .numbers import read_intervals, write_intervals
 from .problems import Findings
 from .rows import optional_interval, set_optional, side_by_side
+from .seen import show_if
 from .summary import ladder_words
 
 _MOST_RETRIES = 1_000
@@ -36,10 +38,10 @@ class Trouble:
 class TroublePage(Page):
     """Time limit, retries, rest after errors, and the end of patience."""
 
-    def __init__(self) -> None:
-        super().__init__("", "", name="troublePage")
-        self._title.setText(self.tr("If it goes wrong"))
-        self.setAccessibleName(self.tr("If it goes wrong"))
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(
+            QCoreApplication.translate("TroublePage", "If it goes wrong"), name="troublePage", parent=parent
+        )
         self._given_backoff = Backoff.ladder()
         self._build_limit()
         self._build_retry()
@@ -184,11 +186,11 @@ class TroublePage(Page):
 
     def _show_delay(self) -> None:
         is_on = self._attempts.value() > 0
-        self._delay.setVisible(is_on)
-        self._delay_words.setVisible(is_on)
+        show_if(self._delay, is_on)
+        show_if(self._delay_words, is_on)
 
     def _show_ladder(self) -> None:
-        self._ladder_field.setVisible(self._rest.currentData() == BackoffKind.LADDER)
+        show_if(self._ladder_field, self._rest.currentData() == BackoffKind.LADDER)
 
     def _show_errors_words(self) -> None:
-        self._errors_words.setVisible(self._max_errors.value() > 0)
+        show_if(self._errors_words, self._max_errors.value() > 0)

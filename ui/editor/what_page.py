@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
@@ -20,6 +21,7 @@ from .fields import Field, Page
 from .fold import Fold
 from .http_form import HttpForm
 from .problems import Findings
+from .seen import show_if
 
 _COMMAND = "command"
 _HTTP = "http"
@@ -39,10 +41,12 @@ class What:
 class WhatPage(Page):
     """Name, description and action."""
 
-    def __init__(self, backend: Backend, look: Look, is_taken: Callable[[str], bool]) -> None:
-        super().__init__("", "", name="whatPage")
-        self.setAccessibleName(self.tr("What"))
-        self._title.setText(self.tr("What should run?"))
+    def __init__(
+        self, backend: Backend, look: Look, is_taken: Callable[[str], bool], parent: QWidget
+    ) -> None:
+        super().__init__(
+            QCoreApplication.translate("WhatPage", "What should run?"), name="whatPage", parent=parent
+        )
         self._is_taken = is_taken
         self._kept: Prompt | Callback | None = None
         self._build_name(look)
@@ -56,11 +60,11 @@ class WhatPage(Page):
             title=self.tr("Kind"),
             columns=2,
         )
-        self._command = CommandForm(backend, look, self)
-        self._http = HttpForm(backend, look, self)
+        forms = QWidget(self.ground)
+        self._command = CommandForm(backend, look, self, forms)
+        self._http = HttpForm(backend, look, self, forms)
         self._words = _kept_card()
         self.add(self._kind)
-        forms = QWidget()
         layout = QVBoxLayout(forms)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
@@ -157,10 +161,10 @@ class WhatPage(Page):
 
     def _show_kind(self) -> None:
         is_kept = self._kept is not None
-        self._kind.setVisible(not is_kept)
-        self._words.setVisible(is_kept)
-        self._command.setVisible(not is_kept and self._kind.value == _COMMAND)
-        self._http.setVisible(not is_kept and self._kind.value == _HTTP)
+        show_if(self._kind, not is_kept)
+        show_if(self._words, is_kept)
+        show_if(self._command, not is_kept and self._kind.value == _COMMAND)
+        show_if(self._http, not is_kept and self._kind.value == _HTTP)
 
     def _show_kept(self, action: Prompt | Callback) -> None:
         if isinstance(action, Prompt):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QWidget
 
 from halo_scheduler.model import After, Cron, Every, JobSpec, Manual, Once, Schedule
@@ -17,6 +17,7 @@ from .day_times_form import DayTimesForm
 from .fields import Field, Page
 from .problems import Findings
 from .schedule_forms import AfterForm, CronForm, EveryForm, OnceForm
+from .seen import show_if
 from .zone_picker import ZonePicker
 
 _TIMES = "times"
@@ -40,10 +41,10 @@ class WhenPage(Page):
 
     second_wanted = Signal()
 
-    def __init__(self, now_ms: Callable[[], int], look: Look) -> None:
-        super().__init__("", "", name="whenPage")
-        self._title.setText(self.tr("When should it run?"))
-        self.setAccessibleName(self.tr("When"))
+    def __init__(self, now_ms: Callable[[], int], look: Look, parent: QWidget) -> None:
+        super().__init__(
+            QCoreApplication.translate("WhenPage", "When should it run?"), name="whenPage", parent=parent
+        )
         self._anchor_at = 0
         self._kind = Choices(look, self._choices(), name="scheduleKind", title=self.tr("When"), columns=3)
         self._times = DayTimesForm(look, self)
@@ -185,5 +186,5 @@ class WhenPage(Page):
     def _show_kind(self) -> None:
         kind = self._kind.value
         for name, form in self._forms.items():
-            form.setVisible(name == kind)
-        self._zone_field.setVisible(kind in (_TIMES, _CRON))
+            show_if(form, name == kind)
+        show_if(self._zone_field, kind in (_TIMES, _CRON))
