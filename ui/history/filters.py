@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import date
 from enum import StrEnum
 
-from PySide6.QtCore import QDate, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QComboBox, QDateEdit, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Outcome, Trigger
 from ui.backend import Backend
 from ui.theme import GRID, HALF, Look, Tone
 from ui.widgets.labels import button, label, tint
+from ui.widgets.popup_rows import give_room
 from ui.wording import plain_tooltip, trigger_words
 
 from .choice import Choice
+from .day_edit import DayEdit
 from .days import DaySpan, last_days, today
 from .job_picker import JobPicker
 from .outcome_picker import OutcomePicker
@@ -51,10 +52,8 @@ class Filters(QWidget):
         self._outcomes = OutcomePicker(look)
         self._trigger = self._new_trigger()
         self._period = self._new_period()
-        self._first, self._last = (
-            self._new_day("firstDay", self.tr("From")),
-            self._new_day("lastDay", self.tr("To")),
-        )
+        self._first = DayEdit(look, "firstDay", self.tr("From"))
+        self._last = DayEdit(look, "lastDay", self.tr("To"))
         self._reset = button(
             self.tr("Clear filters"), name="clearFilters", kind="link", tip=self.tr("Show everything again")
         )
@@ -92,7 +91,7 @@ class Filters(QWidget):
         if self.period is Period.ALL:
             return DaySpan()
         if self.period is Period.CUSTOM:
-            first, last = _date(self._first), _date(self._last)
+            first, last = self._first.day(), self._last.day()
             return DaySpan(min(first, last), max(first, last))
         return last_days(_DAYS[self.period], self._backend.now_ms())
 
@@ -182,10 +181,8 @@ class Filters(QWidget):
 
     def _set_days(self, span: DaySpan) -> None:
         now = today(self._backend.now_ms())
-        for edit, day in ((self._first, span.first or now), (self._last, span.last or now)):
-            edit.blockSignals(True)
-            edit.setDate(QDate(day.year, day.month, day.day))
-            edit.blockSignals(False)
+        self._first.set_day(span.first or now)
+        self._last.set_day(span.last or now)
         self._set_period(Period.CUSTOM)
 
     # --- Making --------------------------------------------------------------------------------------
@@ -207,6 +204,7 @@ class Filters(QWidget):
         box.setObjectName("triggerFilter")
         box.setAccessibleName(self.tr("Who started it"))
         box.setToolTip(self.tr("Show runs that were started so"))
+        give_room(box.view())
         box.addItem(self.tr("However started"), None)
         for trigger in Trigger:
             words = trigger_words(trigger)
@@ -218,6 +216,7 @@ class Filters(QWidget):
         box.setObjectName("periodFilter")
         box.setAccessibleName(self.tr("When"))
         box.setToolTip(self.tr("Show runs of these days"))
+        give_room(box.view())
         for period, words in (
             (Period.TODAY, self.tr("Today")),
             (Period.WEEK, self.tr("Last 7 days")),
@@ -227,16 +226,6 @@ class Filters(QWidget):
         ):
             box.addItem(words, period)
         return box
-
-    def _new_day(self, name: str, words: str) -> QDateEdit:
-        edit = QDateEdit()
-        edit.setObjectName(name)
-        edit.setAccessibleName(words)
-        edit.setToolTip(words)
-        edit.setCalendarPopup(True)
-        edit.setDisplayFormat("d MMM yyyy")
-        edit.setStyleSheet("QDateEdit::drop-down { border: none; width: 24px; }")
-        return edit
 
     def _lay_out(self) -> None:
         first = QHBoxLayout()
@@ -289,8 +278,3 @@ class _SearchField(QLineEdit):
             self.returnPressed.emit()
         else:
             super().keyPressEvent(event)
-
-
-def _date(edit: QDateEdit) -> date:
-    day = edit.date()
-    return date(day.year(), day.month(), day.day())

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QComboBox, QCompleter, QWidget
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.service import Scheduler
 from ui.backend import Backend, Lane
+from ui.widgets.popup_rows import give_room
 
 from .choice import JobName, job_names
 from .run_cells import job_words
@@ -95,6 +96,11 @@ class JobPicker(QComboBox):
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         self.setCompleter(completer)
+        give_room(self.view())
+        popup = completer.popup()
+        if popup is not None:
+            give_room(popup)
+            popup.setStyleSheet("QListView { border: 1px solid palette(mid); padding: 4px; }")
         self.activated.connect(self._choose)
         field = self.lineEdit()
         if field is not None:

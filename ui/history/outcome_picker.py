@@ -5,16 +5,23 @@ from __future__ import annotations
 from typing import cast
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QAction, QIcon, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from halo_scheduler.model import Outcome
-from ui.marks import outcome_mark
+from ui.marks import Shape, outcome_mark
 from ui.theme import Look, Tone
 from ui.widgets.labels import tint
 from ui.wording import outcome_words
 
 _PROBLEMS = frozenset({Outcome.FAILURE, Outcome.TIMEOUT, Outcome.MISSED, Outcome.INTERRUPTED})
+_SIGNS = {
+    Shape.PLAY: "▶",
+    Shape.CIRCLE: "●",
+    Shape.SQUARE: "■",
+    Shape.DOTTED: "◌",
+    Shape.TRIANGLE: "▲",
+}
 
 
 class OutcomePicker(QPushButton):
@@ -24,12 +31,15 @@ class OutcomePicker(QPushButton):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._look = look
+        look.changed.connect(self._tell)
         self._menu = _StayingMenu(self)
         self._menu.setObjectName("outcomeMenu")
+        self._menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._choices: dict[Outcome, QAction] = {}
         self._add_wholes()
         for outcome in Outcome:
-            self._add(look, outcome)
+            self._add(outcome)
         self.setObjectName("outcomeButton")
         self.setToolTip(self.tr("Show runs that ended so"))
         self.setMenu(self._menu)
@@ -63,12 +73,11 @@ class OutcomePicker(QPushButton):
             action.triggered.connect(self._take_whole)
         self._menu.addSeparator()
 
-    def _add(self, look: Look, outcome: Outcome) -> None:
-        action = self._menu.addAction(outcome_words(outcome))
+    def _add(self, outcome: Outcome) -> None:
+        sign = _SIGNS[outcome_mark(outcome).shape]
+        action = self._menu.addAction(f"{sign}  {outcome_words(outcome)}")
         action.setObjectName(f"outcome-{outcome}")
         action.setCheckable(True)
-        mark = outcome_mark(outcome)
-        tint(action, look, mark.shape, mark.tone)
         action.toggled.connect(self._take)
         self._choices[outcome] = action
 
@@ -92,6 +101,9 @@ class OutcomePicker(QPushButton):
             text = outcome_words(next(iter(found)))
         else:
             text = self.tr("{count} outcomes").format(count=len(found))
+        for action in self._choices.values():
+            # A style sheet draws no tick beside what is checked.
+            action.setIcon(self._look.icon("check", Tone.ACCENT) if action.isChecked() else QIcon())
         self.setText(text)
         self.setAccessibleName(self.tr("Outcome: {which}").format(which=text))
 
