@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 from collections.abc import Callable
@@ -39,11 +40,16 @@ from .windows import Windows
 _LOG = logging.getLogger(__name__)
 # Shorter turns between the threads: a short answer for the window waits less for a long one of the engine.
 _SWITCH_S = 0.001
+# Looking for garbage stops all threads for as long as there are objects; with thousands of jobs that shows.
+_GARBAGE_THRESHOLDS = (20_000, 20, 50)
 
 
 def run_program(database: Path, *, hidden: bool) -> int:
     """Run the program until it is quit and return the exit code; a second one only raises the first's window."""
     sys.setswitchinterval(_SWITCH_S)
+    gc.set_threshold(*_GARBAGE_THRESHOLDS)
+    # What is imported stays: it need not be looked through again and again.
+    gc.freeze()
     application = QApplication(["halo-scheduler"])
     application.setApplicationName("halo-scheduler")
     application.setApplicationDisplayName("Halo Scheduler")

@@ -19,6 +19,7 @@ from .main_window import MainWindow
 from .program_log import ProgramLog
 from .theme import Look
 from .tray import Tray
+from .window_memory import WindowMemory
 
 if TYPE_CHECKING:
     from .about import AboutDialog
@@ -50,7 +51,9 @@ class Windows(QObject):
         self._look = look
         self._autostart = autostart
         self._log = log
+        self._memory = WindowMemory(log.path.parents[1] / "windows", self)
         self.main = MainWindow(backend, look)
+        self._memory.keep(self.main)
         self.editing = Editing(backend, look, engine, self)
         self._history: HistoryWindow | None = None
         self._settings: SettingsDialog | None = None
@@ -177,6 +180,7 @@ class Windows(QObject):
             from .history.window import HistoryWindow  # noqa: PLC0415
 
             self._history = HistoryWindow(self._backend, self._look)
+            self._memory.keep(self._history)
             self._history.run_again_requested.connect(self.run_job)
             self._history.stop_requested.connect(self.stop_run)
             self._history.edit_job_requested.connect(self.editing.edit)

@@ -139,6 +139,7 @@ def test_no_backup_is_the_newest_where_none_is_usable(tmp_path: Path) -> None:
 
 def test_enter_presses_the_button_that_has_the_keyboard(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
     window = _window(look, tmp_path / "halo.db", StoreUnavailableError("it is bad"), qtbot)
-    _button(window, "retryButton").setFocus()
+    retry = _button(window, "retryButton")
+    retry.setFocus()
     with qtbot.waitSignal(window.retry_requested):
-        qtbot.keyClick(window.focusWidget() or window, Qt.Key.Key_Return)
+        qtbot.keyClick(retry, Qt.Key.Key_Return)

@@ -1,0 +1,61 @@
+"""Windows come up again where they were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from ui.window_memory import WindowMemory
+
+
+def _window(qtbot: QtBot, name: str = "mainWindow") -> QWidget:
+    made = QWidget()
+    made.setObjectName(name)
+    made.resize(300, 200)
+    qtbot.addWidget(made)
+    return made
+
+
+def test_a_window_comes_up_as_large_as_it_was(tmp_path: Path, qtbot: QtBot) -> None:
+    memory = WindowMemory(tmp_path / "windows")
+    first = _window(qtbot)
+    memory.keep(first)
+    first.show()
+    first.resize(420, 310)
+    first.hide()
+    second = _window(qtbot)
+    memory.keep(second)
+    assert (second.width(), second.height()) == (420, 310)
+
+
+def test_each_window_has_its_own_place(tmp_path: Path, qtbot: QtBot) -> None:
+    memory = WindowMemory(tmp_path)
+    first, other = _window(qtbot), _window(qtbot, "historyWindow")
+    memory.keep(first)
+    first.show()
+    first.resize(420, 310)
+    first.hide()
+    memory.keep(other)
+    assert (other.width(), other.height()) == (300, 200)
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"\xff" * 100_000])
+def test_what_is_damaged_is_left_alone(tmp_path: Path, qtbot: QtBot, content: bytes) -> None:
+    (tmp_path / "mainWindow.geometry").write_bytes(content)
+    window = _window(qtbot)
+    WindowMemory(tmp_path).keep(window)
+    assert (window.width(), window.height()) == (300, 200)
+
+
+def test_only_its_user_can_read_it(tmp_path: Path, qtbot: QtBot) -> None:
+    window = _window(qtbot)
+    memory = WindowMemory(tmp_path / "windows")
+    memory.keep(window)
+    window.show()
+    window.hide()
+    (file,) = (tmp_path / "windows").iterdir()
+    assert file.stat().st_mode & 0o077 == 0
+    assert (tmp_path / "windows").stat().st_mode & 0o077 == 0

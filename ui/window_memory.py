@@ -1,0 +1,45 @@
+"""Windows come up again where they were, and as large."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QEvent, QObject
+from PySide6.QtWidgets import QWidget
+
+_LONGEST = 4_096
+
+
+class WindowMemory(QObject):
+    """Keeps the geometry of windows in small private files, one for each."""
+
+    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folder = folder
+
+    def keep(self, window: QWidget) -> None:
+        """Put a window where it was, and remember from now on where it is; its object name is its mark."""
+        with suppress(OSError):
+            saved = self._path(window).read_bytes()[:_LONGEST]
+            # Qt itself refuses what is damaged, and moves what would be off the screens of today.
+            window.restoreGeometry(QByteArray(saved))
+        window.installEventFilter(self)
+
+    def _path(self, window: QWidget) -> Path:
+        return self._folder / f"{window.objectName()}.geometry"
+
+    def _remember(self, window: QWidget) -> None:
+        with suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(
+                self._path(window), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600
+            )
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(window.saveGeometry().data())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() is QEvent.Type.Hide and isinstance(watched, QWidget):
+            self._remember(watched)
+        return super().eventFilter(watched, event)
