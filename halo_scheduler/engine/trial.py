@@ -99,6 +99,10 @@ class Trial(QObject):
         self._timer.setInterval(_LOOK_MS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._look)
+        self._again = QTimer(self)
+        self._again.setInterval(_LOOK_MS)
+        self._again.setSingleShot(True)
+        self._again.timeout.connect(self._look_again)
         self._posted.connect(self._hear, Qt.ConnectionType.QueuedConnection)
 
     @property
@@ -217,7 +221,7 @@ class Trial(QObject):
         if denied == len(found):
             self._finish()
         else:
-            QTimer.singleShot(_LOOK_MS, self, self._look_again)
+            self._again.start()
 
     def _look_again(self) -> None:
         self._look_for_survivors(self._end_survivors)

@@ -112,10 +112,11 @@ def test_a_job_is_made_by_keyboard_alone(bench: Bench) -> None:
     desk.key(Qt.Key.Key_Tab)
     assert desk.focus == "commandLine"
     desk.keys("echo 'hello world'")
-    desk.editor.turn_to(1)
+    desk.key(Qt.Key.Key_2, Qt.KeyboardModifier.ControlModifier)
     assert desk.focus == "dayTimesTime0"
     desk.keys("1015")
-    spec = desk.save()
+    desk.key(Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    (spec,) = desk.saved
     assert (spec.name, spec.action) == ("Say hello", Command(argv=("echo", "hello world")))
     assert (spec.schedule, spec.anchor_at) == (Cron("15 10 * * *"), NOW)
     assert spec.policy == Policy(notify=Notify.SETTINGS)
@@ -125,7 +126,30 @@ def test_the_pages_have_shortcuts(bench: Bench) -> None:
     desk = bench.open()
     keys = {child.key().toString() for child in desk.editor.findChildren(QShortcut)}
     assert {"Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4"} <= keys
-    assert desk.find(QAbstractButton, "saveButton").shortcut().toString() == "Ctrl+S"
+    assert {"Ctrl+S", "Ctrl+T"} <= keys
+    assert "Ctrl+S" in desk.find(QAbstractButton, "saveButton").toolTip()
+
+
+def test_saving_what_cannot_be_saved_leads_to_what_is_missing(bench: Bench) -> None:
+    desk = bench.open()
+    desk.editor.turn_to(3)
+    desk.key(Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    assert (desk.saved, desk.focus, desk.error("name")) == ([], "name", "Give the job a name.")
+
+
+def test_saving_what_was_not_changed_does_nothing(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.key(Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    assert desk.saved == []
+
+
+def test_what_is_typed_before_all_pages_are_there_counts_as_a_change(bench: Bench) -> None:
+    for spec in (FULL, None):
+        editor = bench.make(spec)
+        name = editor.findChild(QLineEdit, "name")
+        assert name is not None
+        name.setText("typed at once")
+        assert editor.has_unsaved_changes()
 
 
 def test_an_empty_new_job_says_what_it_needs_without_shouting(bench: Bench) -> None:

@@ -63,9 +63,9 @@ class Desk:
         """Type where the keyboard is."""
         QTest.keyClicks(self._focused(), text)
 
-    def key(self, key: Qt.Key) -> None:
+    def key(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         """Press a key where the keyboard is."""
-        QTest.keyClick(self._focused(), key)
+        QTest.keyClick(self._focused(), key, modifier)
 
     def _focused(self) -> QWidget:
         focused = self.editor.focusWidget()
@@ -156,17 +156,22 @@ class Bench:
         self._qtbot = qtbot
 
     def open(self, spec: JobSpec | None = None, **draft: Any) -> Desk:
-        """Open an editor; one that is given a spec edits a stored job, unless it says otherwise."""
-        is_new = bool(draft.pop("is_new", spec is None))
-        given = Draft(spec=spec, job_id=None if is_new else "id", is_new=is_new, **draft)
-        editor = JobEditor(self._backend, self._look, given)
-        self._qtbot.addWidget(editor, before_close_func=lambda window: window.accept())
+        """Open an editor and let it finish."""
+        editor = self.make(spec, **draft)
         editor.show()
         with self._qtbot.waitActive(editor):
             pass
         desk = Desk(editor)
         desk.settle()
         return desk
+
+    def make(self, spec: JobSpec | None = None, **draft: Any) -> JobEditor:
+        """Make an editor; one that is given a spec edits a stored job, unless it says otherwise."""
+        is_new = bool(draft.pop("is_new", spec is None))
+        given = Draft(spec=spec, job_id=None if is_new else "id", is_new=is_new, **draft)
+        editor = JobEditor(self._backend, self._look, given)
+        self._qtbot.addWidget(editor, before_close_func=lambda window: window.accept())
+        return editor
 
     def close(self) -> None:
         self._backend.close()

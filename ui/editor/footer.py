@@ -6,12 +6,14 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QWidget
 
 from ui.theme import GRID, ICON, MARGIN, Look, Tone
-from ui.widgets.labels import button, label, tint
+from ui.widgets.labels import button, label, tint, with_shortcut
 from ui.wording import one_line, plain_tooltip
 
 from .seen import show_if
 
 _LONGEST = 110
+SAVE_KEYS = "Ctrl+S"
+TEST_KEYS = "Ctrl+T"
 
 
 class Footer(QFrame):
@@ -39,12 +41,10 @@ class Footer(QFrame):
 
     def _buttons(self, look: Look) -> QWidget:
         made = QWidget()
-        self._test = button(
-            self.tr("Test run"),
-            name="testButton",
-            tip=self.tr("Run it now, as it stands here; nothing is planned or counted"),
-            shortcut="Ctrl+T",
-        )
+        self._test = button(self.tr("Test run"), name="testButton")
+        # The keys are the window's: they work also in the moment before a button notices what was typed.
+        tip = self.tr("Run it now, as it stands here; nothing is planned or counted")
+        self._test.setToolTip(with_shortcut(tip, TEST_KEYS))
         self._test.setAutoDefault(False)
         self._test.setIconSize(QSize(ICON, ICON))
         tint(self._test, look, "run")
@@ -58,7 +58,8 @@ class Footer(QFrame):
         cancel = button(self.tr("Cancel"), name="cancelButton", tip=self.tr("Close without saving"))
         cancel.setAutoDefault(False)
         cancel.setToolTip(plain_tooltip(self.tr("Close without saving (Esc)")))
-        self._save = button(self.tr("Save"), name="saveButton", kind="primary", shortcut="Ctrl+S")
+        self._save = button(self.tr("Save"), name="saveButton", kind="primary")
+        self._save.setToolTip(with_shortcut(self.tr("Save"), SAVE_KEYS))
         self._save.setAutoDefault(False)
         layout = QHBoxLayout(made)
         layout.setContentsMargins(0, 0, 0, 0)

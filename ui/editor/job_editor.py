@@ -16,7 +16,7 @@ from ui.wording import one_line
 
 from .draft import Draft
 from .fields import Field, Page
-from .footer import Footer
+from .footer import SAVE_KEYS, TEST_KEYS, Footer
 from .form import Form
 from .page_list import PageEntry, PageList
 from .preview import Preview, look_ahead
@@ -109,6 +109,8 @@ class JobEditor(QDialog):
         self._form.second_wanted.connect(self._make_second)
         for number in range(self._list.count()):
             QShortcut(QKeySequence(f"Ctrl+{number + 1}"), self).activated.connect(_Turn(self, number))
+        QShortcut(QKeySequence(SAVE_KEYS), self).activated.connect(self._save)
+        QShortcut(QKeySequence(TEST_KEYS), self).activated.connect(self._test)
         self._list.page_chosen.connect(self._show_page)
         self._footer.save_wanted.connect(self._save)
         self._footer.test_wanted.connect(self._test)
@@ -214,8 +216,8 @@ class JobEditor(QDialog):
             shown = [
                 problem for problem in found if not problem.is_missing or self._is_visited(page, problem)
             ]
-            words = summary or (self._sentence(found[0]) if found else "")
-            self._list.set_state(number, words, has_problem=bool(shown))
+            waiting = self.tr("needs attention") if shown else self.tr("not complete yet")
+            self._list.set_state(number, waiting if found else summary, has_problem=bool(shown))
 
     def _is_visited(self, page: Page, problem: Problem) -> bool:
         field = page.field_of(problem.path)
@@ -284,7 +286,9 @@ class JobEditor(QDialog):
     def _save(self) -> None:
         self._check()
         spec = self._read.spec
-        if spec is not None and not self._problems():
+        if self._problems() or spec is None:
+            self._go_to_problem()
+        elif self._draft.is_new or self.has_unsaved_changes():
             self.saved.emit(spec)
 
     def _test(self) -> None:
