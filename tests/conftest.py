@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -17,9 +18,12 @@ os.environ["SHELL"] = "/bin/sh"
 
 
 @pytest.fixture
-def machine_in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the machine stand in Berlin."""
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    machine_zone.cache_clear()
-    yield
+def machine_in_berlin() -> Iterator[None]:
+    """Let the machine stand in Berlin, also for the C library, which Qt's dates make remember where it stood."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        machine_zone.cache_clear()
+        yield
+    time.tzset()
     machine_zone.cache_clear()

@@ -83,6 +83,19 @@ def test_nothing_ever_ran(window: HistoryWindow, qtbot: QtBot) -> None:
     assert not _table(window).isVisible()
 
 
+def test_the_first_run_ever_is_shown_live(
+    past: Past, backend: Backend, window: HistoryWindow, qtbot: QtBot
+) -> None:
+    _open(window, qtbot)
+    run = past.begin(past.job(), b"one\n")
+    backend.tell(Change(ChangeKind.RUN_STARTED, job_id=run.job_id, run_id=run.id))
+    qtbot.waitUntil(lambda: _shown_run(window) == run.id and child(window, RunPane).isVisible())
+    past.end(run, b"one\n", Outcome.FAILURE)
+    backend.tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
+    qtbot.waitUntil(lambda: child(window, QLabel, "runTitle").text() == "Failed")
+    assert child(window, OutputView).text() == "one\n"
+
+
 def test_nothing_fits_and_there_is_a_way_out(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:
     run = past.run(past.job(), NOW - 60 * DAY)
     _open(window, qtbot)

@@ -315,6 +315,7 @@ class RunTableModel(QAbstractTableModel):
         if row == len(self._runs) and not self._is_complete:
             return  # It comes with its page.
         self.beginInsertRows(_NO_PARENT, row, row)
+        self._has_history = True
         self._runs.insert(row, run)
         self._ids.add(run.id)
         self.endInsertRows()
