@@ -10,7 +10,8 @@ from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-_SIZES = (16, 24, 32, 48)
+# As icons are shown, and as on a screen of twice the density.
+_SIZES = (16, 32)
 _APP_SIZES = (16, 22, 24, 32, 48, 64, 128, 256)
 
 
@@ -18,16 +19,15 @@ class IconMaker:
     """Makes each icon once for each colour."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, str, str], QIcon] = {}
+        self._made: dict[tuple[str, str], QIcon] = {}
 
-    def icon(self, name: str, colour: str, disabled: str) -> QIcon:
-        """Return an icon in a colour, and in another while its control is disabled."""
-        key = (name, colour, disabled)
+    def icon(self, name: str, colour: str) -> QIcon:
+        """Return an icon in a colour; the style pales it while its control is disabled."""
+        key = (name, colour)
         if key not in self._made:
             made = QIcon()
             for size in _SIZES:
                 made.addPixmap(draw(name, size, colour))
-                made.addPixmap(draw(name, size, disabled), QIcon.Mode.Disabled)
             self._made[key] = made
         return self._made[key]
 

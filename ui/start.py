@@ -24,8 +24,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
     if not has_display():
         _run_without_window()
     # The backend first: PySide reads the source of every module that is imported after it, and keeps what it read.
-    importlib.import_module("halo_scheduler.engine.engine")
-    importlib.import_module("halo_scheduler.notices")
+    importlib.import_module("halo_scheduler.service")
     from .app import run_program  # noqa: PLC0415 - Qt's windows, for those who have a screen
 
     linecache.clearcache()

@@ -149,7 +149,7 @@ class Look(QObject):
 
     def icon(self, name: str, tone: Tone = Tone.TEXT) -> QIcon:
         """Return a line icon in the colour of a meaning; ask again when `changed` was emitted."""
-        return self._icons.icon(name, getattr(self._colours, tone), self._colours.line)
+        return self._icons.icon(name, getattr(self._colours, tone))
 
     def _chosen(self) -> Colours:
         if self._theme is Theme.SYSTEM:

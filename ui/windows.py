@@ -40,6 +40,7 @@ class Windows(QObject):
         self,
         backend: Backend,
         look: Look,
+        main: MainWindow,
         *,
         engine: EngineThread,
         autostart: Autostart,
@@ -52,8 +53,7 @@ class Windows(QObject):
         self._autostart = autostart
         self._log = log
         self._memory = WindowMemory(log.path.parents[1] / "windows", self)
-        self.main = MainWindow(backend, look)
-        self._memory.keep(self.main)
+        self.main = main
         self.editing = Editing(backend, look, engine, self)
         self._history: HistoryWindow | None = None
         self._settings: SettingsDialog | None = None

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import psutil
-
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _START_FIELD = 19  # field 22 of /proc/PID/stat, counted from behind the command's closing bracket
 
@@ -24,8 +22,17 @@ def process_start(pid: int) -> str | None:
             if fields[0] == "Z":
                 return None  # Dead, only not yet buried by its parent.
             return f"{_BOOT_ID.read_text(encoding='ascii').strip()}/{fields[_START_FIELD]}"
+    except (OSError, IndexError):
+        return None
+    return _start_elsewhere(pid)
+
+
+def _start_elsewhere(pid: int) -> str | None:
+    import psutil  # noqa: PLC0415 - not needed on Linux, and not small
+
+    try:
         return str(psutil.Process(pid).create_time())
-    except (OSError, IndexError, psutil.Error):
+    except psutil.Error:
         return None
 
 
