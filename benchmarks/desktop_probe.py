@@ -11,18 +11,16 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
-from PySide6.QtCore import QAbstractItemModel, QCoreApplication, QEvent, QObject, QSocketNotifier, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSocketNotifier, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QTableView, QWidget
 
-from halo_scheduler.clock import SystemClock
 from halo_scheduler.home import database_path
-from halo_scheduler.host.autostart import system_autostart
 from halo_scheduler.host.signals import StopSignals
 from ui import app
-from ui.windows import Windows
+from ui.models.job_table import JobTableModel
 
 _BEAT_MS = 10
 _STALL_MS = 50
@@ -79,34 +77,37 @@ class Painted(QObject):
         return False
 
 
-def measure_search(program: app.Program) -> list[float]:
+def measure_search() -> list[float]:
     """Return how long each key takes, in ms, from pressing it to the filtered table on the screen."""
-    main = _windows(program).main
+    main = _main_window()
     table = _child(main, QTableView, "jobTable")
     field = _child(main, QLineEdit, "searchField")
     model = table.model()
-    names = [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+    assert isinstance(model, JobTableModel)  # noqa: S101 - the program's
+    painted = Painted(table.viewport())
     field.setFocus()
     took_ms: list[float] = []
     for text in _TYPED:
         for length in range(1, len(text) + 1):
-            wanted = sum(text[:length] in name.casefold() for name in names)
+            painted.take()
             began = time.perf_counter()
             QTest.keyClicks(field, text[length - 1])
-            _spin_until(partial(_has_rows, model, wanted))
-            QCoreApplication.processEvents()
+            _spin_until(partial(_is_filtered, model, text[:length].strip(), painted))
             took_ms.append((time.perf_counter() - began) * 1_000)
         field.clear()
-        _spin_until(lambda: model.rowCount() == len(names))
+        _spin_until(partial(_is_filtered, model, "", painted))
+        QTest.qWait(200)
     return took_ms
 
 
-def measure_history(program: app.Program) -> dict[str, object]:
+def measure_history() -> dict[str, object]:
     """Return how long the history takes to open, and then each page-down, in ms."""
-    windows = _windows(program)
+    main = _main_window()
     began = time.perf_counter()
-    windows.show_history(None)
-    window = windows._the_history()
+    QTest.keyClick(main, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
+    _spin_until(lambda: _window("historyWindow") is not None)
+    window = _window("historyWindow")
+    assert window is not None  # noqa: S101 - waited for
     table = _child(window, QTableView, "runTable")
     painted = Painted(table.viewport())
     _spin_until(lambda: table.model().rowCount() > 0 and painted.take())
@@ -125,23 +126,30 @@ def measure_history(program: app.Program) -> dict[str, object]:
     return {"opened_ms": opened_ms, "pages_ms": pages_ms}
 
 
-def _has_rows(model: QAbstractItemModel, wanted: int) -> bool:
-    return model.rowCount() == wanted
+def _is_filtered(model: JobTableModel, text: str, painted: Painted) -> bool:
+    """Whether the table has been filtered by a text and drawn; a blank at its end changes nothing."""
+    return model.filter.text.strip() == text and (model.rowCount() == 0 or text == "" or painted.take())
 
 
 def _is_below(table: QTableView, before: int, painted: Painted) -> bool:
     return table.verticalScrollBar().value() > before and painted.take()
 
 
-def _windows(program: app.Program) -> Windows:
-    _spin_until(lambda: program._windows is not None and program._windows.main.isVisible())
-    assert program._windows is not None  # noqa: S101 - waited for
-    windows = program._windows
-    table = _child(windows.main, QTableView, "jobTable")
+def _main_window() -> QWidget:
+    """Return the window with the jobs, once they are all in it and nothing moves any more."""
+    _spin_until(lambda: _window("mainWindow") is not None)
+    main = _window("mainWindow")
+    assert main is not None  # noqa: S101 - waited for
+    table = _child(main, QTableView, "jobTable")
     jobs = _count_jobs()
-    _spin_until(lambda: table.model().rowCount() == jobs)
+    _spin_until(lambda: table.model() is not None and table.model().rowCount() == jobs)
     QTest.qWait(2_000)
-    return windows
+    return main
+
+
+def _window(name: str) -> QWidget | None:
+    shown = (widget for widget in QApplication.topLevelWidgets() if widget.objectName() == name)
+    return next((widget for widget in shown if widget.isVisible()), None)
 
 
 def _count_jobs() -> int:
@@ -162,24 +170,25 @@ def _spin_until(condition: Callable[[], bool]) -> None:
             raise TimeoutError("it did not happen in time")
 
 
-def run(what: str) -> object:
-    """Start the program as `python -m ui` does, and measure."""
-    if what == "bare":
-        return _beat_until_stopped(QCoreApplication(sys.argv[:1]))
-    sys.setswitchinterval(app._SWITCH_S)
-    application = QApplication(["halo-scheduler"])
-    application.setQuitOnLastWindowClosed(False)
-    program = app.Program(application, database_path(), SystemClock(), system_autostart(), hidden=False)
-    program.start()
-    if what == "search":
-        return measure_search(program)
-    if what == "history":
-        return measure_history(program)
-    _windows(program)
-    return _beat_until_stopped(application)
+class MeasuredApplication(QApplication):
+    """Measures instead of merely running, and then ends the process."""
+
+    def exec(self) -> int:  # type: ignore[override] # Qt has it static
+        what = sys.argv[1]
+        if what == "search":
+            _end_with(measure_search())
+        if what == "history":
+            _end_with(measure_history())
+        heartbeat = Heartbeat(self)
+        _main_window()
+        heartbeat.start()
+        QApplication.exec()
+        _end_with(heartbeat.report())
 
 
-def _beat_until_stopped(application: QCoreApplication) -> object:
+def _beat_alone() -> NoReturn:
+    """Beat in a program that has no window and nothing to do: what the machine itself holds up."""
+    application = QCoreApplication(sys.argv[:1])
     heartbeat = Heartbeat(application)
     with StopSignals() as signals:
         stop = QSocketNotifier(signals.fileno(), QSocketNotifier.Type.Read)
@@ -187,10 +196,22 @@ def _beat_until_stopped(application: QCoreApplication) -> object:
         heartbeat.start()
         application.exec()
         stop.setEnabled(False)
-    return heartbeat.report()
+    _end_with(heartbeat.report())
+
+
+def _end_with(report: object) -> NoReturn:
+    sys.stdout.write(json.dumps(report) + "\n")
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def main() -> None:
+    """Run the program as `python -m ui` does, with an application that measures."""
+    if sys.argv[1] == "bare":
+        _beat_alone()
+    app.QApplication = MeasuredApplication  # type: ignore[attr-defined] # the one that the program makes
+    app.run_program(database_path(), hidden=False)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(run(sys.argv[1])) + "\n")
-    sys.stdout.flush()
-    os._exit(0)
+    main()
