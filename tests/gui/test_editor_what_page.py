@@ -10,6 +10,7 @@ from commands import shell
 from editor_desk import FULL, Bench, command_of, opened_bench
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QComboBox,
     QLabel,
     QPlainTextEdit,
@@ -63,6 +64,18 @@ def test_variables_are_added_and_removed_by_keyboard(bench: Bench) -> None:
     desk.press("environment0Remove")
     assert command_of(desk.save()).environment == {"B": ""}
     assert desk.saved[-1].action != desk.saved[0].action
+
+
+def test_the_tab_key_goes_through_the_variables_in_their_order(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.press("givenFold")
+    desk.find(QAbstractButton, "givenFold").setFocus()
+    visited = []
+    for _ in range(9):
+        desk.key(Qt.Key.Key_Tab)
+        visited.append(desk.focus)
+    rows = [f"environment{row}{part}" for row in range(2) for part in ("Key", "Value", "Secret", "Remove")]
+    assert visited == [*rows, "environmentAdd"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from editor_desk import FULL, NOW, Bench, opened_bench
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
     QComboBox,
@@ -45,6 +46,26 @@ def test_weekdays_and_times_write_the_cron(bench: Bench) -> None:
     desk.press("dayTimesDay6")
     desk.press("dayTimesTime0Remove")
     assert desk.save().schedule == Cron("0 10 * * 1-6")
+
+
+def test_the_tab_key_visits_the_times_between_the_days_and_the_rest(bench: Bench) -> None:
+    desk = bench.open()
+    desk.editor.turn_to(1)
+    desk.press("dayTimesAdd")
+    desk.find(QAbstractButton, "dayTimesWeekend").setFocus()
+    visited = []
+    for _ in range(8):
+        desk.key(Qt.Key.Key_Tab)
+        visited.append(desk.focus)
+    # Within a time it goes from the hour to the minute.
+    assert list(dict.fromkeys(visited)) == [
+        "dayTimesTime0",
+        "dayTimesTime0Remove",
+        "dayTimesTime1",
+        "dayTimesTime1Remove",
+        "dayTimesAdd",
+        "editAsCron",
+    ]
 
 
 def test_no_day_and_no_time_are_refused(bench: Bench) -> None:

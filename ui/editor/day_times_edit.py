@@ -11,6 +11,7 @@ from ui.widgets.boxes import time_box
 from ui.widgets.labels import icon_button, label, tint
 
 from .links import link
+from .rows import tab_before
 from .seen import show_if
 from .times import ALL_DAYS, FROM_MONDAY, WEEKEND, WORK_DAYS, DayTimes
 
@@ -136,6 +137,7 @@ class DayTimesEdit(QWidget):
             self._grid.addWidget(cell, index // _COLUMNS, index % _COLUMNS)
             cell.rename(f"{self.objectName()}Time{index}")
         show_if(self._add, len(self._times) < _MOST_TIMES)
+        tab_before(self._add, [stop for cell in self._times for stop in cell.stops])
 
 
 class _TimeCell(QWidget):
@@ -155,6 +157,11 @@ class _TimeCell(QWidget):
         layout.addWidget(self._remove)
         self.edit.timeChanged.connect(self.changed)
         self._remove.clicked.connect(self._tell)
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the Tab key visits."""
+        return [self.edit, self._remove]
 
     @property
     def time(self) -> tuple[int, int]:

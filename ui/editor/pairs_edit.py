@@ -14,6 +14,7 @@ from ui.theme import GRID, HALF, Look, mono_font
 from ui.widgets.labels import icon_button, tint
 
 from .links import link
+from .rows import tab_before
 from .secret_picker import SecretPicker
 
 
@@ -94,6 +95,7 @@ class PairsEdit(QWidget):
             line.setCursorPosition(0)
         self._rows.append(row)
         self._list.addWidget(row)
+        tab_before(self._add, [stop for one in self._rows for stop in one.stops])
         row.changed.connect(self.changed)
         row.removal_wanted.connect(self._remove)
         row.finished.connect(self._go_on)
@@ -164,6 +166,11 @@ class PairRow(QWidget):
             line.textChanged.connect(self.changed)
             line.returnPressed.connect(self._tell_finished)
         self._remove.clicked.connect(self._tell_removal)
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the Tab key visits."""
+        return [self.key, self.value, self.picker.button, self._remove]
 
     def rename(self, name: str) -> None:
         """Take the name of another place."""

@@ -1,7 +1,8 @@
-"""Controls side by side."""
+"""Controls side by side, and the order in which the Tab key visits them."""
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
 from ui.theme import GRID
@@ -21,6 +22,21 @@ def side_by_side(name: str, *widgets: QWidget) -> QWidget:
     layout.addStretch(1)
     made.setFocusProxy(widgets[0])
     return made
+
+
+def tab_before(anchor: QWidget, stops: list[QWidget]) -> None:
+    """Let the Tab key visit some controls right before another one: Qt would put what is made later at the end."""
+    before = anchor.previousInFocusChain()
+    while before is not None and before is not anchor and (before in stops or not _takes_tab(before)):
+        before = before.previousInFocusChain()
+    for stop in (*stops, anchor):
+        if before is not None:
+            QWidget.setTabOrder(before, stop)
+        before = stop
+
+
+def _takes_tab(widget: QWidget) -> bool:
+    return bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
 
 
 def optional_interval(name: str, has: QCheckBox, edit: IntervalEdit) -> QWidget:

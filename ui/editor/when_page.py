@@ -47,6 +47,7 @@ class WhenPage(Page):
         )
         self._anchor_at = 0
         self._kind = Choices(look, self._choices(), name="scheduleKind", title=self.tr("When"), columns=3)
+        self.add(self._kind)
         self._times = DayTimesForm(look, self)
         self._every = EveryForm(now_ms, self)
         self._once = OnceForm(now_ms, self)
@@ -59,7 +60,6 @@ class WhenPage(Page):
         self._zone_field = Field(
             self.tr("Time zone"), self._zone, path="schedule.timezone", subject=self.tr("The time zone")
         )
-        self.add(self._kind)
         self._forms: dict[str, QWidget] = {
             _TIMES: self._times,
             _EVERY: self._every,
