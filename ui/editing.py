@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -83,15 +85,20 @@ class Editing(QObject):
                 session.editor.activateWindow()
                 return
 
-    def _ask_for(self, draft: object) -> None:
-        self._backend.ask(draft, self._show, owner=self)  # type: ignore[arg-type] # one of our own functions
+    def _ask_for(self, draft: Callable[[Scheduler], Draft]) -> None:
+        def work(scheduler: Scheduler) -> Draft:
+            # The editor's many parts, once, and not in the window's thread.
+            importlib.import_module("ui.editor.job_editor")
+            return draft(scheduler)
+
+        self._backend.ask(work, self._show, owner=self)
 
     def _show(self, draft: Draft) -> None:
-        from .editor.job_editor import JobEditor  # noqa: PLC0415 - its many parts, once one is opened
+        from .editor.job_editor import JobEditor  # noqa: PLC0415 - once one is opened
 
         editor = JobEditor(self._backend, self._look, draft, None)
         editor.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        session = _Session(self._backend, self._engine, editor, draft.job_id)
+        session = _Session(self._backend, self._engine, editor, draft)
         session.setParent(self)
         self._open.append(session)
         session.saved.connect(self.job_saved)
@@ -111,11 +118,12 @@ class _Session(QObject):
 
     saved = Signal(str)
 
-    def __init__(self, backend: Backend, engine: EngineThread, editor: JobEditor, job_id: str | None) -> None:
+    def __init__(self, backend: Backend, engine: EngineThread, editor: JobEditor, draft: Draft) -> None:
         super().__init__()
         self._backend = backend
         self.editor = editor
-        self.job_id = job_id
+        self.job_id = draft.job_id
+        self._before = draft.spec
         self._trial = _Trial(engine, editor, self)
         self._test = _Test(backend, editor, self)
         editor.saved.connect(self._save)
@@ -128,7 +136,7 @@ class _Session(QObject):
 
     def _save(self, spec: JobSpec) -> None:
         job_id = self.job_id
-        work = partial(_add, spec) if job_id is None else partial(_update, job_id, spec)
+        work = partial(_add, spec) if job_id is None else partial(_update, job_id, self._before, spec)
         self._backend.ask(work, self._have_saved, self._refuse, owner=self)
 
     def _have_saved(self, job_id: str) -> None:
@@ -290,6 +298,12 @@ def _add(spec: JobSpec, scheduler: Scheduler) -> str:
     return scheduler.add_job(**given)
 
 
-def _update(job_id: str, spec: JobSpec, scheduler: Scheduler) -> str:
-    scheduler.update_job(job_id, **{name: getattr(spec, name) for name in _SPEC_NAMES})
+def _update(job_id: str, before: JobSpec | None, after: JobSpec, scheduler: Scheduler) -> str:
+    """Write what was changed here, and leave alone what was changed elsewhere meanwhile."""
+    changes = {
+        name: getattr(after, name)
+        for name in _SPEC_NAMES
+        if before is None or getattr(after, name) != getattr(before, name)
+    }
+    scheduler.update_job(job_id, **changes)
     return job_id

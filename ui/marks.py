@@ -120,7 +120,7 @@ def _dash(painter: QPainter, box: QRectF, _colour: QColor) -> None:
 
 def _outlined(painter: QPainter, box: QRectF, colour: QColor, style: Qt.PenStyle) -> None:
     width = max(1.5, box.width() * 0.17)
-    pen = QPen(colour, width, style)
+    pen = QPen(colour, width, style, Qt.PenCapStyle.FlatCap)
     if style is Qt.PenStyle.CustomDashLine:
         pen.setDashPattern([1.1, 1.1])
     painter.setPen(pen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -89,21 +91,15 @@ class Windows(QObject):
         if len(notice.run_ids) == 1:
             self.show_run(notice.run_ids[0])
         elif notice.run_ids:
-            history = self._the_history()
-            history.show_runs(notice.run_ids)
-            _to_front(history)
+            self._with_history(lambda history: history.show_runs(notice.run_ids))
         else:
             self.show_main()
 
     def show_history(self, job_id: str | None) -> None:
-        history = self._the_history()
-        history.show_job(job_id)
-        _to_front(history)
+        self._with_history(lambda history: history.show_job(job_id))
 
     def show_run(self, run_id: str) -> None:
-        history = self._the_history()
-        history.show_run(run_id)
-        _to_front(history)
+        self._with_history(lambda history: history.show_run(run_id))
 
     def show_settings(self) -> None:
         if self._settings is None:
@@ -175,16 +171,29 @@ class Windows(QObject):
         main.autostart_requested.connect(lambda: self._switch_autostart(is_wanted=True))
         self.editing.job_saved.connect(main.select_job)
 
-    def _the_history(self) -> HistoryWindow:
-        if self._history is None:
-            from .history.window import HistoryWindow  # noqa: PLC0415
+    def _with_history(self, use: Callable[[HistoryWindow], None]) -> None:
+        """Show something in the history, which is made when it is first wanted."""
+        if self._history is not None:
+            use(self._history)
+            _to_front(self._history)
+            return
+        # Its many parts are read in another thread; the window's has only to put them together.
+        self._backend.ask(
+            lambda _scheduler: importlib.import_module("ui.history.window"),
+            lambda _module: self._make_history(use),
+            owner=self,
+        )
 
+    def _make_history(self, use: Callable[[HistoryWindow], None]) -> None:
+        from .history.window import HistoryWindow  # noqa: PLC0415
+
+        if self._history is None:
             self._history = HistoryWindow(self._backend, self._look)
             self._memory.keep(self._history)
             self._history.run_again_requested.connect(self.run_job)
             self._history.stop_requested.connect(self.stop_run)
             self._history.edit_job_requested.connect(self.editing.edit)
-        return self._history
+        self._with_history(use)
 
     def _take_answer(self, is_wanted: bool) -> None:  # noqa: FBT001 - a slot
         self._backend.ask(lambda scheduler: scheduler.change_settings(autostart_asked=True))

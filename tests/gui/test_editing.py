@@ -57,7 +57,8 @@ class Stage:
         self.editing.job_saved.connect(self.saved.append)
 
     def editors(self) -> list[JobEditor]:
-        return [window for window in QApplication.topLevelWidgets() if isinstance(window, JobEditor)]
+        windows = QApplication.topLevelWidgets()
+        return [window for window in windows if isinstance(window, JobEditor) and window.isVisible()]
 
     def editor(self) -> JobEditor:
         self.qtbot.waitUntil(lambda: len(self.editors()) == 1)
@@ -97,6 +98,19 @@ def test_an_edit_changes_what_was_changed(stage: Stage, qtbot: QtBot) -> None:
     job = stage.scheduler.get_job(job_id)
     assert job is not None
     assert (job.name, job.anchor_at) == ("copy", 5)
+
+
+def test_what_was_changed_elsewhere_meanwhile_is_left_alone(stage: Stage, qtbot: QtBot) -> None:
+    job_id = stage.scheduler.add_job("backup", Every("1h"), _COMMAND)
+    stage.editing.edit(job_id)
+    editor = stage.editor()
+    assert editor.draft.spec is not None
+    stage.scheduler.update_job(job_id, description="from a terminal")
+    editor.saved.emit(replace(editor.draft.spec, name="copy"))
+    qtbot.waitUntil(lambda: stage.saved == [job_id])
+    job = stage.scheduler.get_job(job_id)
+    assert job is not None
+    assert (job.name, job.description) == ("copy", "from a terminal")
 
 
 def test_a_refused_job_stays_in_its_editor_with_the_reason(
