@@ -61,6 +61,7 @@ def run_program(database: Path, *, hidden: bool) -> int:
     with StopSignals() as signals:
         program = Program(application, database, SystemClock(), hidden=hidden)
         instance.raise_requested.connect(program.show)
+        program.began.connect(instance.listen)
         stop = QSocketNotifier(signals.fileno(), QSocketNotifier.Type.Read)
         stop.activated.connect(lambda: program.leave() if signals.is_asked_to_stop() else None)
         program.start()
@@ -72,6 +73,9 @@ def run_program(database: Path, *, hidden: bool) -> int:
 
 class Program(QObject):
     """Opens the database, shows the window, then begins everything else; or offers a way out."""
+
+    began = Signal()
+    """Something can be seen, or is hidden on purpose: what is not needed for that can begin."""
 
     def __init__(self, application: QApplication, database: Path, clock: Clock, *, hidden: bool) -> None:
         super().__init__()
@@ -121,10 +125,11 @@ class Program(QObject):
         main.show()
 
     def _complete(self, settings: Settings) -> None:
-        from .session import Session  # noqa: PLC0415 - after the first window
-
         if self._main is None or self._session is not None:
             return
+        self._begin_to_listen()
+        from .session import Session  # noqa: PLC0415 - after the first window
+
         self._session = Session(
             self._backend,
             self._dress(settings),
@@ -139,6 +144,10 @@ class Program(QObject):
         self._session.not_restored.connect(self._refuse_restore)
         self._session.ended.connect(self._finish)
         self._session.begin(settings)
+
+    def _begin_to_listen(self) -> None:
+        self._log.open_file()
+        self.began.emit()
 
     def _dress(self, settings: Settings | None = None) -> Look:
         if self._look is None:
@@ -159,6 +168,7 @@ class Program(QObject):
             self._recovery.retry_requested.connect(self._retry)
             self._recovery.restore_requested.connect(self._restore)
             self._recovery.quit_requested.connect(self.leave)
+            self._begin_to_listen()
         else:
             self._recovery.show_error(error)
         self._recovery.show()

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections import deque
 from io import TextIOWrapper
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 
@@ -40,7 +39,8 @@ class ProgramLog(logging.Handler):
         self.setFormatter(_Formatter(_FORMAT))
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._path = database.parent / "logs" / "halo.log"
-        self._file: RotatingFileHandler | None = None
+        self._file: logging.Handler | None = None
+        self._early: deque[logging.LogRecord] = deque(maxlen=_KEPT_LINES)
 
     @property
     def path(self) -> Path:
@@ -52,14 +52,23 @@ class ProgramLog(logging.Handler):
         root = logging.getLogger()
         root.addHandler(self)
         root.setLevel(logging.INFO)
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._file = _PrivateFile(self._path)
-            self._file.setFormatter(self.formatter)
-        except OSError as error:
-            _LOG.warning("The log is kept in memory only: %s", error)
         sys.excepthook = _log_escaped
         threading.excepthook = _log_escaped_in_thread
+
+    def open_file(self) -> None:
+        """Write to the file from now on, beginning with what was said before."""
+        if self._file is not None:
+            return
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = _private_file(self._path)
+        except OSError as error:
+            _LOG.warning("The log is kept in memory only: %s", error)
+            return
+        self._file.setFormatter(self.formatter)
+        for record in self._early:
+            self._file.handle(record)
+        self._early.clear()
 
     def stop(self) -> None:
         """Take in nothing any more, and close the file."""
@@ -78,6 +87,8 @@ class ProgramLog(logging.Handler):
             self._lines.append(self.format(record))
             if self._file is not None:
                 self._file.handle(record)
+            else:
+                self._early.append(record)
         except Exception:  # noqa: BLE001 - as every handler does: a record must not end the program
             self.handleError(record)
 
@@ -101,18 +112,19 @@ class _Formatter(logging.Formatter):
         return text if len(text) <= _LONGEST_RECORD else f"{text[:_LONGEST_RECORD]}…"
 
 
-class _PrivateFile(RotatingFileHandler):
-    """A log file that only its owner can read, and that begins anew when it is full."""
+def _private_file(path: Path) -> logging.Handler:
+    """Return a log file that only its owner can read, and that begins anew when it is full."""
+    from logging.handlers import RotatingFileHandler  # noqa: PLC0415 - not before the first window
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            path, maxBytes=_LARGEST_BYTES, backupCount=_OLD_FILES, encoding="utf-8", errors="replace"
-        )
+    class PrivateFile(RotatingFileHandler):
+        def _open(self) -> TextIOWrapper:
+            # Made by us first: nobody else may read it, not even for a moment.
+            os.close(os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+            return Path(self.baseFilename).open("a", encoding=self.encoding, errors=self.errors)
 
-    def _open(self) -> TextIOWrapper:
-        # Made by us first: nobody else may read it, not even for a moment.
-        os.close(os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-        return Path(self.baseFilename).open("a", encoding=self.encoding, errors=self.errors)
+    return PrivateFile(
+        path, maxBytes=_LARGEST_BYTES, backupCount=_OLD_FILES, encoding="utf-8", errors="replace"
+    )
 
 
 def _log_escaped(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

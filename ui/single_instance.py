@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QLockFile, QObject, Signal
-from PySide6.QtNetwork import QLocalServer, QLocalSocket
+from PySide6.QtCore import QDeadlineTimer, QLockFile, QObject, QThread, Signal
 
 from halo_scheduler.ipc import socket_path
 
-_TIMEOUT_MS = 1_000
+if TYPE_CHECKING:
+    from PySide6.QtNetwork import QLocalServer
+
+# Qt's network module is loaded where it is needed: not before the first window.
 _RAISE = b"raise\n"
+_LONGEST_MS = 5_000
+_BETWEEN_TRIES_MS = 50
 
 
 class SingleInstance(QObject):
@@ -25,35 +30,52 @@ class SingleInstance(QObject):
         self._lock = QLockFile(f"{self._name}.lock")
         # Whoever holds it is looked for by its process, not by the age of the file.
         self._lock.setStaleLockTime(0)
-        self._server = QLocalServer(self)
-        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
-        self._server.newConnection.connect(self._hear)
+        self._server: QLocalServer | None = None
 
     def claim(self) -> bool:
         """Become the one program; False when another already is."""
-        if not self._lock.tryLock(0):
-            return False
+        return self._lock.tryLock(0)
+
+    def listen(self) -> None:
+        """Hear from now on when another is started; whoever came earlier tries again."""
+        from PySide6.QtNetwork import QLocalServer  # noqa: PLC0415
+
+        self._server = QLocalServer(self)
+        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        self._server.newConnection.connect(self._hear)
         QLocalServer.removeServer(self._name)
-        return self._server.listen(self._name)
+        self._server.listen(self._name)
 
     def raise_other(self) -> bool:
         """Ask the other program to show its window; tell whether it heard that."""
+        # The other may just be starting, and not yet listen.
+        deadline = QDeadlineTimer(_LONGEST_MS)
+        while not self._say_raise():
+            if deadline.hasExpired():
+                return False
+            QThread.msleep(_BETWEEN_TRIES_MS)
+        return True
+
+    def _say_raise(self) -> bool:
+        from PySide6.QtNetwork import QLocalSocket  # noqa: PLC0415
+
         connection = QLocalSocket()
         connection.connectToServer(self._name)
-        if not connection.waitForConnected(_TIMEOUT_MS):
+        if not connection.waitForConnected(_LONGEST_MS):
             return False
         connection.write(_RAISE)
-        is_heard = connection.waitForBytesWritten(_TIMEOUT_MS)
+        is_heard = connection.waitForBytesWritten(_LONGEST_MS)
         connection.disconnectFromServer()
         return is_heard
 
     def release(self) -> None:
         """Let another be the one."""
-        self._server.close()
+        if self._server is not None:
+            self._server.close()
         self._lock.unlock()
 
     def _hear(self) -> None:
-        while self._server.hasPendingConnections():
+        while self._server is not None and self._server.hasPendingConnections():
             connection = self._server.nextPendingConnection()
             connection.disconnected.connect(connection.deleteLater)
             self.raise_requested.emit()

@@ -22,6 +22,7 @@ def log(tmp_path: Path) -> Iterator[ProgramLog]:
     level = root.level
     made = ProgramLog(tmp_path / "halo.db")
     made.start()
+    made.open_file()
     yield made
     made.stop()
     root.setLevel(level)
@@ -100,6 +101,7 @@ def test_without_a_folder_it_is_kept_in_memory(tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("in the way")
     log = ProgramLog(tmp_path / "halo.db")
     log.start()
+    log.open_file()
     try:
         assert "kept in memory only" in log.lines()[-1]
     finally:
@@ -109,7 +111,22 @@ def test_without_a_folder_it_is_kept_in_memory(tmp_path: Path) -> None:
 def test_after_its_end_nothing_is_taken_in(tmp_path: Path) -> None:
     log = ProgramLog(tmp_path / "halo.db")
     log.start()
+    log.open_file()
     log.stop()
     _LOG.warning("too late")
     assert log.lines() == []
     assert sys.excepthook is sys.__excepthook__
+
+
+def test_what_was_said_before_the_file_was_open_is_in_it(tmp_path: Path) -> None:
+    log = ProgramLog(tmp_path / "halo.db")
+    log.start()
+    try:
+        logging.getLogger("halo").warning("early")
+        assert not log.path.exists()
+        log.open_file()
+        log.open_file()
+        logging.getLogger("halo").warning("late")
+    finally:
+        log.stop()
+    assert [line.split(": ")[-1] for line in log.path.read_text("utf-8").splitlines()] == ["early", "late"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,23 @@ def _runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qapp: object) -> N
 def test_the_second_raises_the_first(tmp_path: Path, qtbot: QtBot) -> None:
     first, second = SingleInstance(tmp_path / "halo.db"), SingleInstance(tmp_path / "halo.db")
     assert first.claim()
+    first.listen()
     assert not second.claim()
     with qtbot.waitSignal(first.raise_requested):
         assert second.raise_other()
+    first.release()
+
+
+def test_one_that_is_still_starting_is_waited_for(tmp_path: Path, qtbot: QtBot) -> None:
+    first, second = SingleInstance(tmp_path / "halo.db"), SingleInstance(tmp_path / "halo.db")
+    assert first.claim()
+    raised: list[bool] = []
+    waiting = threading.Thread(target=lambda: raised.append(second.raise_other()))
+    with qtbot.waitSignal(first.raise_requested):
+        waiting.start()
+        first.listen()
+    waiting.join(10)
+    assert raised == [True]
     first.release()
 
 
@@ -51,12 +66,14 @@ def test_a_released_place_is_free(tmp_path: Path) -> None:
     second.release()
 
 
-def test_nobody_there_is_noticed(tmp_path: Path) -> None:
+def test_nobody_there_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.single_instance._LONGEST_MS", 20)
     assert not SingleInstance(tmp_path / "halo.db").raise_other()
 
 
 def test_only_its_user_can_reach_it(tmp_path: Path) -> None:
     first = SingleInstance(tmp_path / "halo.db")
     assert first.claim()
+    first.listen()
     assert Path(first._name).stat().st_mode & 0o077 == 0
     first.release()
