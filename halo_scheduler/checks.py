@@ -10,13 +10,15 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType, UnionType
-from typing import Any, TypeVar
-from urllib.parse import SplitResult, urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.schedule.interval import SECOND_MS, parse_interval
 from halo_scheduler.schedule.words import shortened, shown
 from halo_scheduler.schedule.zone import CALENDAR_END_S
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
 
 MAX_INSTANT = CALENDAR_END_S * SECOND_MS
 LONGEST_NAME = 200
@@ -124,6 +126,8 @@ def require_url(path: str, value: object) -> str:
 
 
 def _split_url(url: str) -> SplitResult | None:
+    from urllib.parse import urlsplit  # noqa: PLC0415 - only for those who have an HTTP job
+
     with suppress(ValueError):
         return urlsplit(url)
     return None

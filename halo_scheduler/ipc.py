@@ -10,7 +10,6 @@ import json
 import os
 import socket
 import stat
-import tempfile
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -156,6 +155,8 @@ def _read_change(line: bytes) -> Change:
 def _runtime_folder(given: str) -> Path:
     if given and Path(given).is_dir():
         return Path(given)
+    import tempfile  # noqa: PLC0415 - hardly ever needed
+
     folder = Path(tempfile.gettempdir()) / f"halo-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()

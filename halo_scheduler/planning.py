@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
+from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import CatchUp, Hints, Once, Outcome, Run, SkipReason, Source, StatusReason, Trigger
 from halo_scheduler.schedule.governor import plan_next_run
 from halo_scheduler.schedule.next_run import count_due, next_run, previous_run
@@ -109,7 +109,7 @@ def slept_through(record: JobRecord, reason: SkipReason, error: str, now_ms: int
     if not isinstance(schedule, Once) or record.disabled_reason is not None:
         return None
     return Run(
-        id=uuid.uuid4().hex,
+        id=new_run_id(),
         job_id=record.id,
         trigger=Trigger.SCHEDULE,
         source=Source.ONCE,

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import sys
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from halo_scheduler.errors import (
     StoreError,
 )
 from halo_scheduler.home import database_path
+from halo_scheduler.ids import new_job_id, new_run_id
 from halo_scheduler.ipc import poke
 from halo_scheduler.model import (
     SHORTEST_EVERY_MS,
@@ -176,7 +176,7 @@ class Scheduler(Reader):
         return [record.id for record in records]
 
     def _new_record(self, given: dict[str, Any], now_ms: int) -> JobRecord:
-        job_id = given.pop("job_id", None) or str(uuid.uuid4())
+        job_id = given.pop("job_id", None) or new_job_id()
         require_label("job_id", job_id)
         chosen = {key: value for key, value in given.items() if value is not None}
         spec = JobSpec(**{"action": Callback(), "anchor_at": now_ms, **chosen})
@@ -422,7 +422,7 @@ class Scheduler(Reader):
         with self._store.transaction():
             record = self._existing(job_id)
             self._refuse_running(record)
-            request = Request(kind=RequestKind.TRIGGER, job_id=job_id, run_id=uuid.uuid4().hex, at=now_ms)
+            request = Request(kind=RequestKind.TRIGGER, job_id=job_id, run_id=new_run_id(), at=now_ms)
             self._store.requests.append(request)
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
         return request.run_id
@@ -436,7 +436,7 @@ class Scheduler(Reader):
             request = Request(
                 kind=RequestKind.TEST,
                 job_id=job_id,
-                run_id=uuid.uuid4().hex,
+                run_id=new_run_id(),
                 at=now_ms,
                 payload=json.dumps(spec.to_dict()),
             )

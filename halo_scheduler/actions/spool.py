@@ -6,7 +6,6 @@ recognises the process; and its exit code, which the shim leaves behind.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import sys
@@ -313,6 +312,8 @@ def _punch_hole(path: str, start: int, length: int) -> bool:
     """Give a stretch of a file back to the disk, leaving all else in its place; False where that is not known."""
     if not sys.platform.startswith("linux"):
         return False
+    import ctypes  # noqa: PLC0415 - only for output that is too long
+
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:

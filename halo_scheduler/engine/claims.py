@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine.recovery import one_job
+from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import Outcome, Run, SkipReason, Source, StatusReason, Trigger
 from halo_scheduler.planning import LATE_MS, UNPLANNABLE, passed_over, plan, without_plan
 from halo_scheduler.store.jobs import JobRecord
@@ -85,7 +85,7 @@ class Claims:
     def _to_run(self, record: JobRecord, now_ms: int) -> tuple[JobRecord, Run]:
         skipped = passed_over(record)
         run = Run(
-            id=uuid.uuid4().hex,
+            id=new_run_id(),
             job_id=record.id,
             trigger=Trigger.SCHEDULE,
             source=record.next_source or Source.MANUAL,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from halo_scheduler.changes import Change, ChangeKind, gathered
 from halo_scheduler.errors import StoreError
+from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import Cron, Outcome, Run, SkipReason, Source, Trigger
 from halo_scheduler.planning import (
     LATE_MS,
@@ -186,7 +186,7 @@ def _missed_run(record: JobRecord, now_ms: int, reason: str) -> Run:
         record.spec.schedule, record.slot_at or 0, now_ms, anchor_at=record.spec.anchor_at, most=MOST_COUNTED
     )
     return Run(
-        id=uuid.uuid4().hex,
+        id=new_run_id(),
         job_id=record.id,
         trigger=Trigger.SCHEDULE,
         source=record.next_source or Source.MANUAL,

@@ -1,0 +1,17 @@
+"""New ids for jobs and runs."""
+
+from __future__ import annotations
+
+
+def new_job_id() -> str:
+    """Return an id that no job has had."""
+    import uuid  # noqa: PLC0415 - it looks at the whole platform when it is loaded
+
+    return str(uuid.uuid4())
+
+
+def new_run_id() -> str:
+    """Return an id that no run has had."""
+    import uuid  # noqa: PLC0415
+
+    return uuid.uuid4().hex
