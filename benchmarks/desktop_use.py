@@ -33,7 +33,8 @@ def use(desktop: Desktop, seconds: float) -> None:
         desktop.key("BackSpace", "BackSpace", "BackSpace", "BackSpace", "Tab", "Home")
         desktop.key(*["Down"] * 10, *["Next"] * 10, "End", *["Prior"] * 10, "Home")
         _in_window(desktop, "ctrl+h", "^Run history", ["Tab", *["Down"] * 10, *["Next"] * 20, "End", "Home"])
-        _in_window(desktop, "ctrl+n", "^New job", ["n", "a", "m", "e", "Tab", "ctrl+2", "ctrl+3", "ctrl+4"])
+        typed = ["n", "a", "m", "e", *["BackSpace"] * 4]
+        _in_window(desktop, "ctrl+n", "^New job", [*typed, "ctrl+2", "ctrl+3", "ctrl+4", "ctrl+1"])
         _in_window(desktop, "ctrl+comma", "^Settings", ["Down"] * 5)
 
 
@@ -41,12 +42,8 @@ def _in_window(desktop: Desktop, opens: str, title: str, keys: Sequence[str]) ->
     desktop.wait_for_window(f"^{HALO_WINDOW}$")
     desktop.key(opens)
     desktop.wait_for_window(title)
-    desktop.key(*keys)
-    while desktop.windows(title):
-        # An editor asks whether to drop what was typed: once more means yes.
-        desktop.key("alt+F4")
-        if desktop.windows(title):
-            desktop.key("alt+d")
+    desktop.key(*keys, "alt+F4")
+    desktop.wait_until_gone(title)
 
 
 def seed_jobs(home: Path, count: int) -> list[str]:
