@@ -79,6 +79,40 @@ def test_the_tab_key_goes_through_the_variables_in_their_order(bench: Bench) -> 
 
 
 @pytest.mark.parametrize(
+    ("presses", "stops"),
+    [
+        (
+            ["actionKind_command"],
+            "name commandLine commandFile commandMode_program actionKind_command directoryLine directoryChoose "
+            "givenFold endsFold descriptionFold pageList",
+        ),
+        (
+            ["commandMode_shell"],
+            "name shellLine shellFile commandMode_shell actionKind_command shell directoryLine directoryChoose "
+            "givenFold endsFold descriptionFold pageList",
+        ),
+        (
+            ["actionKind_http"],
+            "name method url actionKind_http headersAdd bodyKind_text bodySecret body answerFold descriptionFold "
+            "pageList",
+        ),
+    ],
+)
+def test_the_tab_key_goes_through_the_whole_page_and_on(
+    bench: Bench, presses: list[str], stops: str
+) -> None:
+    desk = bench.open()
+    for name in presses:
+        desk.press(name)
+    desk.line("name").setFocus()
+    visited = [desk.focus]
+    while len(visited) < 40 and visited[-1] != "pageList":
+        desk.key(Qt.Key.Key_Tab)
+        visited.append(desk.focus)
+    assert visited == stops.split()
+
+
+@pytest.mark.parametrize(
     ("key", "sentence"),
     [("A", "'A' is given twice."), ("", "The value '2' has no name."), ("A=B", "'A=B' is not")],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from halo_scheduler.errors import ScheduleError
@@ -115,10 +115,12 @@ class AlsoPage(Page):
         self._group.setEditable(True)
         self._group.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self._group.addItem("")
+        self._group.setItemData(0, self.tr("No group"), Qt.ItemDataRole.AccessibleTextRole)
         self._group.addItems(list(groups))
         line = self._group.lineEdit()
         if line is not None:
             line.setPlaceholderText(self.tr("none"))
+            line.setAccessibleName(self._group.accessibleName())
         self.add_field(
             Field(
                 self.tr("Group"),

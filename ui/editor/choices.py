@@ -67,6 +67,7 @@ class Choices(QWidget):
             layout.addStretch(1)
         self._group.button(0).setChecked(True)
         self._group.idToggled.connect(self._tell)
+        self._let_tab_stop()
 
     @property
     def value(self) -> str:
@@ -84,8 +85,15 @@ class Choices(QWidget):
         """Take a choice."""
         self._group.button(self._values.index(value)).setChecked(True)
 
+    def _let_tab_stop(self) -> None:
+        """Let the Tab key stop at what is chosen only; from there the arrow keys go to the others."""
+        for one in self._group.buttons():
+            takes = Qt.FocusPolicy.StrongFocus if one.isChecked() else Qt.FocusPolicy.ClickFocus
+            one.setFocusPolicy(takes)
+
     def _tell(self, index: int, is_chosen: bool) -> None:  # noqa: FBT001 - a slot of idToggled
         if is_chosen:
+            self._let_tab_stop()
             self.chosen.emit(self._values[index])
 
 

@@ -108,7 +108,6 @@ class CommandExtras(QWidget):
         picker.picked.connect(self._stdin.insertPlainText)
         row = QWidget()
         row.setObjectName("stdinRow")
-        row.setFocusProxy(self._stdin)
         layout = QHBoxLayout(row)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
@@ -117,7 +116,11 @@ class CommandExtras(QWidget):
         self._given.add(
             page.watch_field(
                 Field(
-                    self.tr("Standard input"), row, path="action.stdin", subject=self.tr("The standard input")
+                    self.tr("Standard input"),
+                    row,
+                    path="action.stdin",
+                    subject=self.tr("The standard input"),
+                    target=self._stdin,
                 )
             )
         )

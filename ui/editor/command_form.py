@@ -62,10 +62,22 @@ class CommandForm(QWidget):
         )
         self._extras = CommandExtras(backend, look, page, self)
         self._line_field = page.watch_field(
-            Field("", self._line_row, path="action.argv", subject=self.tr("The command"))
+            Field(
+                "",
+                self._line_row,
+                path="action.argv",
+                subject=self.tr("The command"),
+                target=self._line,
+            )
         )
         self._script_field = page.watch_field(
-            Field("", self._script_row, path="action.line", subject=self.tr("The shell line"))
+            Field(
+                "",
+                self._script_row,
+                path="action.line",
+                subject=self.tr("The shell line"),
+                target=self._script,
+            )
         )
         shell_field = page.watch_field(
             Field(self.tr("Shell"), self._shell, path="action.shell", subject=self.tr("The shell"))
@@ -112,7 +124,6 @@ class CommandForm(QWidget):
         choose = icon_button(look, "file", self.tr("Insert the path of a file…"), name="commandFile")
         choose.clicked.connect(self._look_for_file)
         self._line_row = _with_buttons(self._line, [choose], below=[self._chips, self._signs])
-        self._line_row.setFocusProxy(self._line)
 
     def _build_shell(self, look: Look) -> None:
         self._script = QPlainTextEdit()
@@ -125,12 +136,14 @@ class CommandForm(QWidget):
         choose = icon_button(look, "file", self.tr("Insert the path of a file…"), name="shellFile")
         choose.clicked.connect(self._look_for_file)
         self._script_row = _with_buttons(self._script, [choose])
-        self._script_row.setFocusProxy(self._script)
         self._shell = QComboBox()
         self._shell.setObjectName("shell")
         self._shell.setAccessibleName(self.tr("Shell"))
         self._shell.setEditable(True)
         self._shell.addItems(_known_shells())
+        line = self._shell.lineEdit()
+        if line is not None:
+            line.setAccessibleName(self._shell.accessibleName())
 
     def _connect(self) -> None:
         self._mode.chosen.connect(self._change_mode)
@@ -148,6 +161,10 @@ class CommandForm(QWidget):
             self._script_row.findChild(QWidget, "shellFile"),
         ]
         return [self._line, self._script, *(one for one in files if one is not None), *self._mode.buttons()]
+
+    def later_stops(self) -> list[QWidget]:
+        """Return what it visits once the kind of work is chosen; the folded parts come after these."""
+        return [self._shell, *self._directory.stops]
 
     def load(self, command: Command | None) -> None:
         """Show a command; None for a job that has none yet."""

@@ -37,9 +37,15 @@ class Field(QWidget):
         also_path: str = "",
         subject: str = "",
         hint: str = "",
+        target: QWidget | None = None,
     ) -> None:
+        """Show a control; `target` is what of it takes the keyboard, if that is not its first.
+
+        A focus proxy would say the same, but the Tab key follows it, over whatever lies between.
+        """
         super().__init__()
         self.control = control
+        self._target = target or control
         self.paths = tuple(filter(None, (path, also_path)))
         self.is_touched = False
         self._subject = subject or title
@@ -48,7 +54,7 @@ class Field(QWidget):
         layout.setSpacing(HALF)
         if title:
             heading = label(title)
-            heading.setBuddy(_first_focus(control))
+            heading.setBuddy(_first_focus(self._target))
             layout.addWidget(heading)
         layout.addWidget(control)
         self._below = layout
@@ -86,7 +92,7 @@ class Field(QWidget):
             self._below.addWidget(self._error)
         self._error.setText(shown)
         show_if(self._error, bool(shown))
-        target = _first_focus(self.control)
+        target = _first_focus(self._target)
         target.setAccessibleDescription(shown)
         target.setProperty("invalid", "true" if shown else "false")
         target.style().unpolish(target)
@@ -94,7 +100,7 @@ class Field(QWidget):
 
     def focus(self) -> None:
         """Bring the control into view and give it the keyboard."""
-        _first_focus(self.control).setFocus(Qt.FocusReason.OtherFocusReason)
+        _first_focus(self._target).setFocus(Qt.FocusReason.OtherFocusReason)
 
 
 class Page(QScrollArea):

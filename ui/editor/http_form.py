@@ -63,7 +63,6 @@ class HttpForm(QWidget):
         row.setSpacing(GRID)
         row.addWidget(self._method)
         row.addWidget(self._url, 1)
-        address.setFocusProxy(self._url)
         return [
             Field(
                 self.tr("Address"),
@@ -71,6 +70,7 @@ class HttpForm(QWidget):
                 path="action.url",
                 also_path="action.method",
                 subject=self.tr("The address"),
+                target=self._url,
             ),
             Field(
                 self.tr("Headers"),
@@ -79,7 +79,13 @@ class HttpForm(QWidget):
                 subject=self.tr("The header"),
                 hint=self.tr("The key inserts a secret: only its name is stored here."),
             ),
-            Field(self.tr("Body"), self._body_part, path="action.body", subject=self.tr("The body")),
+            Field(
+                self.tr("Body"),
+                self._body_part,
+                path="action.body",
+                subject=self.tr("The body"),
+                target=self._body,
+            ),
         ]
 
     def _answer_fields(self) -> list[Field]:
@@ -101,6 +107,9 @@ class HttpForm(QWidget):
         self._method.setAccessibleName(self.tr("Method"))
         self._method.setEditable(True)
         self._method.addItems(_METHODS)
+        line = self._method.lineEdit()
+        if line is not None:
+            line.setAccessibleName(self._method.accessibleName())
         self._method.setFixedWidth(112)
         self._url = QLineEdit()
         self._url.setObjectName("url")
@@ -125,7 +134,6 @@ class HttpForm(QWidget):
         picker.picked.connect(self._body.insertPlainText)
         self._body_part = QWidget()
         self._body_part.setObjectName("bodyPart")
-        self._body_part.setFocusProxy(self._body)
         head = QHBoxLayout()
         head.setSpacing(HALF)
         head.addWidget(self._kind, 1)

@@ -23,14 +23,18 @@ class DirectoryEdit(QWidget):
         self.line.setPlaceholderText(placeholder)
         self.line.setFont(mono_font(self.line.font()))
         self.line.textChanged.connect(self.changed)
-        choose = icon_button(look, "folder", self.tr("Choose a folder…"), name=f"{name}Choose")
+        self._choose = choose = icon_button(look, "folder", self.tr("Choose a folder…"), name=f"{name}Choose")
         choose.clicked.connect(self._look_for_it)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
         layout.addWidget(self.line, 1)
         layout.addWidget(choose)
-        self.setFocusProxy(self.line)
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the Tab key visits."""
+        return [self.line, self._choose]
 
     def _look_for_it(self) -> None:
         dialog = QFileDialog(self.window(), self.tr("Working directory"), self.line.text())

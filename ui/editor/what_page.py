@@ -81,7 +81,13 @@ class WhatPage(Page):
 
     def _set_tab_order(self) -> None:
         """Let the Tab key lead from the name straight to the command; how it is written comes after it."""
-        stops = [self._name, *self._command.first_stops(), *self._http.first_stops(), *self._kind.buttons()]
+        stops = [
+            self._name,
+            *self._command.first_stops(),
+            *self._http.first_stops(),
+            *self._kind.buttons(),
+            *self._command.later_stops(),
+        ]
         for before, after in pairwise(stops):
             QWidget.setTabOrder(before, after)
 

@@ -31,6 +31,9 @@ class ZonePicker(QComboBox):
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setMaxVisibleItems(12)
         self.setCompleter(completer)
+        line = self.lineEdit()
+        if line is not None:
+            line.setAccessibleName(self.accessibleName())
         self.editTextChanged.connect(self.changed)
 
     @property
