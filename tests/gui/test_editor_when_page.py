@@ -244,6 +244,18 @@ def test_a_job_that_is_switched_off_says_so_beside_its_runs(bench: Bench) -> Non
     assert "switched off" in desk.find(QLabel, "scheduleRemark").text()
 
 
+def test_an_entry_of_the_list_is_as_tall_as_its_words(bench: Bench) -> None:
+    pages = bench.open(FULL).pages
+    heights = []
+    for summary in ("none", "stops after 2 h · retries never · waits longer after errors", "one"):
+        pages.set_state(2, summary, has_problem=False)
+        pages.doItemsLayout()
+        heights.append(pages.visualItemRect(pages.item(2)).height())
+    assert heights[0] == heights[2] < heights[1]
+    assert "stops" not in pages.item(2).toolTip()
+    assert pages.item(2).toolTip().endswith("If it goes wrong: one (Ctrl+3)</span>")
+
+
 def test_the_list_of_pages_tells_what_each_says(bench: Bench) -> None:
     pages = bench.open(FULL).pages
     assert [pages.summary(row) for row in range(4)] == [

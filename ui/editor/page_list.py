@@ -28,6 +28,8 @@ _TITLE = Qt.ItemDataRole.UserRole + 3
 _WIDTH = 216
 _MARK = 8
 _SUMMARY_LINES = 2
+# What the frame around, its insets and the icon leave to a summary.
+_ROOM = _WIDTH - GRID * 2 - (GRID * 2 + ICON) - GRID
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class PageList(QListWidget):
         item.setData(_SUMMARY, shown)
         item.setData(_HAS_PROBLEM, has_problem)
         title = str(item.data(_TITLE))
+        item.setToolTip(with_shortcut(f"{title}: {shown}" if shown else title, f"Ctrl+{row + 1}"))
         words = (
             self.tr("{title}: needs attention").format(title=title) if has_problem else f"{title}: {shown}"
         )
@@ -86,9 +89,10 @@ class _PageDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._look = look
 
-    def sizeHint(self, option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex) -> QSize:  # noqa: N802 - Qt's name
-        small = QFontMetrics(small_font(option.font)).height()
-        return QSize(_WIDTH, QFontMetrics(option.font).height() + small * _SUMMARY_LINES + GRID * 2 + HALF)
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:  # noqa: N802 - Qt's name
+        small = QFontMetrics(small_font(option.font))
+        lines = len(_wrapped(str(index.data(_SUMMARY) or ""), small, _ROOM))
+        return QSize(_WIDTH, QFontMetrics(option.font).height() + small.height() * lines + GRID * 2 + HALF)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -138,10 +142,9 @@ class _PageDelegate(QStyledItemDelegate):
         painter.setFont(below)
         painter.setPen(self._look.colour(Tone.MUTED))
         metrics = QFontMetrics(below)
-        room = area.right() - left - GRID
-        lines = _wrapped(str(index.data(_SUMMARY) or ""), metrics, room)
+        lines = _wrapped(str(index.data(_SUMMARY) or ""), metrics, _ROOM)
         for number, text in enumerate(lines):
-            box = QRect(left, top + line + HALF // 2 + number * metrics.height(), room, metrics.height())
+            box = QRect(left, top + line + HALF // 2 + number * metrics.height(), _ROOM, metrics.height())
             painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
 
 
@@ -156,4 +159,4 @@ def _wrapped(text: str, metrics: QFontMetrics, room: int) -> list[str]:
         lines.append(metrics.elidedText(" ".join(words[:count]), Qt.TextElideMode.ElideRight, room))
         words = words[count:]
     rest = " ".join(words).removeprefix("· ")
-    return [*lines, metrics.elidedText(rest, Qt.TextElideMode.ElideRight, room)]
+    return [*lines, metrics.elidedText(rest, Qt.TextElideMode.ElideRight, room)] if rest else lines
