@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
+from shiboken6 import isValid
 
 from halo_scheduler.actions.work import Ended
 from halo_scheduler.changes import Change, ChangeKind
@@ -107,7 +108,7 @@ class Editing(QObject):
         editor.show()
 
     def _forget(self, session: _Session, _gone: QObject | None = None) -> None:
-        if session in self._open:
+        if isValid(self) and isValid(session) and session in self._open:
             self._open.remove(session)
             session.end()
             session.deleteLater()
