@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from editor_desk import FULL, Bench, command_of, opened_bench
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QLabel,
@@ -90,6 +91,15 @@ def test_a_test_run_is_asked_for_shown_and_stopped(bench: Bench) -> None:
     desk.press("trialClose")
     assert not panel.isVisible()
     assert desk.editor.has_unsaved_changes()
+
+
+def test_every_test_run_can_be_stopped_by_a_key(bench: Bench, qtbot: QtBot) -> None:
+    desk = bench.open(FULL)
+    for _ in range(2):
+        desk.editor.show_test_started()
+        with qtbot.waitSignal(desk.editor.test_stop_requested):
+            QTest.keySequence(desk.editor, "Ctrl+.")
+        desk.editor.show_test_ended(_run(Outcome.CANCELLED))
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,20 @@ def _facts(run: Run, now_ms: int = _NOW) -> dict[str, str]:
     return {fact.name: fact.value for fact in facts_of(run, now_ms)}
 
 
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        ("no such file", "No such file."),
+        ("shop.example.com answered 503", "shop.example.com answered 503."),
+        ("rsync: connection refused", "rsync: connection refused."),
+        ("backup.sh ended with 2", "backup.sh ended with 2."),
+        ("", "It failed without a word on why."),
+    ],
+)
+def test_an_error_is_told_as_a_sentence_that_leaves_names_alone(error: str, sentence: str) -> None:
+    assert problem_of(_run(outcome=Outcome.FAILURE, error=error)) == sentence
+
+
 @pytest.mark.usefixtures("machine_in_berlin")
 def test_a_scheduled_run_tells_when_and_why() -> None:
     run = _run(

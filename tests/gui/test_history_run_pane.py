@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from finding import child
 from past_runs import MINUTE, NOW, Past
-from PySide6.QtTest import QSignalSpy
+from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -97,6 +97,17 @@ def test_what_never_started_has_no_output(past: Past, pane: RunPane) -> None:
     pane.show_run(past.run(past.job(), outcome=Outcome.MISSED, started_at=None), JobName("backup"))
     assert not child(pane, OutputView).isVisible()
     assert child(pane, QPushButton, "runAgainButton").text() == "Run now"
+
+
+def test_the_key_that_runs_it_works_whatever_the_button_says(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+    job_id = past.job()
+    with qtbot.waitActive(pane):
+        pane.activateWindow()
+    for outcome in (Outcome.MISSED, Outcome.SUCCESS):
+        pane.show_run(past.run(job_id, outcome=outcome), JobName("backup"))
+        with qtbot.waitSignal(pane.run_again_requested) as told:
+            QTest.keySequence(pane, "Ctrl+R")
+        assert told.args == [job_id]
 
 
 def test_a_run_is_followed_while_it_runs(past: Past, backend: Backend, pane: RunPane, qtbot: QtBot) -> None:

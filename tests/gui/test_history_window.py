@@ -271,6 +271,17 @@ def test_escape_first_stops_a_search(past: Past, window: HistoryWindow, qtbot: Q
     assert field.text() == "needle"
 
 
+@pytest.mark.parametrize("keys", ["Esc", "Ctrl+W"])
+def test_a_key_closes_it_when_there_is_nothing_to_clear(
+    window: HistoryWindow, qtbot: QtBot, keys: str
+) -> None:
+    _open(window, qtbot)
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    QTest.keySequence(window, keys)
+    assert not window.isVisible()
+
+
 def test_the_chart_counts_and_a_click_chooses_a_day(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:
     job_id = past.job()
     past.run(job_id, NOW - DAY, outcome=Outcome.FAILURE)

@@ -176,6 +176,13 @@ def test_a_file_that_cannot_be_written_is_told(view: OutputView, tmp_path: Path)
     assert "could not be saved" in child(view, QLabel, "outputNote").text()
 
 
+def test_every_button_has_a_key_and_tells_it(view: OutputView) -> None:
+    for name in ("findButton", "wrapButton", "followButton", "copyButton", "saveOutputButton"):
+        keys = _button(view, name).shortcut().toString()
+        assert keys, name
+        assert f"({keys})" in _button(view, name).toolTip()
+
+
 def test_there_is_nothing_to_save_in_nothing(view: OutputView) -> None:
     view.clear()
     assert not _button(view, "saveOutputButton").isEnabled()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from PySide6.QtCore import QRectF, QSize, QTimer, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Outcome, SkipReason
@@ -21,6 +21,7 @@ from .summary import joined
 _HEIGHT = 232
 _TICK_MS = 500
 _MARK = 12
+_STOP_KEYS = "Ctrl+."
 
 
 class TrialEnd(Protocol):
@@ -59,9 +60,17 @@ class TrialPanel(QFrame):
         self._words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._elapsed = label("", "muted", name="trialElapsed")
         self._elapsed.setFont(number_font(self._elapsed.font()))
-        self._stop = button(self.tr("Stop"), name="trialStop", kind="danger")
+        self._stop = button(
+            self.tr("Stop"),
+            name="trialStop",
+            kind="danger",
+            tip=self.tr("Stop the test run"),
+            shortcut=_STOP_KEYS,
+        )
         self._stop.setAutoDefault(False)
-        self._close = icon_button(look, "close", self.tr("Close the test run"), name="trialClose")
+        self._close = icon_button(
+            look, "close", self.tr("Close the test run"), name="trialClose", shortcut="Ctrl+Shift+W"
+        )
         self._output = OutputView(look)
         self._output.setMinimumHeight(MARGIN * 4)
         head = QHBoxLayout()
@@ -98,6 +107,7 @@ class TrialPanel(QFrame):
         set_role(self._words, "strong")
         self._words.setText(self.tr("Test run under way"))
         self._stop.setText(self.tr("Stop"))
+        self._stop.setShortcut(QKeySequence(_STOP_KEYS))  # Another text took it away.
         self._stop.setEnabled(True)
         self._stop.show()
         self._close.setEnabled(False)

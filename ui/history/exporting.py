@@ -7,6 +7,7 @@ from pathlib import Path
 from time import sleep
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QPushButton, QWidget
 
 from halo_scheduler.errors import SchedulerError
@@ -14,15 +15,17 @@ from halo_scheduler.model import Run
 from halo_scheduler.service import Scheduler
 from ui.backend import Asked, Backend, Lane
 from ui.theme import GRID, HALF, MARGIN, Look, Tone
-from ui.widgets.labels import button, frame, icon_button, tint
+from ui.widgets.labels import button, frame, icon_button, tint, with_shortcut
 from ui.widgets.line_icon import LineIcon
 from ui.widgets.wrapped_text import WrappedText
 
 from .choice import Choice, JobName, job_names
 from .export import ExportError, Format, Page, export
+from .facts import as_sentence
 
 _PAGE = 200
 _HITS = 50
+_KEYS = "Ctrl+S"
 # Between two pages the window has its turn: both share one interpreter.
 _BREATH_S = 0.002
 
@@ -37,7 +40,8 @@ class ExportButton(QPushButton):
         super().__init__(self.tr("Export"), parent)
         self.setObjectName("exportButton")
         self.setAccessibleName(self.tr("Export the runs that are shown"))
-        self.setToolTip(self.tr("Save the runs that are shown as a file"))
+        self.setShortcut(QKeySequence(_KEYS))
+        self.setToolTip(with_shortcut(self.tr("Save the runs that are shown as a file"), _KEYS))
         tint(self, look, "export")
         menu = QMenu(self)
         table = menu.addAction(self.tr("As a table (CSV)…"))
@@ -126,8 +130,7 @@ class ExportBar(QWidget):
 
     def _fail(self, error: SchedulerError) -> None:
         self._asked = None
-        sentence = str(error)
-        self._show(f"{sentence[:1].upper()}{sentence[1:]}.", "error", Tone.ERROR, is_over=True)
+        self._show(as_sentence(str(error)), "error", Tone.ERROR, is_over=True)
 
     def _show(self, text: str, icon: str, tone: Tone, *, is_over: bool) -> None:
         self._icon.set_icon(icon, tone)

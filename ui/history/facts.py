@@ -47,9 +47,9 @@ def facts_of(run: Run, now_ms: int) -> list[Fact]:
 def problem_of(run: Run) -> str:
     """Return the sentence on what went wrong or why nothing ran, or nothing."""
     if run.error:
-        return _sentence(_text(run.error))
+        return as_sentence(_text(run.error))
     if run.reason is not None:
-        return _sentence(tr("It did not run: {reason}").format(reason=reason_words(run.reason)))
+        return as_sentence(tr("It did not run: {reason}").format(reason=reason_words(run.reason)))
     return {
         Outcome.FAILURE: tr("It failed without a word on why."),
         Outcome.TIMEOUT: tr("It took longer than its time limit and was stopped."),
@@ -157,8 +157,10 @@ def _text(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
 
 
-def _sentence(text: str) -> str:
-    """Return a text that begins and ends as a sentence does."""
+def as_sentence(text: str) -> str:
+    """Return a text that begins and ends as a sentence does; names of hosts, files and programs stay as they are."""
     text = text.strip()
     ending = "" if text.endswith((".", "!", "?", "…", ":")) else "."
-    return f"{text[:1].upper()}{text[1:]}{ending}"
+    first = text.split(maxsplit=1)[0] if text else ""
+    begin = text[:1].upper() if first.rstrip(",;").isalpha() else text[:1]
+    return f"{begin}{text[1:]}{ending}"

@@ -55,7 +55,11 @@ class Filters(QWidget):
         self._first = DayEdit(look, "firstDay", self.tr("From"))
         self._last = DayEdit(look, "lastDay", self.tr("To"))
         self._reset = button(
-            self.tr("Clear filters"), name="clearFilters", kind="link", tip=self.tr("Show everything again")
+            self.tr("Clear filters"),
+            name="clearFilters",
+            kind="link",
+            tip=self.tr("Show everything again"),
+            shortcut="Ctrl+L",
         )
         self._typing = QTimer(self)
         self._typing.setSingleShot(True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
 
 from halo_scheduler.changes import Change
@@ -20,10 +20,11 @@ from ui.widgets.wrapped_text import WrappedText
 from ui.wording import one_line, outcome_words
 
 from .choice import JobName, job_names
-from .facts import Fact, advice_of, facts_of, problem_of
+from .facts import Fact, advice_of, as_sentence, facts_of, problem_of
 from .run_cells import file_name, job_words
 
 _TICK_MS = 1_000
+_AGAIN_KEYS = "Ctrl+R"
 _NEVER_STARTED = (Outcome.SKIPPED, Outcome.MISSED)
 
 
@@ -98,7 +99,11 @@ class RunPane(QFrame):
         self._again.setVisible(not is_running)
         for one in (self._again, self._edit):
             one.setEnabled(not self._job.is_removed)
-        self._again.setText(self.tr("Run now") if run.outcome in _NEVER_STARTED else self.tr("Run again"))
+        words = self.tr("Run now") if run.outcome in _NEVER_STARTED else self.tr("Run again")
+        self._again.setText(words)
+        self._again.setAccessibleName(words)
+        # Another text takes the shortcut away.
+        self._again.setShortcut(QKeySequence(_AGAIN_KEYS))
 
     def _show_facts(self) -> None:
         facts = tuple(facts_of(self._run, self._backend.now_ms())) if self._run is not None else ()
@@ -137,7 +142,7 @@ class RunPane(QFrame):
         self._feed.follow(run.id)
 
     def _tell_failure(self, sentence: str) -> None:
-        self._output.set_note(sentence[:1].upper() + sentence[1:], "error")
+        self._output.set_note(as_sentence(sentence), "error")
 
     # --- Following it --------------------------------------------------------------------------------
 
@@ -183,7 +188,7 @@ class RunPane(QFrame):
         self._title.setFont(title_font(self._title.font()))
         self._name = WrappedText(look, name="runJob", font=strong_font(self.font()), most_lines=1)
         self._again = button(
-            self.tr("Run again"), name="runAgainButton", tip=self.tr("Run the job now"), shortcut="Ctrl+R"
+            self.tr("Run again"), name="runAgainButton", tip=self.tr("Run the job now"), shortcut=_AGAIN_KEYS
         )
         tint(self._again, look, "run")
         self._again.clicked.connect(self._run_again)

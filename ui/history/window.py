@@ -56,7 +56,8 @@ class HistoryWindow(QWidget):
         self._connect()
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.activated.connect(self._filters.focus_text)
-        close = QShortcut(QKeySequence(QKeySequence.StandardKey.Close), self)
+        # Qt's own choice is another key on some desktops.
+        close = QShortcut(QKeySequence("Ctrl+W"), self)
         close.activated.connect(self.close)
 
     # --- What to show --------------------------------------------------------------------------------
@@ -195,4 +196,4 @@ class HistoryWindow(QWidget):
         elif self.model.state is State.SEARCHING:
             self.model.stop_search()
         elif not self._filters.clear_text():
-            super().keyPressEvent(event)
+            self.close()

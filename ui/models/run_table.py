@@ -70,6 +70,7 @@ class RunTableModel(QAbstractTableModel):
         self._runs: list[Run] = []
         self._ids: set[str] = set()
         self._names: dict[str, JobName] = {}
+        self._old_names: set[str] = set()
         self._state = State.LOADING
         self._error = ""
         self._is_complete = False
@@ -254,8 +255,9 @@ class RunTableModel(QAbstractTableModel):
     # --- Following what happens ----------------------------------------------------------------------
 
     def _notice(self, change: Change) -> None:
-        if change.kind is ChangeKind.JOB and change.job_id in self._names:
-            self._names.pop(change.job_id, None)
+        if change.kind is ChangeKind.JOB and change.job_id is not None and change.job_id in self._names:
+            # Shown until the new one is there.
+            self._old_names.add(change.job_id)
             self._is_all_changed = True
         elif change.kind in _RUN_KINDS and change.run_id is not None:
             if change.kind is ChangeKind.RUN_PROGRESS and change.run_id not in self._ids:
@@ -276,8 +278,9 @@ class RunTableModel(QAbstractTableModel):
         self._changed_ids, self._is_all_changed = set(), False
         if is_all:
             ids |= {run.id for run in self._runs if run.outcome is Outcome.RUNNING}
-        choice, known = self._choice, frozenset(self._names)
+        choice, known = self._choice, frozenset(self._names.keys() - self._old_names)
         shown_jobs = {run.job_id for run in self._runs} if is_all else set()
+        self._old_names.clear()
 
         def work(scheduler: Scheduler) -> _Page:
             runs = scheduler.get_runs(ids)

@@ -319,19 +319,33 @@ class OutputView(QWidget):
 
     def _lay_out(self) -> None:
         look = self._look
-        find = icon_button(look, "find", self.tr("Find in the output (Ctrl+F)"), name="findButton")
+        find = icon_button(
+            look, "find", self.tr("Find in the output"), name="findButton", shortcut="Ctrl+Shift+F"
+        )
         find.clicked.connect(self.open_find)
-        self._wrap_button = icon_button(look, "wrap", self.tr("Wrap long lines"), name="wrapButton")
+        self._wrap_button = icon_button(
+            look, "wrap", self.tr("Wrap long lines"), name="wrapButton", shortcut="Alt+Z"
+        )
         self._wrap_button.setCheckable(True)
         self._wrap_button.setChecked(True)
         self._wrap_button.toggled.connect(self._wrap)
-        self._follow_button = icon_button(look, "follow", self.tr("Stay at the end"), name="followButton")
+        self._follow_button = icon_button(
+            look, "follow", self.tr("Stay at the end"), name="followButton", shortcut="Ctrl+Shift+E"
+        )
         self._follow_button.setCheckable(True)
         self._follow_button.setChecked(True)
         self._follow_button.toggled.connect(self._follow)
-        copy = icon_button(look, "copy", self.tr("Copy what is selected, or everything"), name="copyButton")
+        copy = icon_button(
+            look,
+            "copy",
+            self.tr("Copy what is selected, or everything"),
+            name="copyButton",
+            shortcut="Ctrl+Shift+C",
+        )
         copy.clicked.connect(self._copy)
-        self._save_button = icon_button(look, "save", self.tr("Save the output…"), name="saveOutputButton")
+        self._save_button = icon_button(
+            look, "save", self.tr("Save the output…"), name="saveOutputButton", shortcut="Ctrl+Shift+S"
+        )
         self._save_button.clicked.connect(self._save)
         head = QHBoxLayout()
         head.setSpacing(HALF)
