@@ -215,6 +215,30 @@ def test_the_anchor_of_a_stored_job_is_kept_until_another_is_chosen(bench: Bench
     assert desk.save().anchor_at == NOW + 60_000
 
 
+def test_an_interval_on_the_clock_is_shown_so_again_and_keeps_its_anchor(bench: Bench) -> None:
+    midnight = NOW - NOW % 86_400_000 - 3 * 86_400_000
+    desk = bench.open(replace(FULL, schedule=Every("15m"), anchor_at=midnight))
+    counted = desk.find(QComboBox, "countedFrom")
+    assert counted.currentText() == "on the quarter hour (00:00, 00:15, 00:30 …)"
+    assert desk.reason == "Nothing has been changed."
+    desk.find(QSpinBox, "everyNumber").setValue(30)
+    assert (counted.currentText()[:16], desk.save().anchor_at) == ("on the half hour", midnight)
+
+
+def test_a_job_that_had_no_interval_has_none_to_go_on_with(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.press("scheduleKind_every")
+    assert desk.find(QComboBox, "countedFrom").currentText() == "from the moment it is saved"
+    assert desk.save().anchor_at == NOW
+
+
+def test_another_time_is_one_that_is_not_there_yet(bench: Bench) -> None:
+    desk = bench.open(replace(FULL, schedule=Cron("0 0,23 * * *")))
+    desk.press("dayTimesAdd")
+    desk.press("dayTimesAdd")
+    assert desk.save().schedule == Cron("0 0-2,23 * * *")
+
+
 @pytest.mark.parametrize(
     ("kind", "schedule"), [("after", After("5m")), ("manual", Manual()), ("every", Every("15m"))]
 )

@@ -17,7 +17,7 @@ from .times import ALL_DAYS, FROM_MONDAY, WEEKEND, WORK_DAYS, DayTimes
 
 _COLUMNS = 3
 _MOST_TIMES = 24
-_LAST_HOUR = 23
+_HOURS = 24
 
 
 class DayTimesEdit(QWidget):
@@ -105,9 +105,11 @@ class DayTimesEdit(QWidget):
             made.setChecked(day in days)
 
     def _add_next(self) -> None:
-        """Add a time an hour after the last one, so that it shares its minute."""
+        """Add a time some hours after the last one, so that it shares its minute; none that is there already."""
         hour, minute = self._times[-1].time if self._times else (8, 0)
-        cell = self._add_cell((min(hour + 1, _LAST_HOUR), minute))
+        taken = {cell.time for cell in self._times}
+        free = ((hour + step) % _HOURS for step in range(1, _HOURS + 1))
+        cell = self._add_cell((next((one for one in free if (one, minute) not in taken), hour), minute))
         self._arrange()
         cell.focus()
         self.changed.emit()

@@ -73,11 +73,10 @@ class EveryForm(QWidget):
         """Give the keyboard to what is filled in first."""
         self._interval.setFocus()
 
-    def load(self, schedule: Every | None, anchor_at: int) -> None:
+    def load(self, schedule: Every, anchor_at: int) -> None:
         """Show an interval and keep its anchor until another is chosen; 0 is none."""
         self._kept_anchor = anchor_at
-        if schedule is not None:
-            self._interval.set_text(schedule.every)
+        self._interval.set_text(schedule.every)
         self._fill_from()
 
     def read(self, findings: Findings, now_ms: int) -> tuple[Every, int] | None:
@@ -91,7 +90,7 @@ class EveryForm(QWidget):
             case "kept":
                 return self._kept_anchor
             case "clock":
-                return midnight(now_ms)
+                return self._kept_anchor if self._is_kept_on_clock else midnight(now_ms)
             case "time":
                 if self._time.is_empty:
                     findings.miss("anchor_at", self.tr("Say from which time to count."))
@@ -100,14 +99,20 @@ class EveryForm(QWidget):
             case _:
                 return now_ms
 
+    @property
+    def _is_kept_on_clock(self) -> bool:
+        return bool(self._kept_anchor) and midnight(self._kept_anchor) == self._kept_anchor
+
     def _fill_from(self) -> None:
         self._from.clear()
-        if self._kept_anchor:
+        if self._kept_anchor and not self._is_kept_on_clock:
             since = moment(self._kept_anchor)
             self._from.addItem(self.tr("as until now, from {moment}").format(moment=since), _KEPT)
         self._from.addItem(self.tr("from the moment it is saved"), _NOW)
         self._from.addItem("", _CLOCK)
         self._from.addItem(self.tr("from a time of my choice"), _TIME)
+        if self._is_kept_on_clock:
+            self._from.setCurrentIndex(self._from.findData(_CLOCK))
         self._tell_clock()
         self._show_time()
 

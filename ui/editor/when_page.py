@@ -112,9 +112,9 @@ class WhenPage(Page):
         """Show a schedule; its anchor is kept until another is chosen."""
         self._anchor_at = spec.anchor_at
         schedule = spec.schedule
-        self._every.load(schedule if isinstance(schedule, Every) else None, spec.anchor_at)
         match schedule:
             case Every():
+                self._every.load(schedule, spec.anchor_at)
                 kind = _EVERY
             case After():
                 self._after.load(schedule)
