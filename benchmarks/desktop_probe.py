@@ -1,6 +1,6 @@
 """The desktop program with a watch inside, in a process of its own; prints what it measured as JSON.
 
-`python benchmarks/desktop_probe.py search|history|use|bare`
+`python benchmarks/desktop_probe.py search|history|use|bare`; with HALO_BENCH_STACKS=1 also what held the window up.
 """
 
 from __future__ import annotations
@@ -8,9 +8,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
+import traceback
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSocketNotifier, Qt, QTimer
@@ -41,23 +45,45 @@ class Heartbeat(QObject):
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.setInterval(_BEAT_MS)
         self._timer.timeout.connect(self._beat)
-        self._last = time.perf_counter()
+        self.last_at = time.perf_counter()
 
     def start(self) -> None:
         self.beats, self.stalls_ms = 0, []
-        self._last = time.perf_counter()
+        self.last_at = time.perf_counter()
         self._timer.start()
 
     def _beat(self) -> None:
         now = time.perf_counter()
-        late_ms = (now - self._last) * 1_000 - _BEAT_MS
-        self._last = now
+        late_ms = (now - self.last_at) * 1_000 - _BEAT_MS
+        self.last_at = now
         self.beats += 1
         if late_ms > _STALL_MS:
             self.stalls_ms.append(round(late_ms, 1))
 
     def report(self) -> dict[str, object]:
         return {"beats": self.beats, "stalls_ms": self.stalls_ms}
+
+
+class Onlooker:
+    """Looks, from another thread, at what the window's thread does while it is held up; for finding out why."""
+
+    def __init__(self, heartbeat: Heartbeat) -> None:
+        self._heartbeat = heartbeat
+        self._seen: Counter[str] = Counter()
+        self._main = threading.get_ident()
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(0.01)
+            if time.perf_counter() - self._heartbeat.last_at > (_BEAT_MS + _STALL_MS) / 1_000:
+                frames = traceback.extract_stack(sys._current_frames()[self._main])
+                self._seen[
+                    " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames[:3:-1])
+                ] += 1
+
+    def report(self) -> str:
+        return "\n".join(f"{count:5} {where}" for where, count in self._seen.most_common(40))
 
 
 class Painted(QObject):
@@ -182,7 +208,10 @@ class MeasuredApplication(QApplication):
         heartbeat = Heartbeat(self)
         _main_window()
         heartbeat.start()
+        onlooker = Onlooker(heartbeat) if os.environ.get("HALO_BENCH_STACKS") else None
         QApplication.exec()
+        if onlooker is not None:
+            sys.stderr.write(f"{onlooker.report()}\n")
         _end_with(heartbeat.report())
 
 
