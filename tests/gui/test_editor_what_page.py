@@ -78,6 +78,15 @@ def test_the_tab_key_goes_through_the_variables_in_their_order(bench: Bench) -> 
     assert visited == [*rows, "environmentAdd"]
 
 
+def test_the_cards_keep_their_height_in_a_low_window(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    card = desk.find(QAbstractButton, "actionKind_command")
+    card.setMinimumHeight(20)  # As the style sheet does.
+    desk.editor.resize(1000, 300)
+    desk.settle()
+    assert card.height() == card.sizeHint().height()
+
+
 @pytest.mark.parametrize(
     ("presses", "stops"),
     [

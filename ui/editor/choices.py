@@ -61,6 +61,8 @@ class Choices(QWidget):
             self._group.addButton(made, index)
             if isinstance(layout, QGridLayout):
                 layout.addWidget(made, index // columns, index % columns)
+                # The style sheet's least height of a button would let a card be squeezed in a low window.
+                layout.setRowMinimumHeight(index // columns, made.sizeHint().height())
             else:
                 layout.addWidget(made)
         if isinstance(layout, QHBoxLayout):
