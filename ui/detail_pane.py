@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from operator import attrgetter
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
@@ -36,6 +38,8 @@ from .widgets.wrapped_text import WrappedText
 from .wording import status_words
 
 _LATE_MS = 120
+# What makes a job's status words: taken from thousands of jobs, the words made for a few.
+_STATUS = attrgetter("status", "status_reason", "waiting_for", "errors")
 
 
 class DetailPane(QWidget):
@@ -45,8 +49,10 @@ class DetailPane(QWidget):
     times_changed = Signal()
     """Other times are shown than before."""
 
-    def __init__(self, backend: Backend, look: Look, actions: JobActions) -> None:
-        super().__init__()
+    def __init__(
+        self, backend: Backend, look: Look, actions: JobActions, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
         self.setObjectName("detailPane")
         self._backend = backend
         self._look = look
@@ -58,24 +64,30 @@ class DetailPane(QWidget):
         self._late.setSingleShot(True)
         self._late.setInterval(_LATE_MS)
         self._late.timeout.connect(self._show_what_is_known)
-        self._pages = QStackedWidget()
+        self._actions = actions
+        self._pages = QStackedWidget(self)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._pages)
-        self._one = OneJob(look, actions)
-        self._several = SeveralJobs(look, actions)
-        for page in (self._nothing(look), self._one, self._several):
-            self._pages.addWidget(page)
+        self._one = OneJob(look, actions, self._pages)
+        self._pages.addWidget(self._one)
         self._one.run_wanted.connect(self.run_wanted)
         self._one.clear_hints_wanted.connect(self._clear_hints)
         self.setMinimumWidth(280)
 
-    def _nothing(self, look: Look) -> QWidget:
+    @cached_property
+    def _several(self) -> SeveralJobs:
+        made = SeveralJobs(self._look, self._actions)
+        self._pages.addWidget(made)
+        return made
+
+    @cached_property
+    def _nothing(self) -> QWidget:
         page = QWidget()
         column = QVBoxLayout(page)
         column.setSpacing(GRID)
         column.addStretch(2)
-        column.addWidget(LineIcon(look, "info", Tone.MUTED, 24), 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(LineIcon(self._look, "info", Tone.MUTED, 24), 0, Qt.AlignmentFlag.AlignHCenter)
         words = label(
             self.tr("Select a job to see what it does, when it runs next, and why."), "muted", wrap=True
         )
@@ -83,6 +95,7 @@ class DetailPane(QWidget):
         words.setContentsMargins(MARGIN * 2, 0, MARGIN * 2, 0)
         column.addWidget(words)
         column.addStretch(3)
+        self._pages.addWidget(page)
         return page
 
     # --- What is shown ------------------------------------------------------------------------------
@@ -91,9 +104,9 @@ class DetailPane(QWidget):
         """Show these; of a single one that is already shown, what it is now."""
         before = self._shown_id()
         self._jobs = tuple(jobs)
-        self._pages.setCurrentIndex(min(len(self._jobs), 2))
         if len(self._jobs) > 1:
             self._several.show_jobs(self._jobs)
+        self._turn_page()
         if len(self._jobs) != 1:
             self._details = None
             self.times_changed.emit()
@@ -103,6 +116,12 @@ class DetailPane(QWidget):
             # Most answers come at once; only for a late one half of it is shown meanwhile.
             self._late.start()
         self.refresh()
+
+    def _turn_page(self) -> None:
+        if len(self._jobs) > 1:
+            self._pages.setCurrentWidget(self._several)
+        else:
+            self._pages.setCurrentWidget(self._one if self._jobs else self._nothing)
 
     def refresh(self) -> None:
         """Ask for the shown job anew; while an answer is awaited, once more after it."""
@@ -232,20 +251,20 @@ class _ActionButtons(QWidget):
         return QSize(0, super().minimumSizeHint().height())
 
 
-def _scrolled(column: Callable[[QVBoxLayout], None]) -> QScrollArea:
-    area = QScrollArea()
+def _scrolled(column: Callable[[QVBoxLayout], None], parent: QWidget) -> QScrollArea:
+    area = QScrollArea(parent)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setWidgetResizable(True)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     inner = QWidget()
     inner.setObjectName("detailContent")
+    area.setWidget(inner)
     layout = QVBoxLayout(inner)
     layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
     layout.setSpacing(GRID)
     column(layout)
     layout.addStretch(1)
-    area.setWidget(inner)
     return area
 
 
@@ -255,8 +274,8 @@ class OneJob(QWidget):
     run_wanted = Signal(str)
     clear_hints_wanted = Signal()
 
-    def __init__(self, look: Look, actions: JobActions) -> None:
-        super().__init__()
+    def __init__(self, look: Look, actions: JobActions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self._look = look
         self._output_run_id: str | None = None
         self._mark = MarkLabel(look)
@@ -274,7 +293,7 @@ class OneJob(QWidget):
         self._output.open_wanted.connect(self._open_output)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        self._area = _scrolled(self._fill)
+        self._area = _scrolled(self._fill, self)
         outer.addWidget(self._area)
 
     def _fill(self, column: QVBoxLayout) -> None:
@@ -370,13 +389,9 @@ class SeveralJobs(QWidget):
 
     def show_jobs(self, jobs: tuple[Job, ...]) -> None:
         self._title.set_text(self.tr("{count} jobs selected").format(count=len(jobs)))
-        alike = {_status_of(job): job for job in jobs}
-        counts = Counter(map(_status_of, jobs))
+        statuses = list(map(_STATUS, jobs))
+        alike = dict(zip(statuses, jobs, strict=True))
+        counts = Counter(statuses)
         lines = (f"{count} × {status_words(alike[status])}" for status, count in counts.most_common())
         self._counts.set_text("\n".join(lines))
         self._buttons.fit()
-
-
-def _status_of(job: Job) -> tuple[object, ...]:
-    """Return what makes a job's status words: worked out for thousands of jobs, the words for a few."""
-    return (job.status, job.status_reason, job.waiting_for, job.errors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
@@ -59,9 +60,15 @@ def _renderer(name: str, colour: str) -> QSvgRenderer:
 
 def icon_path(name: str) -> str:
     """Return the file of an icon, in the way a style sheet writes it on every system."""
-    return Path(str(files("halo_scheduler.resources.icons").joinpath(f"{name}.svg"))).as_posix()
+    return Path(str(_folder().joinpath(f"{name}.svg"))).as_posix()
 
 
 @lru_cache(maxsize=256)
 def _source(name: str) -> str:
-    return files("halo_scheduler.resources.icons").joinpath(f"{name}.svg").read_text(encoding="utf-8")
+    return _folder().joinpath(f"{name}.svg").read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def _folder() -> Traversable:
+    # Looked for once: it takes longer than reading a drawing.
+    return files("halo_scheduler.resources.icons")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QHideEvent, QResizeEvent, QShowEvent
@@ -26,19 +26,20 @@ from .job_view import JobView
 from .models.job_rows import SORTABLE, Column, JobFilter, StatusChoice, has_status
 from .models.job_table import JobTableModel
 from .pauses import PauseChoice, pause_end
-from .theme import Look, Tone
+from .theme import Look
 from .trash_dialog import TrashDialog
 from .widgets.empty_state import EmptyState, NoMatch
 from .widgets.job_toolbar import JobToolbar
 from .widgets.labels import action
-from .widgets.notes import Note
+from .widgets.notes import Notes
 from .widgets.status_strip import EngineShown, StatusStrip, Summary
+from .widgets.tab_order import put_after
 from .widgets.undo_bar import UndoBar
 from .wording import one_line, short_moment
 
-_SIZE = QSize(1240, 760)
+_SIZE = QSize(1280, 780)
 _LEAST = QSize(640, 420)
-_PANE_SHARE = 0.3
+_PANE_SHARE = 0.28
 _LEAST_PANE, _MOST_PANE = 300, 440
 _SHORT_NAME = 40
 
@@ -78,18 +79,7 @@ class MainWindow(QMainWindow):
         self._trash: TrashDialog | None = None
         self._model = JobTableModel(backend, self)
         self._actions = JobActions(backend, look, self)
-        self._toolbar = JobToolbar(look)
-        self._view = JobView(self._model, look)
-        self._pane = DetailPane(backend, look, self._actions)
-        self._strip = StatusStrip(look)
-        self._undo = UndoBar(look)
-        self._empty = EmptyState(look)
-        self._no_match = NoMatch(look)
-        self._message = Note(look, name="messageNote", icon="warning", tone=Tone.WARN)
-        self._autostart = Note(
-            look, name="autostartNote", icon="info", tone=Tone.ACCENT, act=self.tr("Start at login")
-        )
-        self._closing_note = Note(look, name="closingNote", icon="info", tone=Tone.ACCENT)
+        self._build()
         self._loader = JobLoader(backend, self._model, self._view.ids_in_sight, self)
         self._countdown = Countdown(self)
         self._countdown.add(lambda: self._view.waits(backend.now_ms()))
@@ -98,39 +88,66 @@ class MainWindow(QMainWindow):
         self._summed_up.setSingleShot(True)
         self._summed_up.setInterval(0)
         self._summed_up.timeout.connect(self._sum_up)
-        self._build()
         self._add_menus()
         self._connect()
         self._fit_pages()
+        self._view.setFocus()
 
     # --- How it is put together ---------------------------------------------------------------------
 
     def _build(self) -> None:
-        self._table_pages = QStackedWidget()
-        self._table_pages.addWidget(self._view)
-        self._table_pages.addWidget(self._no_match)
-        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        """Put everything into its place from the outside in: what is moved about is styled at every move."""
+        column = QWidget(self)
+        self.setCentralWidget(column)
+        layout = QVBoxLayout(column)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self._toolbar = JobToolbar(self._look, column)
+        self._notes = Notes(self._look, self._toolbar.more_button, column)
+        self._pages = QStackedWidget(column)
+        for part in (self._toolbar, self._notes):
+            layout.addWidget(part)
+        layout.addWidget(self._pages, 1)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal, self._pages)
         self._splitter.setObjectName("splitter")
         self._splitter.setHandleWidth(1)
-        self._splitter.addWidget(self._table_pages)
-        self._splitter.addWidget(self._pane)
+        self._pages.addWidget(self._splitter)
+        self._table_pages = QStackedWidget(self._splitter)
+        self._view = JobView(self._model, self._look, self._table_pages)
+        self._table_pages.addWidget(self._view)
+        self._pane = DetailPane(self._backend, self._look, self._actions, self._splitter)
         self._splitter.setStretchFactor(0, 1)
         self._splitter.setStretchFactor(1, 0)
         self._splitter.setCollapsible(0, False)
         self._splitter.splitterMoved.connect(self._keep_splitter)
-        self._pages = QStackedWidget()
-        self._pages.addWidget(self._splitter)
-        self._pages.addWidget(self._empty)
-        column = QWidget()
-        layout = QVBoxLayout(column)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        for part in (self._toolbar, self._message, self._closing_note, self._autostart):
-            layout.addWidget(part)
-        layout.addWidget(self._pages, 1)
-        layout.addWidget(self._undo)
+        self._below = QVBoxLayout()
+        layout.addLayout(self._below)
+        self._strip = StatusStrip(self._look, column)
         layout.addWidget(self._strip)
-        self.setCentralWidget(column)
+
+    @cached_property
+    def _empty(self) -> EmptyState:
+        made = EmptyState(self._look)
+        made.new_wanted.connect(self.new_job_requested)
+        self._pages.addWidget(made)
+        put_after(self._toolbar.more_button, made)
+        return made
+
+    @cached_property
+    def _no_match(self) -> NoMatch:
+        made = NoMatch(self._look)
+        made.clear_wanted.connect(self._toolbar.clear)
+        self._table_pages.addWidget(made)
+        put_after(self._view, made)
+        return made
+
+    @cached_property
+    def _undo(self) -> UndoBar:
+        made = UndoBar(self._look)
+        made.undo_wanted.connect(self._actions.restore)
+        self._below.addWidget(made)
+        put_after(self._strip.previousInFocusChain(), made)
+        return made
 
     def _add_menus(self) -> None:
         menu = QMenu(self)
@@ -185,8 +202,6 @@ class MainWindow(QMainWindow):
         toolbar.filter_changed.connect(self._filter)
         toolbar.limit_wanted.connect(self._ask_limit)
         toolbar.left.connect(self._view.focus_rows)
-        self._empty.new_wanted.connect(self.new_job_requested)
-        self._no_match.clear_wanted.connect(toolbar.clear)
         self._view.selection_changed.connect(self._follow_selection)
         self._view.edit_wanted.connect(actions.edit.trigger)
         self._view.menu_wanted.connect(self._show_menu)
@@ -200,17 +215,16 @@ class MainWindow(QMainWindow):
         actions.edit_requested.connect(self.edit_requested)
         actions.duplicate_requested.connect(self.duplicate_requested)
         actions.history_requested.connect(self.history_requested)
-        actions.removed.connect(self._undo.offer)
+        actions.removed.connect(self._offer_undo)
         actions.restored.connect(lambda job_ids: self.select_job(job_ids[0]))
         actions.refused.connect(self.show_message)
         actions.limit_wanted.connect(self._ask_limit)
         actions.group_wanted.connect(self._show_group)
-        self._undo.undo_wanted.connect(actions.restore)
         self._strip.pause_wanted.connect(self._pause_all)
         self._strip.resume_wanted.connect(self._resume_all)
         self._strip.failing_wanted.connect(self._show_failing)
-        self._autostart.acted.connect(self.autostart_requested)
-        self._autostart.closed.connect(self.autostart_note_closed)
+        self._notes.autostart_wanted.connect(self.autostart_requested)
+        self._notes.autostart_closed.connect(self.autostart_note_closed)
         self._backend.fault.connect(self.show_message)
         self._backend.changed.connect(self._note_change)
 
@@ -222,15 +236,15 @@ class MainWindow(QMainWindow):
 
     def show_message(self, text: str) -> None:
         """Say a sentence until it is closed; an empty one closes it."""
-        self._message.show_text(text)
+        self._notes.say(text)
 
     def set_autostart_note(self, visible: bool) -> None:  # noqa: FBT001 - it is what the name says
         """Say that jobs run only while this program is open, or no longer."""
-        self._autostart.show_text(self.tr("Jobs run only while Halo is open.") if visible else "")
+        self._notes.say_of_autostart(self.tr("Jobs run only while Halo is open.") if visible else "")
 
     def set_closing_note(self, text: str) -> None:
         """Say what closing the window does, where that is not obvious."""
-        self._closing_note.show_text(text)
+        self._notes.say_of_closing(text)
 
     def select_job(self, job_id: str) -> None:
         """Select a job and bring it into sight, also one that is still being read."""
@@ -247,6 +261,9 @@ class MainWindow(QMainWindow):
         self._trash.open()
 
     # --- What happens -------------------------------------------------------------------------------
+
+    def _offer_undo(self, words: str, job_ids: tuple[str, ...]) -> None:
+        self._undo.offer(words, job_ids)
 
     def _note_change(self, change: Change) -> None:
         if change.kind is ChangeKind.JOB and self._trash is not None and self._trash.isVisible():
@@ -279,7 +296,7 @@ class MainWindow(QMainWindow):
         self._countdown.arm()
 
     def _follow_selection(self) -> None:
-        jobs = [job for job_id in self._view.selected_ids() if (job := self._model.job(job_id)) is not None]
+        jobs = self._view.selected_jobs()
         self._actions.set_jobs(jobs)
         self._pane.show_jobs(jobs)
 
@@ -385,6 +402,7 @@ class MainWindow(QMainWindow):
         """Tell in the strip what all jobs together are doing."""
         running = failing = paused = ready = 0
         following: Job | None = None
+        waiting: list[str] = []
         groups = set()
         for job in self._model.jobs():
             running += job.status is JobStatus.RUNNING
@@ -392,10 +410,18 @@ class MainWindow(QMainWindow):
             ready += job.status is JobStatus.IDLE
             failing += has_status(job, StatusChoice.FAILING)
             groups.add(job.group)
-            if job.next_run_at is not None and (following is None or job.next_run_at < _planned(following)):
+            if job.waiting_for is not None:
+                waiting.append(job.name)
+            elif job.next_run_at is not None and (following is None or job.next_run_at < _planned(following)):
                 following = job
-        name = "" if following is None else one_line(following.name, _SHORT_NAME)
-        self._summary = Summary(running=running, failing=failing, paused=paused, ready=ready, next_name=name)
+        self._summary = Summary(
+            running=running,
+            failing=failing,
+            paused=paused,
+            ready=ready,
+            waiting=tuple(one_line(name, _SHORT_NAME) for name in waiting),
+            next_name="" if following is None else one_line(following.name, _SHORT_NAME),
+        )
         self._next_at = 0 if following is None else _planned(following)
         self._show_summary()
         self._toolbar.offer_groups(group for group in groups if group)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from job_values import MINUTE, NASTY, NOW
+from job_values import MINUTE, NASTY, NOW, make_job
 from machine import Bench
 from PySide6.QtCore import QPoint, Qt, SignalInstance
 from PySide6.QtGui import QAction
@@ -23,20 +24,22 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.model import Every, Manual
+from halo_scheduler.model import Every, JobStatus, Manual, WaitingFor
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.detail_pane import DetailPane
 from ui.group_limit_dialog import GroupLimitDialog
 from ui.job_view import JobView
 from ui.main_window import MainWindow
-from ui.models.job_rows import Column
+from ui.models.job_rows import Column, make_row
 from ui.theme import Look
 from ui.trash_dialog import TrashDialog
 from ui.widgets.empty_state import EmptyState, NoMatch
 from ui.widgets.status_strip import EngineShown
 from ui.widgets.undo_bar import UndoBar
 from ui.widgets.wrapped_text import WrappedText
+
+_CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
 @pytest.fixture
@@ -130,10 +133,10 @@ def test_without_jobs_it_invites(qtbot: QtBot, window: MainWindow) -> None:
 
 
 def test_until_the_jobs_are_read_nothing_is_said_to_be_empty(qtbot: QtBot, window: MainWindow) -> None:
+    assert window.findChild(EmptyState) is None
+    _open(qtbot, window)
     empty = window.findChild(EmptyState)
     assert empty is not None
-    assert not empty.isVisibleTo(window)
-    _open(qtbot, window)
     assert empty.isVisibleTo(window)
 
 
@@ -506,6 +509,71 @@ def test_pages_change_without_leaving_the_window(qtbot: QtBot, bench: Bench, win
     job_id = bench.scheduler.add_job("a", Manual())
     _open(qtbot, window)
     bench.scheduler.remove_job(job_id)
-    empty = window.findChild(EmptyState)
-    assert empty is not None
-    qtbot.waitUntil(empty.isVisible)
+    qtbot.waitUntil(lambda: _part(window, EmptyState, "emptyState").isVisible())
+
+
+def _focus_names(window: MainWindow) -> list[str]:
+    names: list[str] = []
+    widget = window.nextInFocusChain()
+    while widget is not None and widget is not window:
+        if widget.isVisible() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            names.append(widget.objectName())
+        widget = widget.nextInFocusChain()
+    return names
+
+
+def test_tab_comes_to_notes_and_to_undo_where_they_are_seen(
+    qtbot: QtBot, bench: Bench, window: MainWindow
+) -> None:
+    bench.scheduler.add_job("a", Manual())
+    bench.scheduler.add_job("b", Manual())
+    _open(qtbot, window)
+    window.set_autostart_note(True)
+    _action(window, "deleteAction").trigger()
+    qtbot.waitUntil(lambda: _part(window, QWidget, "undoBar").isVisible())
+    wanted = [
+        "moreButton",
+        "autostartNoteAction",
+        "autostartNoteClose",
+        "jobTable",
+        "undoButton",
+        "undoClose",
+    ]
+    assert [name for name in _focus_names(window) if name in [*wanted, "pauseAllButton"]] == [
+        *wanted,
+        "pauseAllButton",
+    ]
+
+
+def test_after_the_start_the_keys_are_among_the_jobs(qtbot: QtBot, bench: Bench, window: MainWindow) -> None:
+    bench.scheduler.add_job("a", Manual())
+    bench.scheduler.add_job("b", Manual())
+    _open(qtbot, window)
+    assert window.focusWidget() is _view(window)
+    assert _view(window).currentIndex().row() == 0
+
+
+def test_all_jobs_are_paused_and_resumed_by_the_same_keys(
+    qtbot: QtBot, bench: Bench, window: MainWindow
+) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1h"))
+    _open(qtbot, window)
+    for is_paused in (True, False):
+        QTest.keyClick(window, Qt.Key.Key_P, _CTRL_SHIFT)
+        qtbot.waitUntil(partial(_is_paused, bench, job_id, is_paused))
+        _settle(qtbot, window)
+
+
+def _is_paused(bench: Bench, job_id: str, wanted: bool) -> bool:  # noqa: FBT001 - it is what the name says
+    job = bench.scheduler.get_job(job_id)
+    return job is not None and (job.status is JobStatus.PAUSED) is wanted
+
+
+def test_a_job_without_a_place_is_said_to_wait(window: MainWindow) -> None:
+    window.show()
+    waiting = make_job("backup", next_run_at=NOW - MINUTE, waiting_for=WaitingFor.AT_CAPACITY)
+    later = make_job("report")
+    window._model.replace([make_row(waiting), make_row(later)])
+    window._sum_up()
+    window.show_engine(EngineShown("here"))
+    assert _text(window, "statusWords").startswith("Idle · backup waits for a place · next: report at ")

@@ -34,8 +34,8 @@ class JobToolbar(QWidget):
     limit_wanted = Signal(str)
     """The group whose limit is to be changed."""
 
-    def __init__(self, look: Look) -> None:
-        super().__init__()
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setObjectName("jobToolbar")
         self._look = look
         self._filter = JobFilter()
@@ -77,13 +77,12 @@ class JobToolbar(QWidget):
         self._search.setAccessibleName(self.tr("Search jobs"))
         self._search.setPlaceholderText(self.tr("Search"))
         self._search.setToolTip(with_shortcut(self.tr("Search names, groups and descriptions"), "Ctrl+F"))
-        self._search.setClearButtonEnabled(True)
         self._search.setMinimumWidth(120)
         self._search.setMaximumWidth(320)
         find = QAction(self._search)
         tint(find, self._look, "search", Tone.MUTED)
         self._search.addAction(find, QLineEdit.ActionPosition.LeadingPosition)
-        self._search.textChanged.connect(lambda text: self._change(text=text))
+        self._search.textChanged.connect(self._change)
         for key, act in (("Esc", self._leave_search), ("Down", self.left.emit), ("Return", self.left.emit)):
             shortcut = QShortcut(QKeySequence(key), self._search)
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
@@ -148,6 +147,8 @@ class JobToolbar(QWidget):
         self.set_groups(groups, self._limits)
 
     def _change(self, text: str) -> None:
+        # Made with the first letter: until then there is nothing to clear, and its icon takes a while to find.
+        self._search.setClearButtonEnabled(True)
         self._filter = JobFilter(text, self._filter.status, self._filter.group)
         self.filter_changed.emit(self._filter)
 

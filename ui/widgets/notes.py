@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.theme import GRID, HALF, MARGIN, Look, Tone
 from ui.widgets.labels import button, frame, icon_button
 from ui.widgets.line_icon import LineIcon
+from ui.widgets.tab_order import put_after
 from ui.widgets.wrapped_text import WrappedText
 
 
@@ -50,3 +53,58 @@ class Note(QWidget):
     def _close(self) -> None:
         self.setVisible(False)
         self.closed.emit()
+
+
+class Notes(QWidget):
+    """What the job window may have to say above its table; a note is made when it first has something to say."""
+
+    autostart_wanted = Signal()
+    autostart_closed = Signal()
+
+    def __init__(self, look: Look, before: QWidget, parent: QWidget) -> None:
+        """Take what comes before the notes when one goes on with Tab."""
+        super().__init__(parent)
+        self.setObjectName("notes")
+        self._look = look
+        self._before = before
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+
+    def say(self, text: str) -> None:
+        """Say a sentence until it is closed; an empty one closes it."""
+        if text or "_message" in vars(self):
+            self._message.show_text(text)
+
+    def say_of_closing(self, text: str) -> None:
+        """Say what closing the window does, or nothing any more."""
+        if text or "_closing" in vars(self):
+            self._closing.show_text(text)
+
+    def say_of_autostart(self, text: str) -> None:
+        """Say what not starting at login means and offer it, or nothing any more."""
+        if text or "_autostart" in vars(self):
+            self._autostart.show_text(text)
+
+    @cached_property
+    def _message(self) -> Note:
+        return self._added(Note(self._look, name="messageNote", icon="warning", tone=Tone.WARN))
+
+    @cached_property
+    def _closing(self) -> Note:
+        return self._added(Note(self._look, name="closingNote", icon="info", tone=Tone.ACCENT))
+
+    @cached_property
+    def _autostart(self) -> Note:
+        made = Note(
+            self._look, name="autostartNote", icon="info", tone=Tone.ACCENT, act=self.tr("Start at login")
+        )
+        made.acted.connect(self.autostart_wanted)
+        made.closed.connect(self.autostart_closed)
+        return self._added(made)
+
+    def _added(self, note: Note) -> Note:
+        # What is said last stands on top.
+        self._column.insertWidget(0, note)
+        put_after(self._before, note)
+        return note

@@ -16,6 +16,8 @@ from ui.widgets.labels import button, frame, tint
 from ui.widgets.wrapped_text import WrappedText
 
 _MARK = 10
+# The same for both: there is always only one of the two buttons.
+_PAUSE_KEYS = "Ctrl+Shift+P"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Summary:
     failing: int = 0
     paused: int = 0
     ready: int = 0
+    waiting: tuple[str, ...] = ()
+    """The names of the jobs that are due and wait for a place."""
     next_name: str = ""
     next_when: str = ""
 
@@ -80,8 +84,8 @@ class StatusStrip(QWidget):
     resume_wanted = Signal()
     failing_wanted = Signal()
 
-    def __init__(self, look: Look) -> None:
-        super().__init__()
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setObjectName("statusStrip")
         self._look = look
         self._engine = EngineShown("starting")
@@ -105,7 +109,9 @@ class StatusStrip(QWidget):
         self._show()
 
     def _add_pause(self, look: Look, row: QHBoxLayout) -> None:
-        self._resume = button(self.tr("Resume all"), name="resumeAllButton", kind="quiet")
+        self._resume = button(
+            self.tr("Resume all"), name="resumeAllButton", kind="quiet", shortcut=_PAUSE_KEYS
+        )
         tint(self._resume, look, "resume")
         self._resume.clicked.connect(self.resume_wanted)
         row.addWidget(self._resume)
@@ -114,6 +120,7 @@ class StatusStrip(QWidget):
             name="pauseAllButton",
             kind="quiet",
             tip=self.tr("Pause all jobs until I resume"),
+            shortcut=_PAUSE_KEYS,
         )
         tint(self._pause, look, "pause")
         self._pause.clicked.connect(lambda: self.pause_wanted.emit(PauseChoice.UNTIL_RESUMED))
@@ -165,6 +172,8 @@ class StatusStrip(QWidget):
         if self._engine.kind == "starting":
             return self._engine.text or self.tr("Starting…")
         parts = [self._doing()]
+        if summary.waiting:
+            parts.append(self._waiting_words(summary.waiting))
         if summary.next_name:
             parts.append(
                 self.tr("next: {name} {when}").format(name=summary.next_name, when=summary.next_when)
@@ -172,6 +181,11 @@ class StatusStrip(QWidget):
         if self._engine.text:
             parts.append(self._engine.text)
         return " · ".join(parts)
+
+    def _waiting_words(self, names: tuple[str, ...]) -> str:
+        if len(names) == 1:
+            return self.tr("{name} waits for a place").format(name=names[0])
+        return self.tr("{count} jobs wait for a place").format(count=len(names))
 
     def _doing(self) -> str:
         if self._summary.running == 1:
