@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
@@ -21,6 +22,7 @@ from .widgets.labels import action
 from .wording import one_line
 
 _SHORT_NAME = 60
+_RESTING = (JobStatus.PAUSED, JobStatus.DISABLED)
 
 
 class JobActions(QObject):
@@ -99,16 +101,16 @@ class JobActions(QObject):
         """Act on these jobs from now on."""
         self._jobs = tuple(jobs)
         one, some = len(self._jobs) == 1, bool(self._jobs)
-        running = [job for job in self._jobs if job.status is JobStatus.RUNNING]
-        resting = [job for job in self._jobs if is_resting(job)]
-        self.run.setEnabled(len(running) < len(self._jobs))
-        self.stop.setEnabled(bool(running))
+        statuses = Counter(job.status for job in self._jobs)
+        resting = sum(statuses[status] for status in _RESTING)
+        self.run.setEnabled(statuses[JobStatus.RUNNING] < len(self._jobs))
+        self.stop.setEnabled(statuses[JobStatus.RUNNING] > 0)
         self.edit.setEnabled(one)
         self.duplicate.setEnabled(one)
         self.history.setEnabled(one)
         self.pause.setEnabled(some)
-        self.pause_menu.setEnabled(len(resting) < len(self._jobs))
-        self.resume.setEnabled(bool(resting))
+        self.pause_menu.setEnabled(resting < len(self._jobs))
+        self.resume.setEnabled(resting > 0)
         self.remove.setEnabled(some)
 
     def fill_menu(self, menu: QMenu) -> None:
@@ -242,4 +244,4 @@ class JobActions(QObject):
 
 def is_resting(job: Job) -> bool:
     """Tell whether a job runs again only when it is resumed, or when its pause ends."""
-    return job.status in (JobStatus.PAUSED, JobStatus.DISABLED)
+    return job.status in _RESTING

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from PySide6.QtCore import (
     QEvent,
@@ -18,10 +19,12 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFontMetrics, QHoverEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
+from halo_scheduler.model import Job
+
 from .countdown import until_ago_changes, until_next_changes
 from .job_delegates import DELEGATES, RowDelegate
 from .job_words import last_at
-from .models.job_rows import SORTABLE, Column, JobFacts
+from .models.job_rows import SORTABLE, Column, JobFacts, JobRow
 from .models.job_table import JobTableModel
 from .theme import GRID, HALF, MARGIN, ROW, Look, number_font
 from .widgets.trend import WIDTH as TREND_WIDTH
@@ -63,6 +66,8 @@ class JobView(QTableView):
         self._out_of_sight: tuple[str, ...] = ()
         self._told: tuple[str, ...] = ()
         self._hovered = -1
+        # A ground of our own: for one that Qt made, its class would be looked for among all there are.
+        self.setViewport(QWidget())
         self.setModel(model)
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -102,6 +107,8 @@ class JobView(QTableView):
         columns.setStyleSheet(f"QHeaderView::section:first {{ padding-left: {MARGIN}px; }}")
         columns.setSortIndicator(Column.NAME, Qt.SortOrder.AscendingOrder)
         columns.sectionClicked.connect(self._click_header)
+        # Headings do not tell what is selected: with thousands of rows they would take long to find out.
+        columns.setSelectionModel(QItemSelectionModel(self._jobs, self))
 
     def _fit_rows(self) -> None:
         """Keep the rows apart whatever size the system's font has."""
@@ -125,15 +132,25 @@ class JobView(QTableView):
     # --- What is selected, what is in sight ---------------------------------------------------------
 
     def selected_ids(self) -> list[str]:
+        """Return the ids of the selected jobs from top to bottom."""
+        return [row.id for row in self._selected_rows()]
+
+    def selected_jobs(self) -> list[Job]:
         """Return the selected jobs from top to bottom."""
+        return [row.job for row in self._selected_rows()]
+
+    def _selected_rows(self) -> list[JobRow]:
         chosen = self.selectionModel().selection()
-        ranges = (chosen.at(index) for index in range(chosen.count()))
-        rows = sorted({row for one in ranges for row in range(one.top(), one.bottom() + 1)})
-        return self._jobs.ids_at(rows)
+        ranges = sorted({(one.top(), one.bottom()) for one in map(chosen.at, range(chosen.count()))})
+        # Ranges may overlap; thousands of rows are mostly one of them.
+        if any(before[1] >= after[0] for before, after in pairwise(ranges)):
+            rows = sorted({row for first, last in ranges for row in range(first, last + 1)})
+            ranges = [(row, row) for row in rows]
+        return [row for first, last in ranges for row in self._jobs.rows_between(first, last)]
 
     def select_ids(self, job_ids: Iterable[str]) -> None:
         """Select these jobs, as far as they are shown, and bring the first into sight."""
-        rows = [row for job_id in job_ids if (row := self._jobs.row_of(job_id)) >= 0]
+        rows = self._jobs.rows_of(job_ids)
         self._select_rows(rows)
         if rows:
             index = self._jobs.index(rows[0], Column.NAME)
@@ -154,8 +171,7 @@ class JobView(QTableView):
         return (0, -1) if not count else (first, count - 1 if last < 0 else last)
 
     def ids_in_sight(self) -> list[str]:
-        first, last = self.rows_in_sight()
-        return self._jobs.ids_at(range(first, last + 1))
+        return [row.id for row in self._jobs.rows_between(*self.rows_in_sight())]
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         """Return for how long each time in sight stays true."""
@@ -176,11 +192,14 @@ class JobView(QTableView):
         self.horizontalHeader().setSortIndicator(column, order)
         self._jobs.sort(column, order)
 
-    def _select_rows(self, rows: Iterable[int]) -> None:
+    def _select_rows(self, rows: Sequence[int]) -> None:
+        """Select these rows, which come in their order: neighbours as one."""
         chosen = QItemSelection()
-        last = len(Column) - 1
-        for row in rows:
-            chosen.select(self._jobs.index(row, 0), self._jobs.index(row, last))
+        row_set = set(rows)
+        firsts = [row for row in rows if row - 1 not in row_set]
+        lasts = [row for row in rows if row + 1 not in row_set]
+        for first, last in zip(firsts, lasts, strict=True):
+            chosen.select(self._jobs.index(first, 0), self._jobs.index(last, len(Column) - 1))
         self.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     # --- Keeping the place --------------------------------------------------------------------------
@@ -208,7 +227,7 @@ class JobView(QTableView):
     def _find_selection(self, place: _Place) -> None:
         is_lost = not self.selectionModel().hasSelection() and bool(place.selected)
         if is_lost:
-            self._select_rows(row for job_id in place.selected if (row := self._jobs.row_of(job_id)) >= 0)
+            self._select_rows(self._jobs.rows_of(place.selected))
         still_there = tuple(job_id for job_id in place.selected if self._jobs.job(job_id) is not None)
         # What a search hides is selected again when it is over; where something was deleted, its neighbour is.
         self._out_of_sight = () if self.selectionModel().hasSelection() else still_there
@@ -268,7 +287,7 @@ class JobView(QTableView):
             if room - sum(widths.values()) < least:
                 del widths[column]
         rest = max(room - sum(widths.values()), least)
-        widths[Column.SCHEDULE] = max(_SHORTEST_SCHEDULE, rest * 2 // 5)
+        widths[Column.SCHEDULE] = max(_SHORTEST_SCHEDULE, rest // 3)
         widths[Column.NAME] = rest - widths[Column.SCHEDULE]
         for column in Column:
             self.setColumnHidden(column, column not in widths)

@@ -6,7 +6,15 @@ from collections.abc import Iterable
 
 import pytest
 from job_values import HOUR, MINUTE, NASTY, NOW, make_job, make_run
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QPoint,
+    QPointF,
+    Qt,
+)
 from PySide6.QtGui import QFont, QHoverEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -231,3 +239,23 @@ def test_every_kind_of_job_can_be_drawn(model: JobTableModel, view: JobView) -> 
 
 def test_the_table_has_a_name(view: JobView) -> None:
     assert view.accessibleName() == "Jobs"
+
+
+@pytest.mark.parametrize("order", list(Qt.SortOrder))
+def test_many_selected_neighbours_are_selected_as_one_after_sorting(
+    model: JobTableModel, view: JobView, order: Qt.SortOrder
+) -> None:
+    _fill(model, _hundred())
+    view.selectAll()
+    view.sort_by(Column.NEXT, order)
+    assert view.selectionModel().selection().count() == 1
+    assert len(view.selected_ids()) == 100
+    assert [job.id for job in view.selected_jobs()] == view.selected_ids()
+
+
+def test_ranges_that_overlap_count_each_job_once(model: JobTableModel, view: JobView) -> None:
+    _fill(model, "abcde")
+    chosen = QItemSelection(model.index(0, 0), model.index(2, 4))
+    chosen.append(QItemSelectionRange(model.index(1, 0), model.index(3, 4)))
+    view.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+    assert view.selected_ids() == ["a", "b", "c", "d"]

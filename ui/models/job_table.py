@@ -69,10 +69,22 @@ class JobTableModel(QAbstractTableModel):
     def job_at(self, row: int) -> Job:
         return self._shown[self._place(row)].job
 
-    def ids_at(self, rows: Iterable[int]) -> list[str]:
-        """Return the jobs of some rows; what is no row any more is left out."""
-        count = len(self._shown)
-        return [self._shown[self._place(row)].id for row in rows if row < count]
+    def rows_between(self, first: int, last: int) -> list[JobRow]:
+        """Return some rows as they are shown, both ends included; what is no row any more is left out."""
+        last = min(last, len(self._shown) - 1)
+        if last < first:
+            return []
+        if not self._is_descending:
+            return self._shown[first : last + 1]
+        return self._shown[self._place(last) : self._place(first) + 1][::-1]
+
+    def rows_of(self, job_ids: Iterable[str]) -> list[int]:
+        """Return where some jobs are shown, from top to bottom: for thousands of them in one go."""
+        wanted = set(job_ids)
+        if not wanted:
+            return []
+        shown = self.rows_between(0, len(self._shown) - 1)
+        return [row for row, one in enumerate(shown) if one.id in wanted]
 
     def row_of(self, job_id: str) -> int:
         """Return where a job is shown, or -1."""
