@@ -90,11 +90,17 @@ def short_duration(milliseconds: int | None) -> str:
     """Return how long something took in its largest unit: a column shows what can be compared at a glance."""
     if milliseconds is None or milliseconds < MINUTE_MS:
         return duration(milliseconds)
-    if milliseconds < HOUR_MS:
-        return tr("{count} min").format(count=milliseconds // MINUTE_MS)
-    if milliseconds < DAY_MS:
-        return tr("{count} h").format(count=milliseconds // HOUR_MS)
-    return tr("{count} d").format(count=milliseconds // DAY_MS)
+    minutes, hours = _rounded(milliseconds, MINUTE_MS), _rounded(milliseconds, HOUR_MS)
+    if minutes < HOUR_MS // MINUTE_MS:
+        return tr("{count} min").format(count=minutes)
+    if hours < DAY_MS // HOUR_MS:
+        return tr("{count} h").format(count=hours)
+    return tr("{count} d").format(count=_rounded(milliseconds, DAY_MS))
+
+
+def _rounded(milliseconds: int, unit_ms: int) -> int:
+    """Return how many units that is, to the nearest."""
+    return (milliseconds + unit_ms // 2) // unit_ms
 
 
 def cell_tip(column: Column, job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:

@@ -14,7 +14,7 @@ from halo_scheduler.schedule.describe import describe_when
 
 from .pauses import PauseChoice, add_pause_choices, pause_end
 from .theme import Look, Tone
-from .tray_state import MOST_LISTED, NEXT_LISTED, TrayState, Underway, status_line
+from .tray_state import MOST_LISTED, NEXT_LISTED, TrayState, Underway, Upcoming, status_line
 from .wording import one_line
 
 _MOST_RUNNING = 5
@@ -167,10 +167,15 @@ class TrayMenu(QMenu):
         _tell(self._failures, self._failure_words(state.unseen_failures))
         self._fill_running(state)
         upcoming = () if state.is_paused else state.upcoming
-        nexts = [f"{_plain(one.job.name)} — {describe_when(one.at, now_ms)}" for one in upcoming]
+        nexts = [f"{_plain(one.job.name)} — {self._when(one, now_ms)}" for one in upcoming]
         _tell_all(self._next, nexts)
         self._above_next.setVisible(bool(nexts))
         self._fill_acts(state)
+
+    def _when(self, upcoming: Upcoming, now_ms: int) -> str:
+        if upcoming.has_no_place:
+            return self.tr("waiting for a place")
+        return describe_when(upcoming.at, now_ms)
 
     def _fill_running(self, state: TrayState) -> None:
         listed = [_running_words(run) for run in state.running[:_MOST_RUNNING]]

@@ -44,10 +44,11 @@ class JobName:
 
 @dataclass(frozen=True, slots=True)
 class Upcoming:
-    """A run that lies ahead."""
+    """A run that lies ahead, or is due and waits for a place."""
 
     job: JobName
     at: int
+    has_no_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ class _Known:
     is_waiting: bool
     is_paused: bool
     paused_until: int | None
+    has_no_place: bool
 
 
 class TrayReader:
@@ -164,12 +166,17 @@ def status_line(state: TrayState, now_ms: int) -> str:
     if state.is_paused:
         parts.append(_paused_words(state, now_ms))
     elif state.upcoming:
-        first = state.upcoming[0]
-        when = _when_words(first.at, now_ms)
-        parts.append(_tr("next: {name} at {when}").format(name=_shown_name(first.job.name), when=when))
+        parts.append(_next_words(state.upcoming[0], now_ms))
     elif not parts:
         parts.append(_tr("Nothing planned") if state.job_count else _tr("No jobs yet"))
     return one_line(" · ".join(parts), _LONGEST_LINE)
+
+
+def _next_words(upcoming: Upcoming, now_ms: int) -> str:
+    name = _shown_name(upcoming.job.name)
+    if upcoming.has_no_place:
+        return _tr("{name} waits for a place").format(name=name)
+    return _tr("next: {name} at {when}").format(name=name, when=_when_words(upcoming.at, now_ms))
 
 
 def _shown_name(name: str) -> str:
@@ -204,6 +211,7 @@ def _remembered(job: Job) -> _Known:
         job.status is JobStatus.IDLE,
         is_paused,
         job.paused_until,
+        job.waiting_for is not None,
     )
 
 
@@ -231,7 +239,8 @@ def _underway(run: Run, known: dict[str, _Known]) -> Underway:
 def _upcoming(known: dict[str, _Known]) -> tuple[Upcoming, ...]:
     planned = ((job.next_run_at, job.name, job_id) for job_id, job in known.items() if job.next_run_at)
     return tuple(
-        Upcoming(JobName(job_id, name), at) for at, name, job_id in heapq.nsmallest(NEXT_LISTED, planned)
+        Upcoming(JobName(job_id, name), at, known[job_id].has_no_place)
+        for at, name, job_id in heapq.nsmallest(NEXT_LISTED, planned)
     )
 
 

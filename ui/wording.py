@@ -35,19 +35,27 @@ def plain_tooltip(text: str) -> str:
 
 
 def duration(milliseconds: int | None) -> str:
-    """Return how long something took: "0.4 s", "12 s", "3 min 5 s", "2 h 10 min", "3 d 4 h"."""
+    """Return how long something took: "< 0.1 s", "0.4 s", "12 s", "3 min 5 s", "2 h 10 min", "3 d 4 h"."""
     if milliseconds is None:
         return ""
-    if milliseconds < 10 * SECOND_MS:
-        return tr("{seconds:.1f} s").format(seconds=milliseconds / SECOND_MS)
-    seconds = milliseconds // SECOND_MS
     if milliseconds < MINUTE_MS:
-        return tr("{seconds} s").format(seconds=seconds)
+        return _short_time(milliseconds)
+    seconds = milliseconds // SECOND_MS
     if milliseconds < HOUR_MS:
         return tr("{minutes} min {seconds} s").format(minutes=seconds // 60, seconds=seconds % 60)
     if milliseconds < DAY_MS:
         return tr("{hours} h {minutes} min").format(hours=seconds // 3600, minutes=seconds // 60 % 60)
     return tr("{days} d {hours} h").format(days=seconds // 86_400, hours=seconds // 3600 % 24)
+
+
+def _short_time(milliseconds: int) -> str:
+    tenths = (milliseconds + 50) // 100
+    if tenths == 0:
+        return tr("< 0.1 s")
+    # What is rounded up to 10.0 is told without the tenth, as all that is longer.
+    if tenths < 100:  # noqa: PLR2004 - ten seconds
+        return tr("{seconds:.1f} s").format(seconds=tenths / 10)
+    return tr("{seconds} s").format(seconds=max(milliseconds // SECOND_MS, 10))
 
 
 def moment(at: int) -> str:

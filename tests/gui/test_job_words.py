@@ -57,7 +57,14 @@ def test_until_a_row_is_read_the_job_itself_tells_of_its_last_run() -> None:
 
 @pytest.mark.parametrize(
     ("took_ms", "expected"),
-    [(None, ""), (400, "0.4 s"), (12_000, "12 s"), (4 * MINUTE + 59_000, "4 min"), (3 * HOUR, "3 h")],
+    [
+        (None, ""),
+        (400, "0.4 s"),
+        (12_000, "12 s"),
+        (MINUTE + 55_000, "2 min"),
+        (59 * MINUTE + 40_000, "1 h"),
+        (3 * HOUR, "3 h"),
+    ],
 )
 def test_a_column_shows_the_largest_unit_of_a_duration(took_ms: int | None, expected: str) -> None:
     assert short_duration(took_ms) == expected

@@ -194,3 +194,10 @@ def test_names_from_outside_stay_short_lines(menu: TrayMenu) -> None:
     menu.show_state(TrayState(runnable=jobs, job_count=5))
     shown = _texts(_submenu(menu, "trayRunMenu"))
     assert shown == ["a && b", "two lines", "x" * 47 + "…", "\ufffdright", "<b>bold</b>"]
+
+
+def test_what_waits_for_a_place_is_not_said_to_be_late(menu: TrayMenu) -> None:
+    job = JobName("a", "backup")
+    waiting = Upcoming(job, _NOW - 4 * _MINUTE, has_no_place=True)
+    menu.show_state(TrayState(upcoming=(waiting,), job_count=1, active_count=1))
+    assert _texts(menu)[:2] == ["backup waits for a place", "backup — waiting for a place"]
