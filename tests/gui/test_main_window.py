@@ -564,7 +564,7 @@ def test_all_jobs_are_paused_and_resumed_by_the_same_keys(
         _settle(qtbot, window)
 
 
-def _is_paused(bench: Bench, job_id: str, wanted: bool) -> bool:  # noqa: FBT001 - it is what the name says
+def _is_paused(bench: Bench, job_id: str, wanted: bool) -> bool:
     job = bench.scheduler.get_job(job_id)
     return job is not None and (job.status is JobStatus.PAUSED) is wanted
 
