@@ -25,9 +25,10 @@ QPushButton, QToolButton[kind="button"] {
 }
 QPushButton:hover, QToolButton[kind="button"]:hover { background: $hover; }
 QPushButton:pressed, QToolButton[kind="button"]:pressed { background: $selected; }
-QPushButton:focus, QToolButton:focus { border: 1px solid $accent; }
+QPushButton:focus, QToolButton:focus { border: 1px solid $accent; outline: none; }
 QPushButton:disabled { color: $muted; background: $surface; }
 QPushButton:checked { background: $selected; border-color: $accent; }
+QPushButton:checked:focus { border: 2px solid $accent; padding: 4px 11px; }
 QPushButton[kind="primary"] { background: $accent; color: $on_accent; border-color: $accent; font-weight: 600; }
 QPushButton[kind="primary"]:hover { border-color: $text; }
 QPushButton[kind="primary"]:focus { border: 2px solid $text; padding: 4px 11px; }

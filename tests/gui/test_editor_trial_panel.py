@@ -61,6 +61,20 @@ def test_closing_with_changes_asks_in_the_window(bench: Bench, way: str) -> None
     assert desk.saved == []
 
 
+def test_the_question_is_answered_by_keys_and_withdrawn_by_typing_on(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.write("name", "other")
+    desk.key(Qt.Key.Key_Escape)
+    desk.line("name").setFocus()
+    desk.keys("s")
+    assert not desk.find(QWidget, "discardQuestion").isVisible()
+    desk.key(Qt.Key.Key_Escape)
+    desk.key(Qt.Key.Key_Tab)
+    assert desk.focus == "discardButton"
+    desk.key(Qt.Key.Key_Space)
+    assert not desk.editor.isVisible()
+
+
 def test_what_was_stored_closes_without_asking(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.write("name", "other")

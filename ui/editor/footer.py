@@ -80,16 +80,24 @@ class Footer(QFrame):
         made = QWidget()
         made.setObjectName("discardQuestion")
         self._keep = button(self.tr("Keep editing"), name="keepEditing", kind="primary")
+        self._keep.setToolTip(plain_tooltip(self.tr("Keep editing (Esc)")))
         self._keep.setAutoDefault(False)
-        discard = button(self.tr("Discard"), name="discardButton", kind="danger")
+        discard = button(
+            self.tr("Discard"),
+            name="discardButton",
+            kind="danger",
+            tip=self.tr("Close without saving"),
+            shortcut="Alt+D",
+        )
         discard.setAutoDefault(False)
         layout = QHBoxLayout(made)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
         layout.addWidget(label(self.tr("Discard changes?"), "strong"))
         layout.addStretch(1)
-        layout.addWidget(discard)
         layout.addWidget(self._keep)
+        # It stands before what has the keyboard first, and is visited after it.
+        layout.insertWidget(layout.count() - 1, discard)
         self._keep.clicked.connect(self.stop_asking)
         discard.clicked.connect(self.discard_wanted)
         return made

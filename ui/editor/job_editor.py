@@ -167,6 +167,7 @@ class JobEditor(QDialog):
 
     def _note_edit(self) -> None:
         self._told_error = None
+        self._footer.stop_asking()
         self._timer.start()
 
     def _note_visit(self, left: QWidget | None, entered: QWidget | None) -> None:
