@@ -102,7 +102,7 @@ def test_the_cards_keep_their_height_in_a_low_window(bench: Bench) -> None:
         ),
         (
             ["actionKind_http"],
-            "name method url actionKind_http headersAdd bodyKind_text bodySecret body answerFold descriptionFold "
+            "name actionKind_http method url headersAdd bodyKind_text bodySecret body answerFold descriptionFold "
             "pageList",
         ),
     ],

@@ -84,8 +84,8 @@ class WhatPage(Page):
         stops = [
             self._name,
             *self._command.first_stops(),
-            *self._http.first_stops(),
             *self._kind.buttons(),
+            *self._http.first_stops(),
             *self._command.later_stops(),
         ]
         for before, after in pairwise(stops):
