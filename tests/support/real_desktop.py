@@ -225,11 +225,6 @@ class Desktop:
         self._do("mousemove", "--sync", str(x), str(y))
         self._do("click", str(button))
 
-    def click_in(self, window: str, x_share: float, y_share: float) -> None:
-        """Click at a place within a window."""
-        x, y, width, height = self._place(window)
-        self.click(x + round(x_share * width), y + round(y_share * height))
-
     def open_tray_menu(self, pid: int) -> None:
         """Click with the right button on a program's icon, and wait for its menu."""
         self.wait_for(lambda: self.tray_icon(pid))
