@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from operator import attrgetter
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
@@ -20,7 +21,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from halo_scheduler.model import Job
+from halo_scheduler.model import Job, Run
+from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.service import Scheduler
 
 from .backend import Asked, Backend
@@ -139,15 +141,23 @@ class DetailPane(QWidget):
         self._asked = self._backend.ask(read, self._take, lambda _error: self._take(None), owner=self)
 
     def count_seconds(self) -> None:
-        """Show the times as they are now."""
-        if self._details is not None:
-            self._one.show_times(self._details, self._backend.now_ms())
+        """Show the times as they are now; of a run under way also how far it has come and what it says."""
+        if self._details is None:
+            return
+        self._one.show_times(self._details, self._backend.now_ms())
+        if self._details.running is not None:
+            self.refresh()
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         """Return for how long each shown time stays true."""
         if self._details is None or not self.isVisible():
             return iter(())
-        return self._one.waits(now_ms)
+        return chain(self._one.waits(now_ms), self._run_waits(self._details.running, now_ms))
+
+    @staticmethod
+    def _run_waits(run: Run | None, now_ms: int) -> Iterator[int | None]:
+        if run is not None and run.started_at is not None:
+            yield SECOND_MS - (now_ms - run.started_at) % SECOND_MS
 
     def _shown_id(self) -> str | None:
         return self._jobs[0].id if len(self._jobs) == 1 else None
@@ -349,12 +359,16 @@ class OneJob(QWidget):
         if self._why_section is not None:
             self._why_section.setVisible(bool(details.why))
         self._output_run_id = details.output_run_id
-        self._output.show_output(details.output, has_run=details.output_run_id is not None)
+        self._output.show_output(
+            details.output,
+            has_run=details.output_run_id is not None,
+            is_running=details.running is not None,
+        )
         self.show_times(details, now_ms)
 
     def show_times(self, details: JobDetails, now_ms: int) -> None:
         """Show the times as they are now."""
-        self._status.set_text(status_sentence(details.job, now_ms))
+        self._status.set_text(status_sentence(details.job, now_ms, details.running))
         hint = hint_sentence(details.job, now_ms)
         self._hint_box.setVisible(bool(hint))
         self._hint.set_text(hint)

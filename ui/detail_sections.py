@@ -212,9 +212,10 @@ class OutputTail(Section):
         self._open.clicked.connect(self.open_wanted)
         self.column.addWidget(self._open, 0, Qt.AlignmentFlag.AlignLeft)
 
-    def show_output(self, text: str, *, has_run: bool) -> None:
+    def show_output(self, text: str, *, has_run: bool, is_running: bool = False) -> None:
         self.setVisible(has_run)
-        shown = text or self.tr("It printed nothing.")
+        nothing = self.tr("Nothing printed yet.") if is_running else self.tr("It printed nothing.")
+        shown = text or nothing
         if shown != self._text.toPlainText():
             self._text.setPlainText(shown)
         lines = min(shown.count("\n") + 1, OUTPUT_LINES)

@@ -27,6 +27,11 @@ class JobDetails:
     output: str = ""
     output_run_id: str | None = None
 
+    @property
+    def running(self) -> Run | None:
+        """The run that is under way."""
+        return next((run for run in self.runs if run.outcome is Outcome.RUNNING), None)
+
 
 def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
     """Read a job's details; None when it is gone."""

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.model import Job, JobStatus, Outcome, Run, Source, StatusReason, WaitingFor
 from halo_scheduler.reports import TrendPoint
-from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, interval_in_words
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
 
 from .models.job_rows import Column, JobFacts, schedule_words
 from .wording import (
@@ -189,9 +189,11 @@ def trend_sentence(trend: Iterable[TrendPoint]) -> str:
     )
 
 
-def status_sentence(job: Job, now_ms: int) -> str:
-    """Return what a job is doing and what comes next: "Ready, runs in 4 min"."""
+def status_sentence(job: Job, now_ms: int, run: Run | None = None) -> str:
+    """Return what a job is doing and what comes next: "Ready, runs in 4 min"; of a run, how far it has come."""
     words = status_words(job)
+    if job.status is JobStatus.RUNNING and run is not None and run.started_at is not None:
+        return _running_sentence(run, now_ms - run.started_at)
     if job.status is JobStatus.PAUSED and job.paused_until is not None:
         return tr("Paused until {when}").format(when=short_moment(job.paused_until, now_ms))
     if job.status is JobStatus.IDLE and job.next_run_at is not None and job.next_run_at > now_ms:
@@ -199,6 +201,14 @@ def status_sentence(job: Job, now_ms: int) -> str:
     if job.status is JobStatus.IDLE and job.next_run_at is None:
         return tr("{status}, runs only by hand").format(status=words)
     return words
+
+
+def _running_sentence(run: Run, so_far_ms: int) -> str:
+    # Whole seconds: it counts before one's eyes.
+    time = tr("{count} s").format(count=max(so_far_ms, 0) // SECOND_MS)
+    words = tr("Running for {time}").format(time=time if so_far_ms < MINUTE_MS else duration(so_far_ms))
+    progress = "" if run.progress is None else f"{run.progress:.0%}"
+    return " · ".join(filter(None, [words, progress, one_line(run.progress_text)]))
 
 
 def streak_sentence(job: Job) -> str:

@@ -237,3 +237,20 @@ def test_of_a_job_that_is_read_late_what_is_known_is_shown_meanwhile(
     assert _text(pane, "detailName") == ""
     pane._late.timeout.emit()
     assert _text(pane, "detailName") == "late"
+
+
+def test_a_run_under_way_is_followed(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    job_id = bench.scheduler.add_job("backup", Every("1m"))
+    bench.tick(MINUTE)
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "detailStatus") == "Running for 0 s"
+    output = pane.findChild(QPlainTextEdit, "outputTail")
+    assert output is not None
+    assert output.toPlainText() == "Nothing printed yet."
+    bench.clock.advance(2_500)
+    assert 500 in pane.waits(bench.clock.now_ms())
+    with qtbot.waitSignal(pane.times_changed):
+        pane.count_seconds()
+    assert _text(pane, "detailStatus") == "Running for 2 s"

@@ -147,3 +147,11 @@ def test_waiting_for_a_place_is_explained() -> None:
 @pytest.mark.parametrize("source", list(Source))
 def test_every_reason_has_words(source: Source) -> None:
     assert source_words(source)
+
+
+def test_a_run_says_how_far_it_has_come() -> None:
+    run = make_run(
+        Outcome.RUNNING, started_at=NOW - 65_000, finished_at=None, progress=0.3, progress_text="3 <of> 9"
+    )
+    job = make_job(status=JobStatus.RUNNING)
+    assert status_sentence(job, NOW, run) == "Running for 1 min 5 s · 30% · 3 <of> 9"
