@@ -14,7 +14,7 @@ from halo_scheduler.schedule.describe import describe_when
 
 from .pauses import PauseChoice, add_pause_choices, pause_end
 from .theme import Look, Tone
-from .tray_state import MOST_LISTED, NEXT_LISTED, TrayState, Underway, Upcoming, status_line
+from .tray_state import LONGEST_LINE, MOST_LISTED, NEXT_LISTED, TrayState, Underway, Upcoming, status_line
 from .wording import one_line
 
 _MOST_RUNNING = 5
@@ -163,7 +163,7 @@ class TrayMenu(QMenu):
     def _fill(self) -> None:
         state = self._shown = self._latest
         now_ms = self._now_ms()
-        _tell(self._status, _plain(status_line(replace(state, unseen_failures=0), now_ms)))
+        _tell(self._status, _plain(status_line(replace(state, unseen_failures=0), now_ms), LONGEST_LINE))
         _tell(self._failures, self._failure_words(state.unseen_failures))
         self._fill_running(state)
         upcoming = () if state.is_paused else state.upcoming
@@ -252,6 +252,6 @@ def _running_words(run: Underway) -> str:
     return name if run.progress is None else f"{name} — {run.progress:.0%}"
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, longest: int = _LONGEST_TEXT) -> str:
     """Return a text as a menu shows it: a single & would underline the next letter."""
-    return one_line(text, _LONGEST_TEXT).replace("&", "&&")
+    return one_line(text, longest).replace("&", "&&")

@@ -22,7 +22,7 @@ _FEWER_LISTED = 20
 NEXT_LISTED = 5
 _DAYS_BY_NAME = 7
 _LONGEST_NAME = 40
-_LONGEST_LINE = 120
+LONGEST_LINE = 120
 
 
 class Mood(StrEnum):
@@ -166,17 +166,18 @@ def status_line(state: TrayState, now_ms: int) -> str:
     if state.is_paused:
         parts.append(_paused_words(state, now_ms))
     elif state.upcoming:
-        parts.append(_next_words(state.upcoming[0], now_ms))
+        parts.append(_next_words(state.upcoming[0], now_ms, is_first=not parts))
     elif not parts:
         parts.append(_tr("Nothing planned") if state.job_count else _tr("No jobs yet"))
-    return one_line(" · ".join(parts), _LONGEST_LINE)
+    return one_line(" · ".join(parts), LONGEST_LINE)
 
 
-def _next_words(upcoming: Upcoming, now_ms: int) -> str:
+def _next_words(upcoming: Upcoming, now_ms: int, *, is_first: bool) -> str:
     name = _shown_name(upcoming.job.name)
     if upcoming.has_no_place:
         return _tr("{name} waits for a place").format(name=name)
-    return _tr("next: {name} at {when}").format(name=name, when=_when_words(upcoming.at, now_ms))
+    words = _tr("Next: {name} at {when}") if is_first else _tr("next: {name} at {when}")
+    return words.format(name=name, when=_when_words(upcoming.at, now_ms))
 
 
 def _shown_name(name: str) -> str:

@@ -79,7 +79,7 @@ def test_the_tooltip_tells_what_comes_next(tray: Tray, scheduler: Scheduler, qtb
     scheduler.add_job("late", Every("9m"))
     scheduler.add_job("backup", Every("5m"))
     _read(tray, qtbot)
-    assert _icon(tray).toolTip() == "next: backup at 08:05"
+    assert _icon(tray).toolTip() == "Next: backup at 08:05"
 
 
 def test_what_runs_is_counted(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
@@ -149,7 +149,7 @@ def test_a_time_on_another_day_is_still_right_on_that_day(
 ) -> None:
     scheduler.add_job("backup", Every("1d"))
     _read(tray, qtbot)
-    assert _icon(tray).toolTip() == "next: backup at Sat 08:00"
+    assert _icon(tray).toolTip() == "Next: backup at Sat 08:00"
 
 
 @pytest.mark.parametrize("name", ["<b>bold</b>", "long " * 200, "\u202eright", "a & b"])
@@ -167,7 +167,7 @@ def test_a_name_from_outside_stays_a_short_plain_line(
 def test_a_change_is_shown_by_itself(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     _read(tray, qtbot)
     scheduler.add_job("backup", Every("5m"))
-    qtbot.waitUntil(lambda: _icon(tray).toolTip() == "next: backup at 08:05")
+    qtbot.waitUntil(lambda: _icon(tray).toolTip() == "Next: backup at 08:05")
 
 
 def test_a_removed_job_is_forgotten(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:

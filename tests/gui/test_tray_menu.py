@@ -201,3 +201,10 @@ def test_what_waits_for_a_place_is_not_said_to_be_late(menu: TrayMenu) -> None:
     waiting = Upcoming(job, _NOW - 4 * _MINUTE, has_no_place=True)
     menu.show_state(TrayState(upcoming=(waiting,), job_count=1, active_count=1))
     assert _texts(menu)[:2] == ["backup waits for a place", "backup — waiting for a place"]
+
+
+def test_the_first_line_tells_the_time_of_a_job_with_a_long_name(menu: TrayMenu) -> None:
+    upcoming = Upcoming(JobName("a", "x" * 200), _NOW + _HOUR)
+    running = Underway("run 1", JobName("b", "b"), None)
+    menu.show_state(TrayState(running=(running,), upcoming=(upcoming,), job_count=2, active_count=1))
+    assert " at " in _texts(menu)[0]
