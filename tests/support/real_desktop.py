@@ -222,8 +222,8 @@ class Desktop:
 
     def click(self, x: int, y: int, button: int = 1) -> None:
         """Click at a place of the screen."""
-        self._do("mousemove", "--sync", str(x), str(y))
-        self._do("click", str(button))
+        # What lies under the pointer has to notice it first.
+        self._do("mousemove", str(x), str(y), "sleep", "0.2", "click", str(button))
 
     def open_tray_menu(self, pid: int) -> None:
         """Click with the right button on a program's icon, and wait for its menu."""
