@@ -212,7 +212,9 @@ class _ActionButtons(QWidget):
         for one in self._all:
             row.addWidget(one)
         row.addStretch(1)
-        self._more = icon_button(look, "more", self.tr("More actions"), name=f"{prefix}More")
+        self._more = icon_button(
+            look, "more", self.tr("More actions"), name=f"{prefix}More", shortcut="Ctrl+M"
+        )
         self._more.setPopupMode(self._more.ToolButtonPopupMode.InstantPopup)
         self._menu = QMenu(self._more)
         self._menu.aboutToShow.connect(self._fill)

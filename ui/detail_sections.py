@@ -208,7 +208,9 @@ class OutputTail(Section):
         self._text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._text.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.column.addWidget(self._text)
-        self._open = button(self.tr("Open in history"), name="openOutputButton", kind="link")
+        self._open = button(
+            self.tr("Open in history"), name="openOutputButton", kind="link", shortcut="Ctrl+O"
+        )
         self._open.clicked.connect(self.open_wanted)
         self.column.addWidget(self._open, 0, Qt.AlignmentFlag.AlignLeft)
 

@@ -54,10 +54,10 @@ class GroupLimitDialog(QDialog):
     def _buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.addStretch(1)
-        cancel = button(self.tr("Cancel"), name="cancelButton")
+        cancel = button(self.tr("Cancel"), name="cancelButton", tip=self.tr("Cancel (Esc)"))
         cancel.clicked.connect(self.reject)
         row.addWidget(cancel)
-        save = button(self.tr("Save"), name="saveButton", kind="primary")
+        save = button(self.tr("Save"), name="saveButton", kind="primary", tip=self.tr("Save (Return)"))
         save.setDefault(True)
         save.clicked.connect(self.accept)
         row.addWidget(save)

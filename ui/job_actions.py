@@ -53,7 +53,9 @@ class JobActions(QObject):
         self.pause = add(
             "pause", self.tr("Pause"), self.pause_or_resume, name="pauseAction", shortcut="Ctrl+P"
         )
-        self.resume = add("resume", self.tr("Resume"), self._resume, name="resumeAction")
+        self.resume = add(
+            "resume", self.tr("Resume"), self._resume, name="resumeAction", shortcut="Ctrl+Shift+R"
+        )
         self.history = add(
             "history",
             self.tr("History of this job"),

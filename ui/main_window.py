@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget, QVB
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model import Job, JobStatus
 from halo_scheduler.service import Scheduler
 
 from .backend import Backend
@@ -22,8 +21,9 @@ from .group_limit_dialog import GroupLimitDialog
 from .icons import picture
 from .job_actions import JobActions
 from .job_loader import JobLoader
+from .job_summary import sum_up
 from .job_view import JobView
-from .models.job_rows import SORTABLE, Column, JobFilter, StatusChoice, has_status
+from .models.job_rows import SORTABLE, Column, JobFilter, StatusChoice
 from .models.job_table import JobTableModel
 from .pauses import PauseChoice, pause_end
 from .theme import Look
@@ -32,16 +32,15 @@ from .widgets.empty_state import EmptyState, NoMatch
 from .widgets.job_toolbar import JobToolbar
 from .widgets.labels import action
 from .widgets.notes import Notes
-from .widgets.status_strip import EngineShown, StatusStrip, Summary
+from .widgets.status_strip import EngineShown, StatusStrip
 from .widgets.tab_order import put_after
 from .widgets.undo_bar import UndoBar
-from .wording import one_line, short_moment
+from .wording import short_moment
 
 _SIZE = QSize(1280, 780)
 _LEAST = QSize(640, 420)
-_PANE_SHARE = 0.28
+_PANE_SHARE = 0.295
 _LEAST_PANE, _MOST_PANE = 300, 440
-_SHORT_NAME = 40
 
 
 class MainWindow(QMainWindow):
@@ -71,11 +70,10 @@ class MainWindow(QMainWindow):
         self.resize(_SIZE)
         self._backend = backend
         self._look = look
-        self._wanted_job: str | None = None
+        self._wanted_jobs: tuple[str, ...] = ()
         self._is_splitter_moved = False
         self._is_first_load = True
-        self._summary = Summary()
-        self._next_at = 0
+        self._totals = sum_up(())
         self._trash: TrashDialog | None = None
         self._model = JobTableModel(backend, self)
         self._actions = JobActions(backend, look, self)
@@ -216,7 +214,7 @@ class MainWindow(QMainWindow):
         actions.duplicate_requested.connect(self.duplicate_requested)
         actions.history_requested.connect(self.history_requested)
         actions.removed.connect(self._offer_undo)
-        actions.restored.connect(lambda job_ids: self.select_job(job_ids[0]))
+        actions.restored.connect(self._select_jobs)
         actions.refused.connect(self.show_message)
         actions.limit_wanted.connect(self._ask_limit)
         actions.group_wanted.connect(self._show_group)
@@ -248,9 +246,7 @@ class MainWindow(QMainWindow):
 
     def select_job(self, job_id: str) -> None:
         """Select a job and bring it into sight, also one that is still being read."""
-        self._wanted_job = job_id
-        if self._model.job(job_id) is not None:
-            self._select_wanted()
+        self._select_jobs((job_id,))
 
     def show_trash(self) -> None:
         """Show the deleted jobs."""
@@ -278,14 +274,14 @@ class MainWindow(QMainWindow):
     def _after_loading(self) -> None:
         self._fit_pages()
         self._read_limits()
-        if self._wanted_job is not None and self._model.job(self._wanted_job) is not None:
+        if self._is_wanted_there():
             self._select_wanted()
         elif self._is_first_load and not self._view.selected_ids() and self._model.rowCount():
             self._view.select_ids([self._model.job_at(0).id])
         self._is_first_load = False
 
     def _after_update(self, job_ids: frozenset[str] | None) -> None:
-        if self._wanted_job is not None and self._model.job(self._wanted_job) is not None:
+        if self._is_wanted_there():
             self._select_wanted()
         selected = self._view.selected_ids()
         if job_ids is None or job_ids & set(selected):
@@ -321,13 +317,19 @@ class MainWindow(QMainWindow):
         self._pane.count_seconds()
         self._show_summary()
 
+    def _select_jobs(self, job_ids: tuple[str, ...]) -> None:
+        self._wanted_jobs = tuple(job_ids)
+        if self._is_wanted_there():
+            self._select_wanted()
+
+    def _is_wanted_there(self) -> bool:
+        return bool(self._wanted_jobs) and all(self._model.job(one) is not None for one in self._wanted_jobs)
+
     def _select_wanted(self) -> None:
-        job_id, self._wanted_job = self._wanted_job, None
-        if job_id is None:
-            return
-        if self._model.row_of(job_id) < 0:
+        job_ids, self._wanted_jobs = self._wanted_jobs, ()
+        if any(self._model.row_of(job_id) < 0 for job_id in job_ids):
             self._toolbar.clear()
-        self._view.select_ids([job_id])
+        self._view.select_ids(job_ids)
         self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show_menu(self, at: QPoint) -> None:
@@ -400,41 +402,17 @@ class MainWindow(QMainWindow):
 
     def _sum_up(self) -> None:
         """Tell in the strip what all jobs together are doing."""
-        running = failing = paused = ready = 0
-        following: Job | None = None
-        waiting: list[str] = []
-        groups = set()
-        for job in self._model.jobs():
-            running += job.status is JobStatus.RUNNING
-            paused += job.status is JobStatus.PAUSED
-            ready += job.status is JobStatus.IDLE
-            failing += has_status(job, StatusChoice.FAILING)
-            groups.add(job.group)
-            if job.waiting_for is not None:
-                waiting.append(job.name)
-            elif job.next_run_at is not None and (following is None or job.next_run_at < _planned(following)):
-                following = job
-        self._summary = Summary(
-            running=running,
-            failing=failing,
-            paused=paused,
-            ready=ready,
-            waiting=tuple(one_line(name, _SHORT_NAME) for name in waiting),
-            next_name="" if following is None else one_line(following.name, _SHORT_NAME),
-        )
-        self._next_at = 0 if following is None else _planned(following)
+        self._totals = sum_up(self._model.jobs())
         self._show_summary()
-        self._toolbar.offer_groups(group for group in groups if group)
+        self._toolbar.offer_groups(self._totals.groups)
 
     def _show_summary(self) -> None:
         now_ms = self._backend.now_ms()
-        is_ahead = self._next_at > now_ms
-        words = (
-            self.tr("at {when}").format(when=short_moment(self._next_at, now_ms))
-            if is_ahead
-            else self.tr("now")
-        )
-        self._strip.show_summary(replace(self._summary, next_when=words))
+        next_at = self._totals.next_at or 0
+        words = self.tr("now")
+        if next_at > now_ms:
+            words = self.tr("at {when}").format(when=short_moment(next_at, now_ms))
+        self._strip.show_summary(replace(self._totals.summary, next_when=words))
 
     def _set_watching(self) -> None:
         is_seen = self.isVisible() and not self.isMinimized()
@@ -465,7 +443,3 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         super().closeEvent(event)
         self.closing.emit()
-
-
-def _planned(job: Job) -> int:
-    return job.next_run_at or 0

@@ -64,10 +64,15 @@ class TrashDialog(QDialog):
     def _buttons(self, look: Look) -> QHBoxLayout:
         row = QHBoxLayout()
         row.addStretch(1)
-        close = button(self.tr("Close"), name="closeTrashButton")
+        close = button(self.tr("Close"), name="closeTrashButton", tip=self.tr("Close (Esc)"))
         close.clicked.connect(self.accept)
         row.addWidget(close)
-        self._button = button(self.tr("Restore"), name="restoreButton", kind="primary")
+        self._button = button(
+            self.tr("Restore"),
+            name="restoreButton",
+            kind="primary",
+            tip=self.tr("Restore what is selected (Return)"),
+        )
         tint(self._button, look, "undo", Tone.ON_ACCENT)
         self._button.clicked.connect(self._restore)
         row.addWidget(self._button)

@@ -28,17 +28,21 @@ from halo_scheduler.model import Every, JobStatus, Manual, WaitingFor
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.detail_pane import DetailPane
+from ui.detail_sections import RunButton
 from ui.group_limit_dialog import GroupLimitDialog
 from ui.job_view import JobView
 from ui.main_window import MainWindow
-from ui.models.job_rows import Column, make_row
+from ui.models.job_rows import Column, JobFilter, make_row
 from ui.theme import Look
 from ui.trash_dialog import TrashDialog
 from ui.widgets.empty_state import EmptyState, NoMatch
+from ui.widgets.job_toolbar import JobToolbar
 from ui.widgets.status_strip import EngineShown
 from ui.widgets.undo_bar import UndoBar
 from ui.widgets.wrapped_text import WrappedText
 
+# Inside a field of Qt's own.
+_WITHOUT_KEYS = ("", "qt_spinbox_lineedit")
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
@@ -577,3 +581,34 @@ def test_a_job_without_a_place_is_said_to_wait(window: MainWindow) -> None:
     window._sum_up()
     window.show_engine(EngineShown("here"))
     assert _text(window, "statusWords").startswith("Idle · backup waits for a place · next: report at ")
+
+
+def test_what_was_deleted_together_is_selected_together_again(
+    qtbot: QtBot, bench: Bench, window: MainWindow
+) -> None:
+    for name in "abc":
+        bench.scheduler.add_job(name, Manual())
+    _open(qtbot, window)
+    _view(window).select_ids([job.id for job in bench.scheduler.list_jobs() if job.name in "ab"])
+    _action(window, "deleteAction").trigger()
+    qtbot.waitUntil(lambda: _names(window) == ["c"])
+    _click(window, "undoButton")
+    qtbot.waitUntil(lambda: [job.name for job in _view(window).selected_jobs()] == ["a", "b"])
+
+
+def test_every_button_tells_its_shortcut_also_after_its_words_changed(
+    qtbot: QtBot, bench: Bench, window: MainWindow
+) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1m"), group="Work")
+    bench.scheduler.trigger(job_id)
+    for run in bench.tick(MINUTE):
+        bench.finish(run, error=ValueError("no disk left"))
+    _open(qtbot, window)
+    toolbar = window.findChild(JobToolbar)
+    assert toolbar is not None
+    toolbar.set_filter(JobFilter(group="Work"))
+    for made in window.findChildren(QAbstractButton):
+        if not made.isVisible() or made.objectName() in _WITHOUT_KEYS or isinstance(made, RunButton):
+            continue
+        assert "(" in made.toolTip(), made.objectName()
+        assert not made.shortcut().isEmpty() or made.objectName().startswith("detail"), made.objectName()

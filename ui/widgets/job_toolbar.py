@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidge
 
 from ui.models.job_rows import JobFilter, StatusChoice
 from ui.theme import GRID, MARGIN, Look, Tone
-from ui.widgets.labels import button, icon_button, tint, with_shortcut
+from ui.widgets.labels import button, icon_button, set_words, tint, with_shortcut
 from ui.wording import one_line, plain_tooltip
 
 _LONGEST_GROUP = 24
@@ -50,9 +50,11 @@ class JobToolbar(QWidget):
         row.addWidget(self.new_button)
         row.addSpacing(GRID)
         row.addWidget(self._make_search(), 1)
-        self._status_button = self._choice("statusFilter", self.tr("Which jobs are shown, by status"))
+        self._status_button = self._choice(
+            "statusFilter", self.tr("Which jobs are shown, by status"), "Alt+S"
+        )
         row.addWidget(self._status_button)
-        self._group_button = self._choice("groupFilter", self.tr("Which jobs are shown, by group"))
+        self._group_button = self._choice("groupFilter", self.tr("Which jobs are shown, by group"), "Alt+G")
         row.addWidget(self._group_button)
         row.addStretch(1)
         self._history = icon_button(
@@ -65,7 +67,7 @@ class JobToolbar(QWidget):
         )
         self._settings.clicked.connect(self.settings_wanted)
         row.addWidget(self._settings)
-        self.more_button = icon_button(look, "more", self.tr("More"), name="moreButton")
+        self.more_button = icon_button(look, "more", self.tr("More"), name="moreButton", shortcut="F10")
         self.more_button.setPopupMode(self.more_button.ToolButtonPopupMode.InstantPopup)
         row.addWidget(self.more_button)
         self._fill_status()
@@ -79,7 +81,7 @@ class JobToolbar(QWidget):
         self._search.setToolTip(with_shortcut(self.tr("Search names, groups and descriptions"), "Ctrl+F"))
         self._search.setMinimumWidth(120)
         self._search.setMaximumWidth(320)
-        find = QAction(self._search)
+        find = QAction(self.tr("Search"), self._search)
         tint(find, self._look, "search", Tone.MUTED)
         self._search.addAction(find, QLineEdit.ActionPosition.LeadingPosition)
         self._search.textChanged.connect(self._change)
@@ -93,8 +95,8 @@ class JobToolbar(QWidget):
         self._search.clear()
         self.left.emit()
 
-    def _choice(self, name: str, accessible: str) -> QPushButton:
-        made = button("", name=name, accessible=accessible, tip=accessible)
+    def _choice(self, name: str, accessible: str, shortcut: str) -> QPushButton:
+        made = button("", name=name, accessible=accessible, tip=accessible, shortcut=shortcut)
         # The arrow belongs behind the words, where Qt puts no icon otherwise.
         made.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         tint(made, self._look, "chevron-down", Tone.MUTED)
@@ -170,7 +172,7 @@ class JobToolbar(QWidget):
             self._add_choice(
                 menu, choices, f"status-{status}", text, self._status_chooser(status)
             ).setChecked(status is self._filter.status)
-        self._status_button.setText(words[self._filter.status])
+        set_words(self._status_button, words[self._filter.status])
 
     def _status_chooser(self, status: StatusChoice) -> Callable[[], None]:
         return lambda: self.set_filter(JobFilter(self._filter.text, status, self._filter.group))
@@ -200,7 +202,7 @@ class JobToolbar(QWidget):
             limit.setObjectName("groupLimitAction")
             limit.triggered.connect(lambda: self.limit_wanted.emit(chosen))
         shown = every if chosen is None else menu_text(chosen, _LONGEST_GROUP)
-        self._group_button.setText(shown)
+        set_words(self._group_button, shown)
         self._group_button.setVisible(bool(self._groups) or chosen is not None)
 
     def _group_chooser(self, group: str | None) -> Callable[[], None]:

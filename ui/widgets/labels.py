@@ -61,6 +61,14 @@ def button(
     return made
 
 
+def set_words(made: QPushButton, text: str) -> None:
+    """Change what a button says; Qt would take its shortcut away with the old words."""
+    if made.text() != text:
+        keys = made.shortcut()
+        made.setText(text)
+        made.setShortcut(keys)
+
+
 def icon_button(look: Look, icon: str, text: str, *, name: str, shortcut: str = "") -> QToolButton:
     """Return a button that shows an icon only; its text is its tooltip and its accessible name."""
     made = QToolButton()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 from ui.marks import Mark, Shape, paint_mark
 from ui.pauses import PauseChoice, add_pause_choices
 from ui.theme import GRID, MARGIN, Look, Tone
-from ui.widgets.labels import button, frame, tint
+from ui.widgets.labels import button, frame, set_words, tint
 from ui.widgets.wrapped_text import WrappedText
 
 _MARK = 10
@@ -101,7 +101,13 @@ class StatusStrip(QWidget):
         row.addWidget(self._mark)
         self._words = WrappedText(look, name="statusWords", most_lines=1)
         row.addWidget(self._words, 1)
-        self._failing = button("", name="failingButton", kind="link", tip=self.tr("Show the jobs that fail"))
+        self._failing = button(
+            "",
+            name="failingButton",
+            kind="link",
+            tip=self.tr("Show the jobs that fail"),
+            shortcut="Ctrl+Shift+F",
+        )
         self._failing.clicked.connect(self.failing_wanted)
         self._failing.setVisible(False)
         row.addWidget(self._failing)
@@ -129,9 +135,13 @@ class StatusStrip(QWidget):
         self._menu.setObjectName("pauseAllMenu")
         add_pause_choices(self._menu, self.pause_wanted.emit)
         self._longer = button(
-            "", name="pauseAllMenuButton", kind="quiet", accessible=self.tr("Pause all for a time")
+            "",
+            name="pauseAllMenuButton",
+            kind="quiet",
+            accessible=self.tr("Pause all for a time"),
+            tip=self.tr("Pause all for a time"),
+            shortcut="Ctrl+Alt+P",
         )
-        self._longer.setToolTip(self.tr("Pause all for a time"))
         tint(self._longer, look, "chevron-up")
         self._longer.setMenu(self._menu)
         row.addWidget(self._longer)
@@ -155,7 +165,7 @@ class StatusStrip(QWidget):
         self._mark.set_mark(mark)
         self._words.set_text(self._sentence())
         self._failing.setVisible(summary.failing > 0)
-        self._failing.setText(self._failing_words(summary.failing))
+        set_words(self._failing, self._failing_words(summary.failing))
         self._failing.setAccessibleName(self._failing.text())
         can_pause = summary.ready + summary.running > 0 and not summary.is_all_paused
         self._resume.setVisible(summary.is_all_paused)

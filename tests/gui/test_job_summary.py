@@ -1,0 +1,42 @@
+"""What all jobs together are doing."""
+
+from __future__ import annotations
+
+from job_values import MINUTE, NOW, make_job
+
+from halo_scheduler.model import JobStatus, StatusReason, WaitingFor
+from ui.job_summary import sum_up
+
+
+def test_without_jobs_nothing_comes() -> None:
+    totals = sum_up(())
+    assert totals.next_at is None
+    assert totals.summary.next_name == ""
+    assert totals.groups == frozenset()
+
+
+def test_every_job_is_counted_by_what_it_does() -> None:
+    summary = sum_up(
+        [
+            make_job("a", status=JobStatus.RUNNING, next_run_at=None),
+            make_job("b", status=JobStatus.PAUSED, next_run_at=None),
+            make_job("c", errors=2),
+            make_job("d", status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, next_run_at=None),
+        ]
+    ).summary
+    assert (summary.running, summary.paused, summary.ready, summary.failing) == (1, 1, 1, 2)
+
+
+def test_the_next_is_the_earliest_that_does_not_wait_for_a_place() -> None:
+    totals = sum_up(
+        [
+            make_job("late", next_run_at=NOW - MINUTE, waiting_for=WaitingFor.AT_CAPACITY, group="G"),
+            make_job("later", next_run_at=NOW + 2 * MINUTE),
+            make_job("n" * 100, next_run_at=NOW + MINUTE),
+        ]
+    )
+    assert totals.next_at == NOW + MINUTE
+    assert totals.summary.waiting == ("late",)
+    assert totals.summary.next_name.startswith("nnn")
+    assert len(totals.summary.next_name) <= 40
+    assert totals.groups == {"G"}

@@ -1,0 +1,51 @@
+"""What all jobs together are doing, worked out in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from halo_scheduler.model import Job, JobStatus
+
+from .models.job_rows import StatusChoice, has_status
+from .widgets.status_strip import Summary
+from .wording import one_line
+
+_SHORT_NAME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The numbers, when the next run is, and which groups there are."""
+
+    summary: Summary
+    next_at: int | None
+    groups: frozenset[str]
+
+
+def sum_up(jobs: Iterable[Job]) -> Totals:
+    """Go through all jobs once: there may be thousands."""
+    running = failing = paused = ready = 0
+    following: Job | None = None
+    next_at: int | None = None
+    waiting: list[str] = []
+    groups = set()
+    for job in jobs:
+        running += job.status is JobStatus.RUNNING
+        paused += job.status is JobStatus.PAUSED
+        ready += job.status is JobStatus.IDLE
+        failing += has_status(job, StatusChoice.FAILING)
+        groups.add(job.group or "")
+        if job.waiting_for is not None:
+            waiting.append(job.name)
+        elif job.next_run_at is not None and (next_at is None or job.next_run_at < next_at):
+            following, next_at = job, job.next_run_at
+    summary = Summary(
+        running=running,
+        failing=failing,
+        paused=paused,
+        ready=ready,
+        waiting=tuple(one_line(name, _SHORT_NAME) for name in waiting),
+        next_name="" if following is None else one_line(following.name, _SHORT_NAME),
+    )
+    return Totals(summary, next_at, frozenset(groups - {""}))
