@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from halo_scheduler.model import Job, Outcome, Run
 from halo_scheduler.output_text import ShownText
+from halo_scheduler.schedule.explain import error_sentences
 from halo_scheduler.service import Scheduler
 
 NEXT_RUNS = 5
@@ -43,7 +44,8 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
     return JobDetails(
         job=job,
         next_runs=tuple(scheduler.list_next_runs(job_id, NEXT_RUNS)),
-        why=tuple(scheduler.explain(job_id).sentences),
+        # The streak of errors and its limit have a line of their own.
+        why=tuple(one for one in scheduler.explain(job_id).sentences if one not in error_sentences(job)),
         runs=tuple(runs),
         output="" if spoke is None else last_lines(scheduler.get_output(spoke.id)),
         output_run_id=None if spoke is None else spoke.id,

@@ -53,6 +53,13 @@ def explain_plan(job: Job, trail: Sequence[Step], now_ms: int, *, attempt: int =
     )
 
 
+def error_sentences(job: Job) -> list[str]:
+    """Return what an explanation says of the limit of errors, for those who tell it in another place."""
+    if job.status_reason is StatusReason.ERRORS and job.errors:
+        return [_disabled(job)]
+    return _at_the_limit(job)
+
+
 def duration_in_words(milliseconds: int) -> str:
     """Return a duration by its two largest units: "45 s", "1 min 30 s", "2 h"."""
     if milliseconds < SECOND_MS:

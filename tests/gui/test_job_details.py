@@ -48,3 +48,15 @@ def test_the_last_lines_are_plain_text() -> None:
 def test_an_endless_line_is_cut() -> None:
     assert len(last_lines(b"x" * 1_000_000)) < 500
     assert last_lines(b"") == ""
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_the_limit_of_errors_is_left_to_its_own_line(bench: Bench, times: int) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1m"))
+    for _ in range(times):
+        for run in bench.tick(2 * 60 * MINUTE):
+            bench.finish(run, error=ValueError("no disk left"))
+    details = read_details(bench.scheduler, job_id)
+    assert details is not None
+    assert details.job.errors == times
+    assert not [sentence for sentence in details.why if "disabled" in sentence]
