@@ -146,10 +146,33 @@ def test_saving_what_was_not_changed_does_nothing(bench: Bench) -> None:
 def test_what_is_typed_before_all_pages_are_there_counts_as_a_change(bench: Bench) -> None:
     for spec in (FULL, None):
         editor = bench.make(spec)
+        form = editor._form
+        while not form._is_open:
+            next(form._building)
+        assert not form.is_complete
         name = editor.findChild(QLineEdit, "name")
         assert name is not None
         name.setText("typed at once")
         assert editor.has_unsaved_changes()
+
+
+def test_it_is_put_together_in_many_small_turns(bench: Bench, qtbot: QtBot) -> None:
+    editor = bench.make(FULL)
+    assert editor.findChild(QLineEdit, "name") is None
+    turns = len(list(editor._form._building))
+    assert turns > 8
+    assert editor._form.is_complete
+    # What nobody asked for is made all the same.
+    other = bench.make(FULL)
+    qtbot.waitUntil(lambda: other._form.is_complete)
+    assert not other.has_unsaved_changes()
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_the_name_has_the_keyboard_and_only_a_new_one_is_selected(bench: Bench, is_new: bool) -> None:
+    desk = bench.open(FULL, is_new=is_new)
+    assert desk.focus == "name"
+    assert desk.line("name").hasSelectedText() is is_new
 
 
 def test_an_empty_new_job_says_what_it_needs_without_shouting(bench: Bench) -> None:

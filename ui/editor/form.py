@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from halo_scheduler.model import Cron, JobSpec
@@ -21,37 +21,35 @@ from .trouble_page import TroublePage
 from .what_page import WhatPage
 from .when_page import WhenPage
 
+_TURN_MS = 8
+
 
 class Form(QStackedWidget):
     """Shows one page at a time.
 
-    Only the first page is made at once: all four in one go would hold up the window that opens the editor. The
-    others follow while the event loop is free, or as soon as somebody asks for what is on them.
+    All four made in one go would hold up every window: they are put together part by part while the event loop is
+    free, or at once as soon as somebody asks for what is on them.
     """
 
     edited = Signal()
+    opened = Signal()
+    """The first page is there."""
     completed = Signal()
     second_wanted = Signal()
 
     def __init__(self, backend: Backend, look: Look, draft: Draft, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("pages")
-        self._now_ms = backend.now_ms
         self._look = look
         self._draft = draft
         self._opened_at = backend.now_ms()
         self._start_spec: JobSpec | None = None
         self._start_shapes: list[tuple[str, ...]] = []
         self._is_edited = False
-        self._unbuilt: list[Callable[[], None]] = [
-            self._build_when,
-            self._build_trouble,
-            self._build_also,
-            self._note_beginning,
-        ]
-        self._what = WhatPage(backend, look, draft.is_taken, self)
-        self._what.load(draft.start_spec(), is_empty=draft.spec is None)
-        self._add(self._what)
+        self._backend = backend
+        self._is_open = False
+        self._is_complete = False
+        self._building = self._build()
         QTimer.singleShot(0, self, self._build_on)
 
     @property
@@ -62,12 +60,13 @@ class Form(QStackedWidget):
 
     @property
     def is_complete(self) -> bool:
-        return not self._unbuilt
+        return self._is_complete
 
     def complete(self) -> None:
         """Make what is not yet there."""
-        while self._unbuilt:
-            self._unbuilt.pop(0)()
+        if not self._is_complete:
+            for _ in self._building:
+                pass
 
     def read(self, now_ms: int) -> Reading:
         """Return what the form says now."""
@@ -97,13 +96,14 @@ class Form(QStackedWidget):
         """Give the keyboard to the first field of the current page."""
         self.pages.all()[self.currentIndex()].focus_first()
 
-    def focus_name(self) -> None:
-        """Give the keyboard to the name."""
+    def focus_first_page(self) -> None:
+        """Give the keyboard to the first field of all."""
         self._what.focus_first()
 
-    def deselect_name(self) -> None:
-        """Leave nothing selected that a stray key would replace."""
-        self._what.deselect()
+    def select_name(self, *, is_on: bool) -> None:
+        """Select the name, to be overwritten, or leave nothing selected that a stray key would replace."""
+        if self._is_open:
+            self._what.select_name(is_on=is_on)
 
     def part_schedule(self) -> Cron | None:
         """Take out the times that need a second job, and return its schedule."""
@@ -112,33 +112,47 @@ class Form(QStackedWidget):
     # --- Building -------------------------------------------------------------------------------------
 
     def _build_on(self) -> None:
-        if self._unbuilt:
-            self._unbuilt.pop(0)()
+        """Go on for a moment, then let others have their turn."""
+        clock = QElapsedTimer()
+        clock.start()
+        while not self._is_complete and not clock.hasExpired(_TURN_MS):
+            next(self._building, None)
+        if not self._is_complete:
             QTimer.singleShot(0, self, self._build_on)
+
+    def _build(self) -> Iterator[None]:
+        spec = self._draft.start_spec()
+        what = self._what = WhatPage(self._backend, self._look, self._draft.is_taken, self)
+        yield from what.build()
+        what.load(spec, is_empty=self._draft.spec is None)
+        self._add(what)
+        self._is_open = True
+        self.opened.emit()
+        yield
+        when = WhenPage(self._backend.now_ms, self._look, self)
+        yield from when.build()
+        when.load(spec, is_new=self._draft.is_new)
+        when.second_wanted.connect(self.second_wanted)
+        self._add(when)
+        yield
+        trouble = TroublePage(self)
+        trouble.load(spec.policy)
+        self._add(trouble)
+        yield
+        also = AlsoPage(self._look, self._draft.groups, self)
+        also.load(spec)
+        self._add(also)
+        yield
+        self._pages = Pages(what=what, when=when, trouble=trouble, also=also)
+        self._is_complete = True
+        self._note_beginning()
 
     def _add(self, page: Page) -> None:
         self.addWidget(page)
         self._start_shapes.append(snapshot(page))
         page.edited.connect(self._note_edit)
 
-    def _build_when(self) -> None:
-        self._when = WhenPage(self._now_ms, self._look, self)
-        self._when.load(self._draft.start_spec(), is_new=self._draft.is_new)
-        self._when.second_wanted.connect(self.second_wanted)
-        self._add(self._when)
-
-    def _build_trouble(self) -> None:
-        self._trouble = TroublePage(self)
-        self._trouble.load(self._draft.start_spec().policy)
-        self._add(self._trouble)
-
-    def _build_also(self) -> None:
-        self._also = AlsoPage(self._look, self._draft.groups, self)
-        self._also.load(self._draft.start_spec())
-        self._add(self._also)
-
     def _note_beginning(self) -> None:
-        self._pages = Pages(what=self._what, when=self._when, trouble=self._trouble, also=self._also)
         # What was typed before all was there must not count as how it began.
         given = self._draft.spec
         self._start_spec = given if self._is_edited else self.read(self._opened_at).spec

@@ -49,6 +49,7 @@ class JobEditor(QDialog):
         self.setModal(False)
         self.resize(_WIDTH, _HEIGHT)
         self._backend = backend
+        self._look = look
         self._draft = draft
         self._told_error: Problem | None = None
         self._asked: Asked | None = None
@@ -57,8 +58,8 @@ class JobEditor(QDialog):
         self._form = Form(backend, look, draft, self)
         self._list = PageList(look, self._entries())
         self._side = SidePanel(look)
-        self._trial = TrialPanel(backend.now_ms, look)
         self._footer = Footer(look)
+        self._trial: TrialPanel | None = None
         self._lay_out()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -68,7 +69,8 @@ class JobEditor(QDialog):
         self._again.setInterval(_LOOK_AGAIN_MS)
         self._again.timeout.connect(self._look_ahead)
         self._connect()
-        self._form.focus_name()
+        self._footer.show_problem("")
+        self._footer.allow(saving=False, testing=False)
 
     def _entries(self) -> tuple[PageEntry, ...]:
         return (
@@ -82,7 +84,7 @@ class JobEditor(QDialog):
         name = one_line(self._draft.start_spec().name, 80)
         title = self.tr("New job") if self._draft.is_new else self.tr("Edit {name}").format(name=name)
         self.setWindowTitle(title)
-        layout = QVBoxLayout(self)
+        layout = self._column = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         middle = QHBoxLayout()
@@ -99,12 +101,11 @@ class JobEditor(QDialog):
         middle.addWidget(self._form, 1)
         middle.addWidget(_upright())
         middle.addWidget(self._side)
-        layout.addWidget(self._trial)
         layout.addWidget(self._footer)
-        self._trial.hide()
 
     def _connect(self) -> None:
         self._form.edited.connect(self._note_edit)
+        self._form.opened.connect(self._begin)
         self._form.completed.connect(self._check)
         self._form.second_wanted.connect(self._make_second)
         for number in range(self._list.count()):
@@ -117,7 +118,6 @@ class JobEditor(QDialog):
         self._footer.cancel_wanted.connect(self.reject)
         self._footer.discard_wanted.connect(self._discard)
         self._footer.reason_clicked.connect(self._go_to_problem)
-        self._trial.stop_requested.connect(self.test_stop_requested)
         self._again.start()
         application = QApplication.instance()
         if isinstance(application, QApplication):
@@ -142,22 +142,39 @@ class JobEditor(QDialog):
 
     def show_test_started(self) -> None:
         """Show that the test run is under way."""
-        self._trial.begin()
+        self._the_trial().begin()
         self._show_state()
 
     def feed_test(self, data: bytes) -> None:
         """Show what the test run printed."""
-        self._trial.feed(data)
+        self._the_trial().feed(data)
 
     def show_test_ended(self, run: TrialEnd | None, sentence: str = "") -> None:
         """Show how the test run ended; None when it could not be started."""
-        self._trial.end(run, sentence)
+        self._the_trial().end(run, sentence)
         self._show_state()
+
+    def _the_trial(self) -> TrialPanel:
+        """Return the panel of test runs, which few who edit a job ever see."""
+        if self._trial is None:
+            self._trial = TrialPanel(self._backend.now_ms, self._look, self)
+            self._trial.stop_requested.connect(self.test_stop_requested)
+            self._column.insertWidget(self._column.indexOf(self._footer), self._trial)
+        return self._trial
+
+    @property
+    def _is_testing(self) -> bool:
+        return self._trial is not None and self._trial.is_running
 
     def turn_to(self, number: int) -> None:
         """Show a page, counted from 0, and give the keyboard to its first field."""
         self._list.setCurrentRow(number)
         self._form.focus_first()
+
+    def _begin(self) -> None:
+        """Let the name be typed: it is there."""
+        self._form.focus_first_page()
+        self._form.select_name(is_on=self._draft.is_new)
 
     def _show_page(self, number: int) -> None:
         self._form.complete()
@@ -234,7 +251,7 @@ class JobEditor(QDialog):
         self._footer.show_remark("" if is_worth_saving else self.tr("Nothing has been changed."))
         self._footer.allow(
             saving=spec is not None and not problems and is_worth_saving,
-            testing=spec is not None and not self._trial.is_running,
+            testing=spec is not None and not self._is_testing,
         )
 
     def _sentence(self, problem: Problem) -> str:
@@ -294,7 +311,7 @@ class JobEditor(QDialog):
 
     def _test(self) -> None:
         self._check()
-        if self._read.spec is not None and not self._trial.is_running:
+        if self._read.spec is not None and not self._is_testing:
             self.test_requested.emit(self._read.spec)
 
     def _make_second(self) -> None:
@@ -324,15 +341,15 @@ class JobEditor(QDialog):
         if not self._is_closing and self.has_unsaved_changes():
             self._footer.ask()
             return
-        if self._trial.is_running:
+        if self._is_testing:
             self.test_stop_requested.emit()
         super().reject()
 
     def setVisible(self, visible: bool) -> None:  # noqa: FBT001, N802 - Qt's name
         super().setVisible(visible)
-        if visible and not self._draft.is_new:
-            # Qt selects what has the keyboard when a dialog appears: a stray key would wipe the name out.
-            self._form.deselect_name()
+        if visible:
+            # Qt selects what has the keyboard when a dialog appears: a stray key would wipe a stored name out.
+            self._form.select_name(is_on=self._draft.is_new)
 
 
 class _Turn:

@@ -82,7 +82,9 @@ class SidePanel(QScrollArea):
         layout.addLayout(self._notes)
         layout.addStretch(1)
         self.setWidget(canvas)
-        self.show_nothing()
+        self._remark.hide()
+        self._show_runs((), 0)
+        self._show_notes(())
 
     def _run_row(self, row: int) -> tuple[QLabel, QLabel]:
         absolute = label("", name=f"nextRun{row}")

@@ -47,8 +47,8 @@ class TrialPanel(QFrame):
     stop_requested = Signal()
     closed = Signal()
 
-    def __init__(self, now_ms: Callable[[], int], look: Look) -> None:
-        super().__init__()
+    def __init__(self, now_ms: Callable[[], int], look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
         self.setObjectName("trialPanel")
         self.setProperty("role", "bar")
         self.setAccessibleName(self.tr("Test run"))

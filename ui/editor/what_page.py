@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -47,8 +47,14 @@ class WhatPage(Page):
         super().__init__(
             QCoreApplication.translate("WhatPage", "What should run?"), name="whatPage", parent=parent
         )
+        self._backend = backend
+        self._look = look
         self._is_taken = is_taken
         self._kept: Prompt | Callback | None = None
+
+    def build(self) -> Iterator[None]:
+        """Make what is on the page, giving way after each part."""
+        look = self._look
         self._build_name(look)
         self._kind = Choices(
             look,
@@ -61,8 +67,11 @@ class WhatPage(Page):
             columns=2,
         )
         forms = QWidget(self.ground)
-        self._command = CommandForm(backend, look, self, forms)
-        self._http = HttpForm(backend, look, self, forms)
+        yield
+        self._command = CommandForm(self._backend, look, self, forms)
+        yield
+        self._http = HttpForm(self._backend, look, self, forms)
+        yield
         self._words = _kept_card()
         self.add(self._kind)
         layout = QVBoxLayout(forms)
@@ -115,9 +124,12 @@ class WhatPage(Page):
         """Give the keyboard to what a new job needs first."""
         self._name.setFocus()
 
-    def deselect(self) -> None:
-        """Leave nothing selected that a stray key would replace."""
-        self._name.deselect()
+    def select_name(self, *, is_on: bool) -> None:
+        """Select the name, to be overwritten, or leave nothing selected that a stray key would replace."""
+        if is_on:
+            self._name.selectAll()
+        else:
+            self._name.deselect()
 
     def load(self, spec: JobSpec, *, is_empty: bool) -> None:
         """Show a job's name and action; those of an empty one are not meant."""

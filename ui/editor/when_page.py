@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication, Signal
@@ -46,13 +46,24 @@ class WhenPage(Page):
             QCoreApplication.translate("WhenPage", "When should it run?"), name="whenPage", parent=parent
         )
         self._anchor_at = 0
-        self._kind = Choices(look, self._choices(), name="scheduleKind", title=self.tr("When"), columns=3)
+        self._now_ms = now_ms
+        self._look = look
+
+    def build(self) -> Iterator[None]:
+        """Make what is on the page, giving way after each part."""
+        self._kind = Choices(
+            self._look, self._choices(), name="scheduleKind", title=self.tr("When"), columns=3
+        )
         self.add(self._kind)
-        self._times = DayTimesForm(look, self)
-        self._every = EveryForm(now_ms, self)
-        self._once = OnceForm(now_ms, self)
+        yield
+        self._times = DayTimesForm(self._look, self)
+        yield
+        self._every = EveryForm(self._now_ms, self)
+        self._once = OnceForm(self._now_ms, self)
+        yield
         self._after = AfterForm(self)
         self._cron = CronForm(self)
+        yield
         self._by_hand = label(
             self.tr("It runs only when you start it, from the window, the tray or a terminal."), wrap=True
         )
