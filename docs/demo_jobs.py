@@ -201,7 +201,7 @@ def _tokens(_rng: Random, _outcome: Outcome) -> str:
 STORIES: tuple[Story, ...] = (
     Story(
         spec=JobSpec(
-            name="Back up documents and photos",
+            name="Back up documents",
             group="Backups",
             schedule=Cron("0 8,14,20 * * *"),
             action=Command(
@@ -218,7 +218,7 @@ STORIES: tuple[Story, ...] = (
     ),
     Story(
         spec=JobSpec(
-            name="Send the database dump off site",
+            name="Copy database off site",
             group="Backups",
             schedule=Cron("1 2,14 * * *"),
             action=Command(  # noqa: S604 - a job's line for a shell
@@ -242,7 +242,7 @@ STORIES: tuple[Story, ...] = (
     ),
     Story(
         spec=JobSpec(
-            name="Weather for the hallway display",
+            name="Hallway weather",
             group="Home",
             schedule=Every("30m"),
             action=HttpRequest(url="https://api.weather.example/v1/leipzig"),
@@ -268,7 +268,7 @@ STORIES: tuple[Story, ...] = (
     ),
     Story(
         spec=JobSpec(
-            name="Copy new photos from the phone",
+            name="Import phone photos",
             group="Home",
             schedule=Every("3h"),
             action=Command(argv=("photo-import", "--from", "phone"), no_work_code=4),
@@ -280,7 +280,7 @@ STORIES: tuple[Story, ...] = (
     ),
     Story(
         spec=JobSpec(
-            name="Check that the shop answers",
+            name="Check the shop",
             group="Work",
             schedule=Cron("*/10 8-20 * * 1-5"),
             action=HttpRequest(url="https://shop.example.com/health"),
@@ -294,7 +294,7 @@ STORIES: tuple[Story, ...] = (
     ),
     Story(
         spec=JobSpec(
-            name="Build and test the main branch",
+            name="Build and test main",
             group="Work",
             schedule=Cron("30 1,13 * * 1-6"),
             action=Command(  # noqa: S604 - a job's line for a shell
@@ -335,7 +335,7 @@ STORIES: tuple[Story, ...] = (
     ),
     Story(
         spec=JobSpec(
-            name="Export invoices to accounting",
+            name="Export invoices",
             group="Work",
             schedule=Cron("0 6 * * *"),
             action=Command(argv=("python3", "/opt/ledger/export.py")),
@@ -360,7 +360,7 @@ STORIES: tuple[Story, ...] = (
     ),
     Story(
         spec=JobSpec(
-            name="Tidy the downloads folder",
+            name="Tidy downloads",
             group="System",
             schedule=Cron("0 17 * * 5"),
             action=Command(argv=("tidy", "--older-than", "30d", "/home/kim/Downloads")),
@@ -379,7 +379,7 @@ STORIES: tuple[Story, ...] = (
     ),
     Story(
         spec=JobSpec(
-            name="Replace the access tokens",
+            name="Replace tokens",
             group="System",
             schedule=Manual(),
             action=Command(argv=("rotate-tokens", "--all")),

@@ -49,7 +49,7 @@ def main() -> None:
     with _display() as display, tempfile.TemporaryDirectory() as home:
         for theme in _THEMES:
             _take_windows(display, home, 1, theme, theme)
-            _take_windows(display, home, 2, theme, f"{theme}-2x", "main")
+            _take_windows(display, home, 2, theme, f"{theme}-2x", "window")
 
 
 def _take_windows(display: str, home: str, scale: int, *words: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from demo import NOW_MS, seed
 from PySide6.QtCore import QPoint, QSize, QTimer
-from PySide6.QtGui import QCursor, QFont, QFontDatabase
+from PySide6.QtGui import QCursor, QFont, QFontDatabase, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
@@ -38,8 +38,9 @@ from ui.widgets.status_strip import EngineShown
 
 _FONTS = ("Inter", "Cantarell", "Noto Sans")
 _POINTS = 10
-_WINDOW = QSize(1200, 760)
+_WINDOW = QSize(1280, 760)
 _SETTLE_MS = 400
+_SMALLEST_FILE = 0
 
 
 class Album:
@@ -53,7 +54,8 @@ class Album:
         """Show a window until it has settled, and keep its picture."""
         widget.show()
         QTest.qWait(_SETTLE_MS)
-        widget.grab().save(str(self._folder / f"{name}-{self._ending}.png"))
+        image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+        image.save(str(self._folder / f"{name}-{self._ending}.png"), quality=_SMALLEST_FILE)
 
     def take_and_close(self, widget: QWidget, name: str) -> None:
         self.take(widget, name)
@@ -82,18 +84,17 @@ def _window(backend: Backend, look: Look) -> MainWindow:
     return window
 
 
-def _take_main(album: Album, look: Look) -> None:
+def _take_main(album: Album, look: Look, name: str = "Check the shop", file: str = "window") -> None:
     with _backend(look) as backend:
         window = _window(backend, look)
         window.show()
         QTest.qWait(_SETTLE_MS)
-        for name, file in (
-            ("Check that the shop answers", "window"),
-            ("Back up documents and photos", "running"),
-        ):
-            window.select_job(_id_of(backend, name))
-            album.take(window, file)
-        window.hide()
+        window.select_job(_id_of(backend, name))
+        album.take_and_close(window, file)
+
+
+def _take_running(album: Album, look: Look) -> None:
+    _take_main(album, look, "Back up documents", "running")
 
 
 def _id_of(backend: Backend, name: str) -> str:
@@ -128,7 +129,7 @@ def _take_history(album: Album, look: Look) -> None:
         window.show_job(None)
         album.take(window, "history")
         failed: list[str] = []
-        job_id = _id_of(backend, "Build and test the main branch")
+        job_id = _id_of(backend, "Build and test main")
         backend.ask(
             lambda scheduler: [run.id for run in scheduler.get_run_log(job_id, 1, outcome=Outcome.FAILURE)],
             failed.extend,
@@ -154,7 +155,8 @@ def _take_tray(album: Album, look: Look) -> None:
 
 
 _PICTURES: dict[str, Callable[[Album, Look], None]] = {
-    "main": _take_main,
+    "window": _take_main,
+    "running": _take_running,
     "empty": _take_empty,
     "greeting": _take_greeting,
     "editor": _take_editor,
