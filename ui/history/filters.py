@@ -45,15 +45,15 @@ class Filters(QWidget):
     def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._backend = backend
+        self._look = look
         self._before = Period.MONTH
         self._words = ""
         self._text = self._new_text(look)
-        self._job = JobPicker(backend)
-        self._outcomes = OutcomePicker(look)
+        self._job = JobPicker(backend, self)
+        self._outcomes = OutcomePicker(look, self)
         self._trigger = self._new_trigger()
         self._period = self._new_period()
-        self._first = DayEdit(look, "firstDay", self.tr("From"))
-        self._last = DayEdit(look, "lastDay", self.tr("To"))
+        self._days: _Days | None = None
         self._reset = button(
             self.tr("Clear filters"),
             name="clearFilters",
@@ -95,8 +95,7 @@ class Filters(QWidget):
         if self.period is Period.ALL:
             return DaySpan()
         if self.period is Period.CUSTOM:
-            first, last = self._first.day(), self._last.day()
-            return DaySpan(min(first, last), max(first, last))
+            return self._the_days().span()
         return last_days(_DAYS[self.period], self._backend.now_ms())
 
     def set_job(self, job_id: str | None, around: int | None = None) -> None:
@@ -163,9 +162,8 @@ class Filters(QWidget):
             self._settle()
 
     def _settle(self) -> None:
-        is_custom = self.period is Period.CUSTOM
-        self._days.setVisible(is_custom)
-        if not is_custom:
+        self._show_days()
+        if self.period is not Period.CUSTOM:
             self._before = self.period
         self._offer_reset()
         self.changed.emit()
@@ -181,18 +179,32 @@ class Filters(QWidget):
 
     def _set_period(self, period: Period) -> None:
         self._period.setCurrentIndex(self._period.findData(period))
-        self._days.setVisible(period is Period.CUSTOM)
+        self._show_days()
+
+    def _show_days(self) -> None:
+        is_custom = self.period is Period.CUSTOM
+        if self._days is not None or is_custom:
+            self._the_days().setVisible(is_custom)
+
+    def _the_days(self) -> _Days:
+        """Return the two days, which are made with their calendars when they are first wanted."""
+        if self._days is None:
+            self._days = _Days(self._look, self)
+            now = today(self._backend.now_ms())
+            self._days.set_span(DaySpan(now, now))
+            self._days.changed.connect(self._settle)
+            self._second_row.insertWidget(self._second_row.indexOf(self._period) + 1, self._days)
+        return self._days
 
     def _set_days(self, span: DaySpan) -> None:
         now = today(self._backend.now_ms())
-        self._first.set_day(span.first or now)
-        self._last.set_day(span.last or now)
+        self._the_days().set_span(DaySpan(span.first or now, span.last or now))
         self._set_period(Period.CUSTOM)
 
     # --- Making --------------------------------------------------------------------------------------
 
     def _new_text(self, look: Look) -> QLineEdit:
-        field = _SearchField()
+        field = _SearchField(self)
         field.setObjectName("textFilter")
         field.setAccessibleName(self.tr("Words in the output"))
         field.setPlaceholderText(self.tr("Search in what the runs printed"))
@@ -204,7 +216,7 @@ class Filters(QWidget):
         return field
 
     def _new_trigger(self) -> QComboBox:
-        box = QComboBox()
+        box = QComboBox(self)
         box.setObjectName("triggerFilter")
         box.setAccessibleName(self.tr("Who started it"))
         box.setToolTip(self.tr("Show runs that were started so"))
@@ -216,7 +228,7 @@ class Filters(QWidget):
         return box
 
     def _new_period(self) -> QComboBox:
-        box = QComboBox()
+        box = QComboBox(self)
         box.setObjectName("periodFilter")
         box.setAccessibleName(self.tr("When"))
         box.setToolTip(self.tr("Show runs of these days"))
@@ -237,17 +249,10 @@ class Filters(QWidget):
         first.addWidget(self._text, 1)
         self.end_of_first_row.setSpacing(GRID)
         first.addLayout(self.end_of_first_row)
-        self._days = QWidget()
-        days = QHBoxLayout(self._days)
-        days.setContentsMargins(0, 0, 0, 0)
-        days.setSpacing(HALF)
-        days.addWidget(self._first)
-        days.addWidget(label("–", "muted"))
-        days.addWidget(self._last)
-        second = QHBoxLayout()
+        second = self._second_row = QHBoxLayout()
         second.setSpacing(GRID)
         second.addWidget(self._job, 2)
-        for one in (self._outcomes, self._trigger, self._period, self._days):
+        for one in (self._outcomes, self._trigger, self._period):
             second.addWidget(one)
         second.addStretch(1)
         second.addWidget(self._reset)
@@ -265,12 +270,41 @@ class Filters(QWidget):
         self._outcomes.chosen.connect(self._settle)
         self._trigger.activated.connect(self._settle)
         self._period.activated.connect(self._choose_period)
-        self._first.dateChanged.connect(self._settle)
-        self._last.dateChanged.connect(self._settle)
         self._reset.clicked.connect(self._clear_all)
 
     def _clear_all(self) -> None:
         self.clear()
+
+
+class _Days(QWidget):
+    """The first and the last day, in whichever order they were given."""
+
+    changed = Signal()
+
+    def __init__(self, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._first = DayEdit(look, "firstDay", self.tr("From"), self)
+        self._last = DayEdit(look, "lastDay", self.tr("To"), self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(HALF)
+        row.addWidget(self._first)
+        row.addWidget(label("–", "muted"))
+        row.addWidget(self._last)
+        self._first.dateChanged.connect(self.changed)
+        self._last.dateChanged.connect(self.changed)
+
+    def span(self) -> DaySpan:
+        """Return the days."""
+        first, last = self._first.day(), self._last.day()
+        return DaySpan(min(first, last), max(first, last))
+
+    def set_span(self, span: DaySpan) -> None:
+        """Show days without telling anyone."""
+        if span.first is not None:
+            self._first.set_day(span.first)
+        if span.last is not None:
+            self._last.set_day(span.last)
 
 
 class _SearchField(QLineEdit):
