@@ -160,6 +160,10 @@ class Reader:
         waiting = (request for request in self._store.requests.triggers() if request.job_id == job_id)
         return next((request.run_id for request in waiting), None)
 
+    def list_waiting_runs(self) -> dict[str, str]:
+        """Return the ids of the runs by hand that were asked for and wait for their place, by job."""
+        return {request.job_id: request.run_id for request in self._store.requests.triggers()}
+
     def get_output(self, run_id: str) -> bytes:
         """Return what a run printed, or has printed by now; what is secret is left out."""
         with self.follow_output(run_id) as output:

@@ -9,6 +9,8 @@ from halo_scheduler.output_text import ShownText
 from halo_scheduler.schedule.explain import error_sentences
 from halo_scheduler.service import Scheduler
 
+from .models.job_rows import as_waiting
+
 NEXT_RUNS = 5
 RECENT_RUNS = 8
 OUTPUT_LINES = 12
@@ -39,6 +41,8 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
     job = scheduler.get_job(job_id)
     if job is None:
         return None
+    if scheduler.get_waiting_run(job_id) is not None:
+        job = as_waiting(job)
     runs = scheduler.get_run_log(job_id, RECENT_RUNS)
     spoke = next((run for run in runs if run.outcome not in _WITHOUT_OUTPUT), None)
     return JobDetails(

@@ -14,7 +14,7 @@ from halo_scheduler.model import Run
 from halo_scheduler.service import Scheduler
 
 from .backend import Backend, Lane
-from .models.job_rows import JobFacts, JobRow, make_row, sort_key
+from .models.job_rows import JobFacts, JobRow, as_waiting, make_row, sort_key
 from .models.job_table import JobTableModel
 
 # A burst of changes is one question.
@@ -176,8 +176,9 @@ class JobLoader(QObject):
 def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) -> Iterator[list[JobRow]]:
     """Give the first page at once, then everything together: so the rows move only once."""
     rows: list[JobRow] = []
+    waiting = scheduler.list_waiting_runs()
     for page in scheduler.list_jobs_in_pages():
-        rows += map(make_row, page)
+        rows += (make_row(as_waiting(job) if job.id in waiting else job) for job in page)
         if len(rows) == len(page):
             yield sorted(rows, key=key)
     # Sorted here: away from the window's thread.
@@ -186,10 +187,11 @@ def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) ->
 
 def _read(scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str]) -> _Update:
     jobs = scheduler.get_jobs(dirty) if dirty else {}
+    waiting = scheduler.list_waiting_runs() if dirty else {}
     trends = scheduler.get_trends(facts, _TREND) if facts else {}
     last = scheduler.get_last_runs(facts) if facts else {}
     return _Update(
-        rows=[make_row(job) for job in jobs.values()],
+        rows=[make_row(as_waiting(job) if job.id in waiting else job) for job in jobs.values()],
         gone=dirty - jobs.keys(),
         facts={job_id: JobFacts(last.get(job_id), trends.get(job_id, ())) for job_id in facts},
         running={run.job_id: run for run in scheduler.list_running()},

@@ -52,6 +52,8 @@ def next_text(job: Job, run: Run | None, now_ms: int) -> str:
         if run is not None and run.progress is not None:
             return tr("running, {percent}").format(percent=f"{run.progress:.0%}")
         return tr("running")
+    if job.waiting_for is WaitingFor.AT_CAPACITY:
+        return tr("waiting for a place")
     if job.status is JobStatus.DISABLED:
         return {StatusReason.DONE: tr("done"), StatusReason.ERRORS: tr("off after errors")}.get(
             job.status_reason or StatusReason.USER, tr("off")
@@ -194,6 +196,8 @@ def status_sentence(job: Job, now_ms: int, run: Run | None = None) -> str:
     words = status_words(job)
     if job.status is JobStatus.RUNNING and run is not None and run.started_at is not None:
         return _running_sentence(run, now_ms - run.started_at)
+    if job.waiting_for is not None:
+        return tr("Waiting for a place")
     if job.status is JobStatus.PAUSED and job.paused_until is not None:
         return tr("Paused until {when}").format(when=short_moment(job.paused_until, now_ms))
     if job.status is JobStatus.IDLE and job.next_run_at is not None and job.next_run_at > now_ms:

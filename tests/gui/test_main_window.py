@@ -612,3 +612,19 @@ def test_every_button_tells_its_shortcut_also_after_its_words_changed(
             continue
         assert "(" in made.toolTip(), made.objectName()
         assert not made.shortcut().isEmpty() or made.objectName().startswith("detail"), made.objectName()
+
+
+def test_a_run_by_hand_that_waits_for_a_place_is_seen_to_wait(
+    qtbot: QtBot, bench: Bench, window: MainWindow
+) -> None:
+    bench.scheduler.add_job("a", Every("1h"))
+    _open(qtbot, window)
+    _action(window, "runAction").trigger()
+    qtbot.waitUntil(lambda: _text(window, "detailStatus") == "Waiting for a place")
+    _settle(qtbot, window)
+    index = window._model.index(0, Column.NEXT)
+    assert index.data() == "waiting for a place"
+    bench.tick()
+    qtbot.waitUntil(lambda: _text(window, "detailStatus") == "Running for 0 s")
+    _settle(qtbot, window)
+    assert index.data() == "running"

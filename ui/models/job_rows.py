@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from functools import lru_cache
 from math import inf
@@ -21,6 +21,7 @@ from halo_scheduler.model import (
     Run,
     Schedule,
     StatusReason,
+    WaitingFor,
 )
 from halo_scheduler.reports import TrendPoint
 from halo_scheduler.schedule.describe import describe
@@ -107,6 +108,11 @@ def has_status(job: Job, status: StatusChoice) -> bool:
         case StatusChoice.OFF:
             return job.status is JobStatus.DISABLED
     return True
+
+
+def as_waiting(job: Job) -> Job:
+    """Return a job whose run was asked for and has not begun: it waits as one that is due does."""
+    return job if job.status is JobStatus.RUNNING else replace(job, waiting_for=WaitingFor.AT_CAPACITY)
 
 
 def make_row(job: Job) -> JobRow:
