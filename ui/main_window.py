@@ -68,6 +68,7 @@ class MainWindow(QMainWindow):
         self.setWindowIcon(picture("halo"))
         self.setMinimumSize(_LEAST)
         self.resize(_SIZE)
+        self._minimises_on_close = False
         self._backend = backend
         self._look = look
         self._wanted_jobs: tuple[str, ...] = ()
@@ -239,6 +240,10 @@ class MainWindow(QMainWindow):
     def set_autostart_note(self, visible: bool) -> None:  # noqa: FBT001 - it is what the name says
         """Say that jobs run only while this program is open, or no longer."""
         self._notes.say_of_autostart(self.tr("Jobs run only while Halo is open.") if visible else "")
+
+    def set_minimises_on_close(self, minimises: bool) -> None:  # noqa: FBT001 - it is what the name says
+        """Let closing minimise the window, where hidden it could not be brought back."""
+        self._minimises_on_close = minimises
 
     def set_closing_note(self, text: str) -> None:
         """Say what closing the window does, where that is not obvious."""
@@ -441,5 +446,10 @@ class MainWindow(QMainWindow):
             self._set_watching()
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+        if self._minimises_on_close:
+            # Not hidden first: a window manager that sees it withdrawn and mapped again at once may lose it.
+            event.ignore()
+            self.showMinimized()
+            return
         super().closeEvent(event)
         self.closing.emit()

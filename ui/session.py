@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication
 
 from halo_scheduler.changes import Change, ChangeKind
@@ -93,8 +93,7 @@ class Session(QObject):
         """Take the engine and show the tray; greet who is here for the first time."""
         self._link.start()
         self._tray.show()
-        if not Tray.is_available():
-            self._explain_missing_tray()
+        self._look_for_tray()
         if not settings.autostart_asked and self._windows.main.isVisible():
             self._windows.greet()
             return
@@ -138,13 +137,8 @@ class Session(QObject):
     # --- Closing, failures, settings -----------------------------------------------------------------
 
     def _explain_closing(self) -> None:
-        if self._is_ending:
-            return
-        if Tray.is_available():
+        if not self._is_ending:
             self._backend.ask(_take_closing_told, self._tell_closing, owner=self)
-        else:
-            # Hidden, it could not be brought back: there is no tray to click. Qt hides it after this.
-            QTimer.singleShot(0, self._windows.main, self._windows.main.showMinimized)
 
     def _tell_closing(self, was_told: bool) -> None:  # noqa: FBT001 - an answer
         if not was_told:
@@ -153,19 +147,25 @@ class Session(QObject):
                 self.tr("Your jobs run as before. To end Halo, choose Quit in the tray's menu."),
             )
 
-    def _explain_missing_tray(self) -> None:
+    def _look_for_tray(self) -> None:
+        """Let closing hide the window only where there is a tray to bring it back from, and say so if not."""
+        is_missing = not Tray.is_available()
+        self._windows.main.set_minimises_on_close(is_missing)
         self._windows.main.set_closing_note(
             self.tr(
                 "There is no tray here: closing this window minimises it, and jobs go on. "
                 "To end Halo, choose Quit in the menu."
             )
+            if is_missing
+            else ""
         )
 
     def _show_in_tray(self, notice: Notice) -> None:
         self._tray.show_message(notice.title, notice.text)
 
     def _see_failures(self) -> None:
-        """Take failures as seen once somebody looks at the jobs."""
+        """Take failures as seen once somebody looks at the jobs; also a tray may have come or gone meanwhile."""
+        self._look_for_tray()
         if self._windows.main.isActiveWindow():
             self._backend.ask(_see, owner=self)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import lru_cache
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPalette
@@ -58,7 +59,12 @@ class Colours:
 
     def of(self, tone: Tone) -> QColor:
         """Return the colour of a meaning."""
-        return QColor(str(getattr(self, tone)))
+        return _colour(getattr(self, tone))
+
+
+@lru_cache(maxsize=64)
+def _colour(value: str) -> QColor:
+    return QColor(value)
 
 
 LIGHT = Colours(

@@ -6,10 +6,12 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, QObject
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSize
 from PySide6.QtWidgets import QWidget
 
 _LONGEST = 4_096
+# Room for a title bar and a panel.
+_FRAME = QSize(16, 80)
 
 
 class WindowMemory(QObject):
@@ -25,6 +27,7 @@ class WindowMemory(QObject):
             saved = self._path(window).read_bytes()[:_LONGEST]
             # Qt itself refuses what is damaged, and moves what would be off the screens of today.
             window.restoreGeometry(QByteArray(saved))
+        window.resize(window.size().boundedTo(window.screen().availableSize() - _FRAME))
         window.installEventFilter(self)
 
     def _path(self, window: QWidget) -> Path:

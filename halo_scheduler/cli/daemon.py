@@ -72,7 +72,7 @@ def run_daemon(
     from PySide6.QtCore import QCoreApplication, QSocketNotifier  # noqa: PLC0415 - Qt, for those who need it
 
     application = QCoreApplication.instance() or QCoreApplication(["halo"])
-    with Scheduler.open(clock=clock) as scheduler, StopSignals() as signals:
+    with Scheduler.open(clock=clock, owner="the Halo daemon") as scheduler, StopSignals() as signals:
         prepare(scheduler)
         scheduler.subscribe(lambda change: _LOG.info("%s %s", change.kind, change.job_id or ""))
         scheduler.start()

@@ -628,3 +628,16 @@ def test_a_run_by_hand_that_waits_for_a_place_is_seen_to_wait(
     qtbot.waitUntil(lambda: _text(window, "detailStatus") == "Running for 0 s")
     _settle(qtbot, window)
     assert index.data() == "running"
+
+
+def test_without_a_tray_closing_minimises(window: MainWindow, qtbot: QtBot) -> None:
+    window.set_minimises_on_close(True)
+    _open(qtbot, window)
+    with qtbot.assertNotEmitted(window.closing):
+        assert not window.close()
+    assert window.isVisible()
+    assert window.isMinimized()
+    window.set_minimises_on_close(False)
+    with qtbot.waitSignal(window.closing):
+        assert window.close()
+    assert not window.isVisible()

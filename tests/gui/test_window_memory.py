@@ -59,3 +59,12 @@ def test_only_its_user_can_read_it(tmp_path: Path, qtbot: QtBot) -> None:
     (file,) = (tmp_path / "windows").iterdir()
     assert file.stat().st_mode & 0o077 == 0
     assert (tmp_path / "windows").stat().st_mode & 0o077 == 0
+
+
+def test_a_window_is_never_larger_than_the_screen(tmp_path: Path, qtbot: QtBot) -> None:
+    window = _window(qtbot)
+    window.resize(20_000, 10_000)
+    WindowMemory(tmp_path).keep(window)
+    room = window.screen().availableSize()
+    assert window.width() < room.width()
+    assert window.height() < room.height()
