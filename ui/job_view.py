@@ -286,9 +286,10 @@ class JobView(QTableView):
         for column in (Column.TREND, Column.LAST):
             if room - sum(widths.values()) < least:
                 del widths[column]
-        rest = max(room - sum(widths.values()), least)
-        widths[Column.SCHEDULE] = max(_SHORTEST_SCHEDULE, rest // 3)
-        widths[Column.NAME] = rest - widths[Column.SCHEDULE]
+        rest = room - sum(widths.values())
+        if rest >= least:
+            widths[Column.SCHEDULE] = max(_SHORTEST_SCHEDULE, rest // 3)
+        widths[Column.NAME] = max(room - sum(widths.values()), _SHORTEST_NAME // 2)
         for column in Column:
             self.setColumnHidden(column, column not in widths)
             if column in widths:

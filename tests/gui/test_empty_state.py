@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from itertools import combinations
+
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
@@ -47,3 +49,14 @@ def test_a_search_without_a_match_can_be_cleared(qtbot: QtBot) -> None:
     qtbot.addWidget(state)
     with qtbot.waitSignal(state.clear_wanted):
         _click(state, "clearSearchButton")
+
+
+def test_in_a_low_window_nothing_covers_anything(qtbot: QtBot) -> None:
+    state = EmptyState(Look())
+    qtbot.addWidget(state)
+    state.resize(640, 320)
+    state.show()
+    shown = [one for one in state.findChildren(QAbstractButton) if one.isVisible()]
+    places = [QRect(one.mapTo(state, QPoint(0, 0)), one.size()) for one in shown]
+    assert len(places) == 1 + len(TEMPLATES)
+    assert not [(one, other) for one, other in combinations(places, 2) if one.intersects(other)]

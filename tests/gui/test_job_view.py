@@ -192,6 +192,9 @@ def test_what_finds_no_room_is_left_out(view: JobView) -> None:
     view.resize(420, 300)
     assert [column for column in Column if view.isColumnHidden(column)] == [Column.LAST, Column.TREND]
     assert sum(view.columnWidth(column) for column in Column) <= view.viewport().width()
+    view.resize(340, 300)
+    assert view.isColumnHidden(Column.SCHEDULE)
+    assert sum(view.columnWidth(column) for column in Column) <= view.viewport().width()
 
 
 def test_the_row_below_the_mouse_lights_up(model: JobTableModel, view: JobView) -> None:

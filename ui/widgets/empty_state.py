@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QEnterEvent, QPainter, QPaintEvent, QPalette, QPen
-from PySide6.QtWidgets import QAbstractButton, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QEnterEvent, QPainter, QPaintEvent, QPalette, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFrame,
+    QGridLayout,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from ui.templates import TEMPLATES, Template
 from ui.theme import GRID, MARGIN, Look, Tone, small_font, strong_font
@@ -14,6 +22,7 @@ from ui.widgets.line_icon import LineIcon
 _CARD = QSize(260, 88)
 _PICTURE = 88
 _CARDS_IN_A_ROW = 2
+_HEIGHT_WITH_PICTURE = 540
 
 
 def _tr(text: str) -> str:
@@ -75,11 +84,22 @@ class EmptyState(QWidget):
     def __init__(self, look: Look) -> None:
         super().__init__()
         self.setObjectName("emptyState")
-        column = QVBoxLayout(self)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        area = QScrollArea()
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        outer.addWidget(area)
+        inner = QWidget()
+        inner.setObjectName("emptyContent")
+        area.setWidget(inner)
+        column = QVBoxLayout(inner)
         column.setSpacing(GRID)
         column.addStretch(2)
         centre = Qt.AlignmentFlag.AlignHCenter
-        column.addWidget(LineIcon(look, "halo", None, _PICTURE), 0, centre)
+        self._picture = LineIcon(look, "halo", None, _PICTURE)
+        column.addWidget(self._picture, 0, centre)
         column.addSpacing(MARGIN)
         column.addWidget(label(self.tr("Nothing to do yet"), "title", name="emptyTitle"), 0, centre)
         sentence = self.tr("Tell Halo what to run and when. It keeps an eye on it from then on.")
@@ -108,6 +128,13 @@ class EmptyState(QWidget):
 
     def _teller(self, key: str) -> object:
         return lambda: self.new_wanted.emit(key)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        # In a low window the ways to begin matter more than the picture.
+        self._picture.setVisible(event.size().height() >= _HEIGHT_WITH_PICTURE)
+        super().resizeEvent(event)
 
 
 class NoMatch(QWidget):
