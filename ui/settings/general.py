@@ -75,9 +75,9 @@ class GeneralPage(Page):
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(HALF)
         for theme, text in (
-            (Theme.SYSTEM, self.tr("As the system")),
-            (Theme.LIGHT, self.tr("Light")),
-            (Theme.DARK, self.tr("Dark")),
+            (Theme.SYSTEM, self.tr("As the s&ystem")),
+            (Theme.LIGHT, self.tr("Li&ght")),
+            (Theme.DARK, self.tr("&Dark")),
         ):
             made = button(text, name=f"theme{theme.value.capitalize()}Button")
             made.setCheckable(True)

@@ -52,10 +52,12 @@ def button(
     made = QPushButton(text)
     made.setObjectName(name)
     made.setProperty("kind", kind)
-    made.setAccessibleName(accessible or text)
+    spoken = without_mnemonic(text)
+    made.setAccessibleName(accessible or spoken)
     if shortcut:
         made.setShortcut(QKeySequence(shortcut))
-    made.setToolTip(with_shortcut(tip or text, shortcut))
+    keys = shortcut or QKeySequence.mnemonic(text).toString()
+    made.setToolTip(with_shortcut(tip or spoken, keys))
     if kind == "link":
         made.setCursor(Qt.CursorShape.PointingHandCursor)
     return made
@@ -105,6 +107,11 @@ def action(look: Look, icon: str, text: str, parent: QWidget, *, name: str, shor
     if icon:
         tint(made, look, icon)
     return made
+
+
+def without_mnemonic(text: str) -> str:
+    """Return a text as it is read: one & underlines the next letter, two are one."""
+    return "&".join(part.replace("&", "") for part in text.split("&&"))
 
 
 def with_shortcut(text: str, shortcut: str) -> str:
