@@ -216,7 +216,7 @@ class OutputTail(Section):
 
     def show_output(self, text: str, *, has_run: bool, is_running: bool = False) -> None:
         self.setVisible(has_run)
-        nothing = self.tr("Nothing printed yet.") if is_running else self.tr("It printed nothing.")
+        nothing = self.tr("Nothing printed yet.") if is_running else self.tr("No output.")
         shown = text or nothing
         if shown != self._text.toPlainText():
             self._text.setPlainText(shown)

@@ -18,7 +18,6 @@ from .backend import Backend
 from .countdown import Countdown
 from .detail_pane import DetailPane
 from .group_limit_dialog import GroupLimitDialog
-from .icons import picture
 from .job_actions import JobActions
 from .job_loader import JobLoader
 from .job_summary import sum_up
@@ -65,7 +64,6 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Halo Scheduler"))
-        self.setWindowIcon(picture("halo"))
         self.setMinimumSize(_LEAST)
         self.resize(_SIZE)
         self._minimises_on_close = False

@@ -62,7 +62,7 @@ def test_a_run_that_printed_nothing_says_so(qtbot: QtBot) -> None:
     section.show_output("", has_run=True)
     text = section.findChild(QPlainTextEdit, "outputTail")
     assert text is not None
-    assert text.toPlainText() == "It printed nothing."
+    assert text.toPlainText() == "No output."
     section.show_output("<b>one</b>\ntwo", has_run=True)
     assert text.toPlainText() == "<b>one</b>\ntwo"
     assert text.isReadOnly()
