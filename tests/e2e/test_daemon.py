@@ -132,7 +132,7 @@ def test_status_tells_of_it(start: Callable[[], subprocess.Popen[str]]) -> None:
     assert "not running; start it with: halo daemon" in stopped.stdout
     process = start()
     shown = subprocess.run([_BIN / "halo", "status"], capture_output=True, text=True, check=True, timeout=60)
-    assert "running: kill_daemon.py" in shown.stdout
+    assert "running: the Halo daemon" in shown.stdout
     data = json.loads(
         subprocess.run(
             [_BIN / "halo", "status", "--json"], capture_output=True, check=True, timeout=60
