@@ -184,7 +184,9 @@ class JobActions(QObject):
         self._each(awake, lambda scheduler, job_id: scheduler.pause_job(job_id, until))
 
     def _resume(self) -> None:
-        resting = [job.id for job in self._jobs if is_resting(job)]
+        # Of a mixed selection only what was paused: what switched itself off, or is done, stays so.
+        paused = [job.id for job in self._jobs if job.status is JobStatus.PAUSED]
+        resting = paused or [job.id for job in self._jobs if is_resting(job)]
         self._each(resting, lambda scheduler, job_id: scheduler.resume_job(job_id))
 
     def _remove(self) -> None:

@@ -9,7 +9,9 @@ from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.model import Job, JobStatus, Outcome, Run, Source, StatusReason, WaitingFor
 from halo_scheduler.reports import TrendPoint
+from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
+from halo_scheduler.schedule.words import short_date, weekday_name
 
 from .models.job_rows import Column, JobFacts, schedule_words
 from .wording import (
@@ -24,6 +26,8 @@ from .wording import (
     short_moment,
     status_words,
 )
+
+_DAYS_BY_NAME = 7
 
 
 def tr(text: str) -> str:
@@ -58,9 +62,21 @@ def next_text(job: Job, run: Run | None, now_ms: int) -> str:
         return {StatusReason.DONE: tr("done"), StatusReason.ERRORS: tr("off after errors")}.get(
             job.status_reason or StatusReason.USER, tr("off")
         )
-    if job.status is JobStatus.PAUSED and job.paused_until is None:
-        return tr("paused")
+    if job.status is JobStatus.PAUSED:
+        return tr("paused") if job.paused_until is None else _pause_text(job.paused_until, now_ms)
     return next_words(job, now_ms)
+
+
+def _pause_text(until: int, now_ms: int) -> str:
+    """Return until when a job is paused, as short as a column needs it: the time of today, else the day."""
+    local, today = local_time(until), local_time(now_ms)
+    days = (local.date() - today.date()).days
+    when = short_date(local, year=False)
+    if days == 0:
+        when = f"{local:%H:%M}"
+    elif 0 < days < _DAYS_BY_NAME:
+        when = weekday_name(local)[:3]
+    return tr("paused until {when}").format(when=when)
 
 
 def last_text(job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:

@@ -14,6 +14,7 @@ from halo_scheduler.schedule.words import short_date, weekday_name
 
 _LONGEST_LINE = 300
 _LONGEST_TOOLTIP = 2_000
+_WHOLE_LINE = 80
 _DAYS_BY_NAME = 7
 
 
@@ -30,8 +31,10 @@ def one_line(text: str, longest: int = _LONGEST_LINE) -> str:
 def plain_tooltip(text: str) -> str:
     """Return a text as a tooltip that shows it as it is: Qt takes what looks like markup for markup."""
     shown = text if len(text) <= _LONGEST_TOOLTIP else f"{text[:_LONGEST_TOOLTIP]}…"
-    lines = (plain_line(line, _LONGEST_TOOLTIP) for line in shown.split("\n"))
-    return f"<span>{'<br>'.join(escape(line) for line in lines)}</span>" if text else ""
+    lines = [plain_line(line, _LONGEST_TOOLTIP) for line in shown.split("\n")]
+    # Qt breaks marked-up lines after a few words; those that fit stay whole.
+    style = ' style="white-space: pre"' if max(map(len, lines)) <= _WHOLE_LINE else ""
+    return f"<span{style}>{'<br>'.join(escape(line) for line in lines)}</span>" if text else ""
 
 
 def duration(milliseconds: int | None) -> str:

@@ -194,3 +194,15 @@ def test_every_action_has_an_icon_and_tells_its_key(actions: JobActions, window:
             key = action.shortcut().toString()
             assert not key or key in action.toolTip()
     assert actions.remove.shortcut().toString() == "Del"
+
+
+def test_resuming_a_mixed_selection_leaves_what_is_off_alone(bench: Bench, actions: JobActions) -> None:
+    paused = bench.scheduler.add_job("a", Manual())
+    off = bench.scheduler.add_job("b", Manual(), enabled=False)
+    bench.scheduler.pause_job(paused)
+    _choose(bench, actions, paused, off)
+    actions.pause.trigger()
+    assert (_status(bench, paused), _status(bench, off)) == (JobStatus.IDLE, JobStatus.DISABLED)
+    _choose(bench, actions, off)
+    actions.resume.trigger()
+    assert _status(bench, off) is JobStatus.IDLE

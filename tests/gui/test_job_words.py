@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -155,3 +156,16 @@ def test_a_run_says_how_far_it_has_come() -> None:
     )
     job = make_job(status=JobStatus.RUNNING)
     assert status_sentence(job, NOW, run) == "Running for 1 min 5 s · 30% · 3 <of> 9"
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "words"),
+    [
+        (MINUTE, r"paused until \d\d:\d\d"),
+        (24 * HOUR, r"paused until [A-Z][a-z]{2}"),
+        (20 * 24 * HOUR, r"paused until \d+ [A-Z][a-z]{2}"),
+    ],
+)
+def test_a_pause_is_told_as_short_as_a_column_needs_it(ahead_ms: int, words: str) -> None:
+    job = make_job(status=JobStatus.PAUSED, next_run_at=None, paused_until=NOW + ahead_ms)
+    assert re.fullmatch(words, next_text(job, None, NOW))

@@ -184,3 +184,8 @@ def test_a_long_tooltip_is_cut() -> None:
 
 def test_one_line_has_no_line_breaks_and_no_direction_marks() -> None:
     assert one_line("a\nb\u202ec") == "a b\ufffdc"
+
+
+def test_short_lines_of_a_tooltip_stay_whole() -> None:
+    assert "white-space: pre" in plain_tooltip("Paused until Wed 18 Nov 2026, 08:00:00\nby its schedule")
+    assert "white-space" not in plain_tooltip("word " * 60)
