@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication, Qt
@@ -41,11 +42,18 @@ class AlsoPage(Page):
 
     def __init__(self, look: Look, groups: tuple[str, ...], parent: QWidget) -> None:
         super().__init__(QCoreApplication.translate("AlsoPage", "Also"), name="alsoPage", parent=parent)
+        self._look = look
+        self._groups = groups
+
+    def build(self) -> Iterator[None]:
+        """Make what is on the page, giving way after each part."""
         self._build_enabled()
         self._build_missed()
+        yield
         self._build_notify()
-        self._build_group(groups)
-        self._build_spacing(look)
+        self._build_group(self._groups)
+        yield
+        self._build_spacing(self._look)
         self.column.addStretch(1)
 
     def _build_enabled(self) -> None:

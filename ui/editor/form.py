@@ -21,7 +21,7 @@ from .trouble_page import TroublePage
 from .what_page import WhatPage
 from .when_page import WhenPage
 
-_TURN_MS = 8
+_TURN_MS = 4
 
 
 class Form(QStackedWidget):
@@ -124,6 +124,7 @@ class Form(QStackedWidget):
         spec = self._draft.start_spec()
         what = self._what = WhatPage(self._backend, self._look, self._draft.is_taken, self)
         yield from what.build()
+        yield
         what.load(spec, is_empty=self._draft.spec is None)
         self._add(what)
         self._is_open = True
@@ -131,6 +132,7 @@ class Form(QStackedWidget):
         yield
         when = WhenPage(self._backend.now_ms, self._look, self)
         yield from when.build()
+        yield
         when.load(spec, is_new=self._draft.is_new)
         when.second_wanted.connect(self.second_wanted)
         self._add(when)
@@ -140,6 +142,7 @@ class Form(QStackedWidget):
         self._add(trouble)
         yield
         also = AlsoPage(self._look, self._draft.groups, self)
+        yield from also.build()
         also.load(spec)
         self._add(also)
         yield

@@ -81,6 +81,7 @@ class WhenPage(Page):
         }
         for form in self._forms.values():
             self.add(form)
+        yield
         self.add_field(self._zone_field)
         self.column.addStretch(1)
         self._connect()
