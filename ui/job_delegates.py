@@ -34,6 +34,7 @@ class RowDelegate(QStyledItemDelegate):
         self._model = model
         self._look = look
         self._hovered = -1
+        self._is_selected = False
         self.fit_fonts()
 
     def fit_fonts(self) -> None:
@@ -49,7 +50,8 @@ class RowDelegate(QStyledItemDelegate):
         state: QStyle.StateFlag = option.state
         rect: QRect = option.rect
         colours = self._look.colours
-        if state & QStyle.StateFlag.State_Selected:
+        self._is_selected = bool(state & QStyle.StateFlag.State_Selected)
+        if self._is_selected:
             painter.fillRect(rect, QColor(colours.selected))
         elif index.row() == self._hovered:
             painter.fillRect(rect, QColor(colours.hover))
@@ -117,7 +119,9 @@ class NameDelegate(RowDelegate):
     def _chip(self, painter: QPainter, area: QRect, text: str) -> None:
         box = QRectF(area.left(), area.center().y() - _CHIP_HEIGHT / 2 + 0.5, area.width(), _CHIP_HEIGHT)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(self._look.colours.line), 1))
+        # The quiet colour of lines is lost on a selected row.
+        colours = self._look.colours
+        painter.setPen(QPen(QColor(colours.muted if self._is_selected else colours.line), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), _CHIP_HEIGHT / 2, _CHIP_HEIGHT / 2)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)

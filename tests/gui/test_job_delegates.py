@@ -69,3 +69,15 @@ def test_a_status_can_be_told_without_colour(view: JobView, model: JobTableModel
     model.replace([make_row(make_job(status=status, last_outcome=Outcome.SUCCESS))])
     other = view.grab().toImage().convertToFormat(view.grab().toImage().Format.Format_Mono).copy(*place)
     assert ready != other
+
+
+def test_the_border_of_a_group_is_seen_on_a_selected_row_too(view: JobView, model: JobTableModel) -> None:
+    colours = Look().colours
+    model.replace([make_row(make_job("a", group="office"))])
+    view.select_ids(["a"])
+    row = view.grab().toImage().copy(view.visualRect(model.index(0, Column.NAME)).translated(0, 32))
+    # The text's own edges are blended; only the border has the plain colour on so many pixels.
+    plain = sum(
+        row.pixelColor(x, y).name() == colours.muted for x in range(row.width()) for y in range(row.height())
+    )
+    assert plain > 40
