@@ -70,8 +70,13 @@ def _is_shown(pane: RunPane, name: str) -> bool:
     return child(pane, QPushButton, name).isVisible()
 
 
-def test_without_a_run_it_says_what_it_is_for(pane: RunPane) -> None:
-    assert "Choose a run" in child(pane, QLabel, "paneHint").text()
+def test_without_a_run_it_says_what_it_is_for(past: Past, pane: RunPane) -> None:
+    assert child(pane, QLabel, "paneHint").isVisible()
+    assert pane.findChild(OutputView) is None
+    pane.show_run(past.run(past.job()), JobName("backup"))
+    assert not child(pane, QLabel, "paneHint").isVisible()
+    pane.show_run(None)
+    assert child(pane, QLabel, "paneHint").isVisible()
     assert not child(pane, OutputView).isVisible()
 
 

@@ -51,13 +51,12 @@ class RunPane(QFrame):
         self._ticks = QTimer(self)
         self._ticks.setInterval(_TICK_MS)
         self._ticks.timeout.connect(self._show_facts)
-        self._make()
-        self._lay_out()
-        self._feed.chunk.connect(self._output.feed)
-        self._feed.ended.connect(self._output.end)
-        self._feed.failed.connect(self._tell_failure)
+        self._content: QWidget | None = None
+        self._hint = self._new_hint()
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        outer.addWidget(self._hint, 1)
         backend.changed.connect(self._notice)
-        self.show_run(None)
 
     # --- What is shown -------------------------------------------------------------------------------
 
@@ -71,13 +70,16 @@ class RunPane(QFrame):
         is_other = run is None or run.id != self.run_id
         self._run = run
         self._job = job or self._job
-        self._content.setVisible(run is not None)
         self._hint.setVisible(run is None)
-        if run is not None:
-            self._show_head(run)
-        self._show_facts()
-        if is_other:
-            self._show_output(run)
+        if self._content is None and run is not None:
+            self._content = self._make_content()
+        if self._content is not None:
+            self._content.setVisible(run is not None)
+            if run is not None:
+                self._show_head(run)
+            self._show_facts()
+            if is_other:
+                self._show_output(run)
         self._tick_while_needed()
 
     def _show_head(self, run: Run) -> None:
@@ -181,6 +183,29 @@ class RunPane(QFrame):
 
     # --- Making --------------------------------------------------------------------------------------
 
+    def _make_content(self) -> QWidget:
+        """Make everything about a run; before the first one is chosen, nobody needs it."""
+        made = QWidget(self)
+        self._make()
+        self._lay_out(made)
+        self._feed.chunk.connect(self._output.feed)
+        self._feed.ended.connect(self._output.end)
+        self._feed.failed.connect(self._tell_failure)
+        layout = self.layout()
+        if layout is not None:
+            layout.addWidget(made)
+        return made
+
+    def _new_hint(self) -> QLabel:
+        hint = label(
+            self.tr("Choose a run to see what it did and what it printed."),
+            "muted",
+            name="paneHint",
+            wrap=True,
+        )
+        hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        return hint
+
     def _make(self) -> None:
         look = self._look
         self._mark = LineIcon(look, "mark-idle", Tone.MUTED, 16)
@@ -213,15 +238,8 @@ class RunPane(QFrame):
         self._note = frame("note")
         self._note.setObjectName("runNote")
         self._output = OutputView(look)
-        self._hint = label(
-            self.tr("Choose a run to see what it did and what it printed."),
-            "muted",
-            name="paneHint",
-            wrap=True,
-        )
-        self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, content: QWidget) -> None:
         self._head = QWidget()
         head = QHBoxLayout(self._head)
         head.setContentsMargins(0, 0, 0, 0)
@@ -244,8 +262,7 @@ class RunPane(QFrame):
         self._grid.setVerticalSpacing(HALF)
         self._grid.setColumnStretch(1, 1)
         self._filler = QWidget()
-        self._content = QWidget()
-        column = QVBoxLayout(self._content)
+        column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GRID + HALF)
         column.addWidget(self._head)
@@ -255,10 +272,6 @@ class RunPane(QFrame):
         column.addWidget(self._facts_box)
         column.addWidget(self._output, 1)
         column.addWidget(self._filler, 1)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.addWidget(self._content)
-        outer.addWidget(self._hint, 1)
 
     def _lay_out_note(self) -> QFrame:
         row = QHBoxLayout(self._note)
