@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from job_values import NOW, make_job, make_run
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.clock import ManualClock
@@ -13,7 +13,7 @@ from ui.job_delegates import NameDelegate
 from ui.job_view import JobView
 from ui.models.job_rows import Column, make_row
 from ui.models.job_table import JobTableModel
-from ui.theme import Look
+from ui.theme import Look, contrast
 
 
 @pytest.fixture
@@ -71,13 +71,17 @@ def test_a_status_can_be_told_without_colour(view: JobView, model: JobTableModel
     assert ready != other
 
 
-def test_the_border_of_a_group_is_seen_on_a_selected_row_too(view: JobView, model: JobTableModel) -> None:
-    colours = Look().colours
-    model.replace([make_row(make_job("a", group="office"))])
+def test_the_border_of_a_group_is_seen_on_a_selected_row_too(
+    view: JobView, model: JobTableModel, delegate: NameDelegate
+) -> None:
+    model.replace([make_row(make_job("a"))])
     view.select_ids(["a"])
-    row = view.grab().toImage().copy(view.visualRect(model.index(0, Column.NAME)).translated(0, 32))
-    # The text's own edges are blended; only the border has the plain colour on so many pixels.
-    plain = sum(
-        row.pixelColor(x, y).name() == colours.muted for x in range(row.width()) for y in range(row.height())
-    )
-    assert plain > 40
+    view.grab()
+    ground = Look().colours.selected
+    image = QImage(80, 36, QImage.Format.Format_RGB32)
+    image.fill(QColor(ground))
+    painter = QPainter(image)
+    delegate._chip(painter, image.rect(), "office")
+    painter.end()
+    border = max(contrast(image.pixelColor(40, y).name(), ground) for y in range(12))
+    assert border > 3
