@@ -117,7 +117,9 @@ class NameDelegate(RowDelegate):
         return room if room >= least else 0
 
     def _chip(self, painter: QPainter, area: QRect, text: str) -> None:
-        box = QRectF(area.left(), area.center().y() - _CHIP_HEIGHT / 2 + 0.5, area.width(), _CHIP_HEIGHT)
+        # On whole pixels: a border between two of them is blurred.
+        top = area.top() + (area.height() - _CHIP_HEIGHT) // 2
+        box = QRectF(area.left(), top, area.width(), _CHIP_HEIGHT)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         # The quiet colour of lines is lost on a selected row.
         colours = self._look.colours
