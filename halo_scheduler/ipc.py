@@ -5,7 +5,6 @@ Everything here is standard library, so that a short command pays nothing for it
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import socket
@@ -14,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
+from zlib import crc32
 
 from halo_scheduler.changes import Change, ChangeKind, gathered
 
@@ -31,8 +31,9 @@ def socket_path(database: Path) -> Path:
 
 @lru_cache(maxsize=64)
 def _socket_path(database: Path, runtime: str) -> Path:
-    name = hashlib.blake2b(os.fsencode(database.resolve()), digest_size=8).hexdigest()
-    return _runtime_folder(runtime) / f"halo-{name}"
+    # Only one's own databases have to be told apart; hashlib would load OpenSSL, 3 MB for a name.
+    place = os.fsencode(database.resolve())
+    return _runtime_folder(runtime) / f"halo-{crc32(place):08x}{crc32(place[::-1]):08x}"
 
 
 def message_of(change: Change) -> dict[str, str | None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -65,7 +64,7 @@ def read_login_environment(time_limit_s: float = _TIME_LIMIT_S) -> dict[str, str
     if shell is None:
         return None
     # In two halves: a shell that echoes its commands must not be taken for the answer.
-    halves = secrets.token_hex(16), secrets.token_hex(16)
+    halves = os.urandom(16).hex(), os.urandom(16).hex()
     mark = f"printf %s%s {' '.join(halves)}"
     line = f"{mark}; /usr/bin/env -0; {mark}"
     # A file and not a pipe: a program that an rc file left behind would keep a pipe open.
