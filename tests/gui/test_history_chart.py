@@ -15,7 +15,7 @@ from halo_scheduler.settings import Theme
 from ui.history.chart import DayChart
 from ui.history.chart_parts import SERIES, Legend, bucket_words, part_heights, series_words, short_count
 from ui.history.days import Bucket, DaySpan
-from ui.theme import Look
+from ui.theme import Look, Tone
 
 _FIRST = date(2026, 11, 16)
 
@@ -42,6 +42,11 @@ def chart(qtbot: QtBot) -> DayChart:
 
 def _middle(chart: DayChart, index: int) -> QPoint:
     return chart.column_rect(index).center().toPoint()
+
+
+def test_drawing_leaves_the_colours_of_the_theme_alone(chart: DayChart) -> None:
+    chart.grab()
+    assert {chart._look.colour(tone).alpha() for tone in Tone} == {255}
 
 
 def test_pointing_at_a_day_tells(chart: DayChart, qtbot: QtBot) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from finding import child
 from past_runs import DAY, MINUTE, NOW, Past
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QFileDialog, QFrame, QLabel, QLineEdit, QPushButton, QSplitter
 from pytestqt.qtbot import QtBot
@@ -241,6 +241,19 @@ def test_the_next_page_comes_while_scrolling(past: Past, window: HistoryWindow, 
     qtbot.waitUntil(lambda: window.model.rowCount() >= 400)
     QTest.keyClick(_table(window), Qt.Key.Key_End)
     qtbot.waitUntil(lambda: window.model.rowCount() == 450)
+
+
+def test_the_row_that_comes_under_the_mouse_is_pointed_at(
+    past: Past, window: HistoryWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past.runs(past.job(), 60)
+    _open(window, qtbot)
+    table = _table(window)
+    monkeypatch.setattr(table, "underMouse", lambda: True)
+    place = table.viewport().mapToGlobal(QPoint(20, ROW // 2))
+    monkeypatch.setattr("ui.history.run_view.QCursor.pos", lambda: place)
+    table.verticalScrollBar().setValue(ROW * 7)
+    assert table._delegate.hovered == 7
 
 
 def test_words_are_searched_and_escape_clears_them(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:

@@ -86,7 +86,8 @@ class Legend(QWidget):
 
 def paint_pattern(painter: QPainter, part: QRectF, series: Series, look: Look) -> None:
     """Fill a part of a bar so that it can be told from others without its colour."""
-    colour = look.colour(series.mark.tone)
+    # A copy: everybody shares the theme's own.
+    colour = QColor(look.colour(series.mark.tone))
     if series.pattern == "solid":
         # What went well does not shout.
         colour.setAlphaF(_QUIET)

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QCursor,
+    QFontMetrics,
+    QHoverEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -109,6 +118,7 @@ class RunTable(QTableView):
         self.verticalHeader().setDefaultSectionSize(ROW)
         self._set_columns()
         self.verticalScrollBar().valueChanged.connect(self._reach)
+        self.verticalScrollBar().valueChanged.connect(self._hover_what_moved)
         model.rowsInserted.connect(self._keep_place)
         look.changed.connect(self.viewport().update)
 
@@ -129,6 +139,11 @@ class RunTable(QTableView):
         header.setMinimumSectionSize(ROW)
         for column, width in _WIDTHS.items():
             header.resizeSection(column, width)
+
+    def _hover_what_moved(self) -> None:
+        """Point at the row that has come under the mouse, which itself did not move."""
+        if self.underMouse():
+            self._hover(self.rowAt(self.viewport().mapFromGlobal(QCursor.pos()).y()))
 
     def _reach(self) -> None:
         last = self.rowAt(self.viewport().height() - 1)
@@ -154,6 +169,14 @@ class RunTable(QTableView):
         self.setColumnHidden(Column.HOW, self.viewport().width() < _HOW_ROOM)
         self.setColumnHidden(Column.TOOK, self.viewport().width() < _TOOK_ROOM)
         super().resizeEvent(event)
+
+    def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if isinstance(event, QHoverEvent):
+            # Qt would light up one cell; here it is the row.
+            is_over = event.type() != QEvent.Type.HoverLeave
+            self._hover(self.rowAt(round(event.position().y())) if is_over else -1)
+            return True
+        return super().viewportEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         self._hover(self.rowAt(round(event.position().y())))
