@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal
 
+from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import SchedulerError, StoreDamagedError
 from halo_scheduler.ipc import ChangeStream
 from halo_scheduler.service import Scheduler, Status
@@ -123,6 +124,8 @@ class EngineLink(QObject):
         self._stream = stream
         self._notifier = QSocketNotifier(stream.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._hear)
+        # What changed before anybody listened was told to nobody.
+        self._backend.tell(Change(ChangeKind.JOB))
 
     def _hear(self) -> None:
         changes = self._stream.take() if self._stream is not None else []

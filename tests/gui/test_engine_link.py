@@ -80,6 +80,13 @@ def test_changes_told_by_the_engine_reach_the_window(stage: Stage, qtbot: QtBot)
     assert stage.link.state.place is EnginePlace.HERE
 
 
+def test_what_changed_before_anybody_listened_is_read_anew(stage: Stage, qtbot: QtBot) -> None:
+    stage.server.start()
+    with qtbot.waitSignal(stage.backend.changed) as told:
+        stage.thread.begun.emit()
+    assert told.args == [Change(ChangeKind.JOB)]
+
+
 def test_another_engine_is_named(stage: Stage) -> None:
     stage.thread.held.emit("the jobs are run by halo (process 7)")
     assert stage.states == [EngineState(EnginePlace.ELSEWHERE, "the jobs are run by halo (process 7)")]
