@@ -156,6 +156,18 @@ def test_what_is_typed_before_all_pages_are_there_counts_as_a_change(bench: Benc
         assert editor.has_unsaved_changes()
 
 
+def test_it_fits_the_screen_and_a_narrow_window_leaves_the_room_to_the_fields(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    room = desk.editor.screen().availableSize()
+    assert desk.editor.height() < room.height()
+    assert desk.editor.width() < room.width()
+    desk.editor.resize(1000, 500)
+    assert desk.find(QWidget, "sidePanel").isVisible()
+    desk.editor.resize(780, 500)
+    assert not desk.find(QWidget, "sidePanel").isVisible()
+    assert desk.editor.width() == 780
+
+
 def test_it_is_put_together_in_many_small_turns(bench: Bench, qtbot: QtBot) -> None:
     editor = bench.make(FULL)
     assert editor.findChild(QLineEdit, "name") is None

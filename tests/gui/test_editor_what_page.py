@@ -92,24 +92,28 @@ def test_the_cards_keep_their_height_in_a_low_window(bench: Bench) -> None:
     [
         (
             ["actionKind_command"],
-            "name commandLine commandFile commandMode_program actionKind_command directoryLine directoryChoose "
-            "givenFold endsFold descriptionFold pageList",
+            (
+                "name commandLine commandFile commandMode_program actionKind_command directoryLine directoryChoose "
+                "givenFold endsFold descriptionFold pageList"
+            ),
         ),
         (
             ["commandMode_shell"],
-            "name shellLine shellFile commandMode_shell actionKind_command shell directoryLine directoryChoose "
-            "givenFold endsFold descriptionFold pageList",
+            (
+                "name shellLine shellFile commandMode_shell actionKind_command shell directoryLine directoryChoose "
+                "givenFold endsFold descriptionFold pageList"
+            ),
         ),
         (
             ["actionKind_http"],
-            "name actionKind_http method url headersAdd bodyKind_text bodySecret body answerFold descriptionFold "
-            "pageList",
+            (
+                "name actionKind_http method url headersAdd bodyKind_text bodySecret body answerFold descriptionFold "
+                "pageList"
+            ),
         ),
     ],
 )
-def test_the_tab_key_goes_through_the_whole_page_and_on(
-    bench: Bench, presses: list[str], stops: str
-) -> None:
+def test_the_tab_key_goes_through_the_whole_page_and_on(bench: Bench, presses: list[str], stops: str) -> None:
     desk = bench.open()
     for name in presses:
         desk.press(name)

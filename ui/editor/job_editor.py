@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QPalette, QShortcut
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QPalette, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
@@ -22,6 +22,7 @@ from .page_list import PageEntry, PageList
 from .preview import Preview, look_ahead
 from .problems import Problem, as_sentence
 from .reading import Reading
+from .seen import show_if
 from .side_panel import SidePanel
 from .summary import action_summary, also_summary, trouble_summary
 from .trial_panel import TrialEnd, TrialPanel
@@ -29,6 +30,9 @@ from .trial_panel import TrialEnd, TrialPanel
 _DEBOUNCE_MS = 120
 _LOOK_AGAIN_MS = 30_000
 _WIDTH, _HEIGHT = 1000, 680
+# Room for a title bar and a panel.
+_FRAME = QSize(16, 80)
+_NARROW = 860
 
 
 class JobEditor(QDialog):
@@ -47,7 +51,7 @@ class JobEditor(QDialog):
         self.setObjectName("jobEditor")
         self.setWindowFlag(Qt.WindowType.Window)
         self.setModal(False)
-        self.resize(_WIDTH, _HEIGHT)
+        self.resize(QSize(_WIDTH, _HEIGHT).boundedTo(self.screen().availableSize() - _FRAME))
         self._backend = backend
         self._look = look
         self._draft = draft
@@ -344,6 +348,11 @@ class JobEditor(QDialog):
         if self._is_testing:
             self.test_stop_requested.emit()
         super().reject()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        # Where there is little room, what one fills in comes first; the list of pages tells the schedule too.
+        show_if(self._side, self.width() >= _NARROW)
 
     def setVisible(self, visible: bool) -> None:  # noqa: FBT001, N802 - Qt's name
         super().setVisible(visible)
