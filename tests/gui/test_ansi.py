@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ui.widgets.ansi import PLAIN, AnsiStream, Segment, Style, styled
@@ -54,6 +54,7 @@ def test_where_the_stream_is_cut_makes_no_difference(printed: bytes, cut: int) -
         st.sampled_from([b"\x1b", b"[", b"3", b"1", b"m", b"]", b"\r", b"\b", b"K", b"a", b"\n", b"\xc3"])
     )
 )
+@example([b"\x1b", b"]", b"[", b"\x1b", b"\x1b", b"\x1b"])
 def test_each_byte_for_itself_shows_the_same(pieces: list[bytes]) -> None:
     assert _text(*pieces) == _text(b"".join(pieces))
 

@@ -194,7 +194,7 @@ def test_a_job_that_is_renamed_is_shown_so(past: Past, model: RunTableModel, qtb
     _show(model, qtbot)
     past.scheduler.update_job(job_id, name="new")
     assert _cells(model)[Column.JOB] == "old"
-    qtbot.waitUntil(lambda: model._settling.isActive())
+    qtbot.waitUntil(model._settling.isActive)
     assert _cells(model)[Column.JOB] == "old"
     qtbot.waitUntil(lambda: _cells(model)[Column.JOB] == "new")
 
