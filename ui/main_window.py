@@ -235,6 +235,10 @@ class MainWindow(QMainWindow):
         """Say a sentence until it is closed; an empty one closes it."""
         self._notes.say(text)
 
+    def show_news(self, text: str) -> None:
+        """Say that something went well until it is closed; an empty sentence closes it."""
+        self._notes.say_news(text)
+
     def set_autostart_note(self, visible: bool) -> None:  # noqa: FBT001 - it is what the name says
         """Say that jobs run only while this program is open, or no longer."""
         self._notes.say_of_autostart(self.tr("Jobs run only while Halo is open.") if visible else "")

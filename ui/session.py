@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from halo_scheduler.changes import Change, ChangeKind
@@ -31,6 +31,7 @@ from .widgets.status_strip import EngineShown
 from .windows import Windows
 
 _LOG = logging.getLogger(__name__)
+_SEEN_MS = 1_000
 
 
 class Session(QObject):
@@ -67,6 +68,11 @@ class Session(QObject):
         self._notifications = Notifications(self._show_in_tray, self)
         self._alerts = Alerts(backend, self._notifications, self)
         self._restorer = Restorer(database, clock, self)
+        # What ends while somebody looks is seen a moment later, once for all that ended.
+        self._seeing = QTimer(self)
+        self._seeing.setSingleShot(True)
+        self._seeing.setInterval(_SEEN_MS)
+        self._seeing.timeout.connect(self._see_failures)
         self._after_stop: Callable[[], None] = self._finish
         self._is_ending = False
         self._connect(main)
@@ -84,10 +90,10 @@ class Session(QObject):
         self._notifications.opened.connect(self._windows.show_notice)
         self._restorer.done.connect(self._have_restored)
         self._restorer.failed.connect(self._have_not_restored)
-        self._backend.changed.connect(self._follow_settings)
+        self._backend.changed.connect(self._follow)
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            application.focusWindowChanged.connect(self._see_failures)
+            application.focusWindowChanged.connect(self._look_around)
 
     def begin(self, settings: Settings) -> None:
         """Take the engine and show the tray; greet who is here for the first time."""
@@ -130,7 +136,7 @@ class Session(QObject):
             self._alerts.expect_gap()
 
     def _say_taken_over(self) -> None:
-        self._windows.main.show_message(
+        self._windows.main.show_news(
             self.tr("The other program that ran the jobs has ended. This one runs them now.")
         )
 
@@ -163,17 +169,23 @@ class Session(QObject):
     def _show_in_tray(self, notice: Notice) -> None:
         self._tray.show_message(notice.title, notice.text)
 
-    def _see_failures(self) -> None:
-        """Take failures as seen once somebody looks at the jobs; also a tray may have come or gone meanwhile."""
+    def _look_around(self) -> None:
+        """Notice who looks now, and whether a tray has come or gone meanwhile."""
         self._look_for_tray()
+        self._see_failures()
+
+    def _see_failures(self) -> None:
+        """Take failures as seen when somebody looks at the jobs."""
         if self._windows.main.isActiveWindow():
             self._backend.ask(_see, owner=self)
 
-    def _follow_settings(self, change: Change) -> None:
+    def _follow(self, change: Change) -> None:
         if change.kind is ChangeKind.SETTINGS:
             self._backend.ask(
                 Scheduler.get_settings, lambda settings: self._look.choose(settings.theme), owner=self
             )
+        elif change.kind is ChangeKind.RUN_FINISHED and self._windows.main.isActiveWindow():
+            self._seeing.start()
 
     # --- Restoring -----------------------------------------------------------------------------------
 
@@ -208,7 +220,7 @@ class Session(QObject):
     def _have_restored(self, sentence: str) -> None:
         self.restored.emit()
         self._link.start()
-        self._windows.main.show_message(sentence)
+        self._windows.main.show_news(sentence)
         for kind in (ChangeKind.JOB, ChangeKind.SETTINGS):
             self._backend.tell(Change(kind))
 
@@ -227,7 +239,7 @@ class Session(QObject):
         self._is_ending = True
         self._after_stop = self._finish
         if farewell is Farewell.WAIT:
-            self._windows.main.show_message(
+            self._windows.main.show_news(
                 self.tr("Halo quits when what runs now has ended. Quit again to choose otherwise.")
             )
         else:

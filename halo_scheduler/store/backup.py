@@ -79,7 +79,7 @@ def restore(path: Path, backup: Backup, now_ms: int) -> Path | None:
 
 
 def _unused(path: Path, moment: str) -> Path:
-    names = (path.with_name(f"{path.name}.{moment}.{number}.damaged") for number in itertools.count(1))
+    names = (path.with_name(f"{path.name}.{moment}.{number}.replaced") for number in itertools.count(1))
     return next(name for name in names if not name.exists())
 
 

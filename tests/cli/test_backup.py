@@ -52,7 +52,7 @@ def test_a_chosen_backup_is_restored(home: Path) -> None:
     assert _halo("backup", "restore", made).returncode == 0
     with Scheduler.open() as scheduler:
         assert [job.name for job in scheduler.list_jobs()] == ["job"]
-    assert len(list(home.glob("*.damaged"))) == 1
+    assert len(list(home.glob("*.replaced"))) == 1
 
 
 @pytest.mark.usefixtures("home")

@@ -76,6 +76,11 @@ class Notes(QWidget):
         if text or "_message" in vars(self):
             self._message.show_text(text)
 
+    def say_news(self, text: str) -> None:
+        """Say that something went well, or nothing any more."""
+        if text or "_news" in vars(self):
+            self._news.show_text(text)
+
     def say_of_closing(self, text: str) -> None:
         """Say what closing the window does, or nothing any more."""
         if text or "_closing" in vars(self):
@@ -89,6 +94,10 @@ class Notes(QWidget):
     @cached_property
     def _message(self) -> Note:
         return self._added(Note(self._look, name="messageNote", icon="warning", tone=Tone.WARN))
+
+    @cached_property
+    def _news(self) -> Note:
+        return self._added(Note(self._look, name="newsNote", icon="info", tone=Tone.ACCENT))
 
     @cached_property
     def _closing(self) -> Note:
