@@ -55,6 +55,7 @@ def test_where_the_stream_is_cut_makes_no_difference(printed: bytes, cut: int) -
     )
 )
 @example([b"\x1b", b"]", b"[", b"\x1b", b"\x1b", b"\x1b"])
+@example([b"\x1b", b"]", b"[", b"\x1b", b"[", b"\x1b"])
 def test_each_byte_for_itself_shows_the_same(pieces: list[bytes]) -> None:
     assert _text(*pieces) == _text(b"".join(pieces))
 

@@ -22,7 +22,7 @@ _REPLACED = "\ufffd"
 # Operating-system commands and their like up to their end, then control sequences, then single escapes.
 _TOKENS = re.compile(
     r"(?P<csi>(?:\x1b\[|\x9b)(?P<parameters>[0-?]*)[ -/]*(?P<final>[@-~]))"
-    r"|(?P<dropped>(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x1b\\|\x07|\x9c|(?=\n)|(?=\x1b(?!\\)))"
+    r"|(?P<dropped>(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x1b\\|\x07|\x9c|(?=\n)|(?=\x1b(?!\\))|\Z)"
     r"|\x1b[ -/]*[0-~]|\x07|\x1b)"
     r"|(?P<move>[\r\n\x08])"
     r"|(?P<text>[^\x00-\x08\x0a-\x1f\x7f-\x9f]+)"
