@@ -56,8 +56,8 @@ class Editing(QObject):
         self._ask_for(lambda scheduler: _new_draft(scheduler, spec))
 
     def new_from(self, spec: JobSpec) -> None:
-        """Open an editor for a new job that is filled in already."""
-        self._ask_for(lambda scheduler: _new_draft(scheduler, spec))
+        """Open an editor for a new job that takes over a part of another one, as yet unsaved."""
+        self._ask_for(lambda scheduler: replace(_new_draft(scheduler, spec), is_begun=True))
 
     def edit(self, job_id: str) -> None:
         """Open the editor of a job, or raise the one that is open."""

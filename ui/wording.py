@@ -179,6 +179,8 @@ def run_words(run: Run) -> str:
     words = outcome_words(run.outcome)
     if run.outcome is Outcome.RUNNING and run.progress is not None:
         words += f" {run.progress:.0%} {run.progress_text}".rstrip()
+    if run.outcome is Outcome.CANCELLED and run.error:
+        return one_line(run.error[:1].upper() + run.error[1:])
     if run.error:
         return one_line(f"{words}: {run.error}")
     return f"{words}: {reason_words(run.reason)}" if run.reason is not None else words

@@ -150,6 +150,14 @@ def test_a_copy_is_a_new_job_of_another_name(stage: Stage, qtbot: QtBot) -> None
     ]
 
 
+def test_a_second_job_is_not_lost_by_closing_its_editor(stage: Stage) -> None:
+    stage.editing.new_from(_spec("second"))
+    editor = stage.editor()
+    editor.reject()
+    assert editor.isVisible()
+    assert stage.editing.unsaved_names()
+
+
 def test_a_job_that_is_gone_is_said_so(stage: Stage, qtbot: QtBot) -> None:
     with qtbot.waitSignal(stage.editing._backend.fault) as told:
         stage.editing.edit("none")

@@ -156,6 +156,7 @@ def test_every_choice_has_words_of_its_own() -> None:
         (_run(Outcome.SKIPPED, reason=SkipReason.NO_WORK), "Skipped: there was nothing to do"),
         (_run(Outcome.RUNNING, progress=0.37), "Running 37% copying"),
         (_run(Outcome.SUCCESS), "Succeeded"),
+        (_run(Outcome.CANCELLED, "stopped by the user"), "Stopped by the user"),
     ],
 )
 def test_how_a_run_ended(run: Run, words: str) -> None:

@@ -17,6 +17,8 @@ class Draft:
     spec: JobSpec | None = None
     job_id: str | None = None
     is_new: bool = True
+    is_begun: bool = False
+    """Whether it holds what is stored nowhere, so that closing the editor loses it."""
     default_time_limit: str | None = "2h"
     groups: tuple[str, ...] = ()
     taken_names: frozenset[str] = frozenset()

@@ -136,6 +136,8 @@ class JobEditor(QDialog):
 
     def has_unsaved_changes(self) -> bool:
         """Tell whether closing would lose something."""
+        if self._draft.is_begun:
+            return True
         return self._form.has_changes()
 
     def show_error(self, path: str, sentence: str) -> None:

@@ -51,6 +51,8 @@ class RunList(QFrame):
         self._wanted = run_id
         self._is_asked_for = run_id is not None
         if run_id is not None:
+            # What was selected a moment ago is no longer what is wanted.
+            self._telling.stop()
             self.table.select_run(run_id)
 
     # --- States --------------------------------------------------------------------------------------
