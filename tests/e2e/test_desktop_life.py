@@ -46,6 +46,7 @@ def test_hidden_shows_only_the_icon(desktop: Desktop, scheduler: Scheduler) -> N
 def test_closing_the_window_keeps_jobs_running(desktop: Desktop, scheduler: Scheduler) -> None:
     scheduler.add_job("again and again", After("1s"), _ECHO)
     with running(desktop) as program:
+        desktop.wait_for(lambda: desktop.tray_icon(program.pid))
         desktop.close_window(_MAIN)
         desktop.wait_until_gone(_MAIN)
         desktop.picture("closed")
@@ -137,6 +138,7 @@ def test_without_a_tray_a_closed_window_can_be_brought_back(
 ) -> None:
     with running(bare_desktop) as program:
         bare_desktop.wait_for_window(_MAIN)
+        bare_desktop.wait_for(lambda: scheduler.status().pid == program.pid)
         bare_desktop.picture("no tray")
         bare_desktop.close_window(_MAIN)
         bare_desktop.wait_for(lambda: bare_desktop.is_minimised(_MAIN))
