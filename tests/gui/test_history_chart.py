@@ -124,3 +124,34 @@ def test_the_legend_names_every_part(qtbot: QtBot) -> None:
     qtbot.addWidget(legend)
     assert all(series_words(series) in legend.accessibleName() for series in SERIES)
     assert not legend.grab().isNull()
+
+
+def test_bars_are_drawn_again_only_when_they_change(chart: DayChart, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[object] = []
+    monkeypatch.setattr("ui.history.chart.paint_pattern", lambda *part: drawn.append(part))
+    chart.grab()
+    drawn.clear()
+    QTest.mouseMove(chart, _middle(chart, 1))
+    chart.set_span(DaySpan())
+    chart.grab()
+    assert not drawn
+    chart.show_buckets(_BUCKETS, DaySpan())
+    chart.grab()
+    assert len(drawn) == 3
+    chart.set_span(DaySpan(_FIRST, _FIRST))
+    chart.grab()
+    assert len(drawn) == 6
+    chart.resize(500, 112)
+    chart.grab()
+    assert len(drawn) == 9
+    chart._look.choose(Theme.DARK)
+    chart.grab()
+    assert len(drawn) == 12
+
+
+def test_a_day_that_is_pointed_at_is_lit_up(chart: DayChart) -> None:
+    corner = chart.column_rect(1).topLeft().toPoint() + QPoint(2, 2)
+    for index, is_lit in ((1, True), (0, False)):
+        QTest.mouseClick(chart, Qt.MouseButton.LeftButton, pos=_middle(chart, index))
+        colour = chart.grab().toImage().pixelColor(corner).name()
+        assert (colour == chart._look.colours.hover) is is_lit

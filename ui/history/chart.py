@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleEvent,
     QColor,
     QFocusEvent,
+    QFont,
     QFontMetrics,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
+    QPixmap,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -29,6 +32,7 @@ _WIDEST_BAR = 40
 _FAINT = 0.28
 _DATE_ROOM = 76
 _COUNT_ROOM = 40
+_Words = tuple[QRectF, Qt.AlignmentFlag, str, QFont]
 
 
 class DayChart(QWidget):
@@ -47,10 +51,14 @@ class DayChart(QWidget):
         self._buckets: Sequence[Bucket] = ()
         self._span = DaySpan()
         self._pointed = -1
+        # Bars and words are worked out once, and again only when something about them has changed.
+        self._bars: QPixmap | None = None
+        self._words: list[_Words] = []
+        self._fit_font()
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        look.changed.connect(self.update)
+        look.changed.connect(self._draw_anew)
 
     def show_buckets(self, buckets: Sequence[Bucket], span: DaySpan) -> None:
         """Draw other numbers; days outside of the span are drawn faintly."""
@@ -59,12 +67,13 @@ class DayChart(QWidget):
         self._buckets = buckets
         self._span = span
         self._point(self._pointed)
-        self.update()
+        self._draw_anew()
 
     def set_span(self, span: DaySpan) -> None:
         """Draw other days faintly."""
-        self._span = span
-        self.update()
+        if span != self._span:
+            self._span = span
+            self._draw_anew()
 
     @property
     def pointed_bucket(self) -> Bucket | None:
@@ -103,36 +112,47 @@ class DayChart(QWidget):
 
     # --- Drawing -------------------------------------------------------------------------------------
 
+    def _fit_font(self) -> None:
+        self._small = small_font(self.font())
+        self._line = QFontMetrics(self._small).height()
+
+    def _draw_anew(self) -> None:
+        self._bars = None
+        self.update()
+
     def _area(self) -> QRectF:
-        below = QFontMetrics(small_font(self.font())).height() + HALF
+        below = self._line + HALF
         return QRectF(_COUNT_ROOM, HALF, self.width() - _COUNT_ROOM, self.height() - below - HALF)
 
-    def _paint_ground(self, painter: QPainter, most: int) -> None:
+    def _draw(self) -> QPixmap:
+        """Return the bars on nothing, as fine as the screen is; the words are kept beside them."""
+        ratio = self.devicePixelRatioF()
+        bars = QPixmap((QSizeF(self.size()) * ratio).toSize())
+        bars.setDevicePixelRatio(ratio)
+        bars.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(bars)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        most = max((bucket.total for bucket in self._buckets), default=0)
+        for index in range(len(self._buckets)):
+            self._paint_column(painter, index, most)
+        self._paint_ground(painter, has_top=most > 0)
+        painter.end()
+        self._words = [*self._count_words(most), *self._date_words()]
+        return bars
+
+    def _paint_ground(self, painter: QPainter, *, has_top: bool) -> None:
         """Draw the line the bars stand on, and the one that the highest reaches."""
         area = self._area()
+        bottom, top = area.bottom() + 0.5, area.top() + 0.5
         painter.setPen(QPen(QColor(self._look.colours.line), 1))
-        painter.drawLine(
-            QPointF(area.left(), area.bottom() + 0.5), QPointF(area.right(), area.bottom() + 0.5)
-        )
-        if not most:
-            painter.setPen(self._look.colour(Tone.MUTED))
-            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self.tr("Nothing ran in these days."))
-            return
-        painter.setPen(QPen(QColor(self._look.colours.line), 1, Qt.PenStyle.DotLine))
-        top = area.top() + 0.5
-        painter.drawLine(QPointF(area.left(), top), QPointF(area.right(), top))
-        painter.setFont(small_font(self.font()))
-        painter.setPen(self._look.colour(Tone.MUTED))
-        height = painter.fontMetrics().height()
-        for text, y in ((short_count(most), top - HALF), ("0", area.bottom() - height + HALF)):
-            spot = QRectF(0, y, _COUNT_ROOM - GRID, height)
-            painter.drawText(spot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+        painter.drawLine(QPointF(area.left(), bottom), QPointF(area.right(), bottom))
+        if has_top:
+            painter.setPen(QPen(QColor(self._look.colours.line), 1, Qt.PenStyle.DotLine))
+            painter.drawLine(QPointF(area.left(), top), QPointF(area.right(), top))
 
     def _paint_column(self, painter: QPainter, index: int, most: int) -> None:
         column = self.column_rect(index)
         bucket = self._buckets[index]
-        if index == self._pointed:
-            painter.fillRect(column, QColor(self._look.colours.hover))
         gap = 1.0 if column.width() < 8 else max(2.0, column.width() * 0.3)  # noqa: PLR2004 - thin bars
         width = min(column.width() - gap, _WIDEST_BAR)
         bar = QRectF(column.center().x() - width / 2, column.top(), width, column.height())
@@ -145,18 +165,29 @@ class DayChart(QWidget):
             bottom -= height
         painter.setOpacity(1.0)
 
-    def _paint_dates(self, painter: QPainter) -> None:
+    def _count_words(self, most: int) -> list[_Words]:
+        """Return how many runs the height of the chart stands for, or that there are none."""
         area = self._area()
-        painter.setFont(small_font(self.font()))
-        painter.setPen(self._look.colour(Tone.MUTED))
-        room = max(1, round(_DATE_ROOM / max(1.0, area.width() / len(self._buckets))))
+        if not most:
+            return [(area, Qt.AlignmentFlag.AlignCenter, self.tr("Nothing ran in these days."), self.font())]
+        side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        places = ((short_count(most), area.top() + 0.5 - HALF), ("0", area.bottom() - self._line + HALF))
+        return [(QRectF(0, y, _COUNT_ROOM - GRID, self._line), side, text, self._small) for text, y in places]
+
+    def _date_words(self) -> list[_Words]:
+        area = self._area()
+        metrics = QFontMetrics(self._small)
+        side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
+        room = max(1, round(_DATE_ROOM / max(1.0, area.width() / max(1, len(self._buckets)))))
+        words: list[_Words] = []
         for index in range(len(self._buckets) - 1, -1, -room):
-            column = self.column_rect(index)
             text = day_words(self._buckets[index].first, short=True)
-            width = painter.fontMetrics().horizontalAdvance(text)
-            left = min(max(area.left(), column.center().x() - width / 2), self.width() - width)
+            width = metrics.horizontalAdvance(text)
+            middle = self.column_rect(index).center().x()
+            left = min(max(area.left(), middle - width / 2), self.width() - width)
             spot = QRectF(left, area.bottom() + HALF, width + 1, self.height() - area.bottom() - HALF)
-            painter.drawText(spot, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop, text)
+            words.append((spot, side, text, self._small))
+        return words
 
     def _paint_focus(self, painter: QPainter) -> None:
         index = self._pointed if self._pointed >= 0 else len(self._buckets) - 1
@@ -173,16 +204,29 @@ class DayChart(QWidget):
         return QSize(160, _HEIGHT)
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        if self._bars is None or self._bars.devicePixelRatio() != self.devicePixelRatioF():
+            self._bars = self._draw()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        most = max((bucket.total for bucket in self._buckets), default=0)
-        for index in range(len(self._buckets)):
-            self._paint_column(painter, index, most)
-        self._paint_ground(painter, most)
-        if self._buckets:
-            self._paint_dates(painter)
-            if self.hasFocus():
-                self._paint_focus(painter)
+        if self.pointed_bucket is not None:
+            painter.fillRect(self.column_rect(self._pointed), QColor(self._look.colours.hover))
+        painter.drawPixmap(0, 0, self._bars)
+        painter.setPen(self._look.colour(Tone.MUTED))
+        for spot, side, text, font in self._words:
+            painter.setFont(font)
+            painter.drawText(spot, side, text)
+        if self._buckets and self.hasFocus():
+            self._paint_focus(painter)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        self._bars = None
+        super().resizeEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        if event.type() == QEvent.Type.FontChange:
+            self._fit_font()
+            self._draw_anew()
+        super().changeEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         self._point(self._index_at(event.position().x()))

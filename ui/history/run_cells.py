@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 
 from PySide6.QtCore import QCoreApplication
 
@@ -82,6 +83,7 @@ def cell_tip(run: Run, job: JobName, column: int) -> str:
             return plain_tooltip(_how_tip(run))
 
 
+@lru_cache(maxsize=2_000)
 def job_words(job: JobName) -> str:
     """Return a job's name, and that it was deleted if it was."""
     name = one_line(job.name)

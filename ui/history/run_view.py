@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from halo_scheduler.model import Run
 from ui.marks import outcome_mark, paint_mark
-from ui.models.run_table import RUN_ROLE, RunTableModel
+from ui.models.run_table import RunTableModel
 from ui.theme import GRID, ROW, Look, Tone, number_font, strong_font
 
 from .run_cells import Column, is_late
@@ -33,19 +33,31 @@ _MARK = 10
 _WIDTHS = {Column.OUTCOME: 124, Column.WHEN: 124, Column.TOOK: 88, Column.HOW: 112}
 _HOW_ROOM = 560
 _TOOK_ROOM = 440
+_MOST_FITTED = 2_000
+_SELECTED = QStyle.StateFlag.State_Selected
+_LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
+_LEFT = Qt.AlignmentFlag.AlignLeft.value | _LINE
+_RIGHT = Qt.AlignmentFlag.AlignRight.value | _LINE
 Index = QModelIndex | QPersistentModelIndex
 
 
 class RunDelegate(QStyledItemDelegate):
     """Draws a run's row: the mark, one strong column, the rest muted."""
 
-    def __init__(self, view: QTableView, look: Look) -> None:
+    def __init__(self, view: QTableView, model: RunTableModel, look: Look) -> None:
         super().__init__(view)
         self._view = view
+        self._model = model
         self._look = look
-        self._plain = number_font(view.font())
-        self._strong = strong_font(view.font())
         self.hovered = -1
+        self.fit_fonts()
+
+    def fit_fonts(self) -> None:
+        """Take up the view's font."""
+        font = self._view.font()
+        self._plain, self._strong = number_font(font), strong_font(font)
+        self._plain_metrics, self._strong_metrics = QFontMetrics(self._plain), QFontMetrics(self._strong)
+        self._fitted: dict[tuple[str, int, bool], str] = {}
 
     def _ground(self, painter: QPainter, rect: QRect, row: int, *, is_selected: bool) -> None:
         colours = self._look.colours
@@ -64,6 +76,18 @@ class RunDelegate(QStyledItemDelegate):
         paint_mark(painter, place, mark.shape, self._look.colour(mark.tone))
         return area.adjusted(GRID + _MARK + GRID, 0, 0, 0)
 
+    def _fit(self, text: str, width: int, *, is_strong: bool) -> str:
+        """Return as much of a text as there is room for; the same few stand in most rows."""
+        key = (text, width, is_strong)
+        fitted = self._fitted.get(key)
+        if fitted is None:
+            if len(self._fitted) >= _MOST_FITTED:
+                self._fitted.clear()
+            metrics = self._strong_metrics if is_strong else self._plain_metrics
+            fitted = metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
+            self._fitted[key] = fitted
+        return fitted
+
     def _tone(self, run: Run, column: int) -> Tone:
         if column == Column.OUTCOME:
             return outcome_mark(run.outcome).tone
@@ -74,21 +98,20 @@ class RunDelegate(QStyledItemDelegate):
     # --- Qt's own ------------------------------------------------------------------------------------
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        run = index.data(RUN_ROLE)
-        if not isinstance(run, Run):
+        row, column = index.row(), index.column()
+        run = self._model.run_of(row)
+        if run is None:
             return
         rect: QRect = option.rect
         state: QStyle.StateFlag = option.state
-        painter.save()
-        self._ground(painter, rect, index.row(), is_selected=bool(state & QStyle.StateFlag.State_Selected))
-        area = self._area(painter, rect, run, index.column())
-        font = self._strong if index.column() == Column.JOB else self._plain
-        painter.setFont(font)
-        painter.setPen(self._look.colour(self._tone(run, index.column())))
-        text = QFontMetrics(font).elidedText(str(index.data()), Qt.TextElideMode.ElideRight, area.width())
-        side = Qt.AlignmentFlag.AlignRight if index.column() == Column.TOOK else Qt.AlignmentFlag.AlignLeft
-        painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, text)
-        painter.restore()
+        self._ground(painter, rect, row, is_selected=bool(state & _SELECTED))
+        area = self._area(painter, rect, run, column)
+        is_strong = column == Column.JOB
+        # Each cell sets whatever it uses, so nothing has to be put back.
+        painter.setFont(self._strong if is_strong else self._plain)
+        painter.setPen(self._look.colour(self._tone(run, column)))
+        text = self._fit(self._model.text_of(run, column), area.width(), is_strong=is_strong)
+        painter.drawText(area, _RIGHT if column == Column.TOOK else _LEFT, text)
 
     def sizeHint(self, _option: QStyleOptionViewItem, _index: Index) -> QSize:  # noqa: N802 - Qt's name
         return QSize(ROW, ROW)
@@ -99,11 +122,11 @@ class RunTable(QTableView):
 
     def __init__(self, model: RunTableModel, look: Look) -> None:
         super().__init__()
+        self._delegate = RunDelegate(self, model, look)
         self.setObjectName("runTable")
         self.setAccessibleName(self.tr("Runs, newest first"))
         self._runs = model
         self.setModel(model)
-        self._delegate = RunDelegate(self, look)
         self.setItemDelegate(self._delegate)
         self.setShowGrid(False)
         self.setWordWrap(False)
@@ -169,6 +192,11 @@ class RunTable(QTableView):
         self.setColumnHidden(Column.HOW, self.viewport().width() < _HOW_ROOM)
         self.setColumnHidden(Column.TOOK, self.viewport().width() < _TOOK_ROOM)
         super().resizeEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        if event.type() == QEvent.Type.FontChange:
+            self._delegate.fit_fonts()
+        super().changeEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         if isinstance(event, QHoverEvent):

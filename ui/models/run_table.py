@@ -131,6 +131,10 @@ class RunTableModel(QAbstractTableModel):
         """Return the name of a job, which may lie in the trash."""
         return self._names.get(job_id, JobName(self.tr("a deleted job"), is_removed=True))
 
+    def text_of(self, run: Run, column: int) -> str:
+        """Return what a column shows of a run."""
+        return cell_text(run, self.job_name(run.job_id), column, self._backend.now_ms())
+
     # --- Choosing and paging -------------------------------------------------------------------------
 
     def show(self, choice: Choice) -> None:
@@ -359,7 +363,7 @@ class RunTableModel(QAbstractTableModel):
         if run is None:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return cell_text(run, self.job_name(run.job_id), index.column(), self._backend.now_ms())
+            return self.text_of(run, index.column())
         if role == Qt.ItemDataRole.ToolTipRole:
             return cell_tip(run, self.job_name(run.job_id), index.column())
         return run if role == RUN_ROLE else None
