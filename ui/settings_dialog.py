@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -31,7 +33,8 @@ from .widgets.labels import button, frame
 
 _LIST_WIDTH = 184
 _SIZE = QSize(776, 544)
-_ICONS = ("settings", "bell", "run", "history", "backup", "key")
+_BACKUPS, _SECRETS = 4, 5
+_BY_TAB = Qt.FocusPolicy.TabFocus
 
 
 class SettingsDialog(QDialog):
@@ -46,44 +49,65 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self._look = look
         self._link = SettingsLink(backend, self)
-        self._backups = BackupsPage(self._link, look)
-        self._secrets = SecretsPage(self._link, look)
-        self._pages: tuple[Page, ...] = (
-            GeneralPage(self._link, look, autostart),
-            NotificationsPage(self._link),
-            RunningPage(self._link, look),
-            KeepingPage(self._link),
-            self._backups,
-            self._secrets,
+        # Each is made when it is first turned to.
+        self._makers: tuple[tuple[str, str, Callable[[], Page]], ...] = (
+            ("settings", self.tr("General"), lambda: GeneralPage(self._link, look, autostart)),
+            ("bell", self.tr("Notifications"), lambda: NotificationsPage(self._link)),
+            ("run", self.tr("Running"), lambda: RunningPage(self._link, look)),
+            ("history", self.tr("Keeping"), lambda: KeepingPage(self._link)),
+            ("backup", self.tr("Backups"), self._make_backups),
+            ("key", self.tr("Secrets"), lambda: SecretsPage(self._link, look)),
         )
+        self._pages: dict[int, Page] = {}
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
         self.resize(_SIZE)
         self._list = self._make_list()
         self._stack = QStackedWidget()
-        for page in self._pages:
-            self._stack.addWidget(page)
+        self._close = button(self.tr("Close"), name="closeButton", tip=self.tr("Close (Esc)"))
         self._lay_out()
-        self._backups.restore_requested.connect(self.restore_requested)
         self._list.currentRowChanged.connect(self._turn_to)
         look.changed.connect(self._draw_icons)
         self._list.setCurrentRow(0)
 
     def show_backups(self) -> None:
         """Turn to the page of the backups."""
-        self._list.setCurrentRow(self._pages.index(self._backups))
+        self._list.setCurrentRow(_BACKUPS)
 
     def show_secrets(self) -> None:
         """Turn to the page of the secrets."""
-        self._list.setCurrentRow(self._pages.index(self._secrets))
+        self._list.setCurrentRow(_SECRETS)
 
     def show_restore_busy(self) -> None:
         """Say that the program is going back to a backup."""
-        self._backups.show_busy()
+        self._backups().show_busy()
 
     def show_restore_error(self, text: str) -> None:
         """Say why going back to a backup failed."""
-        self._backups.show_error(text)
+        self._backups().show_error(text)
+
+    def _page(self, row: int) -> Page:
+        """Return a page, made now if it has not been yet."""
+        if row not in self._pages:
+            _icon, _title, make = self._makers[row]
+            page = self._pages[row] = make()
+            self._stack.addWidget(page)
+            # What closes comes after everything on the page, however late that was made.
+            controls = [one for one in page.findChildren(QWidget) if one.focusPolicy() & _BY_TAB]
+            if controls:
+                QWidget.setTabOrder(controls[-1], self._close)
+        return self._pages[row]
+
+    def _backups(self) -> BackupsPage:
+        page = self._page(_BACKUPS)
+        if not isinstance(page, BackupsPage):
+            raise TypeError(f"{page} is not the page of the backups")
+        return page
+
+    def _make_backups(self) -> BackupsPage:
+        made = BackupsPage(self._link, self._look)
+        made.restore_requested.connect(self.restore_requested)
+        return made
 
     def _make_list(self) -> QListWidget:
         made = QListWidget()
@@ -94,8 +118,8 @@ class SettingsDialog(QDialog):
         made.setIconSize(QSize(ICON, ICON))
         made.setUniformItemSizes(True)
         made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        for page in self._pages:
-            item = QListWidgetItem(page.accessibleName())
+        for _icon, title, _make in self._makers:
+            item = QListWidgetItem(title)
             item.setSizeHint(QSize(0, ROW))
             made.addItem(item)
         self._list = made
@@ -103,7 +127,7 @@ class SettingsDialog(QDialog):
         return made
 
     def _draw_icons(self) -> None:
-        for index, icon in enumerate(_ICONS):
+        for index, (icon, _title, _make) in enumerate(self._makers):
             self._list.item(index).setIcon(self._look.icon(icon))
 
     def _lay_out(self) -> None:
@@ -116,13 +140,12 @@ class SettingsDialog(QDialog):
         pages.addWidget(self._list)
         pages.addWidget(upright)
         pages.addWidget(self._stack, 1)
-        close = button(self.tr("Close"), name="closeButton", tip=self.tr("Close (Esc)"))
-        close.clicked.connect(self.close)
+        self._close.clicked.connect(self.close)
         bar = frame("bar")
         buttons = QHBoxLayout(bar)
         buttons.setContentsMargins(MARGIN, GRID, MARGIN, GRID)
         buttons.addStretch(1)
-        buttons.addWidget(close)
+        buttons.addWidget(self._close)
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
@@ -130,15 +153,16 @@ class SettingsDialog(QDialog):
         box.addWidget(bar)
 
     def _turn_to(self, row: int) -> None:
-        self._stack.setCurrentIndex(row)
+        page = self._page(row)
+        self._stack.setCurrentWidget(page)
         if self.isVisible():
-            self._pages[row].come_up()
+            page.come_up()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         super().showEvent(event)
         if not event.spontaneous():
             self._link.load()
-            self._pages[self._list.currentRow()].come_up()
+            self._page(self._list.currentRow()).come_up()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         # Enter ends the typing in a field; it does not close what was typed into.

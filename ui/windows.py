@@ -102,13 +102,10 @@ class Windows(QObject):
         self._with_history(lambda history: history.show_run(run_id))
 
     def show_settings(self) -> None:
-        if self._settings is None:
-            from .settings_dialog import SettingsDialog  # noqa: PLC0415
-
-            self._settings = SettingsDialog(self._backend, self._look, self._autostart)
-            self._settings.restore_requested.connect(self.restore_requested)
-            self._settings.finished.connect(self.look_at_autostart)
-        _to_front(self._settings)
+        if self._settings is not None:
+            _to_front(self._settings)
+            return
+        self._import("ui.settings_dialog", self._make_settings)
 
     def show_restore_busy(self) -> None:
         if self._settings is not None:
@@ -177,12 +174,22 @@ class Windows(QObject):
             use(self._history)
             _to_front(self._history)
             return
-        # Its many parts are read in another thread; the window's has only to put them together.
+        self._import("ui.history.window", lambda: self._make_history(use))
+
+    def _import(self, module: str, then: Callable[[], None]) -> None:
+        """Read a window's many parts in another thread; the window's has only to put them together."""
         self._backend.ask(
-            lambda _scheduler: importlib.import_module("ui.history.window"),
-            lambda _module: self._make_history(use),
-            owner=self,
+            lambda _scheduler: importlib.import_module(module), lambda _module: then(), owner=self
         )
+
+    def _make_settings(self) -> None:
+        from .settings_dialog import SettingsDialog  # noqa: PLC0415
+
+        if self._settings is None:
+            self._settings = SettingsDialog(self._backend, self._look, self._autostart)
+            self._settings.restore_requested.connect(self.restore_requested)
+            self._settings.finished.connect(self.look_at_autostart)
+        self.show_settings()
 
     def _make_history(self, use: Callable[[HistoryWindow], None]) -> None:
         from .history.window import HistoryWindow  # noqa: PLC0415

@@ -193,6 +193,7 @@ def test_a_theme_is_put_on_at_once(
 
 
 def test_a_change_made_elsewhere_is_shown(dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot) -> None:
+    _turn_to(dialog, _RUNNING)
     qtbot.waitUntil(lambda: _spin(dialog, "maxConcurrentSpin").value() == 5)
     scheduler.change_settings(max_concurrent=9, start_hidden=True)
     qtbot.waitUntil(lambda: _spin(dialog, "maxConcurrentSpin").value() == 9)
@@ -249,18 +250,19 @@ def test_no_time_limit_can_be_chosen(dialog: SettingsDialog, scheduler: Schedule
 
 
 @pytest.mark.parametrize(
-    ("name", "field", "stored"),
+    ("page", "name", "field", "stored"),
     [
-        ("maxConcurrentSpin", "max_concurrent", 12),
-        ("runsKeptSpin", "runs_kept_per_job", 12),
-        ("daysKeptSpin", "runs_kept_days", 12),
-        ("outputKeptSpin", "output_kept_bytes", 12 << 20),
+        (_RUNNING, "maxConcurrentSpin", "max_concurrent", 12),
+        (_KEEPING, "runsKeptSpin", "runs_kept_per_job", 12),
+        (_KEEPING, "daysKeptSpin", "runs_kept_days", 12),
+        (_KEEPING, "outputKeptSpin", "output_kept_bytes", 12 << 20),
     ],
 )
 def test_a_number_is_stored(  # noqa: PLR0917 - what is given and what comes of it
-    dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot, name: str, field: str, stored: int
+    dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot, page: int, name: str, field: str, stored: int
 ) -> None:
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
+    _turn_to(dialog, page)
     _spin(dialog, name).setValue(12)
     qtbot.waitUntil(lambda: getattr(scheduler.get_settings(), field) == stored)
 
@@ -426,6 +428,8 @@ def test_a_secret_is_removed_after_a_second_word(
 
 def test_every_control_has_a_name_for_everyone(dialog: SettingsDialog, qtbot: QtBot) -> None:
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
+    for page in range(6):
+        _turn_to(dialog, page)
     controls = [
         one
         for kind in (Switch, QSpinBox, QPushButton, QListWidget, QRadioButton)
@@ -445,3 +449,33 @@ def test_the_switch_is_drawn_otherwise_when_it_is_on(look: Look, qtbot: QtBot) -
     off = switch.grab().toImage()
     switch.setChecked(True)
     assert switch.grab().toImage() != off
+
+
+def test_a_page_is_made_when_it_is_first_turned_to_and_shows_what_holds(
+    dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
+    scheduler.change_settings(max_concurrent=7)
+    qtbot.wait(0)
+    assert dialog.findChild(QSpinBox, "maxConcurrentSpin") is None
+    _turn_to(dialog, _RUNNING)
+    qtbot.waitUntil(lambda: _spin(dialog, "maxConcurrentSpin").value() == 7)
+
+
+@pytest.mark.parametrize("page", [_GENERAL, _RUNNING, _BACKUPS])
+def test_tab_leads_from_the_list_over_the_page_to_closing(
+    dialog: SettingsDialog, qtbot: QtBot, page: int
+) -> None:
+    qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
+    for row in (_KEEPING, page):
+        _turn_to(dialog, row)
+    close = _find(dialog, QPushButton, "closeButton")
+    order = [_find(dialog, QListWidget, "settingsPages")]
+    order[0].setFocus()
+    while order[-1] is not close:
+        QTest.keyClick(dialog, Qt.Key.Key_Tab)
+        focused = dialog.focusWidget()
+        assert focused is not None
+        assert focused not in order
+        order.append(focused)
+    assert len(order) > 2

@@ -117,7 +117,7 @@ def test_the_window_opens_the_others(stage: Stage, qtbot: QtBot) -> None:
     stage.main.history_requested.emit(None)
     qtbot.waitUntil(lambda: _is_open(HistoryWindow))
     stage.main.settings_requested.emit()
-    assert _is_open(SettingsDialog)
+    qtbot.waitUntil(lambda: _is_open(SettingsDialog))
     stage.main.about_requested.emit()
     assert _is_open(AboutDialog)
     with qtbot.waitSignal(stage.windows.quit_requested):

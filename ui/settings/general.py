@@ -30,7 +30,7 @@ class GeneralPage(Page):
         self.add_title(self.tr("General"))
         self._add_start()
         self._add_theme()
-        link.loaded.connect(self._show)
+        link.follow(self._show)
 
     def come_up(self) -> None:
         """Read whether the program is started at login: the system's own settings may have changed it."""

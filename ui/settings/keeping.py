@@ -52,7 +52,7 @@ class KeepingPage(Page):
         self.add(card)
         self._size = self.add_remark("")
         self._size.setObjectName("databaseSizeLabel")
-        link.loaded.connect(self._show)
+        link.follow(self._show)
 
     def come_up(self) -> None:
         """Ask how large the database is now."""

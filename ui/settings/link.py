@@ -31,6 +31,12 @@ class SettingsLink(QObject):
     def backend(self) -> Backend:
         return self._backend
 
+    def follow(self, show: Callable[[Settings], object]) -> None:
+        """Show the settings whenever they were read, and at once if they have been."""
+        self.loaded.connect(show)
+        if self._settings is not None and not self._under_way:
+            show(self._settings)
+
     def load(self) -> None:
         """Read the settings."""
         self._under_way += 1

@@ -43,7 +43,7 @@ class NotificationsPage(Page):
             )
         )
         self._choices.buttonClicked.connect(self._choose)
-        link.loaded.connect(self._show)
+        link.follow(self._show)
 
     def _choice(self, notify: Notify, text: str, hint: str) -> QWidget:
         made = QRadioButton(text)

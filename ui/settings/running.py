@@ -32,7 +32,7 @@ class RunningPage(Page):
                 "A group of jobs can have a limit of its own: it is in the menu of the group in the window."
             )
         )
-        link.loaded.connect(self._show)
+        link.follow(self._show)
 
     def _places_row(self) -> Row:
         self._places = QSpinBox()
