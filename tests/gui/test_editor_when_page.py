@@ -129,6 +129,7 @@ def test_a_zone_is_found_and_an_unknown_one_refused(bench: Bench) -> None:
     desk.fill_in()
     zone = desk.find(QComboBox, "zone")
     assert zone.currentText().startswith("This machine's zone (")
+    assert zone.findText("Europe/Berlin") > zone.findText("Africa/Abidjan") > 0
     zone.setEditText("Mars/Olympus")
     desk.settle()
     assert desk.error("zone").startswith("Unknown time zone 'Mars/Olympus'")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-from zoneinfo import available_timezones
+from importlib import resources
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QCompleter
 
 from halo_scheduler.schedule.zone import machine_zone
+
+# Read with the module, which the window's thread does not wait for; one list, instead of a walk over the disk.
+_ZONES = sorted(resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split())
 
 
 class ZonePicker(QComboBox):
@@ -25,7 +27,7 @@ class ZonePicker(QComboBox):
         self.setMaxVisibleItems(12)
         self._own = self.tr("This machine's zone ({zone})").format(zone=machine_zone().key)
         self.addItem(self._own)
-        self.addItems(_zones())
+        self.addItems(_ZONES)
         completer = QCompleter(self.model(), self)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
@@ -48,8 +50,3 @@ class ZonePicker(QComboBox):
         line = self.lineEdit()
         if line is not None:
             line.setCursorPosition(0)
-
-
-@cache
-def _zones() -> list[str]:
-    return sorted(zone for zone in available_timezones() if not zone.startswith(("posix/", "right/")))
