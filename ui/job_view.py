@@ -16,13 +16,14 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QFontMetrics, QHoverEvent, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetrics, QHoverEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from halo_scheduler.model import Job
 
 from .countdown import until_ago_changes, until_next_changes
 from .job_delegates import DELEGATES, RowDelegate
+from .job_drawings import Drawings
 from .job_words import last_at
 from .models.job_rows import SORTABLE, Column, JobFacts, JobRow
 from .models.job_table import JobTableModel
@@ -47,6 +48,13 @@ class _Place:
     offset: int
 
 
+def _ground() -> QWidget:
+    """Return what the rows stand on; the view fills it itself, so that what scrolls is moved, not drawn anew."""
+    made = QWidget()
+    made.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+    return made
+
+
 class JobView(QTableView):
     """The table of jobs."""
 
@@ -62,24 +70,26 @@ class JobView(QTableView):
         self.setObjectName("jobTable")
         self.setAccessibleName(self.tr("Jobs"))
         self._jobs = model
+        self._look = look
         self._place: _Place | None = None
         self._out_of_sight: tuple[str, ...] = ()
         self._told: tuple[str, ...] = ()
         self._hovered = -1
         # A ground of our own: for one that Qt made, its class would be looked for among all there are.
-        self.setViewport(QWidget())
+        self.setViewport(_ground())
         self.setModel(model)
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MS)
         self._rest.timeout.connect(self.rested)
+        self._drawings = Drawings(look, self.font(), self)
         self._delegates = [self._delegate(column, model, look) for column in Column]
         self._set_up()
         self._connect(model, look)
         self._is_ready = True
 
     def _delegate(self, column: Column, model: JobTableModel, look: Look) -> RowDelegate:
-        made = DELEGATES[column](self, model, look)
+        made = DELEGATES[column](self, model, look, self._drawings)
         self.setItemDelegateForColumn(column, made)
         return made
 
@@ -121,7 +131,9 @@ class JobView(QTableView):
         model.about_to_change.connect(self._remember_place)
         model.changed.connect(self._find_place)
         self.selectionModel().selectionChanged.connect(self._tell_selection)
-        self.selectionModel().currentRowChanged.connect(self.viewport().update)
+        self.selectionModel().currentRowChanged.connect(
+            lambda now, before: self._repaint_rows(before.row(), now.row())
+        )
         self.verticalScrollBar().valueChanged.connect(lambda _value: self._rest.start())
         self.customContextMenuRequested.connect(
             lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at))
@@ -301,7 +313,10 @@ class JobView(QTableView):
         before, self._hovered = self._hovered, row
         for delegate in self._delegates:
             delegate.set_hovered(row)
-        for one in (before, row):
+        self._repaint_rows(before, row)
+
+    def _repaint_rows(self, *rows: int) -> None:
+        for one in rows:
             if one >= 0:
                 top = self.rowViewportPosition(one)
                 self.viewport().update(0, top, self.viewport().width(), self.rowHeight(one))
@@ -324,11 +339,16 @@ class JobView(QTableView):
             return True
         return super().viewportEvent(event)
 
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        painter = QPainter(self.viewport())
+        painter.fillRect(event.rect(), QColor(self._look.colours.raised))
+        painter.end()
+        super().paintEvent(event)
+
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802
         super().changeEvent(event)
         if event.type() is QEvent.Type.FontChange and self._is_ready:
-            for delegate in self._delegates:
-                delegate.fit_fonts()
+            self._drawings.set_font(self.font())
             self._fit_rows()
             self.fit_columns()
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from job_values import NOW, make_job, make_run
-from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter
+from PySide6.QtGui import QColor, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import JobStatus, Outcome
 from ui.job_delegates import NameDelegate
+from ui.job_drawings import Letters
 from ui.job_view import JobView
 from ui.models.job_rows import Column, make_row
 from ui.models.job_table import JobTableModel
@@ -38,7 +39,7 @@ def delegate(view: JobView) -> NameDelegate:
 
 
 def test_a_group_is_shown_whole_where_there_is_room(delegate: NameDelegate) -> None:
-    whole = QFontMetrics(delegate._small).horizontalAdvance("office") + 16
+    whole = delegate._drawings.width("office", Letters.SMALL) + 16
     assert delegate._chip_width("office", 400, 100) == whole
     assert delegate._chip_width("", 400, 100) == 0
 

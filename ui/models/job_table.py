@@ -69,6 +69,12 @@ class JobTableModel(QAbstractTableModel):
     def job_at(self, row: int) -> Job:
         return self._shown[self._place(row)].job
 
+    def text_at(self, row: int, column: Column) -> str:
+        """Return what a cell shows."""
+        job = self.job_at(row)
+        facts = self._facts.get(job.id, _NO_FACTS)
+        return cell_text(column, job, facts, self._running.get(job.id), self._clock.now_ms())
+
     def rows_between(self, first: int, last: int) -> list[JobRow]:
         """Return some rows as they are shown, both ends included; what is no row any more is left out."""
         last = min(last, len(self._shown) - 1)
@@ -129,7 +135,7 @@ class JobTableModel(QAbstractTableModel):
     def set_facts(self, facts: Mapping[str, JobFacts]) -> None:
         """Show what was read for the jobs in sight."""
         changed = {job_id: fact for job_id, fact in facts.items() if self._facts.get(job_id) != fact}
-        self._facts |= facts
+        self._facts |= changed
         for job_id in changed:
             self._tell_row(job_id, Column.LAST, Column.TREND)
 
