@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtGui import QShortcutEvent
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from ui.widgets.labels import button, set_words, without_mnemonic
+from halo_scheduler.settings import Theme
+from ui.theme import Look
+from ui.widgets.labels import button, icon_button, set_words, without_mnemonic
 
 
 @pytest.mark.parametrize(
@@ -28,3 +32,15 @@ def test_a_button_keeps_its_shortcut_when_its_words_change(qtbot: QtBot) -> None
     set_words(made, "Some")
     assert made.text() == "Some"
     assert made.shortcut().toString() == "Ctrl+L"
+
+
+def test_the_keys_of_an_icon_button_click_it_at_once(qtbot: QtBot) -> None:
+    look = Look(Theme.LIGHT)
+    made = icon_button(look, "history", "History", name="historyButton", shortcut="Ctrl+H")
+    look.setParent(made)
+    qtbot.addWidget(made)
+    clicks: list[str] = []
+    made.clicked.connect(lambda: clicks.append("click"))
+    QApplication.sendEvent(made, QShortcutEvent(made.shortcut(), 1))
+    assert clicks == ["click"]
+    assert not made.isDown()

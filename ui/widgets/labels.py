@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QAction, QKeySequence, QShortcutEvent
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 from shiboken6 import isValid
 
@@ -71,9 +71,19 @@ def set_words(made: QPushButton, text: str) -> None:
         made.setShortcut(keys)
 
 
+class IconButton(QToolButton):
+    """A button that its keys click at once; Qt would hold it down for a tenth of a second first."""
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QShortcutEvent) and not event.isAmbiguous():
+            self.click()
+            return True
+        return super().event(event)
+
+
 def icon_button(look: Look, icon: str, text: str, *, name: str, shortcut: str = "") -> QToolButton:
     """Return a button that shows an icon only; its text is its tooltip and its accessible name."""
-    made = QToolButton()
+    made = IconButton()
     made.setObjectName(name)
     made.setAccessibleName(text)
     made.setIconSize(QSize(ICON, ICON))
