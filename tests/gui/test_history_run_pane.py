@@ -70,11 +70,13 @@ def _is_shown(pane: RunPane, name: str) -> bool:
     return child(pane, QPushButton, name).isVisible()
 
 
-def test_without_a_run_it_says_what_it_is_for(past: Past, pane: RunPane) -> None:
+def test_without_a_run_it_says_what_it_is_for(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     assert child(pane, QLabel, "paneHint").isVisible()
     assert pane.findChild(OutputView) is None
     pane.show_run(past.run(past.job()), JobName("backup"))
     assert not child(pane, QLabel, "paneHint").isVisible()
+    qtbot.waitUntil(lambda: pane.findChild(OutputView) is not None)
+    assert child(pane, OutputView).isVisible()
     pane.show_run(None)
     assert child(pane, QLabel, "paneHint").isVisible()
     assert not child(pane, OutputView).isVisible()
@@ -98,8 +100,11 @@ def test_a_success_needs_no_note(past: Past, pane: RunPane) -> None:
     assert not _is_shown(pane, "stopButton")
 
 
-def test_what_never_started_has_no_output(past: Past, pane: RunPane) -> None:
-    pane.show_run(past.run(past.job(), outcome=Outcome.MISSED, started_at=None), JobName("backup"))
+def test_what_never_started_has_no_output(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+    job = past.job()
+    pane.show_run(past.run(job), JobName("backup"))
+    qtbot.waitUntil(lambda: pane.findChild(OutputView) is not None)
+    pane.show_run(past.run(job, outcome=Outcome.MISSED, started_at=None), JobName("backup"))
     assert not child(pane, OutputView).isVisible()
     assert child(pane, QPushButton, "runAgainButton").text() == "Run now"
 
@@ -185,3 +190,11 @@ def test_the_same_run_keeps_its_output(past: Past, pane: RunPane, qtbot: QtBot) 
     pane.show_run(run, JobName("renamed"))
     assert child(pane, OutputView).text() == "text"
     assert _words(pane, "runJob") == "renamed"
+
+
+def test_of_two_runs_in_a_row_the_output_is_the_last_ones(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+    job = past.job()
+    for text in (b"first", b"second"):
+        pane.show_run(past.run(job, output=text), JobName("backup"))
+    qtbot.waitUntil(lambda: pane.findChild(OutputView) is not None)
+    qtbot.waitUntil(lambda: child(pane, OutputView).text() == "second")

@@ -52,6 +52,10 @@ class RunPane(QFrame):
         self._ticks.setInterval(_TICK_MS)
         self._ticks.timeout.connect(self._show_facts)
         self._content: QWidget | None = None
+        self._output: OutputView | None = None
+        self._making = QTimer(self)
+        self._making.setSingleShot(True)
+        self._making.timeout.connect(self._make_output)
         self._hint = self._new_hint()
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
@@ -132,6 +136,11 @@ class RunPane(QFrame):
 
     def _show_output(self, run: Run | None) -> None:
         self._feed.stop()
+        if self._output is None:
+            # How it went can be read before the larger part is there.
+            if run is not None and run.outcome not in _NEVER_STARTED:
+                self._making.start()
+            return
         if run is None:
             self._output.clear()
             return
@@ -143,8 +152,14 @@ class RunPane(QFrame):
         self._output.set_file_name(file_name(run, self._job))
         self._feed.follow(run.id)
 
-    def _tell_failure(self, sentence: str) -> None:
-        self._output.set_note(as_sentence(sentence), "error")
+    def _make_output(self) -> None:
+        self._output = made = OutputView(self._look)
+        made.hide()
+        self._column.insertWidget(self._column.indexOf(self._filler), made, 1)
+        self._feed.chunk.connect(made.feed)
+        self._feed.ended.connect(made.end)
+        self._feed.failed.connect(lambda sentence: made.set_note(as_sentence(sentence), "error"))
+        self._show_output(self._run)
 
     # --- Following it --------------------------------------------------------------------------------
 
@@ -188,9 +203,6 @@ class RunPane(QFrame):
         made = QWidget(self)
         self._make()
         self._lay_out(made)
-        self._feed.chunk.connect(self._output.feed)
-        self._feed.ended.connect(self._output.end)
-        self._feed.failed.connect(self._tell_failure)
         layout = self.layout()
         if layout is not None:
             layout.addWidget(made)
@@ -237,7 +249,6 @@ class RunPane(QFrame):
         self._note_icon = LineIcon(look, "error", Tone.ERROR)
         self._note = frame("note")
         self._note.setObjectName("runNote")
-        self._output = OutputView(look)
 
     def _lay_out(self, content: QWidget) -> None:
         self._head = QWidget()
@@ -262,7 +273,7 @@ class RunPane(QFrame):
         self._grid.setVerticalSpacing(HALF)
         self._grid.setColumnStretch(1, 1)
         self._filler = QWidget()
-        column = QVBoxLayout(content)
+        self._column = column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GRID + HALF)
         column.addWidget(self._head)
@@ -270,7 +281,6 @@ class RunPane(QFrame):
         column.addWidget(self._progress_text)
         column.addWidget(self._lay_out_note())
         column.addWidget(self._facts_box)
-        column.addWidget(self._output, 1)
         column.addWidget(self._filler, 1)
 
     def _lay_out_note(self) -> QFrame:
