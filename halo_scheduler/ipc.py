@@ -158,6 +158,8 @@ def _runtime_folder(given: str) -> Path:
         return Path(given)
     import tempfile  # noqa: PLC0415 - hardly ever needed
 
+    if not hasattr(os, "getuid"):
+        return Path(tempfile.gettempdir())  # On Windows it is the user's own.
     folder = Path(tempfile.gettempdir()) / f"halo-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()

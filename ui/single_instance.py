@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,10 @@ class SingleInstance(QObject):
     def __init__(self, database: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         path = socket_path(database)
-        self._name = str(path.with_name(f"{path.name}-window"))
-        self._lock = QLockFile(f"{self._name}.lock")
+        place = path.with_name(f"{path.name}-window")
+        # Elsewhere than on Unix it is the name of a pipe, which is no place in a folder.
+        self._name = str(place) if os.name == "posix" else place.name
+        self._lock = QLockFile(f"{place}.lock")
         # Whoever holds it is looked for by its process, not by the age of the file.
         self._lock.setStaleLockTime(0)
         self._server: QLocalServer | None = None
