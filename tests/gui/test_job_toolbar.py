@@ -100,6 +100,12 @@ def test_escape_clears_the_search(qtbot: QtBot, toolbar: JobToolbar) -> None:
     assert toolbar.search_field.text() == ""
 
 
+def test_the_button_that_clears_is_there_before_the_first_letter(qtbot: QtBot, toolbar: JobToolbar) -> None:
+    assert not toolbar.search_field.isClearButtonEnabled()
+    toolbar.set_searchable(True)
+    qtbot.waitUntil(toolbar.search_field.isClearButtonEnabled)
+
+
 def test_every_button_tells_its_name_and_its_key(toolbar: JobToolbar) -> None:
     buttons = toolbar.findChildren(QPushButton)
     assert all(button.accessibleName() and button.toolTip() for button in buttons)

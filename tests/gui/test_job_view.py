@@ -11,11 +11,12 @@ from PySide6.QtCore import (
     QItemSelection,
     QItemSelectionModel,
     QItemSelectionRange,
+    QObject,
     QPoint,
     QPointF,
     Qt,
 )
-from PySide6.QtGui import QFont, QHoverEvent
+from PySide6.QtGui import QFont, QHoverEvent, QPaintEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -262,3 +263,28 @@ def test_ranges_that_overlap_count_each_job_once(model: JobTableModel, view: Job
     chosen.append(QItemSelectionRange(model.index(1, 0), model.index(3, 4)))
     view.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
     assert view.selected_ids() == ["a", "b", "c", "d"]
+
+
+def test_scrolling_by_a_row_draws_that_row_only(qtbot: QtBot, model: JobTableModel, view: JobView) -> None:
+    _fill(model, _hundred())
+    drawn = _Drawn(view)
+    qtbot.waitUntil(lambda: bool(drawn.heights))
+    QApplication.processEvents()
+    drawn.heights.clear()
+    view.verticalScrollBar().setValue(view.rowHeight(0))
+    qtbot.waitUntil(lambda: bool(drawn.heights))
+    assert max(drawn.heights) <= view.rowHeight(0)
+
+
+class _Drawn(QObject):
+    """Notes how much of a view is drawn each time."""
+
+    def __init__(self, view: JobView) -> None:
+        super().__init__(view)
+        self.heights: list[int] = []
+        view.viewport().installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        if isinstance(event, QPaintEvent):
+            self.heights.append(event.rect().height())
+        return False

@@ -178,7 +178,7 @@ class JobTableModel(QAbstractTableModel):
             self._sorted = sorted(self._all.values(), key=key)
         shown = list(self._filter.choose(self._sorted))
         keys = list(map(key, shown))
-        if [row.id for row in shown] == [row.id for row in self._shown]:
+        if len(shown) == len(self._shown) and [row.id for row in shown] == [row.id for row in self._shown]:
             self._shown, self._keys = shown, keys
             if shown:
                 self.dataChanged.emit(self.index(0, 0), self.index(len(shown) - 1, _COLUMNS - 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
 
@@ -14,6 +14,8 @@ from ui.widgets.labels import button, icon_button, set_words, tint, with_shortcu
 from ui.wording import one_line, plain_tooltip
 
 _LONGEST_GROUP = 24
+# When the jobs are there and nothing else is to be made any more.
+_CLEAR_BUTTON_MS = 500
 
 
 def menu_text(text: str, longest: int = 60) -> str:
@@ -39,6 +41,7 @@ class JobToolbar(QWidget):
         self.setObjectName("jobToolbar")
         self._look = look
         self._filter = JobFilter()
+        self._is_searchable = False
         self._groups: tuple[str, ...] = ()
         self._limits: Mapping[str, int] = {}
         row = QHBoxLayout(self)
@@ -118,6 +121,10 @@ class JobToolbar(QWidget):
 
     def set_searchable(self, searchable: bool) -> None:  # noqa: FBT001 - it is what the name says
         """Offer to search where there is something to be found."""
+        if searchable and not self._is_searchable:
+            # Its icon takes a while to find: neither at the start nor with the first letter.
+            QTimer.singleShot(_CLEAR_BUTTON_MS, self, self._offer_to_clear)
+        self._is_searchable = searchable
         self._search.setVisible(searchable)
         self._status_button.setVisible(searchable)
 
@@ -148,9 +155,11 @@ class JobToolbar(QWidget):
         """Offer these groups, with the limits that are known."""
         self.set_groups(groups, self._limits)
 
-    def _change(self, text: str) -> None:
-        # Made with the first letter: until then there is nothing to clear, and its icon takes a while to find.
+    def _offer_to_clear(self) -> None:
         self._search.setClearButtonEnabled(True)
+
+    def _change(self, text: str) -> None:
+        self._offer_to_clear()
         self._filter = JobFilter(text, self._filter.status, self._filter.group)
         self.filter_changed.emit(self._filter)
 
