@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +9,6 @@ from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
-from uuid import uuid4
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Run
@@ -41,7 +39,7 @@ class ExportError(SchedulerError):
 
 def export(path: Path, kind: Format, pages: Iterable[Page]) -> Iterator[int]:
     """Write runs to a file, yielding how many were written so far; it takes its name only when it is complete."""
-    draft = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
+    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         # A spreadsheet reads UTF-8 only when a mark at the start says so.
         encoding = "utf-8-sig" if kind is Format.CSV else "utf-8"
@@ -60,6 +58,8 @@ def export(path: Path, kind: Format, pages: Iterable[Page]) -> Iterator[int]:
 
 def write_csv(file: TextIO, pages: Iterable[Page]) -> Iterator[int]:
     """Write runs as lines of a table, yielding how many there are so far."""
+    import csv  # noqa: PLC0415 - the history is there sooner without it
+
     writer = csv.writer(file)
     writer.writerow(COLUMNS)
     count = 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
@@ -15,13 +18,16 @@ from ui.marks import outcome_mark
 from ui.theme import GRID, HALF, MARGIN, Look, Tone, strong_font, title_font
 from ui.widgets.labels import button, frame, label, tint
 from ui.widgets.line_icon import LineIcon
-from ui.widgets.output_view import OutputFeed, OutputView
+from ui.widgets.output_feed import OutputFeed
 from ui.widgets.wrapped_text import WrappedText
 from ui.wording import one_line, outcome_words
 
 from .choice import JobName, job_names
 from .facts import Fact, advice_of, as_sentence, facts_of, problem_of
 from .run_cells import file_name, job_words
+
+if TYPE_CHECKING:
+    from ui.widgets.output_view import OutputView
 
 _TICK_MS = 1_000
 _AGAIN_KEYS = "Ctrl+R"
@@ -53,9 +59,7 @@ class RunPane(QFrame):
         self._ticks.timeout.connect(self._show_facts)
         self._content: QWidget | None = None
         self._output: OutputView | None = None
-        self._making = QTimer(self)
-        self._making.setSingleShot(True)
-        self._making.timeout.connect(self._make_output)
+        self._is_making = False
         self._hint = self._new_hint()
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
@@ -137,9 +141,8 @@ class RunPane(QFrame):
     def _show_output(self, run: Run | None) -> None:
         self._feed.stop()
         if self._output is None:
-            # How it went can be read before the larger part is there.
             if run is not None and run.outcome not in _NEVER_STARTED:
-                self._making.start()
+                self._begin_output()
             return
         if run is None:
             self._output.clear()
@@ -152,7 +155,19 @@ class RunPane(QFrame):
         self._output.set_file_name(file_name(run, self._job))
         self._feed.follow(run.id)
 
+    def _begin_output(self) -> None:
+        """Have the larger part made, once; how the run went can be read before."""
+        if not self._is_making:
+            self._is_making = True
+            self._backend.ask(
+                lambda _scheduler: importlib.import_module("ui.widgets.output_view"),
+                lambda _module: self._make_output(),
+                owner=self,
+            )
+
     def _make_output(self) -> None:
+        from ui.widgets.output_view import OutputView  # noqa: PLC0415 - read in another thread
+
         self._output = made = OutputView(self._look)
         made.hide()
         self._column.insertWidget(self._column.indexOf(self._filler), made, 1)
