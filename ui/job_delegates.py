@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
@@ -60,8 +60,7 @@ class RowDelegate(QStyledItemDelegate):
         cut = self._drawings.text(text, letters, area.width())
         painter.setFont(self._drawings.font(letters))
         painter.setPen(self._look.colour(tone))
-        top = area.top() + (area.height() - cut.height) / 2
-        painter.drawStaticText(QPointF(area.left(), top), cut.text)
+        painter.drawStaticText(area.left(), area.top() + (area.height() - cut.height + 1) // 2, cut.text)
         return cut.width
 
     def _mark(self, painter: QPainter, left: int, area: QRect, side: int, mark: Mark) -> None:
