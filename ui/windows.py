@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from halo_scheduler.errors import SchedulerError
@@ -189,7 +190,7 @@ class Windows(QObject):
             self._settings = SettingsDialog(self._backend, self._look, self._autostart)
             self._settings.restore_requested.connect(self.restore_requested)
             self._settings.finished.connect(self.look_at_autostart)
-        self.show_settings()
+        QTimer.singleShot(0, self._settings, partial(_to_front, self._settings))
 
     def _make_history(self, use: Callable[[HistoryWindow], None]) -> None:
         from .history.window import HistoryWindow  # noqa: PLC0415
@@ -200,7 +201,9 @@ class Windows(QObject):
             self._history.run_again_requested.connect(self.run_job)
             self._history.stop_requested.connect(self.stop_run)
             self._history.edit_job_requested.connect(self.editing.edit)
-        self._with_history(use)
+        # Its runs are asked for before it is shown, which is another turn's work.
+        use(self._history)
+        QTimer.singleShot(0, self._history, partial(_to_front, self._history))
 
     def _take_answer(self, is_wanted: bool) -> None:  # noqa: FBT001 - a slot
         self._backend.ask(lambda scheduler: scheduler.change_settings(autostart_asked=True))

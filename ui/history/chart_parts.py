@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from math import ceil
 
-from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QCoreApplication, QLineF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from halo_scheduler.model import Outcome
@@ -88,10 +89,13 @@ def paint_pattern(painter: QPainter, part: QRectF, series: Series, look: Look) -
     """Fill a part of a bar so that it can be told from others without its colour."""
     # A copy: everybody shares the theme's own.
     colour = QColor(look.colour(series.mark.tone))
+    # A hair's breadth between the parts.
+    inner = part.adjusted(0, 1 if part.height() > _SMALLEST_PART else 0, 0, 0)
     if series.pattern == "solid":
         # What went well does not shout.
         colour.setAlphaF(_QUIET)
-    ground = QColor(look.colours.raised)
+        painter.fillRect(inner, colour)
+        return
     painter.save()
     painter.setPen(Qt.PenStyle.NoPen)
     if series.pattern == "outline":
@@ -100,22 +104,24 @@ def paint_pattern(painter: QPainter, part: QRectF, series: Series, look: Look) -
         painter.drawRect(part.adjusted(0.5, 1.5, -0.5, -0.5))
         painter.restore()
         return
-    # A hair's breadth between the parts.
-    inner = part.adjusted(0, 1 if part.height() > _SMALLEST_PART else 0, 0, 0)
-    painter.fillRect(inner, QBrush(colour))
+    painter.fillRect(inner, colour)
     painter.setClipRect(inner, Qt.ClipOperation.IntersectClip)
-    painter.setPen(QPen(ground, 1.2))
-    if series.pattern == "lines":
-        y = inner.top() + 2.5
-        while y < inner.bottom():
-            painter.drawLine(QPointF(inner.left(), y), QPointF(inner.right(), y))
-            y += _HATCH_STEP - 1
-    elif series.pattern == "hatched":
-        x = inner.left() - inner.height()
-        while x < inner.right():
-            painter.drawLine(QPointF(x, inner.bottom()), QPointF(x + inner.height(), inner.top()))
-            x += _HATCH_STEP
+    painter.setPen(QPen(QColor(look.colours.raised), 1.2))
+    painter.drawLines(_level_lines(inner) if series.pattern == "lines" else _slanted_lines(inner))
     painter.restore()
+
+
+def _level_lines(area: QRectF) -> list[QLineF]:
+    step = _HATCH_STEP - 1
+    count = max(0, ceil((area.height() - 2.5) / step))
+    heights = (area.top() + 2.5 + step * number for number in range(count))
+    return [QLineF(area.left(), y, area.right(), y) for y in heights]
+
+
+def _slanted_lines(area: QRectF) -> list[QLineF]:
+    count = ceil((area.width() + area.height()) / _HATCH_STEP)
+    starts = (area.left() - area.height() + _HATCH_STEP * number for number in range(count))
+    return [QLineF(x, area.bottom(), x + area.height(), area.top()) for x in starts]
 
 
 def part_heights(bucket: Bucket, most: int, height: float) -> list[tuple[Series, float]]:
