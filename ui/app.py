@@ -86,7 +86,7 @@ class Program(QObject):
         self._log = ProgramLog(database)
         self._log.start()
         self._backend = Backend(database, clock, self)
-        self._memory = WindowMemory(database.parent / "windows", self)
+        self._memory = WindowMemory(database.parent / "windows", self._backend, self)
         self._look: Look | None = None
         self._main: MainWindow | None = None
         self._session: Session | None = None

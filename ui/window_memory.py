@@ -9,6 +9,8 @@ from pathlib import Path
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSize
 from PySide6.QtWidgets import QWidget
 
+from .backend import Backend
+
 _LONGEST = 4_096
 # Room for a title bar and a panel.
 _FRAME = QSize(16, 80)
@@ -17,9 +19,11 @@ _FRAME = QSize(16, 80)
 class WindowMemory(QObject):
     """Keeps the geometry of windows in small private files, one for each."""
 
-    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
+    def __init__(self, folder: Path, backend: Backend, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folder = folder
+        self._backend = backend
+        self._saved: dict[str, bytes] = {}
 
     def keep(self, window: QWidget) -> None:
         """Put a window where it was, and remember from now on where it is; its object name is its mark."""
@@ -34,15 +38,21 @@ class WindowMemory(QObject):
         return self._folder / f"{window.objectName()}.geometry"
 
     def _remember(self, window: QWidget) -> None:
-        with suppress(OSError):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(
-                self._path(window), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600
-            )
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(window.saveGeometry().data())
+        path, geometry = self._path(window), bytes(window.saveGeometry().data())
+        if self._saved.get(path.name) != geometry:
+            self._saved[path.name] = geometry
+            # A busy disk holds up whoever writes: that is not the window's thread.
+            self._backend.ask(lambda _scheduler: _write(path, geometry), failed=lambda _error: None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         if event.type() is QEvent.Type.Hide and isinstance(watched, QWidget):
             self._remember(watched)
         return super().eventFilter(watched, event)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)

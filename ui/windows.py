@@ -55,7 +55,7 @@ class Windows(QObject):
         self._look = look
         self._autostart = autostart
         self._log = log
-        self._memory = WindowMemory(log.path.parents[1] / "windows", self)
+        self._memory = WindowMemory(log.path.parents[1] / "windows", backend, self)
         self.main = main
         self.editing = Editing(backend, look, engine, self)
         self._history: HistoryWindow | None = None

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from halo_scheduler import Scheduler
+from halo_scheduler.clock import ManualClock
+from ui.backend import Backend
 from ui.window_memory import WindowMemory
+
+
+@pytest.fixture
+def backend(tmp_path: Path, qapp: QApplication) -> Iterator[Backend]:  # noqa: ARG001 - an event loop
+    clock = ManualClock(0)
+    with Scheduler.open(tmp_path / "halo.db", clock=clock) as scheduler:
+        yield Backend.inline(scheduler, clock)
 
 
 def _window(qtbot: QtBot, name: str = "mainWindow") -> QWidget:
@@ -19,8 +30,8 @@ def _window(qtbot: QtBot, name: str = "mainWindow") -> QWidget:
     return made
 
 
-def test_a_window_comes_up_as_large_as_it_was(tmp_path: Path, qtbot: QtBot) -> None:
-    memory = WindowMemory(tmp_path / "windows")
+def test_a_window_comes_up_as_large_as_it_was(tmp_path: Path, backend: Backend, qtbot: QtBot) -> None:
+    memory = WindowMemory(tmp_path / "windows", backend)
     first = _window(qtbot)
     memory.keep(first)
     first.show()
@@ -31,8 +42,8 @@ def test_a_window_comes_up_as_large_as_it_was(tmp_path: Path, qtbot: QtBot) -> N
     assert (second.width(), second.height()) == (420, 310)
 
 
-def test_each_window_has_its_own_place(tmp_path: Path, qtbot: QtBot) -> None:
-    memory = WindowMemory(tmp_path)
+def test_each_window_has_its_own_place(tmp_path: Path, backend: Backend, qtbot: QtBot) -> None:
+    memory = WindowMemory(tmp_path, backend)
     first, other = _window(qtbot), _window(qtbot, "historyWindow")
     memory.keep(first)
     first.show()
@@ -43,16 +54,18 @@ def test_each_window_has_its_own_place(tmp_path: Path, qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\xff" * 100_000])
-def test_what_is_damaged_is_left_alone(tmp_path: Path, qtbot: QtBot, content: bytes) -> None:
+def test_what_is_damaged_is_left_alone(
+    tmp_path: Path, backend: Backend, qtbot: QtBot, content: bytes
+) -> None:
     (tmp_path / "mainWindow.geometry").write_bytes(content)
     window = _window(qtbot)
-    WindowMemory(tmp_path).keep(window)
+    WindowMemory(tmp_path, backend).keep(window)
     assert (window.width(), window.height()) == (300, 200)
 
 
-def test_only_its_user_can_read_it(tmp_path: Path, qtbot: QtBot) -> None:
+def test_only_its_user_can_read_it(tmp_path: Path, backend: Backend, qtbot: QtBot) -> None:
     window = _window(qtbot)
-    memory = WindowMemory(tmp_path / "windows")
+    memory = WindowMemory(tmp_path / "windows", backend)
     memory.keep(window)
     window.show()
     window.hide()
@@ -61,10 +74,10 @@ def test_only_its_user_can_read_it(tmp_path: Path, qtbot: QtBot) -> None:
     assert (tmp_path / "windows").stat().st_mode & 0o077 == 0
 
 
-def test_a_window_is_never_larger_than_the_screen(tmp_path: Path, qtbot: QtBot) -> None:
+def test_a_window_is_never_larger_than_the_screen(tmp_path: Path, backend: Backend, qtbot: QtBot) -> None:
     window = _window(qtbot)
     window.resize(20_000, 10_000)
-    WindowMemory(tmp_path).keep(window)
+    WindowMemory(tmp_path, backend).keep(window)
     room = window.screen().availableSize()
     assert window.width() < room.width()
     assert window.height() < room.height()
