@@ -107,6 +107,7 @@ class Session(QObject):
             lambda _scheduler: _refresh(self._autostart), failed=lambda error: _LOG.warning("%s", error)
         )
         self._windows.look_at_autostart()
+        self._windows.read_ahead()
 
     def begin_again(self) -> None:
         """Try to take the engine again."""

@@ -15,7 +15,7 @@ from halo_scheduler.host.autostart import Autostart, login_command
 from halo_scheduler.notices import Notice
 from halo_scheduler.service import Scheduler
 
-from .backend import Backend
+from .backend import Backend, Lane
 from .editing import Editing
 from .engine_thread import EngineThread
 from .main_window import MainWindow
@@ -176,6 +176,10 @@ class Windows(QObject):
             _to_front(self._history)
             return
         self._import("ui.history.window", lambda: self._make_history(use))
+
+    def read_ahead(self) -> None:
+        """Read the parts of the window that is most likely wanted next, once there is nothing else to do."""
+        self._backend.ask(lambda _scheduler: importlib.import_module("ui.history.window"), lane=Lane.SLOW)
 
     def _import(self, module: str, then: Callable[[], None]) -> None:
         """Read a window's many parts in another thread; the window's has only to put them together."""

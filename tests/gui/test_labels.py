@@ -44,3 +44,13 @@ def test_the_keys_of_an_icon_button_click_it_at_once(qtbot: QtBot) -> None:
     QApplication.sendEvent(made, QShortcutEvent(made.shortcut(), 1))
     assert clicks == ["click"]
     assert not made.isDown()
+
+
+def test_the_keys_of_a_button_click_it_at_once(qtbot: QtBot) -> None:
+    made = button("Save", name="saveButton", shortcut="Ctrl+S")
+    qtbot.addWidget(made)
+    clicks: list[str] = []
+    made.clicked.connect(lambda: clicks.append("click"))
+    QApplication.sendEvent(made, QShortcutEvent(made.shortcut(), 1))
+    assert clicks == ["click"]
+    assert not made.isDown()

@@ -49,7 +49,7 @@ def button(
     text: str, *, name: str, kind: str = "", tip: str = "", shortcut: str = "", accessible: str = ""
 ) -> QPushButton:
     """Return a push button; kinds are primary, quiet, danger, link. The shortcut stands in its tooltip."""
-    made = QPushButton(text)
+    made = KeyButton(text) if shortcut else QPushButton(text)
     made.setObjectName(name)
     made.setProperty("kind", kind)
     spoken = without_mnemonic(text)
@@ -71,11 +71,26 @@ def set_words(made: QPushButton, text: str) -> None:
         made.setShortcut(keys)
 
 
-class IconButton(QToolButton):
-    """A button that its keys click at once; Qt would hold it down for a tenth of a second first."""
+# Qt would hold a button down for a tenth of a second when its keys are pressed, before it clicks.
+def _is_pressed_by_key(event: QEvent) -> bool:
+    return isinstance(event, QShortcutEvent) and not event.isAmbiguous()
+
+
+class KeyButton(QPushButton):
+    """A button that its keys click at once."""
 
     def event(self, event: QEvent) -> bool:
-        if isinstance(event, QShortcutEvent) and not event.isAmbiguous():
+        if _is_pressed_by_key(event):
+            self.click()
+            return True
+        return super().event(event)
+
+
+class IconButton(QToolButton):
+    """A button with an icon that its keys click at once."""
+
+    def event(self, event: QEvent) -> bool:
+        if _is_pressed_by_key(event):
             self.click()
             return True
         return super().event(event)
