@@ -24,6 +24,7 @@ from .main_window import MainWindow
 from .notifications import Notifications
 from .program_log import ProgramLog
 from .quitting import Quitting
+from .reach import Reach
 from .restoring import Restorer
 from .theme import Look
 from .tray import Tray
@@ -68,6 +69,7 @@ class Session(QObject):
         self._notifications = Notifications(self._show_in_tray, self)
         self._alerts = Alerts(backend, self._notifications, self)
         self._restorer = Restorer(database, clock, self)
+        self._reach = Reach(main, Tray.is_available, self)
         # What ends while somebody looks is seen a moment later, once for all that ended.
         self._seeing = QTimer(self)
         self._seeing.setSingleShot(True)
@@ -100,6 +102,7 @@ class Session(QObject):
         self._link.start()
         self._tray.show()
         self._look_for_tray()
+        self._reach.look_later()
         if not settings.autostart_asked and self._windows.main.isVisible():
             self._windows.greet()
             return
@@ -181,6 +184,8 @@ class Session(QObject):
             self._backend.ask(_see, owner=self)
 
     def _follow(self, change: Change) -> None:
+        # A tray that is gone says nothing: it is looked for when something happens, never just so.
+        self._reach.look_later()
         if change.kind is ChangeKind.SETTINGS:
             self._backend.ask(
                 Scheduler.get_settings, lambda settings: self._look.choose(settings.theme), owner=self
