@@ -26,7 +26,12 @@ def test_with_a_tray_it_stays_hidden(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     looks: list[bool] = []
-    Reach(window, lambda: looks.append(True) is None, window).look_later()
+
+    def has_tray() -> bool:
+        looks.append(True)
+        return True
+
+    Reach(window, has_tray, window).look_later()
     qtbot.waitUntil(lambda: bool(looks))
     assert not window.isVisible()
 
