@@ -19,6 +19,8 @@ from notification_server import private_bus
 from process_probe import until
 from PySide6.QtGui import QImage
 
+_TRIES = 5
+_A_MOMENT_S = 4
 _SIZE = (1280, 900)
 _PROGRAMS = ("Xvfb", "openbox", "trayer", "xdotool", "xprop", "dbus-daemon")
 _TRAY = "trayer --edge top --align right --width 200 --widthtype pixel --height 32"
@@ -234,9 +236,14 @@ class Desktop:
         self.wait_for(lambda: self.menus(pid))
 
     def close_window(self, title: str) -> None:
-        """Do what a click on a window's cross does."""
+        """Do what a click on a window's cross does; a key that the window manager missed is pressed again."""
         self.wait_for_window(title)
-        self.key("alt+F4")
+        for _ in range(_TRIES):
+            self.key("alt+F4")
+            with suppress(AssertionError):
+                self.wait_for(lambda: not self.windows(title), _A_MOMENT_S)
+                return
+        raise AssertionError(f"the window {title!r} does not close")
 
     def _ask(self, *words: str) -> str:
         asked = subprocess.run(
