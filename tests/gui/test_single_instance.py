@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -47,13 +49,31 @@ def test_another_database_has_a_program_of_its_own(tmp_path: Path) -> None:
     other.release()
 
 
-def test_what_a_dead_program_left_is_no_hindrance(tmp_path: Path) -> None:
-    dead = SingleInstance(tmp_path / "halo.db")
-    assert dead.claim()
-    Path(f"{dead._name}.lock").write_text("999999999\nhalo\nhere\n", encoding="utf-8")
-    alive = SingleInstance(tmp_path / "halo.db")
-    Path(f"{dead._name}.lock").unlink()
+_CLAIMS_AND_DIES = """
+import os, sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from ui.single_instance import SingleInstance
+application = QCoreApplication([])
+instance = SingleInstance(Path(sys.argv[1]))
+assert instance.claim()
+instance.listen()
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_program_left_is_no_hindrance(tmp_path: Path, qtbot: QtBot) -> None:
+    database = tmp_path / "halo.db"
+    killed = subprocess.run([sys.executable, "-c", _CLAIMS_AND_DIES, database], check=False, timeout=60)
+    assert killed.returncode == -9
+    alive = SingleInstance(database)
+    # Both of what it held are still there.
+    assert Path(alive._name).exists()
+    assert Path(f"{alive._name}.lock").exists()
     assert alive.claim()
+    alive.listen()
+    with qtbot.waitSignal(alive.raise_requested):
+        assert SingleInstance(database).raise_other()
     alive.release()
 
 
