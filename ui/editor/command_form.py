@@ -61,6 +61,13 @@ class CommandForm(QWidget):
             placeholder=self.tr("your home directory"),
         )
         self._extras = CommandExtras(backend, look, page, self)
+        self._add_fields(page)
+        self._lay_out()
+        self._connect()
+        self._show_mode()
+
+    def _add_fields(self, page: Page) -> None:
+        """Give each control the place where its problem is said."""
         self._line_field = page.watch_field(
             Field(
                 "",
@@ -79,10 +86,10 @@ class CommandForm(QWidget):
                 target=self._script,
             )
         )
-        shell_field = page.watch_field(
+        self._shell_field = page.watch_field(
             Field(self.tr("Shell"), self._shell, path="action.shell", subject=self.tr("The shell"))
         )
-        directory_field = page.watch_field(
+        self._directory_field = page.watch_field(
             Field(
                 self.tr("Working directory"),
                 self._directory,
@@ -90,20 +97,19 @@ class CommandForm(QWidget):
                 subject=self.tr("The working directory"),
             )
         )
-        self._shell_field = shell_field
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(MARGIN)
+
+    def _lay_out(self) -> None:
         command = QVBoxLayout()
         command.setSpacing(GRID)
         command.addLayout(self._head())
         command.addWidget(self._line_field)
         command.addWidget(self._script_field)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(MARGIN)
         layout.addLayout(command)
-        for widget in (shell_field, directory_field, self._extras):
+        for widget in (self._shell_field, self._directory_field, self._extras):
             layout.addWidget(widget)
-        self._connect()
-        self._show_mode()
 
     def _head(self) -> QHBoxLayout:
         row = QHBoxLayout()
