@@ -18,6 +18,7 @@ class ChangeKind(StrEnum):
     RUN_FINISHED = "run-finished"
     ENGINE = "engine"
     SETTINGS = "settings"
+    QUESTION = "question"
 
 
 @dataclass(frozen=True, slots=True)

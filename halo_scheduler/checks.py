@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAX_INSTANT = CALENDAR_END_S * SECOND_MS
 LONGEST_NAME = 200
 LONGEST_TEXT = 1_000_000
+MOST_AMOUNT = 1_000_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ISO_INSTANT = re.compile(
@@ -82,6 +83,15 @@ def require_whole(path: str, value: object, low: int, high: float = math.inf) ->
         expected = f"at least {low}" if high == math.inf else f"between {low} and {high}"
         raise ScheduleError(f"must be {expected}, not {shown(value)}", path=path)
     return value
+
+
+def require_amount(path: str, value: object) -> float:
+    """Return an amount of money: a number above 0 and up to a million."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ScheduleError(f"must be a number, not {shown(value)}", path=path)
+    if not 0 < value <= MOST_AMOUNT:
+        raise ScheduleError(f"must be above 0 and at most {MOST_AMOUNT}, not {shown(value)}", path=path)
+    return float(value)
 
 
 def require_instant(path: str, value: object) -> int:

@@ -12,6 +12,7 @@ from halo_scheduler.checks import (
     frozen_list,
     frozen_mapping,
     parse_instant,
+    require_amount,
     require_choice,
     require_instant,
     require_interval,
@@ -25,16 +26,20 @@ from halo_scheduler.checks import (
     require_whole,
 )
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.prompt_text import require_prompt
 from halo_scheduler.schedule.cron import CronExpression, parse_cron
 from halo_scheduler.schedule.interval import MAX_INTERVAL_MS, MINUTE_MS, SECOND_MS, parse_interval
 from halo_scheduler.schedule.words import shortened
 from halo_scheduler.schedule.zone import find_zone
 from halo_scheduler.secret_refs import referenced_names, refuse_references, require_references
 from halo_scheduler.strict_json import decode, encode
+from halo_scheduler.values import Value, put
+from halo_scheduler.work_sources import WorkSource
 
 SCHEMA_VERSION = 1
 SHORTEST_EVERY_MS = 10 * SECOND_MS
 # The arguments of a process can be read by everyone on the machine.
+_OUT_OF_PROMPT = "an agent repeats what it reads: put it into the environment"
 _IN_ENVIRONMENT = "everybody can read a program's arguments: put it into the environment or standard input"
 
 
@@ -112,6 +117,7 @@ class StatusReason(StrEnum):
     ERRORS = "errors"
     DONE = "done"
     IMPORTED = "imported"
+    ASSISTANT = "assistant"
 
 
 class WaitingFor(StrEnum):
@@ -152,26 +158,11 @@ class BodyKind(StrEnum):
     JSON = "json"
 
 
-class _Value:
-    """Gives a dataclass its JSON form."""
-
-    __slots__ = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", encode(self))
-
-
-def _set(value: object, **items: object) -> None:
-    """Put fields of a frozen value into their final form while it is being made."""
-    for name, item in items.items():
-        object.__setattr__(value, name, item)
-
-
 # --- When -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Every(_Value):
+class Every(Value):
     """The grid of instants an interval apart, counted from the job's anchor."""
 
     kind: ClassVar = "every"
@@ -192,7 +183,7 @@ class Every(_Value):
 
 
 @dataclass(frozen=True, slots=True)
-class After(_Value):
+class After(Value):
     """A pause after the end of the previous run."""
 
     kind: ClassVar = "after"
@@ -207,7 +198,7 @@ class After(_Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Cron(_Value):
+class Cron(Value):
     """A cron expression in a time zone; None is the machine's."""
 
     kind: ClassVar = "cron"
@@ -233,7 +224,7 @@ class Cron(_Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Once(_Value):
+class Once(Value):
     """One instant: epoch milliseconds, or ISO 8601 text with an offset."""
 
     kind: ClassVar = "once"
@@ -248,7 +239,7 @@ class Once(_Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Manual(_Value):
+class Manual(Value):
     """Never due by itself: run by hand or by a chain."""
 
     kind: ClassVar = "manual"
@@ -266,7 +257,7 @@ def schedule_from_dict(data: object) -> Schedule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command(_Value):
+class Command(Value):
     """A program with its arguments or, chosen explicitly, a line for a shell."""
 
     kind: ClassVar = "command"
@@ -278,11 +269,12 @@ class Command(_Value):
     stdin: str = ""
     success_codes: tuple[int, ...] = (0,)
     no_work_code: int | None = None
+    needs_input_code: int | None = None
     grace: str = "10s"
+    work_source: WorkSource | None = None
 
     def __post_init__(self) -> None:
-        _set(self, argv=frozen_list("argv", self.argv))
-        _set(self, success_codes=frozen_list("success_codes", self.success_codes))
+        put(self, argv=frozen_list("argv", self.argv))
         for index, argument in enumerate(self.argv):
             refuse_references(f"argv[{index}]", require_text(f"argv[{index}]", argument), _IN_ENVIRONMENT)
         for name in ("line", "shell", "stdin"):
@@ -291,15 +283,8 @@ class Command(_Value):
         require_references("stdin", self.stdin)
         self._require_one_program()
         _check_place(self)
-        if not self.success_codes:
-            raise ScheduleError("is empty: no run could ever succeed", path="success_codes")
-        for index, code in enumerate(self.success_codes):
-            require_whole(f"success_codes[{index}]", code, 0, 255)
-        if self.no_work_code is not None:
-            require_whole("no_work_code", self.no_work_code, 0, 255)
-            if self.no_work_code in self.success_codes:
-                raise ScheduleError("must not also be a success code", path="no_work_code")
-        require_interval("grace", self.grace)
+        _check_codes(self)
+        _check_work_source(self.work_source)
 
     @property
     def grace_ms(self) -> int:
@@ -320,7 +305,7 @@ class Command(_Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpRequest(_Value):
+class HttpRequest(Value):
     """An HTTP request; no expected statuses means that any 2xx is a success."""
 
     kind: ClassVar = "http"
@@ -335,18 +320,18 @@ class HttpRequest(_Value):
     def __post_init__(self) -> None:
         refuse_references("url", require_url("url", self.url), "put it into a header or the body")
         require_token("method", self.method)
-        _set(self, headers=frozen_mapping("headers", self.headers))
+        put(self, headers=frozen_mapping("headers", self.headers))
         for name, value in self.headers.items():
             require_token("headers", name)
             require_references(f"headers.{name}", require_line(f"headers.{name}", value))
         require_references("body", require_text("body", self.body))
-        _set(self, body_kind=require_choice(BodyKind, self.body_kind, path="body_kind"))
+        put(self, body_kind=require_choice(BodyKind, self.body_kind, path="body_kind"))
         if self.body_kind is BodyKind.JSON:
             require_json("body", self.body)
-        _set(self, expected_statuses=frozen_list("expected_statuses", self.expected_statuses))
+        put(self, expected_statuses=frozen_list("expected_statuses", self.expected_statuses))
         for index, status in enumerate(self.expected_statuses):
             require_whole(f"expected_statuses[{index}]", status, 100, 599)
-        _set(self, redirects=require_choice(Redirects, self.redirects, path="redirects"))
+        put(self, redirects=require_choice(Redirects, self.redirects, path="redirects"))
 
     @property
     def secret_names(self) -> frozenset[str]:
@@ -355,7 +340,7 @@ class HttpRequest(_Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt(_Value):
+class Prompt(Value):
     """A text for an AI agent's command line; an empty agent is the default one of the settings."""
 
     kind: ClassVar = "prompt"
@@ -363,15 +348,32 @@ class Prompt(_Value):
     agent: str = ""
     directory: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
+    success_codes: tuple[int, ...] = (0,)
+    no_work_code: int | None = None
+    needs_input_code: int | None = None
+    grace: str = "10s"
+    work_source: WorkSource | None = None
 
     def __post_init__(self) -> None:
-        require_text("text", self.text)
+        refuse_references("text", require_text("text", self.text), _OUT_OF_PROMPT)
         require_text("agent", self.agent, longest=LONGEST_NAME)
         _check_place(self)
+        _check_codes(self)
+        _check_work_source(self.work_source)
+        require_prompt("text", self.text, has_work=self.work_source is not None)
+
+    @property
+    def grace_ms(self) -> int:
+        return parse_interval(self.grace)
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        """The secrets a run is given."""
+        return referenced_names(self.environment.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Callback(_Value):
+class Callback(Value):
     """A function of the embedding program, registered under this name."""
 
     kind: ClassVar = "callback"
@@ -385,7 +387,7 @@ def _check_place(action: Command | Prompt) -> None:
     """Refuse a working directory or environment that no process could be given."""
     if action.directory is not None and not require_text("directory", action.directory).strip():
         raise ScheduleError("is empty; leave it out for the home directory", path="directory")
-    _set(action, environment=frozen_mapping("environment", action.environment))
+    put(action, environment=frozen_mapping("environment", action.environment))
     for name, value in action.environment.items():
         if not name or "=" in name:
             raise ScheduleError(f"{name!r} is not a name for a variable", path="environment")
@@ -393,6 +395,30 @@ def _check_place(action: Command | Prompt) -> None:
         require_references(f"environment.{shortened(name)}", value)
 
 
+def _check_codes(action: Command | Prompt) -> None:
+    """Refuse exit codes that no process could end with, or that would mean two things."""
+    put(action, success_codes=frozen_list("success_codes", action.success_codes))
+    if not action.success_codes:
+        raise ScheduleError("is empty: no run could ever succeed", path="success_codes")
+    for index, code in enumerate(action.success_codes):
+        require_whole(f"success_codes[{index}]", code, 0, 255)
+    for name in ("no_work_code", "needs_input_code"):
+        if getattr(action, name) is not None:
+            require_whole(name, getattr(action, name), 0, 255)
+    if action.no_work_code in action.success_codes:
+        raise ScheduleError("must not also be a success code", path="no_work_code")
+    if action.needs_input_code is not None and action.needs_input_code == action.no_work_code:
+        raise ScheduleError("must not also be the code for no work", path="needs_input_code")
+    require_interval("grace", action.grace)
+
+
+def _check_work_source(source: object) -> None:
+    if source is not None:
+        require_kind("work_source", source, WorkSource, "a FolderSource or a GithubSource")
+
+
+ProcessAction = Command | Prompt
+"""What is done by a process of its own."""
 Action = Command | HttpRequest | Prompt | Callback
 
 
@@ -417,7 +443,7 @@ _MOST_RUNGS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backoff(_Value):
+class Backoff(Value):
     """How long a job rests after errors: by rungs, by doubling its interval, or not at all."""
 
     MAX_DOUBLINGS: ClassVar = 5
@@ -426,10 +452,10 @@ class Backoff(_Value):
     delays_ms: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        _set(self, kind=require_choice(BackoffKind, self.kind, path="kind"))
-        _set(self, delays_ms=frozen_list("delays_ms", self.delays_ms))
+        put(self, kind=require_choice(BackoffKind, self.kind, path="kind"))
+        put(self, delays_ms=frozen_list("delays_ms", self.delays_ms))
         if self.kind is BackoffKind.LADDER and not self.delays_ms:
-            _set(self, delays_ms=_DEFAULT_LADDER_MS)
+            put(self, delays_ms=_DEFAULT_LADDER_MS)
         if self.kind is not BackoffKind.LADDER and self.delays_ms:
             raise ScheduleError("only a ladder has delays", path="delays_ms")
         if len(self.delays_ms) > _MOST_RUNGS:
@@ -462,7 +488,7 @@ class Backoff(_Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retry(_Value):
+class Retry(Value):
     """How often a failed slot is tried again, and how long after the failure."""
 
     attempts: int = 0
@@ -474,7 +500,7 @@ class Retry(_Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits(_Value):
+class Limits(Value):
     """The least and the most time from now to the next run."""
 
     min_ms: int | None = None
@@ -489,8 +515,26 @@ class Limits(_Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy(_Value):
-    """How a job is run; a time limit of None lets a run last for ever."""
+class Caps(Value):
+    """How often a job may run in a day, and what its runs may cost together; a day ends at local midnight."""
+
+    runs_per_day: int | None = None
+    cost_per_day: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.runs_per_day is not None:
+            require_whole("runs_per_day", self.runs_per_day, 1, 1_000_000)
+        if self.cost_per_day is not None:
+            put(self, cost_per_day=require_amount("cost_per_day", self.cost_per_day))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Value):
+    """How a job is run; a time limit of None lets a run last for ever.
+
+    `reads_lines` tells whether lines like `::cost 0.12` in its output are read; None leaves it to the action:
+    those of a prompt are, others are not.
+    """
 
     time_limit: str | None = "2h"
     catch_up: CatchUp = CatchUp.ONCE
@@ -501,18 +545,23 @@ class Policy(_Value):
     limits: Limits = field(default_factory=Limits)
     jitter_percent: int = 0
     notify: Notify = Notify.FAILURES
+    caps: Caps = field(default_factory=Caps)
+    reads_lines: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("time_limit", "catch_up_max_age"):
             if getattr(self, name) is not None:
                 require_interval(name, getattr(self, name))
-        _set(self, catch_up=require_choice(CatchUp, self.catch_up, path="catch_up"))
+        put(self, catch_up=require_choice(CatchUp, self.catch_up, path="catch_up"))
         require_whole("max_errors", self.max_errors, 0, 1_000_000)
         require_kind("backoff", self.backoff, Backoff, "a Backoff")
         require_kind("retry", self.retry, Retry, "a Retry")
         require_kind("limits", self.limits, Limits, "Limits")
         require_jitter(self.jitter_percent)
-        _set(self, notify=require_choice(Notify, self.notify, path="notify"))
+        put(self, notify=require_choice(Notify, self.notify, path="notify"))
+        require_kind("caps", self.caps, Caps, "Caps")
+        if self.reads_lines is not None:
+            require_kind("reads_lines", self.reads_lines, bool, "true, false or null")
 
     @property
     def time_limit_ms(self) -> int | None:
@@ -537,7 +586,7 @@ def require_jitter(percent: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hints(_Value):
+class Hints(Value):
     """A program's advice on when to run next; it counts only until `expires_at`, and without that never."""
 
     interval_ms: int | None = None
@@ -573,7 +622,7 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step(_Value):
+class Step(Value):
     """One step of a plan: the rule that spoke, the answer after it, and the duration it used, if any."""
 
     rule: Rule
@@ -583,7 +632,7 @@ class Step(_Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(_Value):
+class Plan(Value):
     """The next run and why: `at` is None when there is none; `attempt` is above 1 for a retry."""
 
     at: int | None
@@ -596,7 +645,7 @@ class Plan(_Value):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _SpecFields(_Value):
+class _SpecFields(Value):
     """What the user owns of a job: fields only, so that JobSpec and Job can both have them in slots."""
 
     __slots__ = ()
@@ -611,9 +660,15 @@ class _SpecFields(_Value):
     enabled: bool = True
     metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
 
+    @property
+    def reads_lines(self) -> bool:
+        """Whether what a run says in lines like `::cost 0.12` is taken in."""
+        chosen = self.policy.reads_lines
+        return isinstance(self.action, Prompt) if chosen is None else chosen
+
 
 @dataclass(frozen=True, kw_only=True)
-class _StateFields(_Value):
+class _StateFields(Value):
     """What the engine owns of a job: fields only, so that JobState and Job can both have them in slots."""
 
     __slots__ = ()
@@ -646,7 +701,7 @@ class JobSpec(_SpecFields):
         require_kind("policy", self.policy, Policy, "a Policy")
         require_kind("enabled", self.enabled, bool, "true or false")
         require_instant("anchor_at", self.anchor_at)
-        _set(self, metadata=frozen_mapping("metadata", self.metadata))
+        put(self, metadata=frozen_mapping("metadata", self.metadata))
 
     def to_dict(self) -> dict[str, Any]:
         return {"version": SCHEMA_VERSION, **cast("dict[str, Any]", encode(self))}
@@ -685,7 +740,7 @@ class Job(_SpecFields, _StateFields):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run(_Value):
+class Run(Value):
     """One attempt to run a job; runs by hand, chain, answer and test have no slot."""
 
     id: str
@@ -707,9 +762,43 @@ class Run(_Value):
     note: str = ""
     progress: float | None = None
     progress_text: str = ""
+    cost: float | None = None
+    work_id: str = ""
+    work_title: str = ""
+    work_url: str = ""
 
     @property
     def duration_ms(self) -> int | None:
         if self.started_at is None or self.finished_at is None:
             return None
         return self.finished_at - self.started_at
+
+
+# --- Questions ------------------------------------------------------------------------------------
+
+
+class QuestionState(StrEnum):
+    """Whether a question still waits for somebody."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    DISMISSED = "dismissed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question(Value):
+    """What a run left for a person to decide; while it is open, its job does not start by itself.
+
+    `work_id` is the item the run worked on; `answer_run_id` the run that was given the answer.
+    """
+
+    id: str
+    job_id: str
+    run_id: str
+    asked_at: int
+    text: str
+    state: QuestionState = QuestionState.OPEN
+    answer: str = ""
+    settled_at: int | None = None
+    answer_run_id: str | None = None
+    work_id: str = ""

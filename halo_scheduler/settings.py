@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from halo_scheduler.checks import require_choice, require_interval, require_kind, require_whole
+from halo_scheduler.agents import PRESETS, Agent
+from halo_scheduler.checks import (
+    LONGEST_NAME,
+    frozen_list,
+    require_choice,
+    require_interval,
+    require_kind,
+    require_text,
+    require_whole,
+)
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Notify
 
@@ -37,6 +46,9 @@ class Settings:
     output_kept_bytes: int = 1 << 30
     autostart_asked: bool = False
     closing_explained: bool = False
+    agents: tuple[Agent, ...] = PRESETS
+    default_agent: str = PRESETS[0].name
+    assistants_may_edit: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "theme", require_choice(Theme, self.theme, path="theme"))
@@ -45,7 +57,7 @@ class Settings:
             raise ScheduleError(
                 "the settings cannot follow themselves; choose none, failures or all", path="notify"
             )
-        for name in ("start_hidden", "autostart_asked", "closing_explained"):
+        for name in ("start_hidden", "autostart_asked", "closing_explained", "assistants_may_edit"):
             require_kind(name, getattr(self, name), bool, "true or false")
         if self.default_time_limit is not None:
             require_interval("default_time_limit", self.default_time_limit)
@@ -53,3 +65,27 @@ class Settings:
         require_whole("runs_kept_per_job", self.runs_kept_per_job, 1, _MOST_RUNS)
         require_whole("runs_kept_days", self.runs_kept_days, 1, _MOST_DAYS)
         require_whole("output_kept_bytes", self.output_kept_bytes, 0, _MOST_BYTES)
+        self._check_agents()
+
+    def _check_agents(self) -> None:
+        object.__setattr__(self, "agents", frozen_list("agents", self.agents))
+        names: set[str] = set()
+        for index, agent in enumerate(self.agents):
+            require_kind(f"agents[{index}]", agent, Agent, "an Agent")
+            if agent.name in names:
+                raise ScheduleError(f"there are two agents named {agent.name!r}", path="agents")
+            names.add(agent.name)
+        require_text("default_agent", self.default_agent, longest=LONGEST_NAME)
+
+    def find_agent(self, name: str) -> Agent:
+        """Return the agent of a name, or the default one for an empty name."""
+        wanted = name or self.default_agent
+        for agent in self.agents:
+            if agent.name == wanted:
+                return agent
+        known = ", ".join(agent.name for agent in self.agents) or "none"
+        if name:
+            raise ScheduleError(
+                f"there is no agent named {name!r} in the settings; known: {known}", path="agent"
+            )
+        raise ScheduleError(f"the settings name no default agent that exists; known: {known}", path="agent")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _Decode = Callable[[object], Any]
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]{1,60}|\[[0-9]+\]", re.ASCII)
-_WORDS = {str: "text", int: "a whole number", bool: "true or false", NoneType: "null"}
+_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
 
 
 def encode(value: object) -> Any:
@@ -77,6 +77,8 @@ def _union_decoder(members: tuple[Any, ...]) -> _Decode:
 
 
 def _decode_plain(hint: type, value: object) -> Any:
+    if hint is float and type(value) is int:
+        return value  # JSON knows only numbers; whoever takes it says how large it may be.
     if type(value) is not hint:
         raise ScheduleError(f"must be {_WORDS[hint]}, not {shown(value)}")
     return value

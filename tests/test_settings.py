@@ -10,6 +10,7 @@ import pytest
 from machine import START, Bench
 
 from halo_scheduler import Every, ScheduleError
+from halo_scheduler.agents import Agent
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import Notify
 from halo_scheduler.settings import Settings, Theme
@@ -27,6 +28,9 @@ _CHANGED = {
     "output_kept_bytes": 0,
     "autostart_asked": True,
     "closing_explained": True,
+    "agents": (Agent(name="mine", argv=("agent", "--file", "{prompt_file}")),),
+    "default_agent": "mine",
+    "assistants_may_edit": True,
 }
 
 
@@ -69,6 +73,9 @@ def test_only_what_is_given_is_changed(bench: Bench) -> None:
         ({"runs_kept_per_job": 0}, "runs_kept_per_job: "),
         ({"runs_kept_days": 0}, "runs_kept_days: "),
         ({"output_kept_bytes": -1}, "output_kept_bytes: "),
+        ({"agents": (Agent(name="a", argv=("x",)),) * 2}, "agents: there are two agents named 'a'"),
+        ({"agents": ("claude",)}, "agents[0]: must be an Agent"),
+        ({"assistants_may_edit": "yes"}, "assistants_may_edit: must be true or false"),
         ({"colour": "red"}, "colour: is not a known setting"),
     ],
 )

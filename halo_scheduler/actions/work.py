@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from halo_scheduler.actions.spool import Output, Spool
+from halo_scheduler.agents import Agent
 from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.host.watch import Watch
 from halo_scheduler.model import Outcome, SkipReason
@@ -26,6 +27,9 @@ class Ended:
     http_status: int | None = None
     finished_at: int | None = None
     progress: tuple[float, str] | None = None
+    cost: float | None = None
+    question: str = ""
+    """What it left for a person to decide."""
     output: Output | None = None
     needs_secrets: frozenset[str] = frozenset()
     """Secrets without which the output cannot be stored: it follows when they are at hand."""
@@ -42,6 +46,26 @@ class StopReason:
 BY_USER = StopReason(Outcome.CANCELLED, "stopped by the user")
 TIME_LIMIT = StopReason(Outcome.TIMEOUT, "it ran longer than its time limit")
 QUIT = StopReason(Outcome.CANCELLED, "stopped because Halo was quit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occasion:
+    """What a run is told about its circumstances; gathered by the engine before it starts."""
+
+    agent: Agent | None = None
+    """Who is given the prompt; None for other actions, or when the settings know no such agent."""
+    no_agent: str = ""
+    """Why there is none: a sentence."""
+    last_outcome: str = "none"
+    last_output: str = ""
+    """What the run before printed, as plain text; only gathered for a prompt that asks for it."""
+    question: str = ""
+    answer: str = ""
+    work_id: str = ""
+    """The one item that an answer is about; empty when any will do."""
+
+
+NO_OCCASION = Occasion()
 
 
 class Work(Protocol):
@@ -78,6 +102,9 @@ class Home(Protocol):
 
     def end(self, ended: Ended) -> None:
         """Take in the end of a run, on the engine's thread."""
+
+    def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
+        """Write down which item a run works on, on the engine's thread."""
 
 
 class Secrets(Protocol):

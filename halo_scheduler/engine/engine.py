@@ -144,6 +144,13 @@ class Engine:
         self._ended.append(ended)
         self.wake()
 
+    def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
+        """Write down which item a run works on, on the engine's thread."""
+        self._write(lambda: self._store.runs.save_work(run_id, work_id, title, url))
+        running = self._running.get(run_id)
+        if running is not None:
+            self._tell(Change(ChangeKind.RUN_PROGRESS, job_id=running.run.job_id, run_id=run_id))
+
     def take_in(self) -> bool:
         """Do what other threads brought; tell whether runs have ended that are not yet recorded."""
         while True:
@@ -617,6 +624,7 @@ def _run_end(ended: Ended, now_ms: int) -> RunEnd:
         note=ended.note,
         exit_code=ended.exit_code,
         http_status=ended.http_status,
+        cost=ended.cost,
     )
 
 

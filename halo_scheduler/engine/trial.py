@@ -156,6 +156,9 @@ class Trial(QObject):
         self._kill_at = self.now_ms() + _grace_ms(self._spec)
         self._look_for_survivors(self._ask_survivors)
 
+    def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
+        """Take no note: nothing of a test run is stored."""
+
     # --- Looking after it ----------------------------------------------------------------------------
 
     def _reader(self, names: Iterable[str], *, unchanged_since: int | None = None) -> Secrets:

@@ -63,7 +63,7 @@ _STATE_COLUMNS = (
     ),
     *("attempt", "trail", "counted_until", "passed_reason", "last_slot_at"),
     *("hint_interval_ms", "hint_next_at", "hint_expires_at", "hint_reason"),
-    *("errors", "last_run_at", "last_completed_at", "last_outcome", "last_error"),
+    *("errors", "last_run_at", "last_completed_at", "last_outcome", "last_error", "paused_by"),
 )
 _COLUMNS = ("id", "created_at", "removed_at", *_SPEC_COLUMNS, *_STATE_COLUMNS)
 _SPEC_START = 3
@@ -108,6 +108,8 @@ class JobRecord(NamedTuple):
     last_completed_at: int | None = None
     last_outcome: Outcome | None = None
     last_error: str = ""
+    paused_by: StatusReason | None = None
+    """Who paused it, when it was not the user."""
 
     def evolve(self, **changes: Any) -> JobRecord:
         """Return the job with some things changed."""
@@ -125,7 +127,7 @@ class JobRecord(NamedTuple):
     def status_reason(self) -> StatusReason | None:
         if self.disabled_reason is not None:
             return self.disabled_reason
-        return StatusReason.USER if self.paused else None
+        return (self.paused_by or StatusReason.USER) if self.paused else None
 
     @property
     def is_active(self) -> bool:
@@ -347,6 +349,7 @@ def _state_values(record: JobRecord) -> tuple[Value, ...]:
             record.last_completed_at,
             record.last_outcome,
             record.last_error,
+            record.paused_by,
         ),
     )
 
@@ -358,7 +361,7 @@ def _record_of(row: Row) -> JobRecord:
         :10
     ]
     counted_until, passed_reason, last_slot_at, *hints = state[10:17]
-    errors, last_run_at, last_completed_at, last_outcome, last_error = state[17:]
+    errors, last_run_at, last_completed_at, last_outcome, last_error, paused_by = state[17:]
     return JobRecord(
         id=job_id,
         created_at=created_at,
@@ -384,6 +387,7 @@ def _record_of(row: Row) -> JobRecord:
         last_completed_at=last_completed_at,
         last_outcome=last_outcome and Outcome(last_outcome),
         last_error=last_error,
+        paused_by=paused_by and StatusReason(paused_by),
     )
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from halo_scheduler.model import JobSpec
 from halo_scheduler.store.connection import Database
 
-_BY_HAND = "kind IN ('trigger', 'test')"
+_BY_HAND = "kind IN ('trigger', 'test', 'answer')"
 
 
 class RequestKind(StrEnum):
@@ -18,6 +18,7 @@ class RequestKind(StrEnum):
 
     TRIGGER = "trigger"
     TEST = "test"
+    ANSWER = "answer"
     TEST_UNDER_WAY = "test-under-way"
     CANCEL = "cancel"
     REFRESH = "refresh"

@@ -12,7 +12,7 @@ from halo_scheduler.store.connection import Database, Row, Value
 COLUMNS = (
     *("id", "job_id", "slot_at", "attempt", "trigger", "source", "outcome", "reason", "error"),
     *("started_at", "finished_at", "late_ms", "passed_over", "passed_reason", "exit_code", "http_status"),
-    *("note", "progress", "progress_text"),
+    *("note", "progress", "progress_text", "cost", "work_id", "work_title", "work_url"),
 )
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM scheduler_run_log"
 _INSERT = (
@@ -32,6 +32,7 @@ class RunEnd:
     note: str = ""
     exit_code: int | None = None
     http_status: int | None = None
+    cost: float | None = None
 
 
 class RunTable:
@@ -47,11 +48,11 @@ class RunTable:
         """Write how runs ended, once: what is no longer running stays as it is."""
         self._database.run_many(
             "UPDATE scheduler_run_log SET outcome = ?, reason = ?, error = ?, finished_at = ?, "
-            "note = ?, exit_code = ?, http_status = ? WHERE id = ? AND outcome = 'running'",
+            "note = ?, exit_code = ?, http_status = ?, cost = ? WHERE id = ? AND outcome = 'running'",
             [
                 (
                     *(end.outcome, end.reason, end.error, end.finished_at),
-                    *(end.note, end.exit_code, end.http_status, run_id),
+                    *(end.note, end.exit_code, end.http_status, end.cost, run_id),
                 )
                 for run_id, end in ends
             ],
@@ -60,6 +61,13 @@ class RunTable:
     def save_note(self, run_id: str, note: str) -> None:
         """Write what was found out after a run had ended."""
         self._database.rows("UPDATE scheduler_run_log SET note = ? WHERE id = ?", [note, run_id])
+
+    def save_work(self, run_id: str, work_id: str, title: str, url: str) -> None:
+        """Write which item a run works on."""
+        self._database.rows(
+            "UPDATE scheduler_run_log SET work_id = ?, work_title = ?, work_url = ? WHERE id = ?",
+            [work_id, title, url, run_id],
+        )
 
     def save_progress(self, news: Sequence[tuple[str, float, str]]) -> None:
         """Write how far runs have come."""

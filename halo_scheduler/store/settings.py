@@ -7,9 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from halo_scheduler.agents import Agent
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.settings import Settings
 from halo_scheduler.store.connection import Database
+from halo_scheduler.strict_json import decode
 
 # Marks, beside what the user chose.
 _FAILURES_SEEN = "failures_seen"
@@ -90,6 +92,8 @@ class SettingTable:
 def _text_of(value: object) -> str:
     if value is None:
         return ""
+    if isinstance(value, tuple):
+        return json.dumps([agent.to_dict() for agent in value])
     return _TRUTH[value] if isinstance(value, bool) else str(value)
 
 
@@ -99,6 +103,8 @@ def _value_of(text: str, default: object) -> Any:
         return {word: truth for truth, word in _TRUTH.items()}.get(text)
     if isinstance(default, int):
         return int(text)
+    if isinstance(default, tuple):
+        return decode(tuple[Agent, ...], json.loads(text))
     return text or None
 
 

@@ -14,11 +14,13 @@ from halo_scheduler.store.history import RunHistory
 from halo_scheduler.store.jobs import JobTable
 from halo_scheduler.store.lease import LeaseTable
 from halo_scheduler.store.outputs import OutputTable
+from halo_scheduler.store.questions import QuestionTable
 from halo_scheduler.store.requests import RequestTable
 from halo_scheduler.store.runs import RunTable
 from halo_scheduler.store.schema import migrate
 from halo_scheduler.store.secret_names import SecretTable
 from halo_scheduler.store.settings import GroupTable, SettingTable
+from halo_scheduler.store.usage import UsageTable
 
 
 class Store:
@@ -36,6 +38,8 @@ class Store:
         self.groups = GroupTable(database)
         self.requests = RequestTable(database)
         self.lease = LeaseTable(database)
+        self.questions = QuestionTable(database)
+        self.usage = UsageTable(database)
 
     @classmethod
     def open(cls, path: Path, now_ms: int) -> Self:

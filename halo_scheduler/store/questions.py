@@ -1,0 +1,83 @@
+"""The questions that runs left for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from halo_scheduler.model import Question, QuestionState
+from halo_scheduler.store.connection import Database, Row
+
+_COLUMNS = (
+    *("id", "job_id", "run_id", "asked_at", "text", "state"),
+    *("answer", "settled_at", "answer_run_id", "work_id"),
+)
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_questions"
+
+
+class QuestionTable:
+    """Reads and writes questions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def insert(self, questions: Iterable[Question]) -> None:
+        self._database.run_many(
+            f"INSERT INTO scheduler_questions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})",
+            [tuple(getattr(question, name) for name in _COLUMNS) for question in questions],
+        )
+
+    def get(self, question_id: str) -> Question | None:
+        return self._one("WHERE id = ?", question_id)
+
+    def of_run(self, run_id: str) -> Question | None:
+        """Return what a run asked, if it did."""
+        return self._one("WHERE run_id = ?", run_id)
+
+    def answered_by(self, run_id: str) -> Question | None:
+        """Return the question whose answer a run was given."""
+        return self._one("WHERE answer_run_id = ?", run_id)
+
+    def open_ones(self) -> list[Question]:
+        """Return the open questions, oldest first; those of jobs in the trash wait with them."""
+        return self._many(
+            "WHERE state = 'open' AND job_id IN (SELECT id FROM scheduler_jobs WHERE removed_at IS NULL) ORDER BY seq"
+        )
+
+    def newest(self, limit: int) -> list[Question]:
+        """Return questions in whatever state, newest first."""
+        return self._many("ORDER BY seq DESC LIMIT ?", limit)
+
+    def jobs_that_ask(self) -> set[str]:
+        """Return the jobs that have an open question."""
+        rows = self._database.rows("SELECT DISTINCT job_id FROM scheduler_questions WHERE state = 'open'")
+        return {str(job_id) for (job_id,) in rows}
+
+    def settle(
+        self,
+        question_id: str,
+        state: QuestionState,
+        settled_at: int,
+        *,
+        answer: str = "",
+        answer_run_id: str | None = None,
+    ) -> bool:
+        """Close an open question; tell whether it was open."""
+        self._database.rows(
+            "UPDATE scheduler_questions SET state = ?, settled_at = ?, answer = ?, answer_run_id = ? "
+            "WHERE id = ? AND state = 'open'",
+            [state, settled_at, answer, answer_run_id, question_id],
+        )
+        return self._database.changes() == 1
+
+    def _one(self, condition: str, value: str) -> Question | None:
+        row = self._database.row(f"{_SELECT} {condition}", [value])
+        return None if row is None else _question_of(row)
+
+    def _many(self, condition: str, *values: int) -> list[Question]:
+        return [_question_of(row) for row in self._database.rows(f"{_SELECT} {condition}", values)]
+
+
+def _question_of(row: Row) -> Question:
+    values = dict(zip(_COLUMNS, row, strict=True))
+    values["state"] = QuestionState(values["state"])
+    return Question(**values)

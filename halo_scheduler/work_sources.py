@@ -1,0 +1,69 @@
+"""Where a job's work items come from, as the user chose it; `halo_scheduler.work` fetches them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from halo_scheduler.checks import require_kind, require_line, require_text, require_url
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.secret_refs import require_secret_name
+from halo_scheduler.values import Value
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}", re.ASCII)
+_LONGEST_LABEL = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderSource(Value):
+    """Files in a folder: `ready/`, then `in-progress/`, then `done/` or `failed/`."""
+
+    kind: ClassVar = "folder"
+    path: str
+
+    def __post_init__(self) -> None:
+        if not require_line("path", self.path, longest=4_096).strip():
+            raise ScheduleError("is empty; choose the folder that holds ready/", path="path")
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        return frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GithubSource(Value):
+    """Issues of a repository that carry a label; `token` names a secret, empty for a public one without."""
+
+    kind: ClassVar = "github"
+    repository: str
+    token: str = ""
+    ready: str = "ready"
+    in_progress: str = "in_progress"
+    base_url: str = "https://api.github.com"
+    closes: bool = False
+
+    def __post_init__(self) -> None:
+        if not _REPOSITORY.fullmatch(require_text("repository", self.repository)):
+            raise ScheduleError("must be like owner/name", path="repository")
+        if ".." in self.repository.replace("/", " ").split() or "." in self.repository.split("/"):
+            raise ScheduleError("must be like owner/name", path="repository")
+        if self.token:
+            require_secret_name("token", self.token)
+        for name in ("ready", "in_progress"):
+            label = require_line(name, getattr(self, name), longest=_LONGEST_LABEL)
+            if not label.strip() or "," in label:
+                raise ScheduleError("must be one label, without a comma", path=name)
+        if self.ready.casefold() == self.in_progress.casefold():
+            raise ScheduleError("must be another label than ready", path="in_progress")
+        require_url("base_url", self.base_url)
+        if "?" in self.base_url or "#" in self.base_url:
+            raise ScheduleError("must be the beginning of addresses, without ? and #", path="base_url")
+        require_kind("closes", self.closes, bool, "true or false")
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        return frozenset([self.token]) if self.token else frozenset()
+
+
+WorkSource = FolderSource | GithubSource
