@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from halo_scheduler.model import Job, JobStatus, Outcome, StatusReason
 
 from .theme import Tone
+from .wording import is_assistants
 
 
 class Shape(StrEnum):
@@ -62,7 +63,8 @@ def job_mark(job: Job) -> Mark:
     if job.status is JobStatus.DISABLED:
         return _REASONS.get(job.status_reason, Mark(Shape.DASH, Tone.MUTED))
     if job.status is JobStatus.PAUSED:
-        return Mark(Shape.BARS, Tone.PAUSED)
+        # Somebody is to look at what an assistant made.
+        return Mark(Shape.BARS, Tone.WARN if is_assistants(job) else Tone.PAUSED)
     if job.waiting_for is not None or job.errors:
         return Mark(Shape.TRIANGLE, Tone.WARN)
     return Mark(Shape.RING if job.last_outcome is None else Shape.CIRCLE, Tone.OK)

@@ -16,6 +16,7 @@ _LONGEST_LINE = 300
 _LONGEST_TOOLTIP = 2_000
 _WHOLE_LINE = 80
 _DAYS_BY_NAME = 7
+_LEAST_COST = 0.0001
 
 
 def tr(text: str) -> str:
@@ -117,10 +118,22 @@ def status_words(job: Job) -> str:
     if job.status is JobStatus.DISABLED:
         return _off_words(job)
     if job.status is JobStatus.PAUSED:
-        return tr("Paused")
+        return tr("Paused by an assistant") if is_assistants(job) else tr("Paused")
     if job.waiting_for is not None:
         return tr("Waiting for a place")
     return tr("Failing") if job.errors else tr("Ready")
+
+
+def is_assistants(job: Job) -> bool:
+    """Tell whether a job is paused because an assistant made or changed it, and nobody has looked at it yet."""
+    return job.status is JobStatus.PAUSED and job.status_reason is StatusReason.ASSISTANT
+
+
+def status_advice(job: Job) -> str:
+    """Return what a person is to do about a job's status; nothing for most."""
+    if not is_assistants(job):
+        return ""
+    return tr("An assistant made or changed it: look at it, then resume it.")
 
 
 def _off_words(job: Job) -> str:
@@ -155,9 +168,9 @@ def reason_words(reason: SkipReason) -> str:
         SkipReason.NOT_DUE: tr("it was not due"),
         SkipReason.NO_WORK: tr("there was nothing to do"),
         SkipReason.CONDITION: tr("its condition did not hold"),
-        SkipReason.CAP: tr("its daily cap was reached"),
-        SkipReason.NEEDS_INPUT: tr("it waits for an answer"),
-        SkipReason.SOURCE_UNAVAILABLE: tr("its work source was unavailable"),
+        SkipReason.CAP: tr("it had reached its cap for the day"),
+        SkipReason.NEEDS_INPUT: tr("it waited for your answer"),
+        SkipReason.SOURCE_UNAVAILABLE: tr("its work items could not be fetched"),
         SkipReason.MISSED: tr("Halo was not running"),
         SkipReason.UNSUPPORTED_TYPE: tr("nothing here can run such a job"),
     }[reason]
@@ -184,6 +197,19 @@ def run_words(run: Run) -> str:
     if run.error:
         return one_line(f"{words}: {run.error}")
     return f"{words}: {reason_words(run.reason)}" if run.reason is not None else words
+
+
+def cost_words(cost: float | None) -> str:
+    """Return an amount of money without its currency, which nobody told us: "0.12", "1,204.00", "0.0004"."""
+    if cost is None:
+        return ""
+    if 0 < cost < _LEAST_COST:
+        return tr("< {least}").format(least=_LEAST_COST)
+    if cost >= 1:
+        return f"{cost:,.2f}"
+    # What is below a hundredth adds up over a day.
+    whole, _, part = f"{cost:.4f}".partition(".")
+    return f"{whole}.{part[:2]}{part[2:].rstrip('0')}"
 
 
 def size_words(count: int) -> str:

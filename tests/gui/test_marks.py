@@ -52,6 +52,17 @@ def test_good_and_bad_differ_in_shape_and_colour() -> None:
             Tone.RUNNING,
         ),
         (Job(id="j", name="n", schedule=_EVERY, status=JobStatus.PAUSED), Shape.BARS, Tone.PAUSED),
+        (
+            Job(
+                id="j",
+                name="n",
+                schedule=_EVERY,
+                status=JobStatus.PAUSED,
+                status_reason=StatusReason.ASSISTANT,
+            ),
+            Shape.BARS,
+            Tone.WARN,
+        ),
         (Job(id="j", name="n", schedule=_EVERY, status=JobStatus.DISABLED), Shape.DASH, Tone.MUTED),
         (
             Job(

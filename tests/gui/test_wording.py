@@ -9,6 +9,7 @@ from halo_scheduler import Every, Manual, Outcome, Run, Source, Trigger
 from halo_scheduler.model import Job, JobStatus, SkipReason, StatusReason, WaitingFor
 from ui.wording import (
     ago,
+    cost_words,
     duration,
     moment,
     next_words,
@@ -19,6 +20,7 @@ from ui.wording import (
     run_words,
     short_moment,
     size_words,
+    status_advice,
     status_words,
     trigger_words,
 )
@@ -110,6 +112,17 @@ def test_moments() -> None:
                 id="j",
                 name="n",
                 schedule=_EVERY,
+                status=JobStatus.PAUSED,
+                status_reason=StatusReason.ASSISTANT,
+            ),
+            "Paused by an assistant",
+            "Paused by an assistant",
+        ),
+        (
+            Job(
+                id="j",
+                name="n",
+                schedule=_EVERY,
                 status=JobStatus.DISABLED,
                 status_reason=StatusReason.ERRORS,
                 errors=5,
@@ -139,6 +152,26 @@ def test_what_a_job_does_and_when(job: Job, status: str, when: str) -> None:
     assert next_words(job, _NOW) == when
 
 
+@pytest.mark.parametrize(
+    ("status", "reason", "advice"),
+    [
+        (
+            JobStatus.PAUSED,
+            StatusReason.ASSISTANT,
+            "An assistant made or changed it: look at it, then resume it.",
+        ),
+        (JobStatus.PAUSED, StatusReason.USER, ""),
+        (JobStatus.DISABLED, StatusReason.USER, ""),
+        (JobStatus.IDLE, None, ""),
+    ],
+)
+def test_only_what_an_assistant_made_is_to_be_looked_at(
+    status: JobStatus, reason: StatusReason | None, advice: str
+) -> None:
+    job = Job(id="j", name="n", schedule=_EVERY, status=status, status_reason=reason)
+    assert status_advice(job) == advice
+
+
 def test_every_choice_has_words_of_its_own() -> None:
     for found in (
         [outcome_words(outcome) for outcome in Outcome],
@@ -154,6 +187,12 @@ def test_every_choice_has_words_of_its_own() -> None:
     [
         (_run(Outcome.FAILURE, "exit code 3"), "Failed: exit code 3"),
         (_run(Outcome.SKIPPED, reason=SkipReason.NO_WORK), "Skipped: there was nothing to do"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.CAP), "Skipped: it had reached its cap for the day"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.NEEDS_INPUT), "Skipped: it waited for your answer"),
+        (
+            _run(Outcome.FAILURE, reason=SkipReason.SOURCE_UNAVAILABLE),
+            "Failed: its work items could not be fetched",
+        ),
         (_run(Outcome.RUNNING, progress=0.37), "Running 37% copying"),
         (_run(Outcome.SUCCESS), "Succeeded"),
         (_run(Outcome.CANCELLED, "stopped by the user"), "Stopped by the user"),
@@ -161,6 +200,26 @@ def test_every_choice_has_words_of_its_own() -> None:
 )
 def test_how_a_run_ended(run: Run, words: str) -> None:
     assert run_words(run) == words
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [
+        (None, ""),
+        (0, "0.00"),
+        (0.12, "0.12"),
+        (0.1 + 0.2, "0.30"),
+        (0.125, "0.125"),
+        (0.0004, "0.0004"),
+        (0.00004, "< 0.0001"),
+        (0.99999, "1.00"),
+        (12.3456, "12.35"),
+        (1_204, "1,204.00"),
+        (1e6, "1,000,000.00"),
+    ],
+)
+def test_costs(cost: float | None, words: str) -> None:
+    assert cost_words(cost) == words
 
 
 @pytest.mark.parametrize(
