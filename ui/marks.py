@@ -25,6 +25,7 @@ class Shape(StrEnum):
     PLAY = "mark-running"
     RING = "mark-idle"
     DASH = "mark-disabled"
+    DIAMOND = "mark-asks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Mark:
     tone: Tone
 
 
+ASKS = Mark(Shape.DIAMOND, Tone.WARN)
+"""The mark of what waits for a person's answer."""
 _OUTCOMES = {
     Outcome.RUNNING: Mark(Shape.PLAY, Tone.RUNNING),
     Outcome.SUCCESS: Mark(Shape.CIRCLE, Tone.OK),
@@ -98,6 +101,20 @@ def _triangle(painter: QPainter, box: QRectF, _colour: QColor) -> None:
     )
 
 
+def _diamond(painter: QPainter, box: QRectF, _colour: QColor) -> None:
+    middle = box.center()
+    painter.drawPolygon(
+        QPolygonF(
+            [
+                QPointF(middle.x(), box.top()),
+                QPointF(box.right(), middle.y()),
+                QPointF(middle.x(), box.bottom()),
+                QPointF(box.left(), middle.y()),
+            ]
+        )
+    )
+
+
 def _play(painter: QPainter, box: QRectF, _colour: QColor) -> None:
     left = box.left() + box.width() * 0.12
     painter.drawPolygon(
@@ -147,4 +164,5 @@ _PAINTERS = {
     Shape.DASH: _dash,
     Shape.RING: _ring,
     Shape.DOTTED: _dotted,
+    Shape.DIAMOND: _diamond,
 }
