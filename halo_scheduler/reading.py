@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from halo_scheduler import reports
 from halo_scheduler.backups import find_backups
@@ -15,8 +16,8 @@ from halo_scheduler.clock import Clock
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.live_output import OutputFollower
-from halo_scheduler.model import Job, JobStatus, Outcome, Run, Trigger
-from halo_scheduler.reports import DayCount, Gap, TrendPoint
+from halo_scheduler.model import Job, JobSpec, JobStatus, Outcome, Question, Run, Trigger
+from halo_scheduler.reports import DayCount, Gap, TrendPoint, Usage
 from halo_scheduler.schedule.explain import Explanation
 from halo_scheduler.searching import search
 from halo_scheduler.secrets import SecretStore
@@ -26,6 +27,10 @@ from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.secret_names import SecretName
 from halo_scheduler.store.store import Store
+from halo_scheduler.work_sources import WorkSource
+
+if TYPE_CHECKING:
+    from halo_scheduler.work.item import Item
 
 _COPY = re.compile(r" \(copy(?: [0-9]+)?\)$")
 _MOST_UNSEEN = 100
@@ -134,6 +139,26 @@ class Reader:
     def explain(self, job_id: str) -> Explanation:
         """Return why a job's next run is when it is, or why there is none."""
         return reports.explanation(self._existing(job_id), self._clock.now_ms())
+
+    def list_names(self) -> list[tuple[str, str | None]]:
+        """Return the name and the group of every job, without the jobs."""
+        return self._store.jobs.names()
+
+    def get_usage(self, job_id: str) -> Usage:
+        """Return how often a job ran today, for how much, and what it may."""
+        return reports.usage(self._store, self._existing(job_id), self._clock.now_ms())
+
+    def preview_prompt(self, spec: JobSpec, job_id: str | None = None) -> str:
+        """Return what an agent would read if a run started now; where there is nothing yet, a word for it."""
+        from halo_scheduler.prompt_preview import preview_prompt  # noqa: PLC0415 - for those who write prompts
+
+        return preview_prompt(self._store, spec, job_id, self._clock.now_ms())
+
+    def list_ready_items(self, source: WorkSource) -> list[Item]:
+        """Ask a work source what is to be done, which may take long; SourceError says why it cannot be asked."""
+        from halo_scheduler.work.item import SourceError  # noqa: PLC0415 - only for those who want work
+
+        raise SourceError(f"a {source.kind} cannot be asked yet")
 
     def list_group_limits(self) -> dict[str, int]:
         """Return how many jobs of a group may run at once, for the groups that have a limit."""
@@ -266,6 +291,22 @@ class Reader:
         """Return failures since `mark_failures_seen`, newest first, a hundred at most; no tests, no removed jobs."""
         seq, under_way = self._store.settings.failures_seen()
         return self._store.history.failures_after(seq, under_way, _MOST_UNSEEN)
+
+    # --- Questions -----------------------------------------------------------------------------------
+
+    def list_questions(self, *, include_settled: bool = False, limit: int = 100) -> list[Question]:
+        """Return what runs ask of people, oldest first; with those that are settled, newest first."""
+        require_whole("limit", limit, 1)
+        questions = self._store.questions
+        return questions.newest(limit) if include_settled else questions.open_ones(limit)
+
+    def get_question(self, question_id: str) -> Question | None:
+        """Return a question, in whatever state it is."""
+        return self._store.questions.get(question_id)
+
+    def get_question_of_run(self, run_id: str) -> Question | None:
+        """Return what a run asked, if it did."""
+        return self._store.questions.of_run(run_id)
 
     # --- Everything else -------------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
 
-from halo_scheduler.model import After, Outcome, Rule, Source, Step, Trigger
+from halo_scheduler.model import After, Caps, Outcome, Rule, Source, Step, Trigger
+from halo_scheduler.schedule.days import day_ends_at, local_day
 from halo_scheduler.schedule.explain import Explanation, explain_plan
 from halo_scheduler.schedule.interval import MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.next_run import next_run
@@ -60,6 +61,38 @@ class Gap:
     caught_up: int
     missed: int
     run_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a job has used up of a local day: its runs, one under way included, and what they cost."""
+
+    day: str
+    runs: int
+    cost: float
+    caps: Caps
+    resets_at: int
+
+
+def usage(store: Store, record: JobRecord, now_ms: int) -> Usage:
+    """Return what a job has used up of its caps today."""
+    day = local_day(now_ms)
+    spent = store.usage.of(record.id, day)
+    running = None if record.run_id is None else store.runs.get(record.run_id)
+    # What runs is counted when it ends, on the day it began.
+    is_counted_later = (
+        running is not None
+        and running.trigger is not Trigger.TEST
+        and running.started_at is not None
+        and local_day(running.started_at) == day
+    )
+    return Usage(
+        day=day,
+        runs=spent.runs + int(is_counted_later),
+        cost=spent.cost,
+        caps=record.spec.policy.caps,
+        resets_at=day_ends_at(now_ms),
+    )
 
 
 def trends(store: Store, job_ids: Iterable[str], limit: int) -> dict[str, tuple[TrendPoint, ...]]:

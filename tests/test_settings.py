@@ -10,7 +10,7 @@ import pytest
 from machine import START, Bench
 
 from halo_scheduler import Every, ScheduleError
-from halo_scheduler.agents import Agent
+from halo_scheduler.agents import PRESETS, Agent
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import Notify
 from halo_scheduler.settings import Settings, Theme
@@ -94,13 +94,14 @@ def test_what_makes_no_sense_in_the_database_counts_as_not_set(tmp_path: Path, g
     for field in fields(Settings):
         store.settings._set_text(field.name, garbage)
     found = store.settings.read()
-    # An empty time limit is none at all: that is how it is written.
+    # An empty time limit is none at all: that is how it is written. And any word could name an agent.
     assert found.default_time_limit in (None, "2h")
+    assert found.default_agent in (garbage, PRESETS[0].name)
     assert {
         field.name
         for field in fields(Settings)
         if getattr(found, field.name) != getattr(Settings(), field.name)
-    } <= {"default_time_limit"}
+    } <= {"default_time_limit", "default_agent"}
     assert store.settings.number(NumberSetting("theme", 7)) == 7
     store.close()
 
@@ -129,3 +130,27 @@ def test_a_change_is_told(bench: Bench) -> None:
     bench.scheduler.subscribe(heard.append)
     bench.scheduler.change_settings(theme="dark")
     assert heard == [Change(ChangeKind.SETTINGS)]
+
+
+@pytest.mark.parametrize("garbage", ["[" * 100_000, '[{"name": "a"}]', '{"name": "a"}', "[1]", "null"])
+def test_stored_agents_that_make_no_sense_count_as_not_set(tmp_path: Path, garbage: str) -> None:
+    store = Store.open(tmp_path / "halo.db", START)
+    store.settings._set_text("agents", garbage)
+    assert store.settings.read().agents == PRESETS
+    store.close()
+
+
+def test_a_default_agent_that_does_not_exist_is_named_when_it_is_wanted() -> None:
+    settings = Settings(default_agent="gone")
+    with pytest.raises(ScheduleError, match="the settings name no default agent that exists; known: claude"):
+        settings.find_agent("")
+    assert settings.find_agent("codex").name == "codex"
+
+
+def test_an_agent_of_another_name_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(
+        ScheduleError, match="there is no agent named 'cloude' in the settings; known: claude"
+    ):
+        Settings().find_agent("cloude")
+    with pytest.raises(ScheduleError, match="known: none"):
+        Settings(agents=()).find_agent("claude")

@@ -101,6 +101,16 @@ class RunHistory:
         )
         return None if row is None else run_of(row)
 
+    def last_real(self, job_id: str) -> Run | None:
+        """Return a job's newest ended run that did something; test runs do not count."""
+        row = self._database.row(
+            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run INDEXED BY scheduler_run_log_job "
+            "WHERE job_id = ? AND outcome NOT IN ('running', 'skipped', 'missed') AND trigger <> 'test' "
+            "ORDER BY seq DESC LIMIT 1",
+            [job_id],
+        )
+        return None if row is None else run_of(row)
+
     def last_ended(self, job_ids: Iterable[str], limit: int = 1) -> list[Run]:
         """Return the newest ended runs of each job, test runs left out, newest first."""
         return [run_of(row) for row in self._last_ended(_RUN_COLUMNS, job_ids, limit)]

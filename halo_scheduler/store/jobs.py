@@ -125,9 +125,12 @@ class JobRecord(NamedTuple):
 
     @property
     def status_reason(self) -> StatusReason | None:
+        if self.paused and self.paused_by is not None:
+            # Also of a disabled job: whoever resumes it is to know that somebody has to look at it first.
+            return self.paused_by
         if self.disabled_reason is not None:
             return self.disabled_reason
-        return (self.paused_by or StatusReason.USER) if self.paused else None
+        return StatusReason.USER if self.paused else None
 
     @property
     def is_active(self) -> bool:

@@ -11,6 +11,7 @@ _COLUMNS = (
     *("id", "job_id", "run_id", "asked_at", "text", "state"),
     *("answer", "settled_at", "answer_run_id", "work_id"),
 )
+_NOT_IN_TRASH = "job_id IN (SELECT id FROM scheduler_jobs WHERE removed_at IS NULL)"
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_questions"
 
 
@@ -37,20 +38,21 @@ class QuestionTable:
         """Return the question whose answer a run was given."""
         return self._one("WHERE answer_run_id = ?", run_id)
 
-    def open_ones(self) -> list[Question]:
+    def open_ones(self, limit: int = -1) -> list[Question]:
         """Return the open questions, oldest first; those of jobs in the trash wait with them."""
-        return self._many(
-            "WHERE state = 'open' AND job_id IN (SELECT id FROM scheduler_jobs WHERE removed_at IS NULL) ORDER BY seq"
-        )
+        return self._many(f"WHERE state = 'open' AND {_NOT_IN_TRASH} ORDER BY seq LIMIT ?", limit)
 
     def newest(self, limit: int) -> list[Question]:
-        """Return questions in whatever state, newest first."""
-        return self._many("ORDER BY seq DESC LIMIT ?", limit)
+        """Return questions in whatever state, newest first; those of jobs in the trash lie there with them."""
+        return self._many(f"WHERE {_NOT_IN_TRASH} ORDER BY seq DESC LIMIT ?", limit)
 
-    def jobs_that_ask(self) -> set[str]:
-        """Return the jobs that have an open question."""
-        rows = self._database.rows("SELECT DISTINCT job_id FROM scheduler_questions WHERE state = 'open'")
-        return {str(job_id) for (job_id,) in rows}
+    def asked_by_jobs(self) -> dict[str, str]:
+        """Return the oldest open question of each job that has one."""
+        rows = self._database.rows(
+            "SELECT job_id, text FROM scheduler_questions INDEXED BY scheduler_questions_open "
+            "WHERE state = 'open' ORDER BY seq DESC"
+        )
+        return dict(rows)
 
     def settle(
         self,
@@ -68,6 +70,18 @@ class QuestionTable:
             [state, settled_at, answer, answer_run_id, question_id],
         )
         return self._database.changes() == 1
+
+    def reopen(self, answer_run_id: str) -> Question | None:
+        """Open the question again whose answer no run will be given; return it, if there is one."""
+        question = self.answered_by(answer_run_id)
+        if question is None:
+            return None
+        self._database.rows(
+            "UPDATE scheduler_questions SET state = 'open', settled_at = NULL, answer = '', answer_run_id = NULL "
+            "WHERE id = ?",
+            [question.id],
+        )
+        return self.get(question.id)
 
     def _one(self, condition: str, value: str) -> Question | None:
         row = self._database.row(f"{_SELECT} {condition}", [value])

@@ -58,7 +58,7 @@ class SettingTable:
         found = Settings()
         for field in fields(Settings):
             if field.name in texts:
-                with suppress(ScheduleError, ValueError):
+                with suppress(ScheduleError, ValueError, RecursionError):
                     value = _value_of(texts[field.name], getattr(found, field.name))
                     found = replace(found, **{field.name: value})
         return found

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from halo_scheduler.store.connection import Database
+
+# Amounts that were added up are off by less than anybody pays.
+_DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +29,15 @@ class UsageTable:
         row = self._database.row(
             "SELECT runs, cost FROM scheduler_usage WHERE job_id = ? AND day = ?", [job_id, day]
         )
-        return Spent(0, 0.0) if row is None else Spent(int(row[0]), float(row[1]))
+        return Spent(0, 0.0) if row is None else Spent(int(row[0]), round(float(row[1]), _DECIMALS))
 
-    def add(self, job_id: str, day: str, *, runs: int = 0, cost: float = 0.0) -> None:
-        self._database.rows(
-            "INSERT INTO scheduler_usage (job_id, day, runs, cost) VALUES (?, ?, ?, ?) "
+    def add(self, spent: Iterable[tuple[str, str, Spent]]) -> None:
+        """Count what jobs spent, each on its day; a job that does not exist any more has no caps either."""
+        self._database.run_many(
+            "INSERT INTO scheduler_usage (job_id, day, runs, cost) SELECT ?1, ?2, ?3, ?4 "
+            "WHERE EXISTS (SELECT 1 FROM scheduler_jobs WHERE id = ?1) "
             "ON CONFLICT (job_id, day) DO UPDATE SET runs = runs + excluded.runs, cost = cost + excluded.cost",
-            [job_id, day, runs, cost],
+            [(job_id, day, used.runs, used.cost) for job_id, day, used in spent],
         )
 
     def forget_before(self, day: str) -> None:

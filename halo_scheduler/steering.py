@@ -1,0 +1,148 @@
+"""Steering jobs beside their schedules: a pause, a hint, a limit for a group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.checks import require_instant, require_label, require_whole
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, Manual, Once
+from halo_scheduler.planning import plan
+from halo_scheduler.schedule.interval import parse_interval
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.writing import Writer
+
+
+class Steering(Writer):
+    """Pauses, resumes, advises and limits jobs."""
+
+    def pause_job(self, job_id: str, until: int | None = None) -> None:
+        """Pause a job, for good or until an instant; one that runs finishes first."""
+        self._pause([job_id], until)
+
+    def pause_all(self, until: int | None = None) -> None:
+        """Pause every job that is neither disabled nor already paused for longer."""
+        self._pause(
+            [record.id for record in self._store.jobs.all() if _is_paused_longer_by(record, until)], until
+        )
+
+    def resume_job(self, job_id: str) -> None:
+        """Let a paused or disabled job go on from now, its error count at 0; nothing is caught up."""
+        self._resume([job_id])
+
+    def resume_all(self) -> None:
+        """Resume every paused job; disabled ones stay so, and so does a `once` whose time is past.
+
+        What an assistant paused stays so too: somebody is to look at each such job first.
+        """
+        now_ms = self._clock.now_ms()
+        paused = [record for record in self._store.jobs.all() if record.paused and record.paused_by is None]
+        self._resume([record.id for record in paused if not self._is_over(record, now_ms)])
+
+    def _pause(self, job_ids: list[str], until: int | None) -> None:
+        now_ms = self._clock.now_ms()
+        if until is not None and require_instant("until", until) <= now_ms:
+            raise ScheduleError("the pause would already be over; give a time that lies ahead", path="until")
+        with self._store.transaction():
+            paused = [
+                self._existing(job_id).evolve(paused=True, paused_until=until, paused_by=None)
+                for job_id in job_ids
+            ]
+            self._store.jobs.save_states(
+                [plan(record, now_ms, self._store.runs.has_slot) for record in paused]
+            )
+            for record in paused:
+                self._store.events.append(now_ms, EventKind.JOB_PAUSED, record.id, until=until)
+        self._changed(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids))
+
+    def _resume(self, job_ids: list[str]) -> None:
+        now_ms = self._clock.now_ms()
+        with self._store.transaction():
+            resumed = [self._resumed(self._existing(job_id), now_ms) for job_id in job_ids]
+            self._store.jobs.save_states(resumed)
+            for record in resumed:
+                self._store.events.append(now_ms, EventKind.JOB_RESUMED, record.id, by="user")
+        self._changed(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids))
+
+    def _resumed(self, record: JobRecord, now_ms: int) -> JobRecord:
+        if self._is_over(record, now_ms):
+            raise ScheduleError("its one time is past; give the job a new time instead", path="schedule.at")
+        if not record.spec.enabled:
+            self._store.jobs.save_spec(record.id, replace(record.spec, enabled=True), now_ms)
+        awake = record.evolve(
+            spec=replace(record.spec, enabled=True),
+            paused=False,
+            paused_until=None,
+            paused_by=None,
+            disabled_reason=None,
+            errors=0,
+        )
+        if self._is_in_its_slot(record):
+            return awake
+        return plan(
+            awake, now_ms, self._store.runs.has_slot, reason="paused" if record.paused else "disabled"
+        )
+
+    def _is_over(self, record: JobRecord, now_ms: int) -> bool:
+        """Whether the job is a `once` that has no run left: neither under way nor waiting for its place."""
+        schedule = record.spec.schedule
+        is_past = isinstance(schedule, Once) and schedule.due_at <= now_ms
+        return is_past and record.next_run_at is None and not self._is_in_its_slot(record)
+
+    def propose_interval(self, job_id: str, interval: str, ttl: str = "60m", reason: str = "") -> None:
+        """Advise a pace for a while: a faster one counts at once, a slower one after the next run."""
+        interval_ms = max(parse_interval(interval), SHORTEST_EVERY_MS)
+        self._propose(job_id, {"interval_ms": interval_ms}, ttl, reason)
+
+    def propose_next_run(self, job_id: str, at: int, ttl: str = "60m", reason: str = "") -> None:
+        """Advise one run at an instant; it counts if it is earlier than what is planned."""
+        self._propose(job_id, {"next_at": require_instant("at", at)}, ttl, reason)
+
+    def clear_hints(self, job_id: str) -> None:
+        """Forget all advice, and plan as the schedule says."""
+        now_ms = self._clock.now_ms()
+        with self._store.transaction():
+            record = self._existing(job_id).evolve(hints=Hints())
+            if not self._is_in_its_slot(record):
+                record = plan(record, now_ms, self._store.runs.has_slot)
+            self._store.jobs.save_states([record])
+            self._store.events.append(now_ms, EventKind.JOB_HINTED, job_id, cleared=True)
+        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+
+    def _propose(self, job_id: str, advice: Mapping[str, int], ttl: str, reason: str) -> None:
+        now_ms = self._clock.now_ms()
+        expires_at = now_ms + parse_interval(ttl)
+        with self._store.transaction():
+            record = self._existing(job_id)
+            schedule = record.spec.schedule
+            if isinstance(schedule, Manual) or (isinstance(schedule, Once) and schedule.due_at <= now_ms):
+                raise ScheduleError("a job that is never due by itself takes no hints", path="hints")
+            hints = replace(record.hints, **advice, expires_at=expires_at, reason=reason)
+            hinted = record.evolve(hints=hints)
+            if record.is_active and not self._is_in_its_slot(record):
+                sooner = plan(hinted, now_ms, self._store.runs.has_slot)
+                planned_at = record.next_run_at
+                if sooner.next_run_at is not None and (planned_at is None or sooner.next_run_at < planned_at):
+                    hinted = sooner
+            self._store.jobs.save_states([hinted])
+            self._store.events.append(now_ms, EventKind.JOB_HINTED, job_id, **advice, reason=reason)
+        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+
+    def set_group_limit(self, group: str, max_concurrent: int | None) -> None:
+        """Let at most so many jobs of a group run at once; None lifts the limit."""
+        require_label("group", group)
+        if max_concurrent is not None:
+            require_whole("max_concurrent", max_concurrent, 1)
+        self._store.groups.set_limit(group, max_concurrent)
+        self._changed(Change(ChangeKind.JOB))
+
+
+def _is_paused_longer_by(record: JobRecord, until: int | None) -> bool:
+    if record.disabled_reason is not None:
+        return False
+    if not record.paused:
+        return True
+    return record.paused_until is not None and (until is None or until > record.paused_until)
