@@ -1,0 +1,92 @@
+"""What an agent gets to read: a job's text filled in, the item it works on, and what was answered."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from halo_scheduler.actions.work import Occasion
+from halo_scheduler.model import Prompt
+from halo_scheduler.prompt_text import NOTHING_TO_SAY, render, variables_in
+from halo_scheduler.schedule.zone import machine_zone
+from halo_scheduler.work.item import Item
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LONGEST_LAST_OUTPUT = 64 << 10
+
+
+def compose(
+    prompt: Prompt,
+    *,
+    job_name: str,
+    started_at: int,
+    slot_at: int | None,
+    occasion: Occasion,
+    item: Item | None,
+) -> str:
+    """Return the whole prompt; nothing that was filled in is looked at again.
+
+    Whoever wants to see it before a run starts gives words of their own for what is not known by then.
+    """
+    moment = _local_time(started_at)
+    values = {
+        "date": moment.strftime("%Y-%m-%d"),
+        "time": moment.strftime("%H:%M"),
+        "job.name": job_name,
+        "slot": "" if slot_at is None else _local_time(slot_at).isoformat(timespec="seconds"),
+        "last.outcome": occasion.last_outcome,
+        "last.output": end_of_text(occasion.last_output, LONGEST_LAST_OUTPUT),
+        "question": occasion.question,
+        "answer": occasion.answer,
+        **({} if item is None else _item_values(item)),
+    }
+    text = render(prompt.text, values)
+    parts = [text if text.strip() else NOTHING_TO_SAY]
+    if item is not None:
+        parts.append(item_in_markdown(item))
+    has_answer = occasion.question or occasion.answer
+    if has_answer and not variables_in(prompt.text) & {"question", "answer"}:
+        parts.append(f"# Question\n\n{occasion.question}\n\n# Answer\n\n{occasion.answer}")
+    # No system takes a NUL in an argument, and no text needs one.
+    return "\n\n".join([*(part.rstrip("\n") for part in parts[:-1]), parts[-1]]).replace("\0", "\ufffd")
+
+
+def item_in_markdown(item: Item) -> str:
+    """Return an item as an agent or a command reads it; its description is left as it is."""
+    facts = {
+        "id": item.id,
+        "URL": item.url,
+        "labels": ", ".join(item.labels),
+        "priority": item.priority,
+    }
+    lines = [f"- {name}: {_one_line(value)}" for name, value in facts.items() if value]
+    parts = [f"# {_one_line(item.title)}", "\n".join(lines), item.body.strip("\n")]
+    parts += [f"({item.note})"] if item.note else []
+    return "\n\n".join(part for part in parts if part)
+
+
+def end_of_text(text: str, most_bytes: int) -> str:
+    """Return the end of a text that has at most so many bytes."""
+    return text.encode(errors="replace")[-most_bytes:].decode(errors="ignore")
+
+
+def beginning_of_text(text: str, most_bytes: int) -> str:
+    """Return the beginning of a text that has at most so many bytes."""
+    return text.encode(errors="replace")[:most_bytes].decode(errors="ignore")
+
+
+def _local_time(at: int) -> datetime:
+    return (_EPOCH + timedelta(milliseconds=at)).astimezone(machine_zone())
+
+
+def _item_values(item: Item) -> dict[str, str]:
+    return {
+        "work.id": item.id,
+        "work.title": item.title,
+        "work.url": item.url,
+        "work.body": item.body,
+        "work.labels": ", ".join(item.labels),
+    }
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
