@@ -9,11 +9,22 @@ from typing import Protocol
 
 from halo_scheduler.actions.command import UNSEEN_END, CommandWork, outcome_of
 from halo_scheduler.actions.spool import NOT_YET, Output, Spool, Ticket, left_behind
-from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, Work, kept_output
+from halo_scheduler.actions.work import (
+    NO_OCCASION,
+    Desk,
+    Ended,
+    Late,
+    Occasion,
+    OpenSource,
+    Secrets,
+    StopReason,
+    Work,
+    kept_output,
+)
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.host.process_tree import marked_processes, session_of
-from halo_scheduler.model import Action, Command, HttpRequest, Job, Outcome, Run
+from halo_scheduler.model import Command, HttpRequest, Job, JobSpec, Outcome, Run
 from halo_scheduler.redaction import Redactor
 
 _CRASHED = "Halo ended while it ran"
@@ -55,13 +66,21 @@ class Leftover:
 class Runner:
     """Starts runs, and looks after the files of all of them."""
 
-    def __init__(self, folder: Path, desk: Desk, read_secrets: ReadSecrets, http: StartHttp | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        desk: Desk,
+        read_secrets: ReadSecrets,
+        http: StartHttp | None,
+        open_source: OpenSource | None = None,
+    ) -> None:
         self._folder = folder
         self._desk = desk
         self._read_secrets = read_secrets
         self._http = http
+        self._open_source = open_source
 
-    def start(self, job: Job, run: Run) -> Work | None:
+    def start(self, job: Job, run: Run, occasion: Occasion = NO_OCCASION) -> Work | None:  # noqa: ARG002
         """Begin a run; None when nothing here can run such a job."""
         action = job.action
         if isinstance(action, Command):
@@ -73,6 +92,12 @@ class Runner:
             return self._http(self._desk, run, action, self.spool(run.id), secrets)
         return None
 
+    def wait_until_prepared(self, run_id: str) -> None:
+        """Wait, on a thread that may wait, until nothing claims an item for a run any more.
+
+        A run that is stopped while it claims is recorded at once: what it got is known only now.
+        """
+
     def spool(self, run_id: str) -> Spool:
         """Return the files of a run."""
         return Spool(self._folder, run_id)
@@ -82,25 +107,25 @@ class Runner:
     def find_leftovers(
         self,
         runs: Iterable[Run],
-        actions: Mapping[str, Action],
+        specs: Mapping[str, JobSpec],
         stops: Mapping[str, BegunStop],
         now_ms: int,
     ) -> list[Leftover]:
-        """Return what became of runs that another engine started; `actions` are those of their jobs today."""
+        """Return what became of runs that another engine started; `specs` are those of their jobs today."""
         open_runs = list(runs)
         living = marked_processes(run.id for run in open_runs)
         return [
-            self._leftover(run, actions.get(run.job_id), living.get(run.id, []), stops.get(run.id), now_ms)
+            self._leftover(run, specs.get(run.job_id), living.get(run.id, []), stops.get(run.id), now_ms)
             for run in open_runs
         ]
 
     def _leftover(
-        self, run: Run, action: Action | None, living: list[int], stop: BegunStop | None, now_ms: int
+        self, run: Run, spec: JobSpec | None, living: list[int], stop: BegunStop | None, now_ms: int
     ) -> Leftover:
         marked_pid = living[0] if living else None
         spool = self.spool(run.id)
         ticket = spool.read_ticket()
-        action = action if ticket is None else ticket.action
+        action = (spec and spec.action) if ticket is None else ticket.action
         if ticket is not None and ticket.pid == NOT_YET:
             ticket = None
         is_main_alive = ticket is not None and is_alive(ticket.pid, ticket.process_start)
@@ -159,8 +184,8 @@ class Runner:
         work.adopt(left.session or 0, is_alive=left.is_main_alive)
         return work
 
-    def read_later(self, run: Run, names: Iterable[str], done: Callable[[Output], None]) -> None:
-        """Get the secrets a run was given, then its output, redacted; without them it is withheld."""
+    def read_later(self, run: Run, names: Iterable[str], done: Callable[[Late], None]) -> None:
+        """Get the secrets a run was given, then what it printed, redacted; without them it is withheld."""
         secrets = self._read_secrets(names, unchanged_since=run.started_at)
         spool = self.spool(run.id)
         limit = self._desk.output_limit()
@@ -171,7 +196,7 @@ class Runner:
             except SchedulerError as error:
                 text = f"[output withheld, as secrets cannot be taken out of it: {error}]\n"
                 output = Output.of(text.encode(), spool.size())
-            self._desk.home.post(lambda: done(output))
+            self._desk.home.post(lambda: done(Late(output=output)))
 
         self._desk.home.submit(read)
 

@@ -12,6 +12,8 @@ from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.host.watch import Watch
 from halo_scheduler.model import Outcome, SkipReason
 from halo_scheduler.redaction import Redactor
+from halo_scheduler.work.item import Item
+from halo_scheduler.work_sources import WorkSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,19 @@ class Ended:
     output: Output | None = None
     needs_secrets: frozenset[str] = frozenset()
     """Secrets without which the output cannot be stored: it follows when they are at hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Late:
+    """What of an end could only be read once the secrets were at hand that must not be in it.
+
+    The run is recorded by then, without any of this.
+    """
+
+    output: Output
+    cost: float | None = None
+    question: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +126,22 @@ class Secrets(Protocol):
     """Gives the secrets a run needs; asked on a thread that may wait."""
 
     def __call__(self) -> Mapping[str, str]: ...
+
+
+class OpenedSource(Protocol):
+    """A work source at hand, asked on a thread that may wait; SourceError when it cannot be asked."""
+
+    def claim(self, run_id: str, only: str = "") -> Item:
+        """Take an item for a run: the first to be had, or `only` that one; NoWorkError when there is none."""
+
+    def first(self) -> Item:
+        """Return the first item without taking it; NoWorkError when there is none."""
+
+
+class OpenSource(Protocol):
+    """Makes a work source ready to be asked, on the engine's thread."""
+
+    def __call__(self, source: WorkSource) -> OpenedSource: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ from functools import partial
 
 from halo_scheduler.actions.callback import Handlers
 from halo_scheduler.actions.runner import BegunStop, Leftover, Runner, StartHttp
-from halo_scheduler.actions.spool import Output, spool_folder
+from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.actions.threads import DaemonPool
-from halo_scheduler.actions.work import BY_USER, QUIT, TIME_LIMIT, Desk, Ended, StopReason, Work
+from halo_scheduler.actions.work import BY_USER, QUIT, TIME_LIMIT, Desk, Ended, Late, StopReason, Work
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.claims import Claims
@@ -490,9 +490,9 @@ class Engine:
         """Record how the runs ended that the last engine left; keep those whose processes still live."""
         runs = self._store.runs.running()
         records = self._as_started(runs)
-        actions = {job_id: record.spec.action for job_id, record in records.items()}
+        specs = {job_id: record.spec for job_id, record in records.items()}
         stops = self._begun_stops(runs, records, awake_until)
-        leftovers = self._runner.find_leftovers(runs, actions, stops, now_ms)
+        leftovers = self._runner.find_leftovers(runs, specs, stops, now_ms)
         ended = [left for left in leftovers if left.session is None]
         self._finish([(left.run, _run_end(left.ended, now_ms)) for left in ended], changes)
         self._store.outputs.insert(_outputs([left.ended for left in ended]))
@@ -532,7 +532,8 @@ class Engine:
     def _attach_later(self, run: Run, names: frozenset[str]) -> None:
         """Store the output of a recorded run once the secrets are at hand that must not be in it."""
 
-        def attach(output: Output) -> None:
+        def attach(late: Late) -> None:
+            output = late.output
             stored = StoredOutput(run_id=run.id, content=output.content, total_bytes=output.total_bytes)
             self._late_outputs[run.id] = stored
             self.wake()
