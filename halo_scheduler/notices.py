@@ -6,9 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from halo_scheduler.model import Job, JobStatus, Notify, Outcome, Run, Source, StatusReason, Trigger
+from halo_scheduler.model import (
+    Job,
+    JobStatus,
+    Notify,
+    Outcome,
+    Question,
+    QuestionState,
+    Run,
+    SkipReason,
+    Source,
+    StatusReason,
+    Trigger,
+)
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.reports import Gap, GapKind
+from halo_scheduler.schedule.days import local_day
 from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.explain import duration_in_words, moment_in_words
 from halo_scheduler.schedule.interval import DAY_MS, MINUTE_MS
@@ -30,6 +43,8 @@ class NoticeKind(StrEnum):
     RECOVERED = "recovered"
     DISABLED = "disabled"
     SUCCEEDED = "succeeded"
+    NEEDS_INPUT = "needs-input"
+    CAPPED = "capped"
     GAP = "gap"
 
 
@@ -44,21 +59,25 @@ class Notice:
     run_ids: tuple[str, ...] = ()
 
 
-def notice_of(run: Run, job: Job, previous: Sequence[Run], settings: Settings) -> Notice | None:
+def notice_of(
+    run: Run, job: Job, previous: Sequence[Run], settings: Settings, question: Question | None = None
+) -> Notice | None:
     """Return what to tell of a run that ended; `previous` are the job's earlier ended runs, newest first.
 
-    A streak of failures is one incident: it is told at its first failure, and once more when it is over.
+    A streak of failures is one incident: it is told at its first failure, and once more when it is over. A
+    `question` that the run left is more than how it ended.
     """
     if run.trigger is Trigger.TEST or run.finished_at is None:
         return None
+    level = settings.notify if job.policy.notify is Notify.SETTINGS else job.policy.notify
+    if question is not None and question.state is QuestionState.OPEN and level is not Notify.NONE:
+        also = "It was disabled, too. " if _disabled_by(run, job) else ""
+        return _notice(NoticeKind.NEEDS_INPUT, run, job, "needs you", f"{also}{question.text}")
     if _disabled_by(run, job):
         return _notice(NoticeKind.DISABLED, run, job, "was disabled", _why_disabled(run, job))
-    level = settings.notify if job.policy.notify is Notify.SETTINGS else job.policy.notify
     if level is Notify.NONE or _was_watched(run):
         return None
-    if run.outcome in _FAILED:
-        return _failure(run, job, previous)
-    return _success(run, job, previous, level) if run.outcome is Outcome.SUCCESS else None
+    return _how_it_ended(run, job, previous, level)
 
 
 def gap_notice(gap: Gap) -> Notice:
@@ -79,6 +98,22 @@ def gap_notice(gap: Gap) -> Notice:
         text=f"{gap.caught_up} caught up, {gap.missed} missed",
         run_ids=gap.run_ids,
     )
+
+
+def _how_it_ended(run: Run, job: Job, previous: Sequence[Run], level: Notify) -> Notice | None:
+    if run.outcome in _FAILED:
+        return _failure(run, job, previous)
+    if run.outcome is Outcome.SUCCESS:
+        return _success(run, job, previous, level)
+    return _capped(run, job, previous) if run.reason is SkipReason.CAP else None
+
+
+def _capped(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
+    """Tell once a day that a job is held back by its cap."""
+    day = local_day(run.finished_at or 0)
+    if any(past.reason is SkipReason.CAP and local_day(past.finished_at or 0) == day for past in previous):
+        return None
+    return _notice(NoticeKind.CAPPED, run, job, "is held back by its cap", _reason(run))
 
 
 def _failure(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:

@@ -8,7 +8,7 @@ import pytest
 from cases import utc_ms
 
 from halo_scheduler import Every, Job, Outcome, Policy, Run, Source, Trigger
-from halo_scheduler.model import JobStatus, Notify, StatusReason
+from halo_scheduler.model import JobStatus, Notify, Question, QuestionState, SkipReason, StatusReason
 from halo_scheduler.notices import Notice, NoticeKind, gap_notice, notice_of
 from halo_scheduler.reports import Gap, GapKind
 from halo_scheduler.settings import Settings
@@ -232,3 +232,71 @@ def test_a_gap_tells_when_it_was_and_what_became_of_it(gap: Gap, title: str) -> 
     assert gap_notice(gap) == Notice(
         kind=NoticeKind.GAP, title=title, text="3 caught up, 2 missed", run_ids=("a", "b")
     )
+
+
+# --- Questions and caps -----------------------------------------------------------------------------
+
+_QUESTION = Question(id="q", job_id="1", run_id="r", asked_at=_NOW, text="Which branch?\nmain or next?")
+
+
+@pytest.mark.parametrize("outcome", [_OK, _BAD, Outcome.TIMEOUT, Outcome.CANCELLED])
+@pytest.mark.parametrize("trigger", [Trigger.SCHEDULE, Trigger.MANUAL, Trigger.ANSWER])
+def test_a_question_is_told_however_the_run_ended(outcome: Outcome, trigger: Trigger) -> None:
+    notice = notice_of(_run(outcome, trigger=trigger), _JOB, (), Settings(), _QUESTION)
+    assert notice is not None
+    assert (notice.kind, notice.title) == (NoticeKind.NEEDS_INPUT, "backup needs you")
+    assert notice.text == "Which branch? main or next?"
+
+
+def test_a_question_is_not_told_where_nothing_is_to_be_told() -> None:
+    assert notice_of(_run(_OK), _with(Notify.NONE), (), Settings(), _QUESTION) is None
+    job = _with(Notify.SETTINGS)
+    assert notice_of(_run(_OK), job, (), Settings(notify=Notify.NONE), _QUESTION) is None
+
+
+def test_a_question_that_is_settled_by_now_is_not_told() -> None:
+    settled = replace(_QUESTION, state=QuestionState.ANSWERED)
+    assert notice_of(_run(_OK), _JOB, (), Settings(), settled) is None
+
+
+def test_a_question_of_a_run_that_disabled_its_job_tells_both() -> None:
+    job = replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, errors=5)
+    notice = notice_of(_run(_BAD), job, (), Settings(), _QUESTION)
+    assert notice is not None
+    assert (notice.kind, notice.text) == (
+        NoticeKind.NEEDS_INPUT,
+        "It was disabled, too. Which branch? main or next?",
+    )
+    silent = replace(job, policy=Policy(notify=Notify.NONE))
+    notice = notice_of(_run(_BAD), silent, (), Settings(), _QUESTION)
+    assert notice is not None
+    assert notice.kind is NoticeKind.DISABLED
+
+
+def _capped(finished_at: int) -> Run:
+    return replace(
+        _run(Outcome.SKIPPED, error="2 runs today, as many as its cap allows"),
+        id=f"capped-{finished_at}",
+        reason=SkipReason.CAP,
+        started_at=None,
+        finished_at=finished_at,
+    )
+
+
+def test_a_cap_is_told_once_a_day() -> None:
+    first, second, next_day = (_capped(at) for at in (_NOW, _NOW + _HOUR, _NOW + 11 * _HOUR))
+    notice = _told(first, _run(_OK))
+    assert notice is not None
+    assert (notice.kind, notice.title) == (NoticeKind.CAPPED, "backup is held back by its cap")
+    assert notice.text == "2 runs today, as many as its cap allows."
+    assert _told(second, _run(_OK, trigger=Trigger.MANUAL), first) is None
+    assert _kind(next_day, second, first) is NoticeKind.CAPPED
+
+
+def test_a_cap_is_not_told_where_nothing_is_to_be_told() -> None:
+    assert _told(_capped(_NOW), job=_with(Notify.NONE)) is None
+
+
+def test_a_slot_skipped_for_an_open_question_is_not_told_again() -> None:
+    skipped = replace(_run(Outcome.SKIPPED), reason=SkipReason.NEEDS_INPUT)
+    assert _told(skipped) is None
