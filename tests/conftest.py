@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Iterator
@@ -15,6 +16,28 @@ pytest_plugins = ["desktop_fixtures"]
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # What the developer's own profile does is no matter of the tests.
 os.environ["SHELL"] = "/bin/sh"
+# So many objects may be garbage before it is looked for.
+_MOST_NEW_OBJECTS = 50_000
+
+
+def pytest_configure() -> None:
+    """Let no thread of a test find garbage: destroying there the Qt objects of another test can stop both for ever.
+
+    See docs/adr/0010.
+    """
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Take out of every later search what is there before the first test, and stays."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_runtest_logfinish() -> None:
+    """Throw the garbage away between two tests, where nothing else goes on."""
+    if gc.get_count()[0] >= _MOST_NEW_OBJECTS:
+        gc.collect()
 
 
 @pytest.fixture

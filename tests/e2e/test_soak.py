@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import random
 import sys
@@ -25,7 +26,8 @@ from halo_scheduler.store.settings import MAX_CONCURRENT
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of POSIX")
 
 _RUNS = int(os.environ.get("HALO_SOAK", "300"))
-_KILLS = int(os.environ.get("HALO_SOAK_KILLS", "3" if _RUNS < 1_000 else "20"))
+_LONG_RUNS = 1_000
+_KILLS = int(os.environ.get("HALO_SOAK_KILLS", "3" if _RUNS < _LONG_RUNS else "20"))
 _IN_ROUND = min(max(_RUNS // 100, 30), 100)
 _ROUND_S = 120
 _UNMARKED = "3717.25"  # what a process without a mark can be told by
@@ -115,12 +117,20 @@ class _Soak:
 
 
 @pytest.fixture
+def no_limit_of_the_long_mode() -> None:
+    """Let the long mode take its time: each of its rounds has a limit."""
+    if _RUNS >= _LONG_RUNS:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     found = House(tmp_path, monkeypatch)
     yield found
     found.close()
 
 
+@pytest.mark.usefixtures("no_limit_of_the_long_mode")
 def test_many_runs_and_kills_end_with_everything_accounted_for(house: House) -> None:
     moments = random.Random(20_261_116)  # noqa: S311 - the same moments each time
     house.scheduler._store.settings.set_number(MAX_CONCURRENT, 16)
