@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QMenu,
-    QPushButton,
-    QScrollArea,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Job, Run
 from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.service import Scheduler
 
 from .backend import Asked, Backend
-from .detail_sections import NextRuns, OutputTail, RecentRuns, Section
-from .job_actions import JobActions, is_resting
+from .detail_actions import ActionButtons
+from .detail_job import OneJob
+from .job_actions import JobActions
 from .job_details import JobDetails, read_details
-from .job_words import hint_sentence, status_sentence, streak_sentence
-from .marks import job_mark
-from .models.job_rows import schedule_words
 from .theme import GRID, HALF, MARGIN, Look, Tone, title_font
-from .widgets.labels import button, frame, icon_button, label, tint
+from .widgets.labels import label
 from .widgets.line_icon import LineIcon
-from .widgets.status_strip import MarkLabel
 from .widgets.wrapped_text import WrappedText
 from .wording import status_words
 
@@ -193,199 +181,6 @@ class DetailPane(QWidget):
         self.refresh()
 
 
-class _ActionButtons(QWidget):
-    """The common actions as buttons, the others behind a menu; where room is short only the first has words."""
-
-    def __init__(self, look: Look, actions: JobActions, prefix: str) -> None:
-        super().__init__()
-        self._actions = actions
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID)
-        self._run = self._button(look, actions.run, "run", f"{prefix}Run")
-        self._stop = self._button(look, actions.stop, "stop", f"{prefix}Stop")
-        self._edit = self._button(look, actions.edit, "edit", f"{prefix}Edit")
-        self._pause = self._button(look, actions.pause, "pause", f"{prefix}Pause")
-        self._resume = self._button(look, actions.resume, "resume", f"{prefix}Resume")
-        self._all = (self._run, self._stop, self._edit, self._pause, self._resume)
-        self._texts = [one.text() for one in self._all]
-        for one in self._all:
-            row.addWidget(one)
-        row.addStretch(1)
-        self._more = icon_button(
-            look, "more", self.tr("More actions"), name=f"{prefix}More", shortcut="Ctrl+M"
-        )
-        self._more.setPopupMode(self._more.ToolButtonPopupMode.InstantPopup)
-        self._menu = QMenu(self._more)
-        self._menu.aboutToShow.connect(self._fill)
-        self._more.setMenu(self._menu)
-        row.addWidget(self._more)
-
-    def _button(self, look: Look, action: QAction, icon: str, name: str) -> QPushButton:
-        made = button(action.text().rstrip("…"), name=name, tip=" ")
-        made.setToolTip(action.toolTip())
-        tint(made, look, icon)
-        made.clicked.connect(action.trigger)
-        return made
-
-    def fit(self) -> None:
-        """Offer what can be done with the selection."""
-        actions = self._actions
-        self._run.setVisible(actions.run.isEnabled())
-        self._stop.setVisible(actions.stop.isEnabled())
-        self._edit.setVisible(actions.edit.isEnabled())
-        is_resting_all = all(is_resting(job) for job in actions.jobs)
-        self._pause.setVisible(not is_resting_all)
-        self._resume.setVisible(is_resting_all or (len(actions.jobs) > 1 and actions.resume.isEnabled()))
-
-        self._fit_texts()
-
-    def _fit_texts(self) -> None:
-        shown = [(one, text) for one, text in zip(self._all, self._texts, strict=True) if not one.isHidden()]
-        for one, text in shown:
-            one.setText(text)
-        room = self.width() - self._more.sizeHint().width()
-        if sum(one.sizeHint().width() + GRID for one, _ in shown) > room:
-            for one, _ in shown[1:]:
-                one.setText("")
-
-    def _fill(self) -> None:
-        self._menu.clear()
-        self._actions.fill_menu(self._menu)
-
-    # --- Qt -----------------------------------------------------------------------------------------
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        super().resizeEvent(event)
-        self._fit_texts()
-
-    def minimumSizeHint(self) -> QSize:  # noqa: N802
-        return QSize(0, super().minimumSizeHint().height())
-
-
-def _scrolled(column: Callable[[QVBoxLayout], None], parent: QWidget) -> QScrollArea:
-    area = QScrollArea(parent)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    inner = QWidget()
-    inner.setObjectName("detailContent")
-    area.setWidget(inner)
-    layout = QVBoxLayout(inner)
-    layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-    layout.setSpacing(GRID)
-    column(layout)
-    layout.addStretch(1)
-    return area
-
-
-class OneJob(QWidget):
-    """One job: what it does, when it runs next and why, how it went."""
-
-    run_wanted = Signal(str)
-    clear_hints_wanted = Signal()
-
-    def __init__(self, look: Look, actions: JobActions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._look = look
-        self._output_run_id: str | None = None
-        self._mark = MarkLabel(look)
-        self._name = WrappedText(look, name="detailName", font=title_font(self.font()), most_lines=3)
-        self._status = WrappedText(look, name="detailStatus", tone=Tone.MUTED)
-        self._buttons = _ActionButtons(look, actions, "detail")
-        self._description = WrappedText(look, name="detailDescription", most_lines=6)
-        self._streak = WrappedText(look, name="detailStreak", tone=Tone.ERROR)
-        self._schedule = WrappedText(look, name="detailSchedule")
-        self._why = WrappedText(look, name="detailWhy")
-        self._next = NextRuns()
-        self._recent = RecentRuns(look)
-        self._recent.run_wanted.connect(self.run_wanted)
-        self._output = OutputTail()
-        self._output.open_wanted.connect(self._open_output)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        self._area = _scrolled(self._fill, self)
-        outer.addWidget(self._area)
-
-    def _fill(self, column: QVBoxLayout) -> None:
-        column.addWidget(self._name)
-        status = QHBoxLayout()
-        status.setSpacing(GRID)
-        status.addWidget(self._mark)
-        status.addWidget(self._status, 1)
-        column.addLayout(status)
-        column.addSpacing(HALF)
-        column.addWidget(self._buttons)
-        column.addWidget(self._description)
-        column.addWidget(self._streak)
-        column.addWidget(self._hints())
-        for title, content in ((self.tr("When"), self._schedule), (self.tr("Why"), self._why)):
-            section = Section(title)
-            section.column.addWidget(content)
-            column.addWidget(section)
-            if content is self._schedule:
-                column.addWidget(self._next)
-        self._why_section = self._why.parentWidget()
-        for part in (self._recent, self._output):
-            column.addWidget(part)
-
-    def _hints(self) -> QWidget:
-        self._hint_box = frame("note")
-        self._hint_box.setObjectName("hintNote")
-        row = QHBoxLayout(self._hint_box)
-        row.setContentsMargins(GRID, HALF, HALF, HALF)
-        self._hint = WrappedText(self._look, name="detailHint")
-        row.addWidget(self._hint, 1)
-        clear = button(
-            self.tr("Clear"), name="clearHintsButton", kind="link", tip=self.tr("Forget this advice")
-        )
-        clear.clicked.connect(self.clear_hints_wanted)
-        row.addWidget(clear)
-        self._hint_box.setVisible(False)
-        return self._hint_box
-
-    def scroll_to_top(self) -> None:
-        self._area.verticalScrollBar().setValue(0)
-
-    def show_job(self, details: JobDetails, now_ms: int) -> None:
-        """Show a job; until all of it was read, what the table knows."""
-        job = details.job
-        self._name.set_text(job.name)
-        self._mark.set_mark(job_mark(job))
-        self._buttons.fit()
-        self._description.set_text(job.description.strip())
-        self._streak.set_text(streak_sentence(job))
-        self._schedule.set_text(schedule_words(job.schedule))
-        self._why.set_text("\n".join(details.why))
-        if self._why_section is not None:
-            self._why_section.setVisible(bool(details.why))
-        self._output_run_id = details.output_run_id
-        self._output.show_output(
-            details.output,
-            has_run=details.output_run_id is not None,
-            is_running=details.running is not None,
-        )
-        self.show_times(details, now_ms)
-
-    def show_times(self, details: JobDetails, now_ms: int) -> None:
-        """Show the times as they are now."""
-        self._status.set_text(status_sentence(details.job, now_ms, details.running))
-        hint = hint_sentence(details.job, now_ms)
-        self._hint_box.setVisible(bool(hint))
-        self._hint.set_text(hint)
-        self._next.show_times(details.next_runs, now_ms)
-        self._recent.show_runs(details.runs, now_ms)
-
-    def waits(self, now_ms: int) -> Iterator[int | None]:
-        yield from self._next.waits(now_ms)
-        yield from self._recent.waits(now_ms)
-
-    def _open_output(self) -> None:
-        if self._output_run_id is not None:
-            self.run_wanted.emit(self._output_run_id)
-
-
 class SeveralJobs(QWidget):
     """A selection of several jobs: how many, what they do, what can be done with all of them."""
 
@@ -393,7 +188,7 @@ class SeveralJobs(QWidget):
         super().__init__()
         self._title = WrappedText(look, name="severalTitle", font=title_font(self.font()))
         self._counts = WrappedText(look, name="severalCounts", tone=Tone.MUTED)
-        self._buttons = _ActionButtons(look, actions, "several")
+        self._buttons = ActionButtons(look, actions, "several")
         column = QVBoxLayout(self)
         column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         column.setSpacing(GRID)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QCloseEvent, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from halo_scheduler.changes import Change, ChangeKind
@@ -17,13 +17,14 @@ from halo_scheduler.service import Scheduler
 from .backend import Backend
 from .countdown import Countdown
 from .detail_pane import DetailPane
-from .group_limit_dialog import GroupLimitDialog
+from .group_limits import GroupLimits
 from .job_actions import JobActions
 from .job_loader import JobLoader
 from .job_summary import sum_up
 from .job_view import JobView
-from .models.job_rows import SORTABLE, Column, JobFilter, StatusChoice
+from .models.job_rows import JobFilter, StatusChoice
 from .models.job_table import JobTableModel
+from .more_menu import MoreMenu
 from .pauses import PauseChoice, pause_end
 from .theme import Look
 from .trash_dialog import TrashDialog
@@ -76,6 +77,7 @@ class MainWindow(QMainWindow):
         self._trash: TrashDialog | None = None
         self._model = JobTableModel(backend, self)
         self._actions = JobActions(backend, look, self)
+        self._limits = GroupLimits(backend, look, self)
         self._build()
         self._loader = JobLoader(backend, self._model, self._view.ids_in_sight, self)
         self._countdown = Countdown(self)
@@ -147,49 +149,16 @@ class MainWindow(QMainWindow):
         return made
 
     def _add_menus(self) -> None:
-        menu = QMenu(self)
-        menu.setObjectName("moreMenu")
-        self._pane_action = action(
-            self._look, "", self.tr("Show details"), self, name="paneAction", shortcut="F9"
-        )
-        self._pane_action.setCheckable(True)
-        self._pane_action.setChecked(True)
-        self._pane_action.toggled.connect(self._show_pane)
-        menu.addAction(self._pane_action)
-        menu.addMenu(self._sort_menu())
-        menu.addSeparator()
-        trash = action(
-            self._look, "trash", self.tr("Trash…"), self, name="trashAction", shortcut="Ctrl+Shift+T"
-        )
-        trash.triggered.connect(self.show_trash)
-        about = action(self._look, "info", self.tr("About Halo"), self, name="aboutAction", shortcut="F1")
-        about.triggered.connect(self.about_requested)
-        leave = action(self._look, "quit", self.tr("Quit"), self, name="quitAction", shortcut="Ctrl+Q")
-        leave.triggered.connect(self.quit_requested)
-        menu.addAction(trash)
-        menu.addAction(about)
-        menu.addSeparator()
-        menu.addAction(leave)
+        menu = MoreMenu(self._look, self._model, self)
+        menu.pane_toggled.connect(self._show_pane)
+        menu.sort_wanted.connect(lambda column: self._view.sort_by(column, Qt.SortOrder.AscendingOrder))
+        menu.trash_wanted.connect(self.show_trash)
+        menu.about_wanted.connect(self.about_requested)
+        menu.quit_wanted.connect(self.quit_requested)
         find = action(self._look, "search", self.tr("Search"), self, name="searchAction", shortcut="Ctrl+F")
         find.triggered.connect(self._toolbar.focus_search)
-        self.addActions([self._pane_action, trash, about, leave, find])
+        self.addActions([*menu.with_keys, find])
         self._toolbar.more_button.setMenu(menu)
-
-    def _sort_menu(self) -> QMenu:
-        menu = QMenu(self.tr("Sort by"), self)
-        menu.setObjectName("sortMenu")
-        choices = QActionGroup(menu)
-        made: dict[Column, QAction] = {}
-        for column in SORTABLE:
-            choice = QAction(str(self._model.headerData(column, Qt.Orientation.Horizontal)), menu)
-            choice.setObjectName(f"sort-{column.name.lower()}")
-            choice.setCheckable(True)
-            choice.triggered.connect(partial(self._view.sort_by, column, Qt.SortOrder.AscendingOrder))
-            choices.addAction(choice)
-            menu.addAction(choice)
-            made[column] = choice
-        menu.aboutToShow.connect(lambda: made[self._model.order[0]].setChecked(True))
-        return menu
 
     def _connect(self) -> None:
         toolbar, actions = self._toolbar, self._actions
@@ -197,8 +166,10 @@ class MainWindow(QMainWindow):
         toolbar.history_wanted.connect(lambda: self.history_requested.emit(None))
         toolbar.settings_wanted.connect(self.settings_requested)
         toolbar.filter_changed.connect(self._filter)
-        toolbar.limit_wanted.connect(self._ask_limit)
+        toolbar.limit_wanted.connect(self._limits.ask)
         toolbar.left.connect(self._view.focus_rows)
+        self._limits.read.connect(toolbar.set_groups)
+        self._limits.refused.connect(self.show_message)
         self._view.selection_changed.connect(self._follow_selection)
         self._view.edit_wanted.connect(actions.edit.trigger)
         self._view.menu_wanted.connect(self._show_menu)
@@ -215,7 +186,7 @@ class MainWindow(QMainWindow):
         actions.removed.connect(self._offer_undo)
         actions.restored.connect(self._select_jobs)
         actions.refused.connect(self.show_message)
-        actions.limit_wanted.connect(self._ask_limit)
+        actions.limit_wanted.connect(self._limits.ask)
         actions.group_wanted.connect(self._show_group)
         self._strip.pause_wanted.connect(self._pause_all)
         self._strip.resume_wanted.connect(self._resume_all)
@@ -280,7 +251,7 @@ class MainWindow(QMainWindow):
 
     def _after_loading(self) -> None:
         self._fit_pages()
-        self._read_limits()
+        self._limits.read_for({job.group for job in self._model.jobs() if job.group})
         if self._is_wanted_there():
             self._select_wanted()
         elif self._is_first_load and not self._view.selected_ids() and self._model.rowCount():
@@ -368,31 +339,7 @@ class MainWindow(QMainWindow):
         if visible:
             self._pane.refresh()
 
-    # --- Groups, pauses, the whole ------------------------------------------------------------------
-
-    def _read_limits(self) -> None:
-        groups = {job.group for job in self._model.jobs() if job.group}
-        self._backend.ask(
-            lambda scheduler: scheduler.list_group_limits(),
-            lambda limits: self._toolbar.set_groups(groups, limits),
-            owner=self,
-        )
-
-    def _ask_limit(self, group: str) -> None:
-        self._backend.ask(
-            lambda scheduler: scheduler.list_group_limits().get(group),
-            lambda limit: self._open_limit(group, limit),
-            owner=self,
-        )
-
-    def _open_limit(self, group: str, limit: int | None) -> None:
-        dialog = GroupLimitDialog(self._look, group, limit, self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.accepted.connect(lambda: self._set_limit(group, dialog.limit))
-        dialog.open()
-
-    def _set_limit(self, group: str, limit: int | None) -> None:
-        self._do(lambda scheduler: scheduler.set_group_limit(group, limit))
+    # --- Pauses, the whole --------------------------------------------------------------------------
 
     def _pause_all(self, choice: PauseChoice) -> None:
         until = pause_end(choice, self._backend.now_ms())
