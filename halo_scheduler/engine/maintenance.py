@@ -16,6 +16,8 @@ from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
 _STEP = 200
+# A disk that no longer answers must not keep the program from ending.
+_LONGEST_WAIT_S = 30.0
 
 
 class Maintenance:
@@ -39,9 +41,12 @@ class Maintenance:
             self._backup.start()
 
     def finish(self) -> None:
-        """Wait for a backup that is under way."""
-        if self._backup is not None:
-            self._backup.join()
+        """Wait for a backup that is under way, but not for ever: what is left of it is not taken for one."""
+        if self._backup is None:
+            return
+        self._backup.join(_LONGEST_WAIT_S)
+        if self._backup.is_alive():
+            _LOG.warning("A backup took longer than %g s and was not waited for.", _LONGEST_WAIT_S)
 
     def _prune(self, now_ms: int) -> None:
         with self._store.transaction():

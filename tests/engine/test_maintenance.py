@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,22 @@ def test_a_backup_that_fails_is_said_and_disturbs_nobody(
         maintenance.tick(_NOW)
         maintenance.finish()
     assert "No backup was made" in caplog.text
+    store.close()
+
+
+def test_a_backup_that_does_not_end_is_not_waited_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(tmp_path / "halo.db", _NOW)
+    is_free = threading.Event()
+    monkeypatch.setattr("halo_scheduler.engine.maintenance.back_up", lambda *_: is_free.wait(10))
+    monkeypatch.setattr("halo_scheduler.engine.maintenance._LONGEST_WAIT_S", 0.01)
+    maintenance = Maintenance(store)
+    maintenance.tick(_NOW)
+    maintenance.finish()
+    assert "was not waited for" in caplog.text
+    is_free.set()
+    maintenance.finish()
     store.close()
 
 

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+_LONGEST_END_S = 20
 _EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 
 
@@ -127,22 +128,40 @@ class Site:
 
 class _Server(ThreadingHTTPServer):
     site: Site
-    daemon_threads = False
     request_queue_size = 50
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Visit)
         self._connections: list[socket.socket] = []
+        self._begun: list[threading.Thread] = []
+
+    def start(self) -> None:
+        self._begin(self.serve_forever, 0.01)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self._connections.append(request)
-        super().process_request(request, client_address)
+        self._begin(self.process_request_thread, request, client_address)
 
-    def hang_up(self) -> None:
-        """End all connections: a client may keep them open in case it comes back."""
+    def end(self) -> None:
+        """End all connections, which a client may keep open in case it comes back, and with them all threads."""
+        self._begin(self.shutdown)
+        self._wait(self._begun[0])
         for connection in self._connections:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
+        self.server_close()
+        for thread in self._begun:
+            self._wait(thread)
+
+    def _begin(self, work: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        self._begun.append(thread)
+        thread.start()
+
+    @staticmethod
+    def _wait(thread: threading.Thread) -> None:
+        thread.join(_LONGEST_END_S)
+        assert not thread.is_alive(), "a thread of the site does not end"
 
     def handle_error(self, *_: object) -> None:
         """Stay silent: clients that hang up are what the tests are about."""
@@ -157,16 +176,12 @@ def open_site(certificate: Certificate | None = None) -> Iterator[Site]:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate.file, certificate.key)
         server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01))
-    thread.start()
+    server.start()
     try:
         yield server.site
     finally:
         server.site.is_closing.set()
-        server.shutdown()
-        thread.join()
-        server.hang_up()
-        server.server_close()
+        server.end()
 
 
 @dataclass(frozen=True, slots=True)
