@@ -18,6 +18,7 @@ from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Settings
 
 from .backend import Backend
+from .garbage import GarbageCollector
 from .icons import picture
 from .main_window import MainWindow
 from .program_log import ProgramLog
@@ -32,18 +33,16 @@ if TYPE_CHECKING:
 
 # Shorter turns between the threads: a short answer for the window waits less for a long one of the engine.
 _SWITCH_S = 0.001
-# Looking for garbage stops all threads for as long as there are objects; with thousands of jobs that shows.
-_GARBAGE_THRESHOLDS = (20_000, 20, 50)
 _LATEST_PAINT_MS = 2_000
 
 
 def run_program(database: Path, *, hidden: bool) -> int:
     """Run the program until it is quit and return the exit code; a second one only raises the first's window."""
     sys.setswitchinterval(_SWITCH_S)
-    gc.set_threshold(*_GARBAGE_THRESHOLDS)
     # What is imported stays: it need not be looked through again and again.
     gc.freeze()
     application = QApplication(["halo-scheduler"])
+    GarbageCollector(application)
     application.setApplicationName("halo-scheduler")
     application.setApplicationDisplayName("Halo Scheduler")
     application.setDesktopFileName("halo-scheduler")
