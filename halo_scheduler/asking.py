@@ -109,6 +109,21 @@ class Asking(Writer):
             self._note(question, EventKind.QUESTION_DISMISSED, now_ms)
         self._changed(Change(ChangeKind.QUESTION, job_id=question.job_id))
 
+    def reopen_question(self, question_id: str) -> None:
+        """Take back that a question was dismissed: it waits for an answer again."""
+        now_ms = self._clock.now_ms()
+        with self._store.transaction():
+            question = self._store.questions.get(question_id)
+            if question is None:
+                raise JobNotFoundError(f"there is no question {question_id!r}")
+            if not self._store.questions.take_back(question_id):
+                raise ScheduleError(
+                    f"only a dismissed question can be opened again; this one is {question.state}",
+                    path="question",
+                )
+            self._note(question, EventKind.QUESTION_REOPENED, now_ms)
+        self._changed(Change(ChangeKind.QUESTION, job_id=question.job_id))
+
     def _open_question(self, question_id: str) -> Question:
         question = self._store.questions.get(question_id)
         if question is None:

@@ -83,6 +83,14 @@ class QuestionTable:
         )
         return self.get(question.id)
 
+    def take_back(self, question_id: str) -> bool:
+        """Open a dismissed question again; tell whether it was dismissed."""
+        self._database.rows(
+            "UPDATE scheduler_questions SET state = 'open', settled_at = NULL WHERE id = ? AND state = 'dismissed'",
+            [question_id],
+        )
+        return self._database.changes() == 1
+
     def _one(self, condition: str, value: str) -> Question | None:
         row = self._database.row(f"{_SELECT} {condition}", [value])
         return None if row is None else _question_of(row)
