@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import ClassVar
 
 from halo_scheduler.checks import require_kind, require_line, require_text, require_url
@@ -13,6 +14,7 @@ from halo_scheduler.values import Value
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}", re.ASCII)
 _LONGEST_LABEL = 50
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,9 @@ class FolderSource(Value):
     def __post_init__(self) -> None:
         if not require_line("path", self.path, longest=4_096).strip():
             raise ScheduleError("is empty; choose the folder that holds ready/", path="path")
+        # What it would be relative to depends on who asks: the editor, a terminal, the engine.
+        if not (self.path.startswith("~") or _is_absolute(self.path)):
+            raise ScheduleError("must be a whole path, like /home/me/tasks or ~/tasks", path="path")
 
     @property
     def secret_names(self) -> frozenset[str]:
@@ -46,7 +51,7 @@ class GithubSource(Value):
     def __post_init__(self) -> None:
         if not _REPOSITORY.fullmatch(require_text("repository", self.repository)):
             raise ScheduleError("must be like owner/name", path="repository")
-        if ".." in self.repository.replace("/", " ").split() or "." in self.repository.split("/"):
+        if not {".", ".."}.isdisjoint(self.repository.split("/")):
             raise ScheduleError("must be like owner/name", path="repository")
         if self.token:
             require_secret_name("token", self.token)
@@ -59,6 +64,8 @@ class GithubSource(Value):
         require_url("base_url", self.base_url)
         if "?" in self.base_url or "#" in self.base_url:
             raise ScheduleError("must be the beginning of addresses, without ? and #", path="base_url")
+        if self.token and not _is_private(self.base_url):
+            raise ScheduleError("must begin with https://, or others could read the token", path="base_url")
         require_kind("closes", self.closes, bool, "true or false")
 
     @property
@@ -67,3 +74,15 @@ class GithubSource(Value):
 
 
 WorkSource = FolderSource | GithubSource
+
+
+def _is_absolute(path: str) -> bool:
+    return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+
+
+def _is_private(url: str) -> bool:
+    """Tell whether nobody can listen to what is sent there: it is encrypted, or stays on this machine."""
+    from urllib.parse import urlsplit  # noqa: PLC0415 - only for those who have such a source
+
+    parts = urlsplit(url)
+    return parts.scheme == "https" or parts.hostname in _THIS_MACHINE

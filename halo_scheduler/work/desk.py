@@ -1,0 +1,131 @@
+"""The desk at which runs get items of work, and where it is kept in mind who has which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Protocol, assert_never
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.work.claim_notes import ClaimNotes, RunNote
+from halo_scheduler.work.folder import Folder
+from halo_scheduler.work.github import Github, GithubMemory
+from halo_scheduler.work.item import Item, NoWorkError, Source, SourceError, Verdict
+from halo_scheduler.work.web import Web
+from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
+
+_MOST_SHOWN = 1_000
+
+
+class ReadSecrets(Protocol):
+    """Finds out where secrets are, and returns what gets them later, on a thread that may wait."""
+
+    def __call__(self, names: Iterable[str]) -> Callable[[], Mapping[str, str]]: ...
+
+
+class WorkDesk:
+    """Opens sources, and remembers what was claimed: in a folder, so that it outlives a crash.
+
+    `open`, `claimed`, `settlement` and `forget` never wait for a source: they are for the engine's thread. What
+    `open` and `settlement` return may wait, and is for worker threads.
+    """
+
+    def __init__(
+        self, folder: Path, read_secrets: ReadSecrets, now_ms: Callable[[], int], *, web: Web | None = None
+    ) -> None:
+        self._notes = ClaimNotes(folder)
+        self._read_secrets = read_secrets
+        self._web = web or Web()
+        self._memory = GithubMemory(now_ms)
+
+    def open(self, source: WorkSource) -> OpenedSource:
+        """Return a source from which items can be had; nothing is asked of it yet."""
+        secrets = self._read_secrets(source.secret_names)
+
+        def connect() -> Source:
+            match source:
+                case FolderSource():
+                    return Folder(source)
+                case GithubSource():
+                    token = _values(secrets).get(source.token, "")
+                    return Github(source, token, self._web, self._memory)
+                case _:
+                    assert_never(source)
+
+        return OpenedSource(source, connect, self._notes)
+
+    def claimed(self) -> set[str]:
+        """Return the runs that may have an item: after a start, those of them that no longer run are to be settled."""
+        return self._notes.run_ids()
+
+    def settlement(self, run_id: str, verdict: Verdict) -> Callable[[], None] | None:
+        """Return what reports the fate of a run's item; None when the run has none.
+
+        To be asked for every run that has ended, also when its claim failed: it may have been cut off in the
+        middle. But never while `OpenedSource.claim` is still under way. What is returned raises SourceError when
+        the source cannot be told, and may then be called again; on success the item is forgotten.
+        """
+        kept = self._notes.read(run_id)
+        if kept is None:
+            return None
+        opened = self.open(kept.source)
+
+        def settle() -> None:
+            opened.connect().settle(kept.claim, verdict)
+            self._notes.remove(run_id)
+
+        return settle
+
+    def forget(self, run_id: str) -> None:
+        """Drop what is known of a run's item, without telling its source."""
+        self._notes.remove(run_id)
+
+
+class OpenedSource:
+    """A source with all it needs; everything here may wait, and raises SourceError when it cannot be asked."""
+
+    def __init__(self, source: WorkSource, connect: Callable[[], Source], notes: ClaimNotes) -> None:
+        self._source = source
+        self.connect = connect
+        self._notes = notes
+
+    def claim(self, run_id: str, only: str = "") -> Item:
+        """Take the first item that can be had for a run, or exactly the one that is asked for.
+
+        Raises NoWorkError when nothing is ready; for a single item that cannot be had, SourceError.
+        """
+        connected = self.connect()
+        connected.prepare()
+        for item_id in [only] if only else (item.id for item in connected.ready()):
+            note = RunNote(self._notes, self._source, item_id, run_id)
+            item = connected.claim(item_id, note)
+            if item is not None:
+                return item
+            note.drop()
+        if only:
+            raise SourceError(f"the item {only} cannot be taken: it is not ready any more")
+        raise NoWorkError("there is no item that is ready")
+
+    def first(self) -> Item:
+        """Return the item that would be claimed now, whole, and leave it where it is; raises NoWorkError."""
+        connected = self.connect()
+        for candidate in connected.ready():
+            item = connected.read(candidate.id)
+            if item is not None:
+                return item
+        raise NoWorkError("there is no item that is ready")
+
+    def ready(self) -> list[Item]:
+        """Return what could be claimed, in this order, up to a thousand items; their bodies may be missing."""
+        found: Iterator[Item] = self.connect().ready()
+        return list(islice(found, _MOST_SHOWN))
+
+
+def _values(secrets: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
+    try:
+        return secrets()
+    except SchedulerError as error:
+        raise SourceError(str(error)) from error
+    except Exception as error:  # whatever a keyring raises is the source's failure
+        raise SourceError(f"the token cannot be had: {type(error).__name__}") from error
