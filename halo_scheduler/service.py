@@ -11,12 +11,11 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
-from halo_scheduler.asking import Asking
+from halo_scheduler.assisting import Assisting
 from halo_scheduler.backups import make_backup
 from halo_scheduler.changes import Change, ChangeKind, gathered
 from halo_scheduler.checks import require_whole
 from halo_scheduler.clock import Clock, SystemClock
-from halo_scheduler.editing import Editing
 from halo_scheduler.errors import (
     EngineHeldError,
     ScheduleError,
@@ -31,7 +30,6 @@ from halo_scheduler.reading import RunStats, Status
 from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.schedule.words import counted
 from halo_scheduler.settings import Settings
-from halo_scheduler.steering import Steering
 from halo_scheduler.store.backup import Backup
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.secret_names import SecretPlace
@@ -54,7 +52,7 @@ _STOP_RUNS_MS = 60_000  # beyond the grace that jobs give their runs
 _LOG = logging.getLogger(__name__)
 
 
-class Scheduler(Editing, Steering, Asking):
+class Scheduler(Assisting):
     """Jobs and their runs; used by the thread that opened it."""
 
     def __init__(self, store: Store, clock: Clock, max_concurrent: int | None, owner: str = "") -> None:

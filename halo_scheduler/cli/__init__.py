@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import click
 
 from halo_scheduler.cli.add import add
+from halo_scheduler.cli.assistant import mcp
 from halo_scheduler.cli.backup import backup
 from halo_scheduler.cli.daemon import daemon
 from halo_scheduler.cli.desktop import open_desktop
@@ -54,7 +55,7 @@ def halo(context: click.Context, *, hidden: bool) -> None:
 
 for _command in (
     *(add, list_, show, remove, run, cancel, history, logs),
-    *(preview, secret, environment, status, backup, daemon),
+    *(preview, secret, environment, status, backup, daemon, mcp),
 ):
     halo.add_command(_command)
 

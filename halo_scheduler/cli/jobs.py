@@ -9,7 +9,6 @@ from typing import assert_never
 
 import click
 
-from halo_scheduler.cli.finding import find_job
 from halo_scheduler.cli.schedule_options import choice_of
 from halo_scheduler.cli.shown import (
     duration,
@@ -22,6 +21,7 @@ from halo_scheduler.cli.shown import (
     status_words,
 )
 from halo_scheduler.clock import SystemClock
+from halo_scheduler.finding import find_job
 from halo_scheduler.model import Action, Callback, Command, HttpRequest, Job, JobStatus, Policy, Prompt
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.describe import describe, describe_when

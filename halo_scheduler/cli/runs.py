@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 import click
 
-from halo_scheduler.cli.finding import find_job, require_engine
 from halo_scheduler.cli.printer import Printer
 from halo_scheduler.cli.schedule_options import choice_of
 from halo_scheduler.cli.shown import duration, moment, outcome_mark, print_table, run_words
 from halo_scheduler.errors import SchedulerError
+from halo_scheduler.finding import find_job, require_engine
 from halo_scheduler.ipc import ChangeStream
 from halo_scheduler.model import Job, Outcome, Run, SkipReason
 from halo_scheduler.schedule.interval import SECOND_MS, interval_in_words

@@ -1,0 +1,35 @@
+"""`halo mcp`: the door for assistants."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import click
+
+from halo_scheduler.errors import SchedulerError
+
+
+@click.command()
+def mcp() -> None:
+    """Let an AI assistant look at the jobs, pause, resume and run them.
+
+    An assistant that speaks the Model Context Protocol starts this by itself and talks to it over standard input
+    and output. What it creates or changes, if the settings allow that, stays paused until you resume it.
+
+    \b
+    Put this into its configuration:
+      {"mcpServers": {"halo": {"command": "halo", "args": ["mcp"]}}}
+    """
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
+    )
+    try:
+        from halo_scheduler.mcp.server import serve  # noqa: PLC0415 - heavy, and an extra
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "halo_scheduler":
+            raise
+        raise SchedulerError(
+            "assistants need a part that is not installed; get it with: pip install 'halo-scheduler[mcp]'"
+        ) from None
+    serve()

@@ -1,0 +1,180 @@
+"""The tools that create and change jobs, for assistants that may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.finding import find_job
+from halo_scheduler.mcp.schemas import Schema, object_schema, schema_of
+from halo_scheduler.mcp.tools import Given, ToolSpec, said, tool_of
+from halo_scheduler.mcp.views import HIDDEN, View, job_view
+from halo_scheduler.model import Command, HttpRequest, JobSpec, Policy, Prompt, Schedule
+from halo_scheduler.schedule.words import shown
+from halo_scheduler.service import Scheduler
+from halo_scheduler.strict_json import decode
+
+_Action = Command | HttpRequest | Prompt
+_WAITS = "It is paused until a person has looked at it and resumed it; tell them about it."
+_KEPT = ("environment", "headers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NewJob(Given):
+    name: str = field(metadata=said("a name that no other job has"))
+    schedule: Schedule = field(metadata=said("when it runs"))
+    action: _Action = field(metadata=said("what it does; secrets cannot be used"))
+    description: str = field(default="", metadata=said("what it is for"))
+    group: str | None = field(default=None, metadata=said("a group it belongs to"))
+    policy: Policy = field(
+        default_factory=Policy, metadata=said("how it is run; what is left out has its default")
+    )
+
+
+def _create_job(scheduler: Scheduler, given: _NewJob) -> View:
+    spec = JobSpec(
+        name=given.name,
+        schedule=given.schedule,
+        action=given.action,
+        description=given.description,
+        group=given.group,
+        policy=given.policy,
+    )
+    return _seen(scheduler, scheduler.add_job_for_assistant(spec))
+
+
+def _edit_job(scheduler: Scheduler, given: dict[str, Any]) -> View:
+    wanted = given.get("job")
+    if not isinstance(wanted, str):
+        raise ScheduleError(f"must be the name or id of a job, not {shown(wanted)}", path="job")
+    changes = {key: value for key, value in given.items() if key != "job"}
+    if not changes:
+        raise ScheduleError(f"say what to change: one of {', '.join(_CHANGEABLE)}")
+    for key in changes:
+        if key not in _CHANGEABLE:
+            raise ScheduleError(f"cannot be changed; known are {', '.join(_CHANGEABLE)}", path=shown(key))
+    job_id = find_job(scheduler, wanted).id
+    scheduler.update_job_for_assistant(job_id, lambda spec: _changed(spec, changes))
+    return _seen(scheduler, job_id)
+
+
+def _changed(spec: JobSpec, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the new values of the fields that change."""
+    readers = {"schedule": Schedule, "description": str, "name": str, "group": str | None}
+    found: dict[str, Any] = {}
+    for key, value in changes.items():
+        try:
+            if key == "action":
+                found[key] = _changed_action(spec, value)
+            elif key == "policy":
+                found[key] = decode(Policy, spec.policy.to_dict() | _object(value))
+            else:
+                found[key] = decode(readers[key], value)
+        except ScheduleError as error:
+            raise error.under(key) from None
+    return found
+
+
+def _changed_action(spec: JobSpec, change: object) -> _Action:
+    """Return an action with the given fields changed, or another kind of action."""
+    given, stored = _object(change), spec.action.to_dict()
+    if given.get("kind", stored["kind"]) == stored["kind"]:
+        for name in _KEPT:
+            if name in given:
+                given[name] = _with_kept(name, given[name], stored.get(name, {}))
+        if isinstance(given.get("work_source"), dict):
+            given["work_source"] = _with_kept_token(given["work_source"], stored.get("work_source"))
+        given = stored | given
+    _refuse_hidden(given)
+    action: _Action = decode(_Action, given)
+    return action
+
+
+def _with_kept(name: str, given: object, stored: Mapping[str, str]) -> dict[str, Any]:
+    """Return pairs in which null stands for the value that is stored."""
+    found = {}
+    for key, value in _object(given, name).items():
+        if value is None and key not in stored:
+            raise ScheduleError("has no stored value that null could keep", path=f"{name}.{shown(key)}")
+        found[key] = stored[key] if value is None else value
+    return found
+
+
+def _with_kept_token(given: dict[str, Any], stored: Mapping[str, Any] | None) -> dict[str, Any]:
+    if given.get("token") is not None or given.get("kind") != "github":
+        return given
+    return given | {"token": (stored or {}).get("token", "")}
+
+
+def _refuse_hidden(action: Mapping[str, Any]) -> None:
+    for name in ("text", "line", "stdin", "body"):
+        if isinstance(action.get(name), str) and HIDDEN in action[name]:
+            raise ScheduleError(
+                f"{HIDDEN} stands for a secret you cannot name; leave this field out to keep it",
+                path=f"action.{name}",
+            )
+
+
+def _object(value: object, path: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ScheduleError(f"must be an object, not {shown(value)}", path=path)
+    return dict(value)
+
+
+def _seen(scheduler: Scheduler, job_id: str) -> View:
+    job = scheduler.get_job(job_id)
+    return {"said": _WAITS, "job": None if job is None else job_view(job)}
+
+
+def _edit_schema() -> Schema:
+    words = {
+        "job": "the job's name, its id, or the beginning of its id",
+        "name": "a new name",
+        "schedule": "when it runs, as a whole",
+        "action": "the fields to change; in environment and headers, null keeps the stored value of a name, "
+        "and a name that is left out is removed. Another kind has to be given as a whole",
+        "description": "what it is for",
+        "group": "a group it belongs to; null for none",
+        "policy": "the fields to change",
+    }
+    schemas: dict[str, Schema] = {
+        "job": {"type": "string"},
+        "name": {"type": "string"},
+        "schedule": schema_of(Schedule),
+        "action": schema_of(_Action, is_change=True),
+        "description": {"type": "string"},
+        "group": {"type": ["string", "null"]},
+        "policy": schema_of(Policy, is_change=True),
+    }
+    return object_schema({key: schemas[key] | {"description": words[key]} for key in words}, ["job"])
+
+
+_CHANGEABLE = ("name", "schedule", "action", "description", "group", "policy")
+
+EDITING_TOOLS: tuple[ToolSpec, ...] = (
+    tool_of(
+        _NewJob,
+        _create_job,
+        name="create_job",
+        title="Create a job",
+        description=(
+            "Create a job. It is stored paused: nothing runs until a person has looked at it and resumed it. "
+            "It cannot use secrets; a person can add them afterwards."
+        ),
+        edits=True,
+    ),
+    ToolSpec(
+        name="edit_job",
+        title="Change a job",
+        description=(
+            "Change what is given of a job, and nothing else. It is then paused until a person has looked at it and "
+            "resumed it. Secrets that it uses can be kept, but none can be added."
+        ),
+        schema=_edit_schema(),
+        call=_edit_job,
+        destroys=True,
+        edits=True,
+    ),
+)

@@ -1,0 +1,90 @@
+"""Why a job is as it is, in sentences: what explains its plan, and why runs failed or did not happen."""
+
+from __future__ import annotations
+
+from halo_scheduler.model import Job, Outcome, Run, SkipReason, StatusReason
+from halo_scheduler.output_text import plain_line
+from halo_scheduler.reports import Usage
+from halo_scheduler.schedule.explain import Explanation, moment_in_words
+from halo_scheduler.schedule.words import counted
+from halo_scheduler.service import Scheduler
+
+_RECENT = 10
+_LONGEST = 500
+_WORDS = {
+    Outcome.FAILURE: "it failed",
+    Outcome.TIMEOUT: "it was stopped, as it took too long",
+    Outcome.CANCELLED: "it was stopped by somebody",
+    Outcome.SKIPPED: "it was left out",
+    Outcome.MISSED: "its time was missed",
+    Outcome.INTERRUPTED: "it was interrupted",
+}
+_REASONS = {
+    SkipReason.DISABLED: "it was disabled",
+    SkipReason.PAUSED: "it was paused",
+    SkipReason.ALREADY_RUNNING: "it was still running",
+    SkipReason.AT_CAPACITY: "there was no place",
+    SkipReason.NOT_DUE: "it was not due",
+    SkipReason.NO_WORK: "there was nothing to do",
+    SkipReason.CONDITION: "its condition did not hold",
+    SkipReason.CAP: "it had reached its cap for the day",
+    SkipReason.NEEDS_INPUT: "it waited for a person's answer",
+    SkipReason.SOURCE_UNAVAILABLE: "its work items could not be fetched",
+    SkipReason.MISSED: "Halo was not running",
+    SkipReason.UNSUPPORTED_TYPE: "nothing here can run such a job",
+}
+
+
+def reasons(scheduler: Scheduler, job: Job, explanation: Explanation, now_ms: int) -> list[str]:
+    """Return everything that keeps a job from running, or lets it run, and how its last runs ended."""
+    questions = [question for question in scheduler.list_questions() if question.job_id == job.id]
+    runs = scheduler.get_run_log(job.id, limit=_RECENT)
+    return [
+        *_engine(scheduler),
+        *_unseen(job),
+        *explanation.sentences,
+        *_used_up(scheduler.get_usage(job.id), now_ms),
+        *(
+            f"It asked this at {moment_in_words(question.asked_at, now_ms)} and waits for a person's answer: "
+            f"{plain_line(question.text, _LONGEST)}"
+            for question in questions
+        ),
+        *(_ending(run, now_ms) for run in runs if run.outcome in _WORDS),
+    ]
+
+
+def _engine(scheduler: Scheduler) -> list[str]:
+    if scheduler.status().state == "running":
+        return []
+    return ["Nothing runs the jobs at the moment: Halo is not running."]
+
+
+def _unseen(job: Job) -> list[str]:
+    if job.status_reason is not StatusReason.ASSISTANT:
+        return []
+    return [
+        "It waits for a person: an assistant made or changed it, and a person has to look at it and resume it."
+    ]
+
+
+def _used_up(usage: Usage, now_ms: int) -> list[str]:
+    until = moment_in_words(usage.resets_at, now_ms)
+    runs, cost = usage.caps.runs_per_day, usage.caps.cost_per_day
+    sentences = []
+    if runs is not None and usage.runs >= runs:
+        sentences.append(
+            f"It has had its {counted(runs, 'run')} of today; it is not started by itself before {until}."
+        )
+    if cost is not None and usage.cost >= cost:
+        sentences.append(
+            f"It has cost {usage.cost:g} today and may cost {cost:g}; it is not started by itself before {until}."
+        )
+    return sentences
+
+
+def _ending(run: Run, now_ms: int) -> str:
+    at = run.started_at or run.finished_at or run.slot_at or 0
+    because = f", because {_REASONS[run.reason]}" if run.reason is not None else ""
+    details = "; ".join(text for text in (run.error, run.note) if text)
+    said = plain_line(f": {details}" if details else "", _LONGEST)
+    return f"At {moment_in_words(at, now_ms)} {_WORDS[run.outcome]}{because}{said}."

@@ -1,0 +1,68 @@
+"""The tools of assistants: each has a name, a schema for what it is given, and a function that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+from halo_scheduler.checks import require_whole
+from halo_scheduler.mcp.schemas import Schema, schema_of
+from halo_scheduler.mcp.views import View
+from halo_scheduler.service import Scheduler
+from halo_scheduler.strict_json import decode
+
+_Given = TypeVar("_Given", bound="Given")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a tool is given; numbers stay within the limits that their fields name."""
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            if "low" in item.metadata:
+                require_whole(
+                    item.name, getattr(self, item.name), item.metadata["low"], item.metadata["high"]
+                )
+
+
+def said(words: str) -> dict[str, Any]:
+    """Return what is told of a field, for the assistant to read."""
+    return {"words": words}
+
+
+def within(words: str, low: int, high: int) -> dict[str, Any]:
+    """Return what is told of a field for a whole number, and its limits."""
+    return {"words": words, "low": low, "high": high}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfJob(Given):
+    """A job, as its name or id."""
+
+    job: str = field(metadata=said("the job's name, its id, or the beginning of its id"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool as it is offered; one that edits is there only while the settings allow it."""
+
+    name: str
+    title: str
+    description: str
+    schema: Schema
+    call: Callable[[Scheduler, dict[str, Any]], View]
+    reads_only: bool = False
+    destroys: bool = False
+    is_idempotent: bool = False
+    edits: bool = False
+
+
+def tool_of(given: type[_Given], function: Callable[[Scheduler, _Given], View], **rest: Any) -> ToolSpec:
+    """Return the tool that reads its arguments as a class says and gives them to a function."""
+
+    def call(scheduler: Scheduler, arguments: dict[str, Any]) -> View:
+        return function(scheduler, decode(given, arguments))
+
+    return ToolSpec(schema=schema_of(given), call=call, **rest)

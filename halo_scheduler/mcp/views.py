@@ -1,0 +1,130 @@
+"""What an assistant gets to see of jobs, runs and questions: no value of an environment, a header or a secret."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import timedelta, timezone
+from typing import Any
+
+from halo_scheduler.model import Action, Job, Question, Run
+from halo_scheduler.output_text import plain_line
+from halo_scheduler.reports import Usage
+from halo_scheduler.schedule.describe import describe
+from halo_scheduler.schedule.interval import SECOND_MS
+from halo_scheduler.schedule.zone import machine_zone, offset_s, wall_time
+from halo_scheduler.secret_refs import filled_in
+
+View = dict[str, Any]
+
+HIDDEN = "${secret:***}"
+"""What stands for a reference to a secret: it names none, so that it cannot be written back by mistake."""
+_LONGEST_TEXT = 20_000
+_LONGEST_LINE = 300
+_TEXTS = ("text", "line", "stdin", "body")
+_PAIRS = ("environment", "headers")
+_STATE_INSTANTS = ("next_run_at", "paused_until", "last_run_at", "last_completed_at")
+_RUN_INSTANTS = ("slot_at", "started_at", "finished_at")
+
+
+def instant(at: int | None) -> str | None:
+    """Return the local date and time of an instant with its offset: "2026-12-24T18:00:00+01:00"."""
+    if at is None:
+        return None
+    seconds = at // SECOND_MS
+    offset = offset_s(machine_zone(), seconds)
+    return wall_time(seconds + offset).replace(tzinfo=timezone(timedelta(seconds=offset))).isoformat()
+
+
+def job_line(job: Job) -> View:
+    """Return what a list tells of a job."""
+    return {
+        "id": job.id,
+        "name": job.name,
+        "description": plain_line(job.description, _LONGEST_LINE),
+        "group": job.group,
+        "kind": job.action.kind,
+        "when": describe(job.schedule),
+        "status": job.status,
+        "status_reason": job.status_reason,
+        "next_run_at": instant(job.next_run_at),
+        "last_run_at": instant(job.last_run_at),
+        "last_outcome": job.last_outcome,
+        "errors": job.errors,
+    }
+
+
+def job_view(job: Job) -> View:
+    """Return a job's spec and its state; the spec can be given back in parts to change it."""
+    return {
+        "id": job.id,
+        "name": job.name,
+        "description": job.description,
+        "group": job.group,
+        "when": describe(job.schedule),
+        "schedule": job.schedule.to_dict(),
+        "action": action_view(job.action),
+        "policy": job.policy.to_dict(),
+        **_with_instants(job.state.to_dict(), _STATE_INSTANTS),
+    }
+
+
+def action_view(action: Action) -> View:
+    """Return what a job does, without what is nobody's business; null stands for a value that is kept back."""
+    view = action.to_dict()
+    for name in _TEXTS:
+        if name in view:
+            view[name] = _readable(view[name])
+    for name in _PAIRS:
+        if name in view:
+            view[name] = dict.fromkeys(view[name])
+    source = view.get("work_source")
+    if source is not None and source.get("token"):
+        source["token"] = None
+    return view
+
+
+def usage_view(usage: Usage) -> View:
+    """Return what a job has used up of the day."""
+    return {
+        "day": usage.day,
+        "runs": usage.runs,
+        "cost": usage.cost,
+        "runs_per_day": usage.caps.runs_per_day,
+        "cost_per_day": usage.caps.cost_per_day,
+        "resets_at": instant(usage.resets_at),
+    }
+
+
+def run_view(run: Run, job_name: str | None) -> View:
+    """Return a run."""
+    view = _with_instants(run.to_dict(), _RUN_INSTANTS)
+    return {"id": run.id, "job": job_name} | view | {"duration_ms": run.duration_ms}
+
+
+def question_view(question: Question, job_name: str | None) -> View:
+    """Return a question; its answer, if it has one, is between a person and the job's agent."""
+    return {
+        "job": job_name,
+        "job_id": question.job_id,
+        "run_id": question.run_id,
+        "asked_at": instant(question.asked_at),
+        "text": question.text,
+        "state": question.state,
+        "settled_at": instant(question.settled_at),
+        "work_id": question.work_id,
+    }
+
+
+def _with_instants(data: View, names: tuple[str, ...]) -> View:
+    return data | {name: instant(data[name]) for name in names}
+
+
+def _readable(text: str) -> str:
+    """Return a text of a spec as it is, but for the names of secrets and the end of a very long one."""
+    hidden = filled_in(text, defaultdict(lambda: HIDDEN))
+    if len(hidden) <= _LONGEST_TEXT:
+        return hidden
+    left_out = len(hidden) - _LONGEST_TEXT
+    return (
+        f"{hidden[:_LONGEST_TEXT]}… [{left_out} more characters; leave this field out of a change to keep it]"
+    )
