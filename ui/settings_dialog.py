@@ -20,6 +20,8 @@ from PySide6.QtWidgets import (
 from halo_scheduler.host.autostart import Autostart
 
 from .backend import Backend
+from .settings.agents import AgentsPage
+from .settings.assistants import AssistantsPage
 from .settings.backups import BackupsPage
 from .settings.general import GeneralPage
 from .settings.keeping import KeepingPage
@@ -33,7 +35,7 @@ from .widgets.labels import button, frame
 
 _LIST_WIDTH = 184
 _SIZE = QSize(776, 544)
-_BACKUPS, _SECRETS = 4, 5
+_AGENTS, _BACKUPS, _SECRETS = 3, 6, 7
 _BY_TAB = Qt.FocusPolicy.TabFocus
 
 
@@ -54,6 +56,8 @@ class SettingsDialog(QDialog):
             ("settings", self.tr("General"), lambda: GeneralPage(self._link, look, autostart)),
             ("bell", self.tr("Notifications"), lambda: NotificationsPage(self._link)),
             ("run", self.tr("Running"), lambda: RunningPage(self._link, look)),
+            ("terminal", self.tr("Agents"), lambda: AgentsPage(self._link, look)),
+            ("assistant", self.tr("Assistants"), lambda: AssistantsPage(self._link, look)),
             ("history", self.tr("Keeping"), lambda: KeepingPage(self._link)),
             ("backup", self.tr("Backups"), self._make_backups),
             ("key", self.tr("Secrets"), lambda: SecretsPage(self._link, look)),
@@ -69,6 +73,10 @@ class SettingsDialog(QDialog):
         self._list.currentRowChanged.connect(self._turn_to)
         look.changed.connect(self._draw_icons)
         self._list.setCurrentRow(0)
+
+    def show_agents(self) -> None:
+        """Turn to the page of the agents."""
+        self._list.setCurrentRow(_AGENTS)
 
     def show_backups(self) -> None:
         """Turn to the page of the backups."""

@@ -13,9 +13,11 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QListWidget,
+    QPlainTextEdit,
     QPushButton,
     QRadioButton,
     QSpinBox,
+    QToolButton,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -33,7 +35,7 @@ from ui.theme import Look
 
 _NOW = 1_800_000_000_000
 _DAY = 86_400_000
-_GENERAL, _NOTIFICATIONS, _RUNNING, _KEEPING, _BACKUPS, _SECRETS = range(6)
+_GENERAL, _NOTIFICATIONS, _RUNNING, _AGENTS, _ASSISTANTS, _KEEPING, _BACKUPS, _SECRETS = range(8)
 
 
 class _Autostart:
@@ -428,16 +430,28 @@ def test_a_secret_is_removed_after_a_second_word(
 
 def test_every_control_has_a_name_for_everyone(dialog: SettingsDialog, qtbot: QtBot) -> None:
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
-    for page in range(6):
+    for page in range(8):
         _turn_to(dialog, page)
     controls = [
         one
-        for kind in (Switch, QSpinBox, QPushButton, QListWidget, QRadioButton)
+        for kind in (
+            Switch,
+            QSpinBox,
+            QPushButton,
+            QToolButton,
+            QListWidget,
+            QRadioButton,
+            QLineEdit,
+            QPlainTextEdit,
+        )
         for one in dialog.findChildren(kind)
     ]
-    assert len(controls) > 15
+    assert len(controls) > 30
     nameless = [
-        one.objectName() for one in controls if not (one.accessibleName() or getattr(one, "text", str)())
+        one.objectName()
+        for one in controls
+        if one.objectName() != "qt_spinbox_lineedit"
+        and not (one.accessibleName() or getattr(one, "text", str)())
     ]
     assert nameless == []
 
@@ -462,7 +476,7 @@ def test_a_page_is_made_when_it_is_first_turned_to_and_shows_what_holds(
     qtbot.waitUntil(lambda: _spin(dialog, "maxConcurrentSpin").value() == 7)
 
 
-@pytest.mark.parametrize("page", [_GENERAL, _RUNNING, _BACKUPS])
+@pytest.mark.parametrize("page", [_GENERAL, _RUNNING, _AGENTS, _ASSISTANTS, _BACKUPS])
 def test_tab_leads_from_the_list_over_the_page_to_closing(
     dialog: SettingsDialog, qtbot: QtBot, page: int
 ) -> None:

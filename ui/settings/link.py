@@ -44,9 +44,7 @@ class SettingsLink(QObject):
 
     def change(self, show_error: Callable[[str], None], **changes: Any) -> None:
         """Change some settings; `show_error` gets why that is refused, or nothing."""
-        if self._settings is None or all(
-            getattr(self._settings, name) == value for name, value in changes.items()
-        ):
+        if self._settings is None or self._hold(self._settings, changes):
             show_error("")
             return
         self._under_way += 1
@@ -60,6 +58,12 @@ class SettingsLink(QObject):
             self._fail(error)
 
         self._backend.ask(lambda scheduler: scheduler.change_settings(**changes), take, refuse, owner=self)
+
+    def _hold(self, settings: Settings, changes: dict[str, Any]) -> bool:
+        """Tell whether that is so already; while something is under way, what was read last may be out of date."""
+        return not self._under_way and all(
+            getattr(settings, name) == value for name, value in changes.items()
+        )
 
     def _note_change(self, change: Change) -> None:
         if change.kind is ChangeKind.SETTINGS and self._settings is not None and not self._under_way:

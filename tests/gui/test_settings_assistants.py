@@ -1,0 +1,129 @@
+"""The settings of assistants: the switch, the snippet, and what is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from finding import child
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import Scheduler
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.settings import Theme
+from ui.backend import Backend
+from ui.settings import assistants
+from ui.settings.assistants import AssistantsPage
+from ui.settings.link import SettingsLink
+from ui.settings.snippet import install_command, snippet
+from ui.settings.switch import Switch
+from ui.theme import Look
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[Scheduler]:
+    with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(0)) as made:
+        yield made
+
+
+@pytest.fixture
+def page(scheduler: Scheduler, qapp: QApplication, qtbot: QtBot) -> AssistantsPage:
+    look = Look(Theme.LIGHT, qapp)
+    backend = Backend.inline(scheduler, ManualClock(0), QObject(look))
+    link = SettingsLink(backend, backend)
+    made = AssistantsPage(link, look)
+    qtbot.addWidget(made)
+    made.resize(560, 480)
+    made.show()
+    link.load()
+    made.come_up()
+    qtbot.wait(0)
+    return made
+
+
+def test_whether_assistants_may_edit_is_stored_at_once(
+    page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    switch = child(page, Switch, "assistantsEditSwitch")
+    assert not switch.isChecked()
+    switch.click()
+    qtbot.waitUntil(lambda: scheduler.get_settings().assistants_may_edit)
+    switch.click()
+    qtbot.waitUntil(lambda: not scheduler.get_settings().assistants_may_edit)
+
+
+def test_the_snippet_is_copied_as_it_stands(page: AssistantsPage) -> None:
+    QGuiApplication.clipboard().setText("before")
+    child(page, QPushButton, "snippetCopyButton").click()
+    copied = QGuiApplication.clipboard().text()
+    assert copied == child(page, QPlainTextEdit, "snippetText").toPlainText() == snippet()
+    assert child(page, QLabel, "snippetCopied").text() == "✓ Copied"
+    assert child(page, QPlainTextEdit, "snippetText").isReadOnly()
+
+
+def test_what_is_missing_is_told_with_the_command_that_brings_it(
+    page: AssistantsPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not child(page, QFrame, "mcpMissing").isVisible()
+    monkeypatch.setattr(assistants, "is_installed", lambda: False)
+    page.come_up()
+    assert child(page, QFrame, "mcpMissing").isVisible()
+    assert child(page, QLineEdit, "installText").text() == install_command()
+    monkeypatch.setattr(assistants, "is_installed", lambda: True)
+    page.come_up()
+    assert not child(page, QFrame, "mcpMissing").isVisible()
+
+
+def _server(executable: Path, **environment: str) -> dict[str, object]:
+    found = json.loads(snippet(str(executable), environment))
+    assert list(found) == ["mcpServers"]
+    assert list(found["mcpServers"]) == ["halo"]
+    server = found["mcpServers"]["halo"]
+    assert isinstance(server, dict)
+    return server
+
+
+def _program(folder: Path, name: str) -> Path:
+    path = folder / name
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o700)
+    return path
+
+
+def test_the_snippet_starts_the_halo_beside_this_python(tmp_path: Path) -> None:
+    halo = _program(tmp_path, "halo")
+    assert _server(_program(tmp_path, "python")) == {"command": str(halo), "args": ["mcp"]}
+
+
+def test_without_a_halo_the_snippet_starts_the_module(tmp_path: Path) -> None:
+    python = _program(tmp_path, "python")
+    assert _server(python) == {"command": str(python), "args": ["-P", "-m", "halo_scheduler", "mcp"]}
+
+
+def test_a_link_to_a_python_stays_in_its_environment(tmp_path: Path) -> None:
+    for name in ("real", "venv"):
+        (tmp_path / name).mkdir()
+    _program(tmp_path / "real", "python")
+    (tmp_path / "venv" / "python").symlink_to(tmp_path / "real" / "python")
+    halo = _program(tmp_path / "venv", "halo")
+    assert _server(tmp_path / "venv" / "python")["command"] == str(halo)
+
+
+def test_the_place_of_the_data_is_told_only_when_it_was_chosen(tmp_path: Path) -> None:
+    python = _program(tmp_path, "python")
+    assert "env" not in _server(python, HALO_HOME="")
+    strange = 'a "quoted" \\ näme'
+    assert _server(python, HALO_HOME=strange)["env"] == {"HALO_HOME": os.path.abspath(strange)}  # noqa: PTH100
+
+
+def test_the_install_command_survives_a_blank_in_the_path() -> None:
+    words = shlex.split(install_command("/opt/my python/bin/python"))
+    assert words[:4] == ["/opt/my python/bin/python", "-m", "pip", "install"]
+    assert words[4].startswith("mcp")

@@ -1,0 +1,247 @@
+"""The form for an agent: its name, its command line, and how it gets the prompt."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from halo_scheduler.agents import LONGEST_ARGUMENT_BYTES, PROMPT, PROMPT_FILE, Agent, Delivery
+from halo_scheduler.checks import LONGEST_NAME
+from ui.editor.argument_chips import ArgumentChips
+from ui.editor.argument_line import shell_signs, split_line
+from ui.editor.choices import Choice, Choices
+from ui.editor.fields import Field
+from ui.editor.problems import Findings, is_under
+from ui.theme import GRID, MARGIN, Look, mono_font
+from ui.widgets.labels import button, label
+from ui.wording import one_line, size_words
+
+from .agent_line import agent_line, delivery_of, with_delivery
+
+_LONGEST_SIGN = 40
+
+
+class AgentForm(QFrame):
+    """Asks for an agent; what is wrong is said beside its field while one types."""
+
+    submitted = Signal(object)
+    """The Agent."""
+    cancelled = Signal()
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self.setObjectName("agentForm")
+        self._old_name = ""
+        self._taken: frozenset[str] = frozenset()
+        self._users: tuple[str, ...] = ()
+        self._heading = label("", "strong", name="agentHeading")
+        self._build_fields(look)
+        self._save = button(
+            self.tr("Save agent"), name="saveAgentButton", kind="primary", tip=self.tr("Save agent (Enter)")
+        )
+        self._cancel = button(self.tr("Cancel"), name="cancelAgentButton", tip=self.tr("Cancel (Esc)"))
+        self._error = label("", "error", name="agentError", wrap=True)
+        self._lay_out()
+        self._connect()
+
+    def ask(self, agent: Agent | None, taken: frozenset[str], users: tuple[str, ...] = ()) -> None:
+        """Ask for a new agent, or for changes to one that some jobs name; `taken` are the names of the others."""
+        self._old_name = "" if agent is None else agent.name
+        self._taken, self._users = taken, users
+        name = one_line(self._old_name, _LONGEST_SIGN)
+        self._heading.setText(self.tr("Change {name}").format(name=name) if agent else self.tr("New agent"))
+        for field in (self._name_field, self._line_field):
+            field.is_touched = agent is not None
+        self._name.setText(self._old_name)
+        self._line.setText("" if agent is None else agent_line(agent.argv))
+        self._line.setCursorPosition(0)
+        self.show_error("")
+        self._follow()
+        self.show()
+        self._name.setFocus()
+
+    def show_error(self, text: str) -> None:
+        """Show why saving was refused."""
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
+
+    def close_up(self) -> None:
+        """Forget what was typed, and go."""
+        self.hide()
+
+    # --- What was typed ------------------------------------------------------------------------------
+
+    def _read(self, findings: Findings) -> Agent | None:
+        name = self._name.text().strip()
+        argv = findings.take("", lambda: split_line(self._line.text()))
+        if not name:
+            findings.miss("name", self.tr("Give it a name."))
+        elif name in self._taken:
+            findings.refuse("name", self.tr("Another agent has this name."))
+        if argv == ():
+            findings.miss("argv", self.tr("Say which program to start."))
+        if findings.problems or argv is None:
+            return None
+        return findings.take("", lambda: Agent(name=name, argv=argv))
+
+    def _follow(self) -> None:
+        """Say what is wrong and what will be done, after each letter."""
+        findings = Findings()
+        agent = self._read(findings)
+        for field in (self._name_field, self._line_field):
+            sentences = [
+                field.sentence(problem)
+                for problem in findings.problems
+                if is_under(problem.path, field.paths[0]) and (field.is_touched or not problem.is_missing)
+            ]
+            field.show_error(sentences[0] if sentences else "")
+        self._save.setEnabled(agent is not None)
+        argv = Findings().take("", lambda: split_line(self._line.text())) or ()
+        self._chips.show_arguments(argv)
+        self._show_signs()
+        self._show_delivery(argv)
+        self._show_renaming()
+
+    def _show_signs(self) -> None:
+        signs = [
+            sign for sign in shell_signs(self._line.text()) if PROMPT not in sign and PROMPT_FILE not in sign
+        ]
+        self._signs.setVisible(bool(signs))
+        if signs:
+            self._signs.setText(
+                self.tr("{sign} goes to the program as it is: no shell reads this line.").format(
+                    sign=signs[0][:_LONGEST_SIGN]
+                )
+            )
+
+    def _show_delivery(self, argv: tuple[str, ...]) -> None:
+        self._delivery.setEnabled(bool(argv))
+        delivery = delivery_of(argv)
+        self._delivery.blockSignals(True)
+        self._delivery.choose(delivery)
+        self._delivery.blockSignals(False)
+        self._delivery_field.set_hint(self._delivery_hint(delivery))
+
+    def _delivery_hint(self, delivery: Delivery) -> str:
+        return {
+            Delivery.STDIN: self.tr(
+                "The program reads the prompt from its standard input. Any length will do."
+            ),
+            Delivery.ARGUMENT: self.tr(
+                "{sign} stands for the prompt: at most {size}, and everybody on this machine can read it "
+                "while the agent runs."
+            ).format(sign=PROMPT, size=size_words(LONGEST_ARGUMENT_BYTES)),
+            Delivery.FILE: self.tr(
+                "{sign} stands for the path of a file with the prompt, which only you can read. It goes with the run."
+            ).format(sign=PROMPT_FILE),
+        }[delivery]
+
+    def _show_renaming(self) -> None:
+        """Say whom another name leaves behind."""
+        is_renamed = bool(self._old_name) and self._name.text().strip() != self._old_name
+        count = len(self._users)
+        if not is_renamed or not count:
+            self._name_field.set_hint("")
+            return
+        self._name_field.set_hint(
+            self.tr("1 job names it “{name}” and will not find it any more.").format(name=self._old_name)
+            if count == 1
+            else self.tr("{count} jobs name it “{name}” and will not find it any more.").format(
+                count=count, name=self._old_name
+            )
+        )
+
+    def _change_delivery(self, value: str) -> None:
+        argv = Findings().take("", lambda: split_line(self._line.text()))
+        if argv:
+            self._line.setText(agent_line(with_delivery(argv, Delivery(value))))
+
+    def _submit(self) -> None:
+        agent = self._read(Findings())
+        if agent is not None:
+            self.submitted.emit(agent)
+
+    # --- Making --------------------------------------------------------------------------------------
+
+    def _build_fields(self, look: Look) -> None:
+        self._name = QLineEdit()
+        self._name.setObjectName("agentNameEdit")
+        self._name.setAccessibleName(self.tr("Name"))
+        self._name.setPlaceholderText("claude")
+        self._name.setMaxLength(LONGEST_NAME)
+        self._line = QLineEdit()
+        self._line.setObjectName("agentLineEdit")
+        self._line.setAccessibleName(self.tr("Command line"))
+        self._line.setPlaceholderText("claude -p --model sonnet")
+        self._line.setFont(mono_font(self._line.font()))
+        self._chips = ArgumentChips(look, name="agentChips")
+        self._signs = label("", "warn", wrap=True, name="agentSigns")
+        self._delivery = Choices(
+            look,
+            (
+                Choice(Delivery.STDIN, self.tr("Standard input")),
+                Choice(Delivery.ARGUMENT, self.tr("An argument")),
+                Choice(Delivery.FILE, self.tr("A file")),
+            ),
+            name="agentDelivery",
+            title=self.tr("The prompt comes by"),
+        )
+        self._name_field = Field(self.tr("&Name"), self._name, path="name", subject=self.tr("The name"))
+        self._line_field = Field(
+            self.tr("&Command line"),
+            _under_each_other(self._line, self._chips, self._signs, name="agentLine"),
+            path="argv",
+            subject=self.tr("The command line"),
+            target=self._line,
+        )
+        self._delivery_field = Field(self.tr("The prompt comes by"), self._delivery)
+
+    def _lay_out(self) -> None:
+        buttons = QHBoxLayout()
+        buttons.setSpacing(GRID)
+        buttons.addWidget(self._error, 1)
+        buttons.addStretch(0)
+        buttons.addWidget(self._cancel, 0, Qt.AlignmentFlag.AlignRight)
+        buttons.addWidget(self._save)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        box.setSpacing(GRID + GRID // 2)
+        box.addWidget(self._heading)
+        for field in (self._name_field, self._line_field, self._delivery_field):
+            box.addWidget(field)
+        box.addLayout(buttons)
+
+    def _connect(self) -> None:
+        for edit, field in ((self._name, self._name_field), (self._line, self._line_field)):
+            edit.textEdited.connect(partial(self._touch, field))
+            edit.editingFinished.connect(partial(self._touch, field))
+            edit.textChanged.connect(self._follow)
+            edit.returnPressed.connect(self._submit)
+        self._delivery.chosen.connect(self._change_delivery)
+        self._save.clicked.connect(self._submit)
+        self._cancel.clicked.connect(self.cancelled)
+
+    def _touch(self, field: Field, _text: str = "") -> None:
+        field.is_touched = True
+        self._follow()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+def _under_each_other(*widgets: QWidget, name: str) -> QWidget:
+    holder = QWidget()
+    holder.setObjectName(name)
+    column = QVBoxLayout(holder)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(GRID // 2)
+    for widget in widgets:
+        column.addWidget(widget)
+    return holder

@@ -1,0 +1,301 @@
+"""The settings of agents: the programs that prompts are given to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QHideEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
+
+from halo_scheduler.agents import PRESETS, Agent
+from halo_scheduler.host.login_environment import LoginEnvironment
+from halo_scheduler.service import Scheduler
+from halo_scheduler.settings import Settings
+from ui.backend import Lane
+from ui.settings.agent_facts import AgentUsers, missing_programs, read_users
+from ui.settings.agent_form import AgentForm
+from ui.settings.agent_line import agent_line
+from ui.settings.agent_row import AgentRow
+from ui.settings.link import SettingsLink
+from ui.settings.page import Card, Page, Row
+from ui.settings.removed_note import RemovedNote
+from ui.theme import GRID, Look, Tone
+from ui.widgets.labels import button, label, tint
+from ui.wording import one_line
+
+_MOST_NAMED = 3
+_LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Removed:
+    """What it takes to bring an agent back."""
+
+    agent: Agent
+    place: int
+    was_default: bool
+
+
+class AgentsPage(Page):
+    """Lists the agents; what is removed can be brought back until something else is done."""
+
+    def __init__(self, link: SettingsLink, look: Look, environment: LoginEnvironment | None = None) -> None:
+        super().__init__()
+        self._link = link
+        self._look = look
+        self._environment = environment or LoginEnvironment()
+        self._agents: tuple[Agent, ...] | None = None
+        self._default = ""
+        self._edited = ""
+        self._removed: _Removed | None = None
+        self._users = AgentUsers()
+        self._missing: frozenset[str] = frozenset()
+        self._rows: list[AgentRow] = []
+        self.add_title(
+            self.tr("Agents"),
+            self.tr(
+                "Programs that answer prompts. A job gives its prompt to the agent it names, or to the default one."
+            ),
+        )
+        self._add_bar()
+        self._form = AgentForm(look)
+        self._form.hide()
+        self.add(self._form)
+        self._note = RemovedNote(look)
+        self.add(self._note)
+        self._card = Card()
+        self.add(self._card)
+        self._form.submitted.connect(self._save)
+        self._form.cancelled.connect(self._give_up)
+        self._note.undo_wanted.connect(self._bring_back)
+        link.follow(self._show)
+
+    def come_up(self) -> None:
+        """Look which jobs use them, and which programs are there."""
+        self._link.backend.ask(read_users, self._take_users, owner=self, lane=Lane.SLOW)
+        self._look_for_programs()
+
+    # --- What is shown -------------------------------------------------------------------------------
+
+    def _show(self, settings: Settings) -> None:
+        self._take(settings.agents, settings.default_agent)
+
+    def _take(self, agents: tuple[Agent, ...], default: str) -> None:
+        is_new = agents != self._agents
+        self._agents, self._default = agents, default
+        if is_new:
+            self._fill()
+            self._look_for_programs()
+        self._show_states()
+
+    def _fill(self) -> None:
+        agents = self._agents or ()
+        self._card.clear()
+        self._rows = [self._row(agent) for agent in agents]
+        for row in self._rows:
+            self._card.add(row)
+        if not agents:
+            self._card.add(
+                Row(self.tr("No agents"), self.tr("Without one, jobs with a prompt cannot run."), None)
+            )
+        self._fill_presets()
+        for one in (self._new, self._presets):
+            one.setEnabled(True)
+
+    def _row(self, agent: Agent) -> AgentRow:
+        row = AgentRow(agent, self._look)
+        row.default_wanted.connect(self._make_default)
+        row.edit_wanted.connect(self._edit)
+        row.remove_wanted.connect(self._remove)
+        return row
+
+    def _show_states(self) -> None:
+        for row in self._rows:
+            name = row.agent.name
+            row.show_state(
+                self._users.of(name, self._default),
+                is_default=name == self._default,
+                is_missing=row.agent.argv[0] in self._missing,
+            )
+
+    def _take_users(self, users: AgentUsers) -> None:
+        self._users = users
+        self._show_states()
+
+    def _look_for_programs(self) -> None:
+        agents, environment = self._agents or (), self._environment
+
+        def work(_scheduler: Scheduler) -> frozenset[str]:
+            return missing_programs(agents, environment.get().get("PATH", os.defpath))
+
+        self._link.backend.ask(work, self._take_missing, owner=self, lane=Lane.SLOW)
+
+    def _take_missing(self, missing: frozenset[str]) -> None:
+        self._missing = missing
+        self._show_states()
+
+    # --- What is wanted ------------------------------------------------------------------------------
+
+    def _ask(self) -> None:
+        self._edited = ""
+        self._open_form(None)
+
+    def _edit(self, name: str) -> None:
+        self._edited = name
+        self._open_form(self._find(name))
+
+    def _open_form(self, agent: Agent | None) -> None:
+        self._drop_note()
+        own = "" if agent is None else agent.name
+        taken = frozenset(one.name for one in self._agents or () if one.name != own)
+        self._form.ask(agent, taken, self._users.naming(own))
+        self.verticalScrollBar().setValue(0)
+
+    def _give_up(self) -> None:
+        self._form.close_up()
+        self._focus(self._edited)
+
+    def _save(self, agent: Agent) -> None:
+        agents, old = self._agents or (), self._edited
+        is_there = any(one.name == old for one in agents)
+        changed = tuple(agent if one.name == old else one for one in agents)
+        # Whoever was the default is it also under another name; the first one of all is it, too.
+        is_default = not agents or (is_there and old == self._default)
+        self._apply(
+            changed if is_there else (*agents, agent),
+            agent.name if is_default else self._default,
+            partial(self._take_saved, agent.name),
+        )
+
+    def _take_saved(self, name: str, fault: str) -> None:
+        self._form.show_error(fault)
+        if not fault:
+            self._form.close_up()
+            self._focus(name)
+
+    def _add_preset(self, preset: Agent) -> None:
+        self._drop_note()
+        agents = self._agents or ()
+        self._apply((*agents, preset), self._default if agents else preset.name, self._show_error)
+        self._focus(preset.name)
+
+    def _make_default(self, name: str) -> None:
+        self._drop_note()
+        self._apply(self._agents or (), name, self._show_error)
+
+    def _remove(self, name: str) -> None:
+        agents = self._agents or ()
+        place = next((index for index, one in enumerate(agents) if one.name == name), None)
+        if place is None:
+            return
+        self._form.close_up()
+        removed = _Removed(agents[place], place, was_default=name == self._default)
+        rest = agents[:place] + agents[place + 1 :]
+        default = rest[0].name if rest and removed.was_default else self._default
+        self._apply(rest, default, self._show_error)
+        self._removed = removed
+        self._note.offer(self._removed_words(removed, default))
+        self.verticalScrollBar().setValue(0)
+
+    def _bring_back(self) -> None:
+        removed, agents = self._removed, self._agents or ()
+        self._drop_note()
+        if removed is None or self._find(removed.agent.name) is not None:
+            return
+        place = removed.place
+        default = removed.agent.name if removed.was_default else self._default
+        self._apply((*agents[:place], removed.agent, *agents[place:]), default, self._show_error)
+        self._focus(removed.agent.name)
+
+    def _apply(self, agents: tuple[Agent, ...], default: str, show_error: Callable[[str], None]) -> None:
+        """Change the agents, and show it at once: two changes in a row must know of each other."""
+        if self._agents is not None:
+            self._take(agents, default)
+            self._link.change(show_error, agents=agents, default_agent=default)
+
+    # --- Words ---------------------------------------------------------------------------------------
+
+    def _removed_words(self, removed: _Removed, default: str) -> str:
+        name = one_line(removed.agent.name, _LONGEST_NAME)
+        words = [self.tr("{name} is removed.").format(name=name)]
+        if removed.was_default and default != removed.agent.name:
+            words.append(self.tr("The default is {name} now.").format(name=one_line(default, _LONGEST_NAME)))
+        left = self._users.naming(removed.agent.name)
+        if left:
+            words.append(
+                self.tr("Prompts of these jobs have no agent now: {jobs}.").format(jobs=_listed(left))
+            )
+        return " ".join(words)
+
+    def _show_error(self, text: str) -> None:
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
+        if text:
+            self._drop_note()
+
+    # --- Making --------------------------------------------------------------------------------------
+
+    def _add_bar(self) -> None:
+        self._new = button(self.tr("&Add an agent…"), name="addAgentButton")
+        tint(self._new, self._look, "add")
+        self._new.clicked.connect(self._ask)
+        self._presets = button(
+            self.tr("Add a &preset"), name="addPresetButton", tip=self.tr("Add one of the agents Halo knows")
+        )
+        tint(self._presets, self._look, "chevron-down", Tone.MUTED)
+        self._presets.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+        self._menu = QMenu(self._presets)
+        self._menu.setObjectName("presetMenu")
+        self._menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self._presets.setMenu(self._menu)
+        self._error = label("", "error", name="agentsError", wrap=True)
+        self._error.hide()
+        bar = QWidget()
+        box = QHBoxLayout(bar)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(GRID)
+        for one in (self._new, self._presets):
+            one.setEnabled(False)
+            box.addWidget(one)
+        box.addWidget(self._error, 1)
+        box.addStretch(0)
+        self.add(bar)
+
+    def _fill_presets(self) -> None:
+        self._menu.clear()
+        missing = [preset for preset in PRESETS if self._find(preset.name) is None]
+        for preset in missing:
+            action = self._menu.addAction(f"{preset.name}  ({agent_line(preset.argv)})")
+            action.setObjectName(f"preset-{preset.name}")
+            action.triggered.connect(partial(self._add_preset, preset))
+        self._presets.setVisible(bool(missing))
+
+    def _find(self, name: str) -> Agent | None:
+        return next((one for one in self._agents or () if one.name == name), None)
+
+    def _focus(self, name: str) -> None:
+        row = next((row for row in self._rows if row.agent.name == name), None)
+        if row is None:
+            self._new.setFocus()
+        else:
+            row.focus()
+            # What was just added has its place only in the next turn.
+            QTimer.singleShot(0, row, lambda: self.ensureWidgetVisible(row))
+
+    def _drop_note(self) -> None:
+        self._removed = None
+        self._note.hide()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+        super().hideEvent(event)
+        if not event.spontaneous():
+            self._drop_note()
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(one_line(name, _LONGEST_NAME) for name in names[:_MOST_NAMED])
+    return f"{shown}, …" if len(names) > _MOST_NAMED else shown
