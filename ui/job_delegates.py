@@ -6,12 +6,12 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QS
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
-from halo_scheduler.model import Job, JobStatus
+from halo_scheduler.model import JobStatus
 
 from .job_drawings import CHIP_HEIGHT, TREND_EDGE, Drawings, Letters
 from .job_words import last_outcome, short_duration
 from .marks import Mark, job_mark, outcome_mark
-from .models.job_rows import Column, JobFacts
+from .models.job_rows import Column, JobFacts, JobRow
 from .models.job_table import JobTableModel
 from .theme import GRID, HALF, ROW, Look, Tone
 from .wording import one_line
@@ -67,8 +67,8 @@ class RowDelegate(QStyledItemDelegate):
         picture = self._drawings.mark(mark, side, self._ground, painter.device().devicePixelRatio())
         painter.drawPixmap(left, area.center().y() - side // 2, picture)
 
-    def _paint(self, painter: QPainter, area: QRect, job: Job, text: str) -> None:
-        is_quiet = job.status is JobStatus.DISABLED
+    def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
+        is_quiet = row.job.status is JobStatus.DISABLED
         self._text(painter, area, text, Letters.PLAIN, Tone.MUTED if is_quiet else Tone.TEXT)
 
     # --- Qt -----------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ class RowDelegate(QStyledItemDelegate):
         self._paint_ground(painter, option, row)
         rect: QRect = option.rect
         text = self._model.text_at(row, Column(index.column()))
-        self._paint(painter, rect.adjusted(GRID, 0, -GRID, 0), self._model.job_at(row), text)
+        self._paint(painter, rect.adjusted(GRID, 0, -GRID, 0), self._model.row_at(row), text)
 
     def sizeHint(self, _option: QStyleOptionViewItem, _index: _Index) -> QSize:  # noqa: N802
         return QSize(ROW * 2, ROW)
@@ -96,8 +96,9 @@ class NameDelegate(RowDelegate):
             rect: QRect = option.rect
             painter.fillRect(rect.left(), rect.top(), 3, rect.height(), self._look.colour(Tone.ACCENT))
 
-    def _paint(self, painter: QPainter, area: QRect, job: Job, text: str) -> None:
-        self._mark(painter, area.left() + GRID, area, _MARK, job_mark(job))
+    def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
+        job = row.job
+        self._mark(painter, area.left() + GRID, area, _MARK, job_mark(job, asks=row.asks))
         area = area.adjusted(GRID + _MARK + GRID + HALF, 0, 0, 0)
         chip = one_line(job.group) if job.group else ""
         room = self._chip_width(chip, area.width(), self._drawings.width(text, Letters.STRONG)) if chip else 0
@@ -131,16 +132,19 @@ class NameDelegate(RowDelegate):
 class ScheduleDelegate(RowDelegate):
     """The schedule in words, muted: the name is what is read first."""
 
-    def _paint(self, painter: QPainter, area: QRect, _job: Job, text: str) -> None:
+    def _paint(self, painter: QPainter, area: QRect, _row: JobRow, text: str) -> None:
         self._text(painter, area, text, Letters.PLAIN, Tone.MUTED)
 
 
 class NextDelegate(RowDelegate):
     """When the next run is; of one under way how far it has come, with a thin bar below."""
 
-    def _paint(self, painter: QPainter, area: QRect, job: Job, text: str) -> None:
+    def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
+        job = row.job
         is_running = job.status is JobStatus.RUNNING
         tone = Tone.TEXT if job.next_run_at is not None and not is_running else Tone.MUTED
+        if row.asks and job.status is JobStatus.IDLE:
+            tone = Tone.WARN
         self._text(painter, area, text, Letters.PLAIN, Tone.RUNNING if is_running else tone)
         run = self._model.run_of(job.id)
         if not is_running or run is None or run.progress is None:
@@ -160,7 +164,8 @@ class NextDelegate(RowDelegate):
 class LastDelegate(RowDelegate):
     """How the last run ended, when, and how long it took."""
 
-    def _paint(self, painter: QPainter, area: QRect, job: Job, text: str) -> None:
+    def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
+        job = row.job
         facts = self._model.facts(job.id) or _NO_FACTS
         outcome = last_outcome(job, facts, self._model.run_of(job.id))
         if outcome is not None:
@@ -177,8 +182,8 @@ class LastDelegate(RowDelegate):
 class TrendDelegate(RowDelegate):
     """The last runs as small bars."""
 
-    def _paint(self, painter: QPainter, area: QRect, job: Job, _text: str) -> None:
-        facts = self._model.facts(job.id)
+    def _paint(self, painter: QPainter, area: QRect, row: JobRow, _text: str) -> None:
+        facts = self._model.facts(row.id)
         if facts is not None and facts.trend:
             height = area.height() - HALF - 2 - GRID
             ratio = painter.device().devicePixelRatio()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,18 +10,25 @@ from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model import Run
+from halo_scheduler.model import Job, Run
 from halo_scheduler.service import Scheduler
 
 from .backend import Backend, Lane
 from .models.job_rows import JobFacts, JobRow, as_waiting, make_row, sort_key
 from .models.job_table import JobTableModel
+from .needs_you_reading import MOST_READ
 
 # A burst of changes is one question.
 _GATHER_MS = 40
 _MOST_SINGLE_JOBS = 500
 _TREND = 20
-_JOB_KINDS = (ChangeKind.JOB, ChangeKind.RUN_STARTED, ChangeKind.RUN_FINISHED, ChangeKind.RUN_PROGRESS)
+_JOB_KINDS = (
+    ChangeKind.JOB,
+    ChangeKind.RUN_STARTED,
+    ChangeKind.RUN_FINISHED,
+    ChangeKind.RUN_PROGRESS,
+    ChangeKind.QUESTION,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +183,9 @@ class JobLoader(QObject):
 def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) -> Iterator[list[JobRow]]:
     """Give the first page at once, then everything together: so the rows move only once."""
     rows: list[JobRow] = []
-    waiting = scheduler.list_waiting_runs()
+    waiting, asking = scheduler.list_waiting_runs(), _asking(scheduler)
     for page in scheduler.list_jobs_in_pages():
-        rows += (make_row(as_waiting(job) if job.id in waiting else job) for job in page)
+        rows += (_row(job, waiting, asking) for job in page)
         if len(rows) == len(page):
             yield sorted(rows, key=key)
     # Sorted here: away from the window's thread.
@@ -188,11 +195,21 @@ def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) ->
 def _read(scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str]) -> _Update:
     jobs = scheduler.get_jobs(dirty) if dirty else {}
     waiting = scheduler.list_waiting_runs() if dirty else {}
+    asking = _asking(scheduler) if dirty else frozenset()
     trends = scheduler.get_trends(facts, _TREND) if facts else {}
     last = scheduler.get_last_runs(facts) if facts else {}
     return _Update(
-        rows=[make_row(as_waiting(job) if job.id in waiting else job) for job in jobs.values()],
+        rows=[_row(job, waiting, asking) for job in jobs.values()],
         gone=dirty - jobs.keys(),
         facts={job_id: JobFacts(last.get(job_id), trends.get(job_id, ())) for job_id in facts},
         running={run.job_id: run for run in scheduler.list_running()},
     )
+
+
+def _row(job: Job, waiting: Container[str], asking: Container[str]) -> JobRow:
+    return make_row(as_waiting(job) if job.id in waiting else job, asks=job.id in asking)
+
+
+def _asking(scheduler: Scheduler) -> frozenset[str]:
+    """Return the jobs that wait for an answer."""
+    return frozenset(question.job_id for question in scheduler.list_questions(limit=MOST_READ))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from halo_scheduler.model import Job, JobStatus
 
-from .models.job_rows import StatusChoice, has_status
+from .models.job_rows import JobRow, StatusChoice, has_status
 from .widgets.status_strip import Summary
-from .wording import one_line
+from .wording import is_assistants, one_line
 
 _SHORT_NAME = 40
 
@@ -23,18 +23,20 @@ class Totals:
     groups: frozenset[str]
 
 
-def sum_up(jobs: Iterable[Job]) -> Totals:
+def sum_up(rows: Iterable[JobRow]) -> Totals:
     """Go through all jobs once: there may be thousands."""
     running = failing = paused = ready = 0
     following: Job | None = None
     next_at: int | None = None
     waiting: list[str] = []
     groups = set()
-    for job in jobs:
+    for row in rows:
+        job = row.job
         running += job.status is JobStatus.RUNNING
-        paused += job.status is JobStatus.PAUSED
+        # What an assistant made stays paused when all are resumed.
+        paused += job.status is JobStatus.PAUSED and not is_assistants(job)
         ready += job.status is JobStatus.IDLE
-        failing += has_status(job, StatusChoice.FAILING)
+        failing += has_status(row, StatusChoice.FAILING)
         groups.add(job.group or "")
         if job.waiting_for is not None:
             waiting.append(job.name)

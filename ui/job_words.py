@@ -13,10 +13,11 @@ from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
 from halo_scheduler.schedule.words import short_date, weekday_name
 
-from .models.job_rows import Column, JobFacts, schedule_words
+from .models.job_rows import Column, JobFacts, JobRow, schedule_words
 from .wording import (
     ago,
     duration,
+    is_assistants,
     moment,
     next_words,
     one_line,
@@ -24,6 +25,7 @@ from .wording import (
     plain_tooltip,
     run_words,
     short_moment,
+    status_advice,
     status_words,
 )
 
@@ -35,23 +37,25 @@ def tr(text: str) -> str:
     return QCoreApplication.translate("JobWords", text)
 
 
-def cell_text(column: Column, job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:
+def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str:
     """Return what a cell shows; the trend is drawn."""
+    job = row.job
     match column:
         case Column.NAME:
             return one_line(job.name)
         case Column.SCHEDULE:
             return one_line(schedule_words(job.schedule))
         case Column.NEXT:
-            return next_text(job, run, now_ms)
+            return next_text(row, run, now_ms)
         case Column.LAST:
             return last_text(job, facts, run, now_ms)
         case Column.TREND:
             return ""
 
 
-def next_text(job: Job, run: Run | None, now_ms: int) -> str:
+def next_text(row: JobRow, run: Run | None, now_ms: int) -> str:
     """Return when a job runs next, or how far it has come."""
+    job = row.job
     if job.status is JobStatus.RUNNING:
         if run is not None and run.progress is not None:
             return tr("running, {percent}").format(percent=f"{run.progress:.0%}")
@@ -63,13 +67,15 @@ def next_text(job: Job, run: Run | None, now_ms: int) -> str:
             job.status_reason or StatusReason.USER, tr("off")
         )
     if job.status is JobStatus.PAUSED:
-        return tr("paused") if job.paused_until is None else _pause_text(job.paused_until, now_ms)
-    return next_words(job, now_ms)
+        return _pause_text(job, now_ms)
+    return tr("after your answer") if row.asks else next_words(job, now_ms)
 
 
-def _pause_text(until: int, now_ms: int) -> str:
+def _pause_text(job: Job, now_ms: int) -> str:
     """Return until when a job is paused, as short as a column needs it: the time of today, else the day."""
-    local, today = local_time(until), local_time(now_ms)
+    if job.paused_until is None:
+        return tr("paused by assistant") if is_assistants(job) else tr("paused")
+    local, today = local_time(job.paused_until), local_time(now_ms)
     days = (local.date() - today.date()).days
     when = short_date(local, year=False)
     if days == 0:
@@ -121,15 +127,17 @@ def _rounded(milliseconds: int, unit_ms: int) -> int:
     return (milliseconds + unit_ms // 2) // unit_ms
 
 
-def cell_tip(column: Column, job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:
+def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str:
     """Return what a cell says on hover."""
+    job = row.job
     match column:
         case Column.NAME:
-            lines = [job.name, status_sentence(job, now_ms), job.description]
+            sentence = status_sentence(job, now_ms, asks=row.asks)
+            lines = [job.name, sentence, status_advice(job), job.description]
         case Column.SCHEDULE:
             lines = [schedule_words(job.schedule)]
         case Column.NEXT:
-            lines = _next_lines(job, run)
+            lines = _next_lines(row, run)
         case Column.LAST:
             lines = _last_lines(job, facts, run)
         case Column.TREND:
@@ -137,8 +145,8 @@ def cell_tip(column: Column, job: Job, facts: JobFacts, run: Run | None, now_ms:
     return plain_tooltip("\n".join(filter(None, lines)))
 
 
-def _next_lines(job: Job, run: Run | None) -> list[str]:
-    lines = []
+def _next_lines(row: JobRow, run: Run | None) -> list[str]:
+    job, lines = row.job, []
     if run is not None and run.progress_text:
         lines.append(run.progress_text)
     if job.next_run_at is not None:
@@ -149,6 +157,8 @@ def _next_lines(job: Job, run: Run | None) -> list[str]:
         lines.append(source_words(job.next_source))
     if job.waiting_for is WaitingFor.AT_CAPACITY:
         lines.append(tr("As many jobs as may are running; it starts when one ends."))
+    if row.asks:
+        lines.append(tr("It does not start by itself before its question is answered or dismissed."))
     return lines or [status_words(job)]
 
 
@@ -164,13 +174,14 @@ def _last_lines(job: Job, facts: JobFacts, run: Run | None) -> list[str]:
     return [run_words(last), "" if at is None else moment(at), took]
 
 
-def spoken_text(column: Column, job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:
+def spoken_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str:
     """Return what a screen reader says of a cell: marks and drawings in words too."""
-    text = cell_text(column, job, facts, run, now_ms)
+    job = row.job
+    text = cell_text(column, row, facts, run, now_ms)
     match column:
         case Column.NAME:
             group = tr("group {name}").format(name=one_line(job.group)) if job.group else ""
-            return ", ".join(filter(None, [text, group, status_words(job)]))
+            return ", ".join(filter(None, [text, group, status_words(job, asks=row.asks)]))
         case Column.SCHEDULE:
             return text
         case Column.NEXT:
@@ -207,20 +218,34 @@ def trend_sentence(trend: Iterable[TrendPoint]) -> str:
     )
 
 
-def status_sentence(job: Job, now_ms: int, run: Run | None = None) -> str:
+def status_sentence(job: Job, now_ms: int, run: Run | None = None, *, asks: bool = False) -> str:
     """Return what a job is doing and what comes next: "Ready, runs in 4 min"; of a run, how far it has come."""
-    words = status_words(job)
     if job.status is JobStatus.RUNNING and run is not None and run.started_at is not None:
         return _running_sentence(run, now_ms - run.started_at)
+    if asks and job.status is not JobStatus.RUNNING:
+        return _asking_sentence(job)
+    if job.status is JobStatus.IDLE and job.waiting_for is None:
+        return _idle_sentence(job, now_ms)
     if job.waiting_for is not None:
         return tr("Waiting for a place")
     if job.status is JobStatus.PAUSED and job.paused_until is not None:
         return tr("Paused until {when}").format(when=short_moment(job.paused_until, now_ms))
-    if job.status is JobStatus.IDLE and job.next_run_at is not None and job.next_run_at > now_ms:
-        return tr("{status}, runs {when}").format(status=words, when=next_words(job, now_ms))
-    if job.status is JobStatus.IDLE and job.next_run_at is None:
+    return status_words(job)
+
+
+def _idle_sentence(job: Job, now_ms: int) -> str:
+    words = status_words(job)
+    if job.next_run_at is None:
         return tr("{status}, runs only by hand").format(status=words)
-    return words
+    if job.next_run_at <= now_ms:
+        return words
+    return tr("{status}, runs {when}").format(status=words, when=next_words(job, now_ms))
+
+
+def _asking_sentence(job: Job) -> str:
+    words = tr("Needs you: it waits for your answer")
+    # What else keeps it from running is not over with the answer.
+    return words if job.status is JobStatus.IDLE else f"{words} · {status_words(job)}"
 
 
 def _running_sentence(run: Run, so_far_ms: int) -> str:

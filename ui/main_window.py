@@ -356,7 +356,7 @@ class MainWindow(QMainWindow):
 
     def _sum_up(self) -> None:
         """Tell in the strip what all jobs together are doing."""
-        self._totals = sum_up(self._model.jobs())
+        self._totals = sum_up(self._model.rows())
         self._show_summary()
         self._toolbar.offer_groups(self._totals.groups)
 

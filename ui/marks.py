@@ -59,10 +59,12 @@ def outcome_mark(outcome: Outcome) -> Mark:
     return _OUTCOMES[outcome]
 
 
-def job_mark(job: Job) -> Mark:
-    """Return the mark of what a job is doing."""
+def job_mark(job: Job, *, asks: bool = False) -> Mark:
+    """Return the mark of what a job is doing; one that asks something needs somebody, whatever else it is."""
     if job.status is JobStatus.RUNNING:
         return Mark(Shape.PLAY, Tone.RUNNING)
+    if asks:
+        return ASKS
     if job.status is JobStatus.DISABLED:
         return _REASONS.get(job.status_reason, Mark(Shape.DASH, Tone.MUTED))
     if job.status is JobStatus.PAUSED:

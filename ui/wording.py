@@ -111,10 +111,12 @@ def next_words(job: Job, now_ms: int) -> str:
     return status_words(job)
 
 
-def status_words(job: Job) -> str:
-    """Return what a job is doing: "Running", "Paused", "Done", "Stopped after 5 errors"."""
+def status_words(job: Job, *, asks: bool = False) -> str:
+    """Return what a job is doing: "Running", "Needs you", "Paused", "Done", "Stopped after 5 errors"."""
     if job.status is JobStatus.RUNNING:
         return tr("Running")
+    if asks:
+        return tr("Needs you")
     if job.status is JobStatus.DISABLED:
         return _off_words(job)
     if job.status is JobStatus.PAUSED:

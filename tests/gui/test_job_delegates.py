@@ -86,3 +86,11 @@ def test_the_border_of_a_group_is_seen_on_a_selected_row_too(
     painter.end()
     border = max(contrast(image.pixelColor(40, y).name(), ground) for y in range(12))
     assert border > 3
+
+
+def test_a_job_that_asks_looks_different_from_one_that_is_ready(view: JobView, model: JobTableModel) -> None:
+    seen = []
+    for asks in (False, True):
+        model.replace([make_row(make_job(last_outcome=Outcome.SUCCESS), asks=asks)])
+        seen.append(view.grab().toImage().convertToFormat(QImage.Format.Format_Mono).copy(16, 32, 10, 36))
+    assert seen[0] != seen[1]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from asking import ask
 from job_values import NOW
 from machine import Bench
 from PySide6.QtCore import QObject
@@ -227,3 +228,23 @@ def test_changes_of_settings_and_engine_are_no_matter_of_the_table(
     backend.tell(Change(ChangeKind.ENGINE))
     assert not loader._gather.isActive()
     assert not counting.asked
+
+
+def test_jobs_that_wait_for_an_answer_are_known_at_once(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel
+) -> None:
+    asks, quiet = (bench.scheduler.add_job(name, Manual()) for name in ("asks", "quiet"))
+    ask(bench.scheduler, asks)
+    _load(qtbot, loader)
+    assert {row.id: row.asks for row in model.rows()} == {asks: True, quiet: False}
+
+
+def test_a_question_and_its_answer_change_the_row_of_its_job(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel
+) -> None:
+    job_id = bench.scheduler.add_job("asks", Manual())
+    _load(qtbot, loader)
+    question = ask(bench.scheduler, job_id)
+    qtbot.waitUntil(lambda: next(model.rows()).asks)
+    bench.scheduler.dismiss_question(question.id)
+    qtbot.waitUntil(lambda: not next(model.rows()).asks)

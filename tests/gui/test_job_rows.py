@@ -102,6 +102,16 @@ def test_a_status_is_chosen(status: StatusChoice, expected: list[str]) -> None:
     assert _found(jobs, JobFilter(status=status)) == expected
 
 
+def test_what_waits_for_an_answer_is_chosen_whatever_its_status() -> None:
+    rows = [
+        make_row(make_job("ready")),
+        make_row(make_job("asks"), asks=True),
+        make_row(make_job("asks and is paused", status=JobStatus.PAUSED), asks=True),
+    ]
+    found = JobFilter(status=StatusChoice.ASKING).choose(rows)
+    assert [row.job.name for row in found] == ["asks", "asks and is paused"]
+
+
 def test_a_group_is_chosen_together_with_a_text() -> None:
     jobs = [make_job("a", group="web"), make_job("ab", group="web"), make_job("abc", group="home")]
     assert _found(jobs, JobFilter(text="ab", group="web")) == ["ab"]

@@ -6,6 +6,7 @@ from job_values import MINUTE, NOW, make_job
 
 from halo_scheduler.model import JobStatus, StatusReason, WaitingFor
 from ui.job_summary import sum_up
+from ui.models.job_rows import make_row
 
 
 def test_without_jobs_nothing_comes() -> None:
@@ -17,7 +18,8 @@ def test_without_jobs_nothing_comes() -> None:
 
 def test_every_job_is_counted_by_what_it_does() -> None:
     summary = sum_up(
-        [
+        make_row(job)
+        for job in [
             make_job("a", status=JobStatus.RUNNING, next_run_at=None),
             make_job("b", status=JobStatus.PAUSED, next_run_at=None),
             make_job("c", errors=2),
@@ -29,7 +31,8 @@ def test_every_job_is_counted_by_what_it_does() -> None:
 
 def test_the_next_is_the_earliest_that_does_not_wait_for_a_place() -> None:
     totals = sum_up(
-        [
+        make_row(job)
+        for job in [
             make_job("late", next_run_at=NOW - MINUTE, waiting_for=WaitingFor.AT_CAPACITY, group="G"),
             make_job("later", next_run_at=NOW + 2 * MINUTE),
             make_job("n" * 100, next_run_at=NOW + MINUTE),
@@ -40,3 +43,10 @@ def test_the_next_is_the_earliest_that_does_not_wait_for_a_place() -> None:
     assert totals.summary.next_name.startswith("nnn")
     assert len(totals.summary.next_name) <= 40
     assert totals.groups == {"G"}
+
+
+def test_what_an_assistant_made_is_not_among_what_can_be_resumed_together() -> None:
+    made = make_job(status=JobStatus.PAUSED, status_reason=StatusReason.ASSISTANT, next_run_at=None)
+    summary = sum_up([make_row(made)]).summary
+    assert summary.paused == 0
+    assert not summary.is_all_paused

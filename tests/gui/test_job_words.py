@@ -18,11 +18,12 @@ from ui.job_words import (
     next_text,
     short_duration,
     source_words,
+    spoken_text,
     status_sentence,
     streak_sentence,
     trend_sentence,
 )
-from ui.models.job_rows import Column, JobFacts
+from ui.models.job_rows import Column, JobFacts, make_row
 
 _NO_FACTS = JobFacts()
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -39,10 +40,49 @@ pytestmark = pytest.mark.usefixtures("qapp")
         ({"status": JobStatus.DISABLED, "status_reason": StatusReason.ERRORS}, "off after errors"),
         ({"next_run_at": NOW - 1, "waiting_for": WaitingFor.AT_CAPACITY}, "waiting for a place"),
         ({"next_run_at": None}, "only by hand"),
+        ({"status": JobStatus.PAUSED, "status_reason": StatusReason.ASSISTANT}, "paused by assistant"),
     ],
 )
 def test_when_a_job_runs_next(state: dict[str, Any], expected: str) -> None:
-    assert next_text(make_job(**state), None, NOW) == expected
+    assert next_text(make_row(make_job(**state)), None, NOW) == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ({}, "after your answer"),
+        ({"status": JobStatus.RUNNING}, "running"),
+        # What was answered and waits is no longer held back by the other question.
+        ({"waiting_for": WaitingFor.AT_CAPACITY}, "waiting for a place"),
+        ({"status": JobStatus.PAUSED}, "paused"),
+        ({"status": JobStatus.DISABLED, "status_reason": StatusReason.USER}, "off"),
+    ],
+)
+def test_a_job_that_asks_runs_after_the_answer_unless_something_else_keeps_it(
+    state: dict[str, Any], expected: str
+) -> None:
+    assert next_text(make_row(make_job(**state), asks=True), None, NOW) == expected
+
+
+def test_a_job_that_asks_says_so_on_hover_and_aloud() -> None:
+    row = make_row(make_job(), asks=True)
+    assert "Needs you: it waits for your answer" in cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
+    assert "before its question is answered" in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
+    assert spoken_text(Column.NAME, row, _NO_FACTS, None, NOW) == "backup, Needs you"
+
+
+def test_what_else_keeps_a_job_that_asks_from_running_is_told_too() -> None:
+    paused = make_job(status=JobStatus.PAUSED)
+    assert status_sentence(paused, NOW, asks=True) == "Needs you: it waits for your answer · Paused"
+    running = make_job(status=JobStatus.RUNNING)
+    assert status_sentence(running, NOW, asks=True) == "Running"
+
+
+def test_what_an_assistant_made_says_what_to_do_on_hover() -> None:
+    row = make_row(make_job(status=JobStatus.PAUSED, status_reason=StatusReason.ASSISTANT))
+    tip = cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
+    assert "Paused by an assistant" in tip
+    assert "look at it, then resume it" in tip
 
 
 def test_a_job_that_never_ran_says_so() -> None:
@@ -117,7 +157,7 @@ def test_what_a_job_is_doing(state: dict[str, Any], expected: str) -> None:
 def test_a_pause_tells_its_end() -> None:
     job = make_job(status=JobStatus.PAUSED, paused_until=NOW + HOUR, next_run_at=None)
     assert status_sentence(job, NOW).startswith("Paused until ")
-    assert "Paused until" in cell_tip(Column.NEXT, job, _NO_FACTS, None, NOW)
+    assert "Paused until" in cell_tip(Column.NEXT, make_row(job), _NO_FACTS, None, NOW)
 
 
 def test_a_trend_in_words() -> None:
@@ -128,7 +168,7 @@ def test_a_trend_in_words() -> None:
 
 def test_the_last_run_on_hover_tells_why_it_failed_and_how_long_it_took() -> None:
     facts = JobFacts(last=make_run(Outcome.FAILURE, error="exited with <code> 1"))
-    tip = cell_tip(Column.LAST, make_job(), facts, None, NOW)
+    tip = cell_tip(Column.LAST, make_row(make_job()), facts, None, NOW)
     assert "Failed: exited with &lt;code&gt; 1" in tip
     assert "took 12 s" in tip
 
@@ -136,13 +176,13 @@ def test_the_last_run_on_hover_tells_why_it_failed_and_how_long_it_took() -> Non
 def test_a_run_under_way_tells_its_progress_on_hover() -> None:
     run = make_run(Outcome.RUNNING, progress=0.5, progress_text="half way", finished_at=None)
     job = make_job(status=JobStatus.RUNNING)
-    assert "half way" in cell_tip(Column.NEXT, job, _NO_FACTS, run, NOW)
-    assert "Running 50%" in cell_tip(Column.LAST, job, _NO_FACTS, run, NOW)
+    assert "half way" in cell_tip(Column.NEXT, make_row(job), _NO_FACTS, run, NOW)
+    assert "Running 50%" in cell_tip(Column.LAST, make_row(job), _NO_FACTS, run, NOW)
 
 
 def test_waiting_for_a_place_is_explained() -> None:
     job = make_job(next_run_at=NOW - SECOND, waiting_for=WaitingFor.AT_CAPACITY)
-    assert "it starts when one ends" in cell_tip(Column.NEXT, job, _NO_FACTS, None, NOW)
+    assert "it starts when one ends" in cell_tip(Column.NEXT, make_row(job), _NO_FACTS, None, NOW)
 
 
 @pytest.mark.parametrize("source", list(Source))
@@ -168,4 +208,4 @@ def test_a_run_says_how_far_it_has_come() -> None:
 )
 def test_a_pause_is_told_as_short_as_a_column_needs_it(ahead_ms: int, words: str) -> None:
     job = make_job(status=JobStatus.PAUSED, next_run_at=None, paused_until=NOW + ahead_ms)
-    assert re.fullmatch(words, next_text(job, None, NOW))
+    assert re.fullmatch(words, next_text(make_row(job), None, NOW))

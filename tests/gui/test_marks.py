@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from halo_scheduler import Every, Outcome
 from halo_scheduler.model import Job, JobStatus, StatusReason, WaitingFor
-from ui.marks import Shape, job_mark, outcome_mark, paint_mark
+from ui.marks import ASKS, Shape, job_mark, outcome_mark, paint_mark
 from ui.theme import Tone
 
 _EVERY = Every("15m")
@@ -80,3 +80,10 @@ def test_good_and_bad_differ_in_shape_and_colour() -> None:
 def test_the_mark_of_a_job(job: Job, shape: Shape, tone: Tone) -> None:
     mark = job_mark(job)
     assert (mark.shape, mark.tone) == (shape, tone)
+
+
+def test_what_waits_for_an_answer_has_its_own_mark_unless_it_runs() -> None:
+    paused = Job(id="j", name="n", schedule=_EVERY, status=JobStatus.PAUSED)
+    assert job_mark(paused, asks=True) == ASKS
+    running = Job(id="j", name="n", schedule=_EVERY, status=JobStatus.RUNNING)
+    assert job_mark(running, asks=True).shape is Shape.PLAY

@@ -12,7 +12,7 @@ _GENERATION = 1
 _numbers = itertools.count(1)
 
 
-def ask(  # noqa: PLR0913 - a question has so many sides
+def ask(
     scheduler: Scheduler,
     job_id: str,
     text: str = "Which branch shall I take?",

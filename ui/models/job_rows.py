@@ -45,6 +45,7 @@ class StatusChoice(StrEnum):
 
     ALL = "all"
     RUNNING = "running"
+    ASKING = "asking"
     WAITING = "waiting"
     FAILING = "failing"
     PAUSED = "paused"
@@ -53,12 +54,13 @@ class StatusChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job with its search text and its place by name."""
+    """A job with its search text, its place by name, and whether it waits for an answer."""
 
     id: str
     job: Job
     text: str
     by_name: tuple[Any, ...]
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +92,24 @@ class JobFilter:
         if self.group is not None:
             rows = [row for row in rows if row.job.group == self.group]
         if self.status is not StatusChoice.ALL:
-            rows = [row for row in rows if has_status(row.job, self.status)]
+            rows = [row for row in rows if has_status(row, self.status)]
         return rows
 
 
-def has_status(job: Job, status: StatusChoice) -> bool:
+def has_status(row: JobRow, status: StatusChoice) -> bool:
     """Tell whether a job is one of those that a choice is about; a running one may also be failing."""
-    match status:
-        case StatusChoice.RUNNING:
-            return job.status is JobStatus.RUNNING
-        case StatusChoice.WAITING:
-            return job.waiting_for is not None
-        case StatusChoice.FAILING:
-            return job.errors > 0 or job.status_reason is StatusReason.ERRORS
-        case StatusChoice.PAUSED:
-            return job.status is JobStatus.PAUSED
-        case StatusChoice.OFF:
-            return job.status is JobStatus.DISABLED
-    return True
+    return _CHOICES[status](row)
+
+
+_CHOICES: dict[StatusChoice, Callable[[JobRow], bool]] = {
+    StatusChoice.ALL: lambda _row: True,
+    StatusChoice.RUNNING: lambda row: row.job.status is JobStatus.RUNNING,
+    StatusChoice.ASKING: lambda row: row.asks,
+    StatusChoice.WAITING: lambda row: row.job.waiting_for is not None,
+    StatusChoice.FAILING: lambda row: row.job.errors > 0 or row.job.status_reason is StatusReason.ERRORS,
+    StatusChoice.PAUSED: lambda row: row.job.status is JobStatus.PAUSED,
+    StatusChoice.OFF: lambda row: row.job.status is JobStatus.DISABLED,
+}
 
 
 def as_waiting(job: Job) -> Job:
@@ -115,10 +117,10 @@ def as_waiting(job: Job) -> Job:
     return job if job.status is JobStatus.RUNNING else replace(job, waiting_for=WaitingFor.AT_CAPACITY)
 
 
-def make_row(job: Job) -> JobRow:
+def make_row(job: Job, *, asks: bool = False) -> JobRow:
     """Work out what searching and sorting need; done away from the window's thread."""
     text = f"{job.name}\n{job.group or ''}\n{job.description}".casefold()
-    return JobRow(job.id, job, text, (_natural(job.name), job.id))
+    return JobRow(job.id, job, text, (_natural(job.name), job.id), asks)
 
 
 def _natural(name: str) -> tuple[str | int, ...]:

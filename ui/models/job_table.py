@@ -66,14 +66,21 @@ class JobTableModel(QAbstractTableModel):
         row = self._all.get(job_id)
         return None if row is None else row.job
 
+    def rows(self) -> Iterator[JobRow]:
+        """Return all jobs as the table keeps them, in no order."""
+        return iter(self._all.values())
+
+    def row_at(self, row: int) -> JobRow:
+        return self._shown[self._place(row)]
+
     def job_at(self, row: int) -> Job:
-        return self._shown[self._place(row)].job
+        return self.row_at(row).job
 
     def text_at(self, row: int, column: Column) -> str:
         """Return what a cell shows."""
-        job = self.job_at(row)
-        facts = self._facts.get(job.id, _NO_FACTS)
-        return cell_text(column, job, facts, self._running.get(job.id), self._clock.now_ms())
+        shown = self.row_at(row)
+        facts = self._facts.get(shown.id, _NO_FACTS)
+        return cell_text(column, shown, facts, self._running.get(shown.id), self._clock.now_ms())
 
     def rows_between(self, first: int, last: int) -> list[JobRow]:
         """Return some rows as they are shown, both ends included; what is no row any more is left out."""
@@ -264,15 +271,15 @@ class JobTableModel(QAbstractTableModel):
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid() or index.row() >= len(self._shown):
             return None
-        job = self.job_at(index.row())
+        row = self.row_at(index.row())
         if role == ID_ROLE:
-            return job.id
+            return row.id
         words = _WORDS.get(Qt.ItemDataRole(role)) if role < ID_ROLE else None
         if words is None:
             return None
-        facts = self._facts.get(job.id, _NO_FACTS)
-        run = self._running.get(job.id)
-        return words(Column(index.column()), job, facts, run, self._clock.now_ms())
+        facts = self._facts.get(row.id, _NO_FACTS)
+        run = self._running.get(row.id)
+        return words(Column(index.column()), row, facts, run, self._clock.now_ms())
 
     def headerData(  # noqa: N802
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole

@@ -169,6 +169,7 @@ class JobToolbar(QWidget):
         words = {
             StatusChoice.ALL: self.tr("All jobs"),
             StatusChoice.RUNNING: self.tr("Running"),
+            StatusChoice.ASKING: self.tr("Needs you"),
             StatusChoice.WAITING: self.tr("Waiting for a place"),
             StatusChoice.FAILING: self.tr("Failing"),
             StatusChoice.PAUSED: self.tr("Paused"),
