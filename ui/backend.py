@@ -73,6 +73,7 @@ class Backend(QObject):
     """A sentence on something that failed and that nobody else shows."""
     _answered = Signal(object)
     _changed_here = Signal(object)
+    _done_with = Signal(object)
 
     def __init__(
         self, path: Path | None = None, clock: Clock | None = None, parent: QObject | None = None
@@ -81,10 +82,13 @@ class Backend(QObject):
         self._path = path
         self._clock = clock or SystemClock()
         self._lanes: dict[Lane, _LaneThread] = {}
+        # Held until its thread has let go of it: a window that asked must not be destroyed in that thread.
+        self._tasks: dict[int, _Task] = {}
         self._inline: Scheduler | None = None
         self._is_closed = False
         self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
         self._changed_here.connect(self.changed, Qt.ConnectionType.QueuedConnection)
+        self._done_with.connect(self._let_go, Qt.ConnectionType.QueuedConnection)
 
     @classmethod
     def inline(cls, scheduler: Scheduler, clock: Clock, parent: QObject | None = None) -> Self:
@@ -157,7 +161,8 @@ class Backend(QObject):
             task.run(self._the_inline, self._answered.emit)
             return asked
         if lane not in self._lanes:
-            self._lanes[lane] = _LaneThread(lane, self._open, self._answered.emit)
+            self._lanes[lane] = _LaneThread(lane, self._open, self._answered.emit, self._done_with.emit)
+        self._tasks[id(task)] = task
         self._lanes[lane].put(task)
         return asked
 
@@ -191,6 +196,9 @@ class Backend(QObject):
         asked, answer = delivery
         if asked.is_wanted():
             answer()
+
+    def _let_go(self, task_id: int) -> None:
+        del self._tasks[task_id]
 
     def _tell_fault(self, error: SchedulerError) -> None:
         self.fault.emit(str(error))
@@ -238,9 +246,11 @@ class _LaneThread:
         lane: Lane,
         open_scheduler: Callable[[], Scheduler],
         deliver: Callable[[tuple[Asked, Answer]], None],
+        done_with: Callable[[int], None],
     ) -> None:
         self._open = open_scheduler
         self._deliver = deliver
+        self._done_with = done_with
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._scheduler: Scheduler | None = None
         self._thread = threading.Thread(target=self._run, name=f"halo-{lane}", daemon=True)
@@ -261,6 +271,9 @@ class _LaneThread:
     def _run(self) -> None:
         while (task := self._tasks.get()) is not None:
             task.run(self._get, self._deliver)
+            task_id = id(task)
+            del task
+            self._done_with(task_id)
         if self._scheduler is not None:
             self._scheduler.close()
 

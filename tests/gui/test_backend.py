@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -35,6 +36,23 @@ def test_work_is_done_elsewhere_and_answered_here(backend: Backend, qtbot: QtBot
     qtbot.waitUntil(lambda: len(threads) == 2)
     assert threads[0] is not threading.main_thread()
     assert threads[1] is threading.main_thread()
+
+
+def test_whoever_asked_is_let_go_here(backend: Backend, qtbot: QtBot) -> None:
+    class Asker:
+        def hear(self, _answer: object) -> None:
+            heard.append(None)
+
+    heard: list[None] = []
+    ends: list[threading.Thread] = []
+    for _ in range(20):
+        asker = Asker()
+        weakref.finalize(asker, lambda: ends.append(threading.current_thread()))
+        backend.ask(lambda _: None, asker.hear)
+        del asker
+    qtbot.waitUntil(lambda: len(ends) == 20)
+    assert len(heard) == 20
+    assert set(ends) == {threading.main_thread()}
 
 
 def test_a_refusal_reaches_whoever_asked(backend: Backend, qtbot: QtBot) -> None:
