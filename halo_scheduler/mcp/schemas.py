@@ -35,6 +35,8 @@ def schema_of(hint: Any, *, is_change: bool = False) -> Schema:
     if origin is Mapping:
         names = ["string", "null"] if is_change else "string"
         return {"type": "object", "additionalProperties": {"type": names}}
+    if all(member in _PLAIN for member in arguments):
+        return {"type": [_PLAIN[member] for member in arguments]}
     return {"anyOf": [schema_of(member, is_change=is_change) for member in arguments]}
 
 
@@ -59,7 +61,9 @@ def _class_schema(hint: type, *, is_change: bool) -> Schema:
 def _dataclass_schema(cls: Any, *, is_change: bool) -> Schema:
     hints, fields = get_type_hints(cls), dataclasses.fields(cls)
     properties = {
-        field.name: _field_schema(hints[field.name], is_change=is_change) | _said_of(cls, field)
+        field.name: _field_schema(hints[field.name], is_change=is_change)
+        | _said_of(cls, field)
+        | ({} if is_change else _default_of(field))
         for field in fields
     }
     required = [field.name for field in fields if _is_required(field)]
@@ -80,9 +84,11 @@ def _said_of(cls: type, field: dataclasses.Field[Any]) -> Schema:
     words = field.metadata.get("words") or FIELD_WORDS.get(cls, {}).get(field.name)
     said: Schema = {"description": words} if words else {}
     said |= {key: field.metadata[name] for name, key in _LIMITS.items() if name in field.metadata}
-    if isinstance(field.default, str | int | float):
-        said["default"] = field.default
     return said
+
+
+def _default_of(field: dataclasses.Field[Any]) -> Schema:
+    return {"default": field.default} if isinstance(field.default, str | int | float) else {}
 
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:
