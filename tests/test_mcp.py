@@ -270,7 +270,7 @@ def test_why_says_that_a_person_has_to_look_first(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Manual(), paused_by=StatusReason.ASSISTANT)
     said = _call(scheduler, "why", job="job")
     assert said["next_run_at"] is None
-    assert any("a person has to look at it and resume it" in sentence for sentence in said["sentences"])
+    assert any("waits for a person to look at it and resume it" in sentence for sentence in said["sentences"])
 
 
 @pytest.mark.usefixtures("machine_in_berlin")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halo_scheduler.model import Job, Outcome, Run, SkipReason, StatusReason
+from halo_scheduler.model import Job, Outcome, Run, SkipReason
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.explain import Explanation, moment_in_words
@@ -41,7 +41,6 @@ def reasons(scheduler: Scheduler, job: Job, explanation: Explanation, now_ms: in
     runs = scheduler.get_run_log(job.id, limit=_RECENT)
     return [
         *_engine(scheduler),
-        *_unseen(job),
         *explanation.sentences,
         *_used_up(scheduler.get_usage(job.id), now_ms),
         *(
@@ -57,14 +56,6 @@ def _engine(scheduler: Scheduler) -> list[str]:
     if scheduler.status().state == "running":
         return []
     return ["Nothing runs the jobs at the moment: Halo is not running."]
-
-
-def _unseen(job: Job) -> list[str]:
-    if job.status_reason is not StatusReason.ASSISTANT:
-        return []
-    return [
-        "It waits for a person: an assistant made or changed it, and a person has to look at it and resume it."
-    ]
 
 
 def _used_up(usage: Usage, now_ms: int) -> list[str]:

@@ -109,6 +109,8 @@ def _disabled(job: Job) -> str:
             return "Its one time is past: it is done."
         case StatusReason.IMPORTED:
             return "It was imported and waits for you to enable it."
+        case StatusReason.ASSISTANT:
+            return "An assistant made or changed it: it waits for a person to look at it and resume it."
         case StatusReason.ERRORS if job.errors:
             return f"It was disabled after it {_failed(job.errors)}; resume it to try again."
         case StatusReason.ERRORS:

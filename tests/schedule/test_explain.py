@@ -187,6 +187,10 @@ def test_a_run_outside_the_schedule_leaves_the_plan() -> None:
             ["It was imported and waits for you to enable it."],
         ),
         (
+            replace(_JOB, status=JobStatus.PAUSED, status_reason=StatusReason.ASSISTANT),
+            ["An assistant made or changed it: it waits for a person to look at it and resume it."],
+        ),
+        (
             replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, errors=5),
             ["It was disabled after it failed 5 times in a row; resume it to try again."],
         ),
