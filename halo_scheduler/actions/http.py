@@ -15,7 +15,6 @@ from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequ
 
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
-from halo_scheduler.directives import NOTHING_SAID, LineReader
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects, Run
 from halo_scheduler.output_text import plain_line
@@ -54,12 +53,10 @@ class HttpStarter(QObject):
         super().__init__(parent)
         self._manager = QNetworkAccessManager(self)
 
-    def start(
-        self, desk: Desk, run: Run, request: HttpRequest, spool: Spool, secrets: Secrets, *, reads_lines: bool
-    ) -> HttpWork:
+    def start(self, desk: Desk, run: Run, request: HttpRequest, spool: Spool, secrets: Secrets) -> HttpWork:
         """Begin a request."""
         work = HttpWork(self._manager, desk, run, request, spool)
-        work.start(secrets, reads_lines=reads_lines)
+        work.start(secrets)
         return work
 
 
@@ -78,8 +75,6 @@ class HttpWork(QObject):
         self._descriptor: int | None = None
         self._redactor = Redactor()
         self._stream = self._redactor.stream()
-        self._reads_lines = False
-        self._lines: LineReader | None = None
         self._reply: QNetworkReply | None = None
         self._headers: dict[str, str] = {}
         self._body = b""
@@ -93,9 +88,8 @@ class HttpWork(QObject):
         self._is_over = False
         self.next_look_at: int | None = None
 
-    def start(self, secrets: Secrets, *, reads_lines: bool) -> None:
+    def start(self, secrets: Secrets) -> None:
         """Send the request, at once or when its secrets are at hand."""
-        self._reads_lines = reads_lines
         if not self._request.secret_names:
             self._begin({})
             return
@@ -202,8 +196,6 @@ class HttpWork(QObject):
         self._has_head = False
         self._body_bytes = self._body_bytes_seen = 0
         self._stream = self._redactor.stream()
-        # What was said on the way to another place does not count.
-        self._lines = LineReader(self._redactor) if self._reads_lines else None
 
     # --- Receiving -----------------------------------------------------------------------------------
 
@@ -234,8 +226,6 @@ class HttpWork(QObject):
         if reply.isOpen():  # One that was broken off is not.
             data = bytes(reply.readAll().data())
             self._body_bytes += len(data)
-            if self._lines is not None:
-                self._lines.feed(data)
             self._write(self._stream.feed(data))
 
     def _write_head(self, reply: QNetworkReply) -> None:
@@ -373,15 +363,11 @@ class HttpWork(QObject):
         if self._reply is not None:
             self._reply.abort()
         self._close()
-        said = NOTHING_SAID if self._lines is None else self._lines.end()
         ended = Ended(
             run_id=self._run.id,
             outcome=outcome,
             error=self._redactor.text(error),
-            note=said.fault,
             http_status=http_status,
-            cost=said.cost,
-            question=said.question,
             output=kept_output(self._spool, self._desk.output_limit, Redactor()),
         )
         self._desk.home.end(ended)
