@@ -6,7 +6,7 @@ from typing import Self
 
 from halo_scheduler.actions.spool import Spool, SpoolReader, spool_folder
 from halo_scheduler.errors import SecretError
-from halo_scheduler.model import Command, Outcome
+from halo_scheduler.model import Outcome, ProcessAction
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.secrets import SecretStore
 from halo_scheduler.store.store import Store
@@ -78,7 +78,7 @@ class OutputFollower:
         ticket = spool.read_ticket()
         record = self._store.jobs.get(run.job_id) if run is not None else None
         action = ticket.action if ticket is not None else record and record.spec.action
-        if run is None or not isinstance(action, Command) or not action.secret_names:
+        if run is None or not isinstance(action, ProcessAction) or not action.secret_names:
             return Redactor()
         read = self._secrets.reader(action.secret_names, unchanged_since=run.started_at)
         try:

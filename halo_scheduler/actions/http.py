@@ -15,6 +15,7 @@ from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequ
 
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
+from halo_scheduler.directives import NOTHING_SAID, LineReader
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects, Run
 from halo_scheduler.output_text import plain_line
@@ -53,10 +54,12 @@ class HttpStarter(QObject):
         super().__init__(parent)
         self._manager = QNetworkAccessManager(self)
 
-    def start(self, desk: Desk, run: Run, request: HttpRequest, spool: Spool, secrets: Secrets) -> HttpWork:
+    def start(
+        self, desk: Desk, run: Run, request: HttpRequest, spool: Spool, secrets: Secrets, *, reads_lines: bool
+    ) -> HttpWork:
         """Begin a request."""
         work = HttpWork(self._manager, desk, run, request, spool)
-        work.start(secrets)
+        work.start(secrets, reads_lines=reads_lines)
         return work
 
 
@@ -75,6 +78,8 @@ class HttpWork(QObject):
         self._descriptor: int | None = None
         self._redactor = Redactor()
         self._stream = self._redactor.stream()
+        self._reads_lines = False
+        self._lines: LineReader | None = None
         self._reply: QNetworkReply | None = None
         self._headers: dict[str, str] = {}
         self._body = b""
@@ -88,8 +93,9 @@ class HttpWork(QObject):
         self._is_over = False
         self.next_look_at: int | None = None
 
-    def start(self, secrets: Secrets) -> None:
+    def start(self, secrets: Secrets, *, reads_lines: bool) -> None:
         """Send the request, at once or when its secrets are at hand."""
+        self._reads_lines = reads_lines
         if not self._request.secret_names:
             self._begin({})
             return
@@ -196,6 +202,8 @@ class HttpWork(QObject):
         self._has_head = False
         self._body_bytes = self._body_bytes_seen = 0
         self._stream = self._redactor.stream()
+        # What was said on the way to another place does not count.
+        self._lines = LineReader(self._redactor) if self._reads_lines else None
 
     # --- Receiving -----------------------------------------------------------------------------------
 
@@ -205,16 +213,16 @@ class HttpWork(QObject):
     def _limit_reading(self) -> None:
         """Let Qt wait with what comes until we took what came.
 
-        It does not hear of this before it has begun; and told later, it lets what came meanwhile pile up. It is
-        told once: this is a signal to Qt's thread, sent with the interpreter's lock held (docs/adr/0010).
+        It does not hear of this before it has begun; and told later, it lets what came meanwhile pile up.
         """
-        if self._reply is not None and self._reply.readBufferSize() == 0:
+        if self._reply is not None:
             self._reply.setReadBufferSize(_READ_AHEAD)
 
     def _read(self) -> None:
         if self._reply is None or self._is_over:
             return
-        self._limit_reading()
+        if self._reply.readBufferSize() == 0:
+            self._limit_reading()
         try:
             self._take_in(self._reply)
         except OSError as error:
@@ -226,6 +234,8 @@ class HttpWork(QObject):
         if reply.isOpen():  # One that was broken off is not.
             data = bytes(reply.readAll().data())
             self._body_bytes += len(data)
+            if self._lines is not None:
+                self._lines.feed(data)
             self._write(self._stream.feed(data))
 
     def _write_head(self, reply: QNetworkReply) -> None:
@@ -363,11 +373,15 @@ class HttpWork(QObject):
         if self._reply is not None:
             self._reply.abort()
         self._close()
+        said = NOTHING_SAID if self._lines is None else self._lines.end()
         ended = Ended(
             run_id=self._run.id,
             outcome=outcome,
             error=self._redactor.text(error),
+            note=said.fault,
             http_status=http_status,
+            cost=said.cost,
+            question=said.question,
             output=kept_output(self._spool, self._desk.output_limit, Redactor()),
         )
         self._desk.home.end(ended)

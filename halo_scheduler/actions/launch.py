@@ -1,4 +1,4 @@
-"""Preparing a command: what exactly is started, where, and with which environment."""
+"""Starting a process: what exactly, where, and with which environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 from typing import IO
 
@@ -17,7 +17,7 @@ from halo_scheduler.actions.spool import Spool
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.login_environment import Environment, encoded
 from halo_scheduler.host.process_tree import MARK
-from halo_scheduler.model import Command, Job, Run
+from halo_scheduler.model import Command, Job, ProcessAction, Run
 from halo_scheduler.secret_refs import filled_in
 
 _IS_WINDOWS = sys.platform == "win32"
@@ -35,7 +35,7 @@ _LINE_FLAGS = {"cmd": "/c", "powershell": "-Command", "pwsh": "-Command"}
 
 
 class LaunchError(SchedulerError):
-    """A command cannot be started; the message is the run's error."""
+    """A process cannot be started; the message is the run's error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,32 +45,39 @@ class Launch:
     argv: tuple[str, ...]
     directory: str
     environment: Mapping[bytes, bytes]
-    stdin: bytes
+    stdin: bytes = b""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """What it gets to read, by path: private files of the run, written right before it starts."""
 
 
 def prepare(
-    command: Command,
+    action: ProcessAction,
+    argv: Sequence[str],
     own_variables: Mapping[str, str],
     login_environment: Environment,
     secrets: Mapping[str, str],
 ) -> Launch:
     """Find the program and the directory, or raise LaunchError with what is wrong."""
-    added = {name: filled_in(value, secrets) for name, value in command.environment.items()}
+    added = {name: filled_in(value, secrets) for name, value in action.environment.items()}
     added |= own_variables
     home = added.get("HOME") or login_environment.get("HOME") or str(Path.home())
     search_path = added.get("PATH") or login_environment.get("PATH") or os.defpath
-    directory = _find_directory(command, home)
-    program, *arguments = command.argv or (command.shell, _line_flag(command.shell), command.line)
+    directory = _find_directory(action, home)
+    program, *arguments = argv
     return Launch(
         argv=(_find_program(program, directory, search_path), *arguments),
         directory=directory,
         environment=login_environment.encoded | encoded(added),
-        stdin=filled_in(command.stdin, secrets).encode(),
     )
 
 
+def command_line(command: Command) -> tuple[str, ...]:
+    """Return the program of a command and its arguments."""
+    return command.argv or (command.shell, _line_flag(command.shell), command.line)
+
+
 def own_variables(job: Job, run: Run) -> dict[str, str]:
-    """Return what Halo tells a command about its run; a run by hand has no slot."""
+    """Return what Halo tells a process about its run; a run by hand has no slot."""
     return {
         "HALO_JOB_ID": job.id,
         "HALO_JOB_NAME": job.name,
@@ -82,9 +89,11 @@ def own_variables(job: Job, run: Run) -> dict[str, str]:
 
 
 def spawn(launch: Launch, spool: Spool) -> subprocess.Popen[bytes]:
-    """Start a command that writes into its spool and lives on without us; LaunchError when the system refuses."""
+    """Start a process that writes into its spool and lives on without us; LaunchError when the system refuses."""
     argv = launch.argv if _IS_WINDOWS else shimmed(launch.argv, spool.code_path)
     try:
+        for path, content in launch.files.items():
+            spool.write(path, content)
         output = spool.create()
         try:
             with _standard_input(launch.stdin, spool.folder) as stdin:
@@ -126,8 +135,8 @@ def _line_flag(shell: str) -> str:
     return _LINE_FLAGS.get(PureWindowsPath(shell).stem.lower(), "-c")
 
 
-def _find_directory(command: Command, home: str) -> str:
-    chosen = command.directory or home
+def _find_directory(action: ProcessAction, home: str) -> str:
+    chosen = action.directory or home
     directory = home + chosen[1:] if chosen == "~" or chosen.startswith("~/") else chosen
     directory = os.path.join(home, directory)
     if os.path.isdir(directory) and os.access(directory, os.X_OK):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from halo_scheduler.actions.command import UNSEEN_END, CommandWork, outcome_of
+from halo_scheduler.actions.assignment import Assignment
+from halo_scheduler.actions.ending import UNSEEN_END, outcome_of, with_said, without_secrets
+from halo_scheduler.actions.process import ProcessWork
 from halo_scheduler.actions.spool import NOT_YET, Output, Spool, Ticket, left_behind
 from halo_scheduler.actions.work import (
     NO_OCCASION,
@@ -24,9 +28,13 @@ from halo_scheduler.actions.work import (
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.host.process_tree import marked_processes, session_of
-from halo_scheduler.model import Command, HttpRequest, Job, JobSpec, Outcome, Run
+from halo_scheduler.model import Command, HttpRequest, Job, JobSpec, Outcome, ProcessAction, Run
 from halo_scheduler.redaction import Redactor
+from halo_scheduler.work.item import SourceError
 
+# So much of an output is searched while everything waits for it, or on another thread.
+_MOST_AT_ONCE = 256 << 20
+_MOST_LATE = 16 << 30
 _CRASHED = "Halo ended while it ran"
 
 
@@ -40,7 +48,7 @@ class StartHttp(Protocol):
     """Begins an HTTP request."""
 
     def __call__(
-        self, desk: Desk, run: Run, request: HttpRequest, spool: Spool, secrets: Secrets
+        self, desk: Desk, run: Run, request: HttpRequest, spool: Spool, secrets: Secrets, *, reads_lines: bool
     ) -> Work: ...
 
 
@@ -57,7 +65,8 @@ class Leftover:
     """What an earlier engine left of a run: a process that lives, or how it ended."""
 
     run: Run
-    command: Command | None
+    action: ProcessAction | None
+    reads_lines: bool
     session: int | None
     is_main_alive: bool
     ended: Ended
@@ -79,24 +88,41 @@ class Runner:
         self._read_secrets = read_secrets
         self._http = http
         self._open_source = open_source
+        self._preparing: dict[str, threading.Event] = {}
 
-    def start(self, job: Job, run: Run, occasion: Occasion = NO_OCCASION) -> Work | None:  # noqa: ARG002
+    def start(self, job: Job, run: Run, occasion: Occasion = NO_OCCASION) -> Work | None:
         """Begin a run; None when nothing here can run such a job."""
         action = job.action
-        if isinstance(action, Command):
-            work = CommandWork(self._desk, run, action, self.spool(run.id))
-            work.start(job, self._read_secrets(action.secret_names))
-            return work
+        if isinstance(action, ProcessAction):
+            return self._start_process(job, run, action, occasion)
         if isinstance(action, HttpRequest) and self._http is not None:
             secrets = self._read_secrets(action.secret_names)
-            return self._http(self._desk, run, action, self.spool(run.id), secrets)
+            spool = self.spool(run.id)
+            return self._http(self._desk, run, action, spool, secrets, reads_lines=job.reads_lines)
         return None
+
+    def _start_process(self, job: Job, run: Run, action: ProcessAction, occasion: Occasion) -> Work:
+        source = None
+        if action.work_source is not None:
+            if self._open_source is None:
+                raise SourceError("nothing here can fetch items of work")
+            source = self._open_source(action.work_source)
+        work = ProcessWork(self._desk, run, action, self.spool(run.id), reads_lines=job.reads_lines)
+        if source is not None:
+            self._preparing = {key: event for key, event in self._preparing.items() if not event.is_set()}
+            self._preparing[run.id] = work.has_begun
+        assignment = Assignment(job=job, run=run, action=action, occasion=occasion, source=source)
+        work.start(assignment, self._read_secrets(action.secret_names))
+        return work
 
     def wait_until_prepared(self, run_id: str) -> None:
         """Wait, on a thread that may wait, until nothing claims an item for a run any more.
 
         A run that is stopped while it claims is recorded at once: what it got is known only now.
         """
+        event = self._preparing.get(run_id)
+        if event is not None:
+            event.wait()
 
     def spool(self, run_id: str) -> Spool:
         """Return the files of a run."""
@@ -126,6 +152,7 @@ class Runner:
         spool = self.spool(run.id)
         ticket = spool.read_ticket()
         action = (spec and spec.action) if ticket is None else ticket.action
+        reads_lines = bool(spec and spec.reads_lines) if ticket is None else ticket.reads_lines
         if ticket is not None and ticket.pid == NOT_YET:
             ticket = None
         is_main_alive = ticket is not None and is_alive(ticket.pid, ticket.process_start)
@@ -134,29 +161,32 @@ class Runner:
         # Without its ticket, the first process that carries the mark is the shim, or what is left. Of a run that is
         # being stopped nothing may be left, of one that ended by itself that is its own affair.
         is_under_way = is_main_alive or (marked_pid is not None and (written is None or is_stopped))
-        command = action if isinstance(action, Command) else None
-        ended = self._ended_unseen(run, command, spool, now_ms)
+        process = action if isinstance(action, ProcessAction) else None
+        ended = self._ended_unseen(run, process, spool, now_ms)
         if stop is not None and is_stopped:
             ended = replace(ended, outcome=stop.why.outcome, error=stop.why.error, reason=None)
+        if process is not None and not is_under_way:
+            ended = _with_rest(ended, process, spool, reads_lines=reads_lines)
         return Leftover(
             run=run,
-            command=command,
+            action=process,
+            reads_lines=reads_lines,
             session=_session(ticket, marked_pid, is_main_alive=is_main_alive) if is_under_way else None,
             is_main_alive=is_main_alive or (ticket is None and is_under_way),
             ended=ended,
         )
 
-    def _ended_unseen(self, run: Run, command: Command | None, spool: Spool, now_ms: int) -> Ended:
+    def _ended_unseen(self, run: Run, action: ProcessAction | None, spool: Spool, now_ms: int) -> Ended:
         written = spool.read_code()
-        if command is None or not spool.exists():
-            error = _CRASHED if command is None else "Halo ended before it was started"
-            output = self._kept(command, spool)
+        if action is None or not spool.exists():
+            error = _CRASHED if action is None else "Halo ended before it was started"
+            output = self._kept(action, spool)
             return Ended(run_id=run.id, outcome=Outcome.INTERRUPTED, error=error, output=output)
         if written is None:
             outcome, reason, error = Outcome.INTERRUPTED, None, UNSEEN_END
             finished_at = None
         else:
-            outcome, reason, error = outcome_of(command, written[0])
+            outcome, reason, error = outcome_of(action, written[0])
             finished_at = min(max(written[1], run.started_at or 0), now_ms)
         return Ended(
             run_id=run.id,
@@ -166,21 +196,21 @@ class Runner:
             note="it ended while Halo was not running" if written else "",
             exit_code=written[0] if written else None,
             finished_at=finished_at,
-            output=self._kept(command, spool),
-            needs_secrets=command.secret_names,
+            output=self._kept(action, spool),
+            needs_secrets=action.secret_names,
         )
 
-    def _kept(self, command: Command | None, spool: Spool) -> Output | None:
+    def _kept(self, action: ProcessAction | None, spool: Spool) -> Output | None:
         """Return the output, unless it holds secrets that must be had first."""
-        if command is not None and command.secret_names:
+        if action is not None and action.secret_names:
             return None
         return kept_output(spool, self._desk.output_limit, Redactor()) if spool.exists() else None
 
     def adopt(self, left: Leftover) -> Work:
         """Go on with a run whose process lives."""
-        work = CommandWork(
-            self._desk, left.run, left.command or Command(argv=("?",)), self.spool(left.run.id)
-        )
+        action = left.action or Command(argv=("?",))
+        spool = self.spool(left.run.id)
+        work = ProcessWork(self._desk, left.run, action, spool, reads_lines=left.reads_lines)
         work.adopt(left.session or 0, is_alive=left.is_main_alive)
         return work
 
@@ -192,11 +222,13 @@ class Runner:
 
         def read() -> None:
             try:
-                output = kept_output(spool, lambda: limit, Redactor(secrets().values()))
+                redactor = Redactor(secrets().values())
             except SchedulerError as error:
                 text = f"[output withheld, as secrets cannot be taken out of it: {error}]\n"
-                output = Output.of(text.encode(), spool.size())
-            self._desk.home.post(lambda: done(Late(output=output)))
+                late = Late(output=Output.of(text.encode(), spool.size()))
+            else:
+                late = _late(spool, limit, redactor)
+            self._desk.home.post(lambda: done(late))
 
         self._desk.home.submit(read)
 
@@ -208,7 +240,34 @@ class Runner:
         """Return the secrets that a run was given, as far as its ticket tells."""
         ticket = self.spool(run_id).read_ticket()
         action = None if ticket is None else ticket.action
-        return action.secret_names if isinstance(action, Command) else frozenset()
+        return action.secret_names if isinstance(action, ProcessAction) else frozenset()
+
+
+def _with_rest(ended: Ended, action: ProcessAction, spool: Spool, *, reads_lines: bool) -> Ended:
+    """Return the end of a run that ended unseen, with what it said while nobody listened."""
+    if ended.needs_secrets:
+        return without_secrets(ended, action)
+    if reads_lines:
+        _hear_at_once(spool, Redactor(), _MOST_AT_ONCE)
+    return with_said(ended, action, spool, Redactor())
+
+
+def _late(spool: Spool, limit: int, redactor: Redactor) -> Late:
+    """Return what was left of a run's end; what it asked with its exit code was told at once."""
+    output = kept_output(spool, lambda: limit, redactor)
+    ticket, written = spool.read_ticket(), spool.read_code()
+    if ticket is None or not ticket.reads_lines or not isinstance(ticket.action, ProcessAction):
+        return Late(output=output)
+    _hear_at_once(spool, redactor, _MOST_LATE)
+    said = spool.said()
+    has_asked = written is not None and written[0] == ticket.action.needs_input_code
+    return Late(output=output, cost=said.cost, question="" if has_asked else said.question, note=said.fault)
+
+
+def _hear_at_once(spool: Spool, redactor: Redactor, most_bytes: int) -> None:
+    spool.listen(redactor)
+    with suppress(OSError):  # That it cannot be read must not keep the run from ending.
+        spool.hear_at_once(most_bytes)
 
 
 def _session(ticket: Ticket | None, marked_pid: int | None, *, is_main_alive: bool) -> int | None:

@@ -1,7 +1,8 @@
 """The spool: what a run prints, on disk from its first byte, until it moves into the store.
 
-Three private files for each run: its output, which the child itself writes; its ticket, by which a later engine
-recognises the process; and its exit code, which the shim leaves behind.
+Private files for each run: its output, which the child itself writes; its ticket, by which a later engine
+recognises the process; its exit code, which the shim leaves behind; what it said in lines that are cut out by now;
+and what it was given to read.
 """
 
 from __future__ import annotations
@@ -12,18 +13,23 @@ import sys
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from halo_scheduler.actions.hearing import Heard, Hearing
+from halo_scheduler.actions.holes import data_from, hole_from, punch_hole, used_bytes
+from halo_scheduler.directives import NOTHING_SAID, Said
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Action, action_from_dict
-from halo_scheduler.output_text import last_progress
+from halo_scheduler.output_text import last_progress, plain_line
 from halo_scheduler.redaction import RedactedStream, Redactor
 
 _WINDOW = 65_536
 _CHUNK = 1 << 20
-_FALLOC_FL_KEEP_SIZE, _FALLOC_FL_PUNCH_HOLE = 1, 2
 _BLOCK = 4_096
+_LAST_LINES = 16_384
+_OUTPUT, _CODE, _TICKET, _SAID, _PROMPT, _WORK = ".out", ".code", ".ticket", ".said", ".prompt", ".work"
+_SUFFIXES = frozenset({_OUTPUT, _CODE, _TICKET, _SAID, _PROMPT, _WORK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class Ticket:
     pid: int
     process_start: str
     action: Action
+    reads_lines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +74,17 @@ class Spool:
     def __init__(self, folder: Path, run_id: str) -> None:
         # Plain text: there is a run for each of these, and a Path costs more than the file does.
         self.folder = str(folder)
-        self.output_path = f"{folder}{os.sep}{run_id}.out"
-        self.code_path = f"{folder}{os.sep}{run_id}.code"
-        self._ticket_path = f"{folder}{os.sep}{run_id}.ticket"
+        self._stem = stem = f"{folder}{os.sep}{run_id}"
+        self.output_path = stem + _OUTPUT
+        self.code_path = stem + _CODE
+        self.prompt_path = stem + _PROMPT
+        self.work_path = stem + _WORK
+        self._ticket_path = stem + _TICKET
+        self._said_path = stem + _SAID
         self._read_to = 0
         self._is_within_line = False
         self._cut = _Cut()
+        self._hearing: Hearing | None = None
 
     # --- Writing -------------------------------------------------------------------------------------
 
@@ -89,22 +101,26 @@ class Spool:
             make_private_folder(Path(self.folder))
             return os.open(path, flags, 0o600)
 
+    def write(self, path: str, content: bytes) -> None:
+        """Write one of the run's files; a crash of the machine ends the run too, so that nothing needs to be synced."""
+        with os.fdopen(self._open_new(path, os.O_TRUNC), "wb") as file:
+            file.write(content)
+
     def write_ticket(self, ticket: Ticket) -> None:
-        """Leave word of the process; a crash of the machine ends it too, so that nothing needs to be synced."""
+        """Leave word of the process."""
         data = {
             "pid": ticket.pid,
             "process_start": ticket.process_start,
             "action": ticket.action.to_dict(),
+            "reads_lines": ticket.reads_lines,
         }
-        descriptor = self._open_new(self._ticket_path, os.O_TRUNC)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(data, file)
+        self.write(self._ticket_path, json.dumps(data).encode())
 
     def remove(self) -> None:
         """Delete all files of the run."""
-        for path in (self.output_path, self.code_path, self._ticket_path):
+        for suffix in _SUFFIXES:
             with suppress(FileNotFoundError):
-                os.unlink(path)
+                os.unlink(self._stem + suffix)
 
     def cap(self, most_bytes: int) -> bool:
         """Take the middle out of an output that uses more than so much of the disk; tell whether it did."""
@@ -112,23 +128,86 @@ class Spool:
             status = os.stat(self.output_path)
         except OSError:
             return False
-        if _used_bytes(status) <= most_bytes:
+        if used_bytes(status) <= most_bytes:
             return False
         head = most_bytes // 4 // _BLOCK * _BLOCK
         tail_from = (status.st_size - most_bytes // 4) // _BLOCK * _BLOCK
+        if self._hearing is not None:
+            tail_from = min(tail_from, self._hearing.heard.position // _BLOCK * _BLOCK)
         if tail_from <= head:
             return False
-        if not _punch_hole(self.output_path, head, tail_from - head):
-            self._cut_off(head, status.st_size)
-        return True
+        self._keep_heard()
+        if punch_hole(self.output_path, head, tail_from - head):
+            return True
+        return self._cut_off(head, status.st_size)
 
-    def _cut_off(self, at: int, size: int) -> None:
+    def _cut_off(self, at: int, size: int) -> bool:
         """Take off all behind a place; the child adds at the end, wherever that is now."""
+        if self._hearing is not None and self._hearing.is_behind(size):
+            return False
         at = min(at, self._cut.at)
         self._cut = _Cut(at, self._cut.lost_bytes + size - at)
         os.truncate(self.output_path, at)
         if self._read_to > at:
             self._read_to, self._is_within_line = at, True
+        if self._hearing is not None:
+            self._hearing.follow_cut(at)
+            self._keep_heard()
+        return True
+
+    # --- Hearing -------------------------------------------------------------------------------------
+
+    def listen(self, redactor: Redactor) -> None:
+        """Take in from now on what the run says in lines like `::cost 0.12`, going on where somebody else ended."""
+        self._hearing = Hearing(redactor, self._read_heard())
+
+    def hear(self, most_bytes: int) -> bool:
+        """Take in some of what is new; tell whether there is more, which will not be cut out before."""
+        hearing = self._hearing
+        if hearing is None or not hearing.is_behind(self.size()):
+            return False
+        descriptor = os.open(self.output_path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            hearing.hear(descriptor, most_bytes)
+        finally:
+            os.close(descriptor)
+        return hearing.is_behind(self.size())
+
+    def hear_at_once(self, most_bytes: int) -> None:
+        """Take in what is new, and of too much only the beginning and the end."""
+        if self._hearing is not None and self.hear(most_bytes // 2):
+            self._hearing.pass_over(self.size() - most_bytes // 2)
+            self.hear(most_bytes // 2)
+
+    def said(self) -> Said:
+        """Return all that the run said, when nothing follows; nothing if nobody listened."""
+        return NOTHING_SAID if self._hearing is None else self._hearing.end()
+
+    def _keep_heard(self) -> None:
+        """Write down what was said in what is about to be cut out: an engine after us cannot read it."""
+        if self._hearing is None:
+            return
+        heard = self._hearing.heard
+        data = {"position": heard.position, "said": asdict(heard.said)}
+        with suppress(OSError):  # On a full disk all the more must be cut out.
+            self.write(self._said_path, json.dumps(data).encode())
+
+    def _read_heard(self) -> Heard:
+        try:
+            data = json.loads(_read(self._said_path))
+            said = Said(**data["said"])
+            return Heard(int(data["position"]), said)
+        except (OSError, ValueError, KeyError, TypeError):
+            return Heard()
+
+    def last_line(self, redactor: Redactor) -> str:
+        """Return the last line with something in it, but for those that only tell us something."""
+        start = max(0, self.size() - _LAST_LINES - redactor.reach)
+        if not self.exists():
+            return ""
+        tail = redactor.redacted(_read(self.output_path, start), redactor.reach if start else 0)
+        lines = [line for line in tail.splitlines() if line.strip() and not line.startswith(b"::")]
+        return plain_line(lines[-1].decode(errors="replace")) if lines else ""
 
     # --- Reading -------------------------------------------------------------------------------------
 
@@ -136,7 +215,10 @@ class Spool:
         """Return the ticket, if a process was started and its ticket is whole."""
         try:
             data = json.loads(_read(self._ticket_path))
-            return Ticket(int(data["pid"]), str(data["process_start"]), action_from_dict(data["action"]))
+            action = action_from_dict(data["action"])
+            return Ticket(
+                int(data["pid"]), str(data["process_start"]), action, bool(data.get("reads_lines", False))
+            )
         except (OSError, ValueError, KeyError, TypeError, ScheduleError):
             return None
 
@@ -201,15 +283,15 @@ class SpoolReader:
 
     def _next_piece(self) -> bytes:
         gap = self._passed_cut()
-        data_from = _data_from(self._descriptor, self._position)
-        if data_from > self._position:
-            gap += _gap(data_from - self._position)
+        start = data_from(self._descriptor, self._position)
+        if start > self._position:
+            gap += _gap(start - self._position)
         if gap:
             self._stream.leave_gap()
-        chunk = os.pread(self._descriptor, _CHUNK, data_from)
+        chunk = os.pread(self._descriptor, _CHUNK, start)
         # Looked for after reading: the hole may have been made in between.
-        chunk = chunk[: _hole_from(self._descriptor, data_from) - data_from]
-        self._position = data_from + len(chunk)
+        chunk = chunk[: hole_from(self._descriptor, start) - start]
+        self._position = start + len(chunk)
         return gap + self._stream.feed(chunk)
 
     def _passed_cut(self) -> bytes:
@@ -238,7 +320,8 @@ def _read(path: str, start: int = 0, most: int | None = None) -> bytes:
 
 def spool_folder(database: Path) -> Path:
     """Return where the runs of a database have their files."""
-    return database.with_name(f"{database.stem}-spool")
+    # Not relative: the processes of runs, which get such paths, have other working directories.
+    return database.absolute().with_name(f"{database.stem}-spool")
 
 
 def make_private_folder(folder: Path) -> None:
@@ -250,22 +333,23 @@ def make_private_folder(folder: Path) -> None:
 def left_behind(folder: Path) -> set[str]:
     """Return the runs that have files here."""
     with suppress(FileNotFoundError):
-        return {path.stem for path in folder.iterdir() if path.suffix in {".out", ".code", ".ticket"}}
+        return {path.stem for path in folder.iterdir() if path.suffix in _SUFFIXES}
     return set()
 
 
 def _kept(descriptor: int, most_bytes: int, redactor: Redactor, cut: _Cut) -> Output:
     size = os.fstat(descriptor).st_size
     total = size + cut.lost_bytes
-    hole_from = min(_hole_from(descriptor, 0), cut.at)
-    if size <= most_bytes and hole_from >= size and not cut.lost_bytes:
+    gap_from = min(hole_from(descriptor, 0), cut.at)
+    if size <= most_bytes and gap_from >= size and not cut.lost_bytes:
         return Output.of(redactor.redacted(os.pread(descriptor, size, 0)), total)
     half = most_bytes // 2
     reach = redactor.reach
-    head = os.pread(descriptor, min(half + reach, hole_from), 0)
+    head = os.pread(descriptor, min(half + reach, gap_from), 0)
     head_end = max(0, min(half, len(head) - reach))
     tail_at = max(head_end, size - half - reach)
-    tail_at = max(tail_at, _last_data_from(descriptor, hole_from, size))
+    if gap_from < size:
+        tail_at = max(tail_at, data_from(descriptor, gap_from))
     if cut.lost_bytes:
         tail_at = max(tail_at, cut.at)
     tail = os.pread(descriptor, size - tail_at, tail_at)
@@ -278,53 +362,5 @@ def _kept(descriptor: int, most_bytes: int, redactor: Redactor, cut: _Cut) -> Ou
     return Output.of(content, total)
 
 
-def _used_bytes(status: os.stat_result) -> int:
-    """Return what a file takes of the disk; without its holes, where the system knows of them."""
-    return min(status.st_size, getattr(status, "st_blocks", sys.maxsize) * 512)
-
-
 def _gap(left_out: int) -> bytes:
     return f"\n[… {left_out:,} bytes left out …]\n".encode()
-
-
-def _data_from(descriptor: int, position: int) -> int:
-    """Return the first place from here on where there is data, or here."""
-    try:
-        return os.lseek(descriptor, position, os.SEEK_DATA)
-    except (OSError, AttributeError):  # the end of the file, or a system that knows no holes
-        return position
-
-
-def _hole_from(descriptor: int, position: int) -> int:
-    """Return the first place from here on where data was taken out, or the end."""
-    try:
-        return os.lseek(descriptor, position, os.SEEK_HOLE)
-    except (OSError, AttributeError):
-        return os.fstat(descriptor).st_size
-
-
-def _last_data_from(descriptor: int, hole_from: int, size: int) -> int:
-    """Return where the last stretch of data begins: behind the hole, if there is one."""
-    return 0 if hole_from >= size else _data_from(descriptor, hole_from)
-
-
-def _punch_hole(path: str, start: int, length: int) -> bool:
-    """Give a stretch of a file back to the disk, leaving all else in its place; False where that is not known."""
-    if not sys.platform.startswith("linux"):
-        return False
-    import ctypes  # noqa: PLC0415 - only for output that is too long
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        return bool(
-            libc.fallocate(
-                descriptor,
-                _FALLOC_FL_PUNCH_HOLE | _FALLOC_FL_KEEP_SIZE,
-                ctypes.c_int64(start),
-                ctypes.c_int64(length),
-            )
-            == 0
-        )
-    finally:
-        os.close(descriptor)

@@ -137,6 +137,9 @@ class OpenedSource(Protocol):
     def first(self) -> Item:
         """Return the first item without taking it; NoWorkError when there is none."""
 
+    def give_back(self, run_id: str) -> None:
+        """Let somebody else have what a run has claimed."""
+
 
 class OpenSource(Protocol):
     """Makes a work source ready to be asked, on the engine's thread."""

@@ -33,7 +33,7 @@ _NO_GRACE_MS = 0
 
 def trial_folder(database: Path) -> Path:
     """Return where the test runs beside a database have their files while they last."""
-    return database.with_name(f"{database.stem}-{_FOLDER}")
+    return database.absolute().with_name(f"{database.stem}-{_FOLDER}")
 
 
 def clear_left_trials(folder: Path) -> None:

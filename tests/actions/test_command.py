@@ -22,7 +22,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Cron, Every, Manual, Outcome, Policy, Retry, Run, SchedulerShutdownError
 from halo_scheduler.actions import launch
-from halo_scheduler.actions.command import CommandWork
+from halo_scheduler.actions.process import ProcessWork
 from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
@@ -262,7 +262,7 @@ def test_a_fault_of_ours_while_starting_is_the_runs_failure(
     def fail(*_: object) -> None:
         raise ValueError("what nobody thought of")
 
-    monkeypatch.setattr("halo_scheduler.actions.command.prepare", fail)
+    monkeypatch.setattr("halo_scheduler.actions.assignment.prepare", fail)
     run = shop.run(Command(argv=("true",)))
     assert (run.outcome, run.error) == (Outcome.FAILURE, "it could not be started: what nobody thought of")
 
@@ -593,10 +593,10 @@ def test_nothing_is_started_after_the_engine_has_left(
     shop.until(lambda: pids_in(tmp_path))
     assert shop.scheduler._engine is not None
     (work,) = shop.scheduler._engine._works.values()
-    assert isinstance(work, CommandWork)
+    assert isinstance(work, ProcessWork)
     shop.scheduler.stop(wait=False)
     (tmp_path / "go").touch()
-    assert work._has_begun.wait(10)
+    assert work.has_begun.wait(10)
     assert not (tmp_path / "started").exists()
     shop.scheduler.start()
     assert shop.end_of(run_id).outcome is Outcome.INTERRUPTED
@@ -610,7 +610,7 @@ def test_leaving_waits_for_a_start_that_is_under_way(shop: Workshop, monkeypatch
         may_go.wait(0.3)
         return real(*rest)
 
-    monkeypatch.setattr("halo_scheduler.actions.command.spawn", slow_spawn)
+    monkeypatch.setattr("halo_scheduler.actions.process.spawn", slow_spawn)
     run_id = shop.begin(shell("echo $$ >a.pid; sleep 0.5; exit 6", directory=str(shop.folder)))
     shop.until(is_spawning.is_set)
     shop.scheduler.stop(wait=False)
@@ -709,14 +709,14 @@ def test_a_run_that_cannot_be_stopped_at_once_keeps_nobody_from_starting(
     stubborn = shop.begin(shell("exec sleep 60", grace="1s"))
     shop.until(shop.spooled)
     faults = [OSError(24, "Too many open files")]
-    real = CommandWork.stop
+    real = ProcessWork.stop
 
-    def fail_once(self: CommandWork, *rest: Any) -> None:
+    def fail_once(self: ProcessWork, *rest: Any) -> None:
         if faults:
             raise faults.pop()
         real(self, *rest)
 
-    monkeypatch.setattr(CommandWork, "stop", fail_once)
+    monkeypatch.setattr(ProcessWork, "stop", fail_once)
     shop.scheduler.cancel_run(stubborn)
     with caplog.at_level(logging.ERROR):
         assert shop.run(Command(argv=("true",))).outcome is Outcome.SUCCESS

@@ -52,7 +52,7 @@ def child(spool: Spool) -> Iterator[Child]:
 @pytest.fixture
 def no_holes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the disk be one that knows no holes."""
-    monkeypatch.setattr(spool_module, "_punch_hole", lambda *_: False)
+    monkeypatch.setattr(spool_module, "punch_hole", lambda *_: False)
 
 
 @pytest.fixture(params=[True, False], ids=["holes", "no holes"])

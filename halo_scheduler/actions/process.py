@@ -1,49 +1,55 @@
-"""A command under way: from its start to the end of its last process."""
+"""A process under way: from the start of a run to the end of its last process."""
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 import psutil
 
-from halo_scheduler.actions.launch import own_variables, prepare, spawn
+from halo_scheduler.actions.assignment import Assignment
+from halo_scheduler.actions.ending import SIGNAL_BASE, outcome_of, with_said, without_secrets
+from halo_scheduler.actions.launch import spawn
 from halo_scheduler.actions.spool import NOT_YET, Spool, Ticket
 from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.process import process_start
 from halo_scheduler.host.process_tree import ask_to_stop, find_members, kill
-from halo_scheduler.model import Command, Job, Outcome, Run, SkipReason
+from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason
 from halo_scheduler.redaction import Redactor
+from halo_scheduler.work.item import NoWorkError, SourceError
 
 _FIRST_LOOK_MS = 250
 _QUIET_LOOK_MS = 1_000
 _BUSY_LOOK_MS = 500
 _BUSY_BYTES = 4 << 20
+_MOST_HEARD = 16 << 20
 _STOP_LOOK_MS = 50
 _STOP_LOOK_SLOW_MS = 1_000
 _DRAIN_LOOK_MS = 500
 _LONGEST_SPAWN_S = 1.0
-_SIGNAL_BASE = 128
-UNSEEN_END = "ended while Halo was not running, exit code unknown"
 
 
-class CommandWork:
-    """One run of a command; everything here happens on the engine's thread but for `_prepare`."""
+class ProcessWork:
+    """One run of a command or a prompt; everything here happens on the engine's thread but for `_prepare`."""
 
-    def __init__(self, desk: Desk, run: Run, command: Command, spool: Spool) -> None:
+    def __init__(
+        self, desk: Desk, run: Run, action: ProcessAction, spool: Spool, *, reads_lines: bool
+    ) -> None:
         self._desk = desk
         self._run = run
-        self._command = command
+        self._action = action
         self._spool = spool
+        self._reads_lines = reads_lines
         self._redactor: Redactor | None = Redactor()
         self._process: subprocess.Popen[bytes] | None = None
         self._session: int | None = None
         self._is_main_gone = False
         self._has_ticket = False
+        self._end: Ended | None = None
         self._is_over = False
         self._why: StopReason | None = None
         self._kill_at = 0
@@ -53,20 +59,23 @@ class CommandWork:
         self._start_lock = threading.Lock()
         self._is_starting = False
         self._is_called_off = False
-        self._has_begun = threading.Event()
+        self._is_left = False
+        self.has_begun = threading.Event()
+        """Set when it was started, or never will be: nothing is claimed for it any more."""
         self._seen: list[psutil.Process] = []
         self.next_look_at: int | None = None
 
     # --- Beginning -----------------------------------------------------------------------------------
 
-    def start(self, job: Job, secrets: Secrets) -> None:
-        """Start the command; what may block happens on another thread."""
-        self._desk.home.submit(lambda: self._prepare(job, secrets))
+    def start(self, assignment: Assignment, secrets: Secrets) -> None:
+        """Start the process; what may block happens on another thread."""
+        self._desk.home.submit(lambda: self._prepare(assignment, secrets))
 
     def adopt(self, session: int, *, is_alive: bool) -> None:
-        """Go on with a command that an earlier engine started, be it only with what is left of it."""
+        """Go on with a process that an earlier engine started, be it only with what is left of it."""
         self._session = session
-        self._redactor = None if self._command.secret_names else Redactor()
+        self._redactor = None if self._action.secret_names else Redactor()
+        self._listen()
         self._size = self._spool.size()
         self.next_look_at = self._desk.home.now_ms()
         if is_alive:
@@ -74,35 +83,52 @@ class CommandWork:
         else:
             self._is_main_gone = True
 
-    def _prepare(self, job: Job, secrets: Secrets) -> None:
+    def _prepare(self, assignment: Assignment, secrets: Secrets) -> None:
         values: Mapping[str, str] = {}
         try:
             values = secrets()
-            launch = prepare(
-                self._command, own_variables(job, self._run), self._desk.login_environment(), values
-            )
-            with self._start_lock:
-                if self._is_called_off:
-                    return
-                self._is_starting = True
-            if values:
-                # Whoever reads the output must know what to take out of it, also if the job is edited meanwhile.
-                self._spool.write_ticket(Ticket(NOT_YET, "", self._command))
-            process = self._process = spawn(launch, self._spool)
+            process = self._process = self._start_process(assignment, values)
         except Exception as error:  # noqa: BLE001 - whatever keeps it from starting is this run's failure
-            sentence = (
-                str(error) if isinstance(error, SchedulerError) else f"it could not be started: {error}"
-            )
+            outcome, reason, sentence = _why_not_started(error)
             redacted = Redactor(values.values()).text(sentence)
-            self._desk.home.post(lambda: self._report(Outcome.FAILURE, redacted))
+            self._desk.home.post(lambda: self._report(outcome, redacted, reason=reason))
         else:
-            self._desk.home.post(lambda: self._take_up(process, Redactor(values.values())))
+            if process is not None:
+                self._desk.home.post(lambda: self._take_up(process, Redactor(values.values())))
         finally:
-            self._has_begun.set()
+            self.has_begun.set()
+
+    def _start_process(
+        self, assignment: Assignment, secrets: Mapping[str, str]
+    ) -> subprocess.Popen[bytes] | None:
+        """Start the process, unless it is called off on the way.
+
+        What is missing is found out before an item is claimed: it must not use up one after the other.
+        """
+        launch = assignment.find_program(self._desk.login_environment(), secrets)
+        if self._is_called_off:
+            return None
+        item = assignment.take_item()
+        if item is not None:
+            taken = (self._run.id, item.id, item.title, item.url)
+            self._desk.home.post(lambda: self._desk.home.note_item(*taken))
+        launch = assignment.hand_over(launch, item, self._spool)
+        with self._start_lock:
+            self._is_starting = not self._is_called_off
+        if not self._is_starting:
+            if self._is_left:
+                # Whoever comes after us may have looked for it before we had it.
+                assignment.give_back()
+            return None
+        if secrets:
+            # Whoever reads the output must know what to take out of it, also if the job is edited meanwhile.
+            self._spool.write_ticket(self._ticket(NOT_YET, ""))
+        return spawn(launch, self._spool)
 
     def _take_up(self, process: subprocess.Popen[bytes], redactor: Redactor) -> None:
         self._session = process.pid
         self._redactor = redactor
+        self._listen()
         self.next_look_at = self._desk.home.now_ms() + _FIRST_LOOK_MS
         self._watch(process.pid, process.wait)
         if self._why is not None:
@@ -118,9 +144,10 @@ class CommandWork:
         """
         self._is_over = True
         with self._start_lock:
+            self._is_left = True
             self._is_called_off = not self._is_starting
         if self._is_starting:
-            self._has_begun.wait(_LONGEST_SPAWN_S)
+            self.has_begun.wait(_LONGEST_SPAWN_S)
         process = self._process
         if process is not None:
             self._desk.home.submit(lambda: _bury(process))
@@ -131,6 +158,9 @@ class CommandWork:
         """Go on with a stop that is under way, or see how the output grows."""
         if self._is_over or self._session is None:
             return None
+        if self._end is not None:
+            self._conclude()
+            return None
         if self._why is not None:
             self._go_on_stopping(now_ms)
             return None
@@ -139,12 +169,15 @@ class CommandWork:
             return None
         # Said first, so that a full disk is not asked about without a pause.
         self.next_look_at = now_ms + _QUIET_LOOK_MS
+        is_behind = self._spool.hear(_MOST_HEARD)
         self._spool.cap(self._desk.spool_limit())
         self._leave_ticket(self._session)
         size = self._spool.size()
         grown, self._size = size - self._size, size
         if grown > _BUSY_BYTES:
             self.next_look_at = now_ms + _BUSY_LOOK_MS
+        if is_behind:
+            self.next_look_at = now_ms
         return self._spool.new_progress(self._redactor) if grown and self._redactor else None
 
     def shift(self, by_ms: int) -> None:
@@ -157,12 +190,20 @@ class CommandWork:
         """Leave word of the process for an engine after us; until then its mark in the environment tells."""
         known = None if self._has_ticket else self._spool.read_ticket()
         if not self._has_ticket and (known is None or known.pid == NOT_YET):
-            self._spool.write_ticket(Ticket(pid, process_start(pid) or "", self._command))
+            self._spool.write_ticket(self._ticket(pid, process_start(pid) or ""))
         self._has_ticket = True
+
+    def _ticket(self, pid: int, started: str) -> Ticket:
+        return Ticket(pid, started, self._action, self._reads_lines)
+
+    def _listen(self) -> None:
+        """Take in what it says about itself, if that is wanted and its secrets are known."""
+        if self._reads_lines and self._redactor is not None:
+            self._spool.listen(self._redactor)
 
     def stop(self, now_ms: int, why: StopReason) -> None:
         """Ask the whole tree to end, later make it; the run ends when it is gone."""
-        if self._why is not None or self._is_over:
+        if self._why is not None or self._is_over or self._end is not None:
             return
         self._why = why
         with self._start_lock:
@@ -174,7 +215,7 @@ class CommandWork:
             self._begin_stop(now_ms)
 
     def _begin_stop(self, now_ms: int) -> None:
-        self._kill_at = now_ms + self._command.grace_ms
+        self._kill_at = now_ms + self._action.grace_ms
         self.next_look_at = now_ms + _STOP_LOOK_MS
         ask_to_stop(self._members(), self._session)
 
@@ -194,6 +235,7 @@ class CommandWork:
         """Wait for what goes on without the shim: somebody ended only that."""
         self.next_look_at = now_ms + _DRAIN_LOOK_MS
         if self._members():
+            self._spool.hear(_MOST_HEARD)
             self._spool.cap(self._desk.spool_limit())
         else:
             self._report_exit()
@@ -213,7 +255,7 @@ class CommandWork:
     # --- Ending --------------------------------------------------------------------------------------
 
     def _see_main_gone(self) -> None:
-        if self._is_over:
+        if self._is_over or self._end is not None:
             return
         if self._process is not None:
             self._process.wait()
@@ -240,8 +282,8 @@ class CommandWork:
     def _report_exit(self) -> None:
         code = self._known_code()
         if code is None and self._process is not None:
-            code = _SIGNAL_BASE - self._process.returncode
-        outcome, reason, error = outcome_of(self._command, code)
+            code = SIGNAL_BASE - self._process.returncode
+        outcome, reason, error = outcome_of(self._action, code)
         self._report(outcome, error, reason=reason, exit_code=code)
 
     def _report_stopped(self, denied: int) -> None:
@@ -259,30 +301,40 @@ class CommandWork:
         exit_code: int | None = None,
         note: str = "",
     ) -> None:
-        if self._is_over:
+        if self._is_over or self._end is not None:
             return
-        redactor, limit = self._redactor, self._desk.output_limit
-        output = None if redactor is None else kept_output(self._spool, limit, redactor)
+        self._end = Ended(
+            run_id=self._run.id, outcome=outcome, error=error, reason=reason, note=note, exit_code=exit_code
+        )
+        self._conclude()
+
+    def _conclude(self) -> None:
+        """Tell of the end as soon as all was heard; much is heard in several steps, so that others have their turn."""
+        end = self._end
+        if end is None or self._has_more_to_say():
+            return
+        if self._redactor is None:
+            end = without_secrets(end, self._action)
+        else:
+            output = kept_output(self._spool, self._desk.output_limit, self._redactor)
+            end = replace(end, output=output, progress=self._last_progress(self._redactor))
+            end = with_said(end, self._action, self._spool, self._redactor)
         self._is_over = True
         self.next_look_at = None
-        self._desk.home.end(
-            Ended(
-                run_id=self._run.id,
-                outcome=outcome,
-                error=error,
-                reason=reason,
-                note=note,
-                exit_code=exit_code,
-                progress=self._last_progress(),
-                output=output,
-                needs_secrets=frozenset() if output else self._command.secret_names,
-            )
-        )
+        self._desk.home.end(end)
 
-    def _last_progress(self) -> tuple[float, str] | None:
+    def _has_more_to_say(self) -> bool:
+        with suppress(OSError):
+            if self._spool.hear(_MOST_HEARD):
+                self.next_look_at = self._desk.home.now_ms()
+                self._desk.home.post(lambda: None)
+                return True
+        return False
+
+    def _last_progress(self, redactor: Redactor) -> tuple[float, str] | None:
         """Return the progress told of since the last look, if it can be read."""
         with suppress(OSError):
-            return None if self._redactor is None else self._spool.new_progress(self._redactor)
+            return self._spool.new_progress(redactor)
         return None
 
 
@@ -296,21 +348,13 @@ def _wait_for(pid: int) -> None:
         psutil.Process(pid).wait()
 
 
-def outcome_of(command: Command, code: int | None) -> tuple[Outcome, SkipReason | None, str]:
-    """Return what an exit code means for a command; None is one that nobody knows."""
-    if code is None:
-        return Outcome.INTERRUPTED, None, UNSEEN_END
-    if code in command.success_codes:
-        return Outcome.SUCCESS, None, ""
-    if code == command.no_work_code:
-        return Outcome.SKIPPED, SkipReason.NO_WORK, ""
-    return Outcome.FAILURE, None, f"it ended with exit code {code}{_signal_name(code)}"
-
-
-def _signal_name(code: int) -> str:
-    if code <= _SIGNAL_BASE:
-        return ""
-    try:
-        return f" ({signal.Signals(code - _SIGNAL_BASE).name})"
-    except ValueError:
-        return ""
+def _why_not_started(error: Exception) -> tuple[Outcome, SkipReason | None, str]:
+    match error:
+        case NoWorkError():
+            return Outcome.SKIPPED, SkipReason.NO_WORK, ""
+        case SourceError():
+            return Outcome.FAILURE, SkipReason.SOURCE_UNAVAILABLE, str(error)
+        case SchedulerError():
+            return Outcome.FAILURE, None, str(error)
+        case _:
+            return Outcome.FAILURE, None, f"it could not be started: {error}"

@@ -1,0 +1,84 @@
+"""Hearing what a run says about itself while its output grows: every byte once, before any of it is cut out."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from halo_scheduler.actions.holes import data_from, hole_from
+from halo_scheduler.directives import NOTHING_SAID, LineReader, Said
+from halo_scheduler.redaction import Redactor
+
+_CHUNK = 1 << 20
+_SKIPPED = "it printed so much while Halo was not running that not all of it was searched for :: lines"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Where somebody else can go on, and what was said before."""
+
+    position: int = 0
+    said: Said = NOTHING_SAID
+
+
+class Hearing:
+    """Reads the lines of an output that is written meanwhile."""
+
+    def __init__(self, redactor: Redactor, before: Heard) -> None:
+        self._reader = LineReader(redactor, before.said)
+        self._position = before.position
+        self._lowest = 0
+        if before.position:
+            self._reader.leave_gap()
+
+    @property
+    def heard(self) -> Heard:
+        """What is behind us; from here on the output is still needed."""
+        return Heard(max(self._lowest, self._position - self._reader.held_bytes), self._reader.said)
+
+    def is_behind(self, size: int) -> bool:
+        """Tell whether an output of this size has more to say."""
+        return size != self._position
+
+    def hear(self, descriptor: int, most_bytes: int) -> None:
+        """Take in what is new, but not too much at once."""
+        if os.fstat(descriptor).st_size < self._position:
+            self.skip_to(os.fstat(descriptor).st_size)
+        while most_bytes > 0:
+            start = data_from(descriptor, self._position)
+            if start > self._position:
+                self.skip_to(start)
+            piece = os.pread(descriptor, min(_CHUNK, most_bytes), start)
+            # Looked for after reading: the hole may have been made in between.
+            piece = piece[: hole_from(descriptor, start) - start]
+            if not piece:
+                self._pass_empty_end(descriptor)
+                return
+            self._reader.feed(piece)
+            self._position = start + len(piece)
+            most_bytes -= len(piece)
+
+    def _pass_empty_end(self, descriptor: int) -> None:
+        """Go to the end of an output that was only made longer: there is nothing to wait for."""
+        size = os.fstat(descriptor).st_size
+        if hole_from(descriptor, self._position) == self._position < size:
+            self.skip_to(size)
+
+    def skip_to(self, position: int) -> None:
+        """Go on elsewhere: what lies between is gone."""
+        self._position = position
+        self._reader.leave_gap()
+
+    def pass_over(self, position: int) -> None:
+        """Go on nearer to the end, and say that much was not read."""
+        if position > self._position:
+            self.skip_to(position)
+            self._reader.said = self._reader.said.and_then(Said(fault=_SKIPPED))
+
+    def follow_cut(self, at: int) -> None:
+        """Go on where the output was cut off: what is written there follows what was read last."""
+        self._position = self._lowest = at
+
+    def end(self) -> Said:
+        """Return all that was said: nothing follows."""
+        return self._reader.end()
