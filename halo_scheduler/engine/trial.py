@@ -14,18 +14,30 @@ from halo_scheduler.actions.http import HttpStarter
 from halo_scheduler.actions.runner import ReadSecrets, Runner
 from halo_scheduler.actions.spool import Spool, SpoolReader, left_behind
 from halo_scheduler.actions.threads import DaemonPool
-from halo_scheduler.actions.work import BY_USER, TIME_LIMIT, Desk, Ended, Secrets, StopReason, Work
+from halo_scheduler.actions.work import (
+    BY_USER,
+    NO_OCCASION,
+    TIME_LIMIT,
+    Desk,
+    Ended,
+    Occasion,
+    Secrets,
+    StopReason,
+    Work,
+)
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
 from halo_scheduler.host.login_environment import Environment, LoginEnvironment
 from halo_scheduler.host.process_tree import ask_to_stop, find_members, kill, marked_processes
 from halo_scheduler.host.watch import ThreadWatch
-from halo_scheduler.model import Command, Job, JobSpec, Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import Job, JobSpec, Outcome, ProcessAction, Run, SkipReason, Source, Trigger
 from halo_scheduler.redaction import Redactor
+from halo_scheduler.work.desk import WorkDesk
 
 _FOLDER = "trials"
 _LOOK_MS = 100
 _MOST_PIECES = 4
+_MOST_LOOKS = 4
 _OUTPUT_LIMIT = 1 << 20
 _SPOOL_LIMIT = 16 << 20
 _NO_GRACE_MS = 0
@@ -66,10 +78,12 @@ class Trial(QObject):
         clock: Clock,
         parent: QObject | None = None,
         *,
+        occasion: Occasion = NO_OCCASION,
         login_environment: Callable[[], Environment] | None = None,
     ) -> None:
         super().__init__(parent)
         self._spec = spec
+        self._occasion = occasion
         self._read_secrets = read_secrets
         self._clock = clock
         self._pool = DaemonPool()
@@ -86,7 +100,8 @@ class Trial(QObject):
             output_limit=lambda: _OUTPUT_LIMIT,
             spool_limit=lambda: _SPOOL_LIMIT,
         )
-        self._runner = Runner(folder, desk, self._reader, HttpStarter(self).start)
+        work_desk = WorkDesk(folder, read_secrets, clock.now_ms)
+        self._runner = Runner(folder, desk, self._reader, HttpStarter(self).start, work_desk.open)
         self._work: Work | None = None
         self._reader_of_output: SpoolReader | None = None
         self._end: Ended | None = None
@@ -120,7 +135,7 @@ class Trial(QObject):
             **{field.name: getattr(self._spec, field.name) for field in fields(JobSpec)},
         )
         self._timer.start()
-        self._work = self._runner.start(job, self._run)
+        self._work = self._runner.start(job, self._run, self._occasion)
         if self._work is None:
             kind = self._spec.action.kind
             self.end(
@@ -187,7 +202,9 @@ class Trial(QObject):
         if limit_ms is not None and now_ms >= self._began_at + limit_ms:
             self._stop(TIME_LIMIT)
         work = self._work
-        if work is not None and work.next_look_at is not None and work.next_look_at <= now_ms:
+        for _ in range(_MOST_LOOKS):  # What has much to say wants several in a row.
+            if work is None or work.next_look_at is None or work.next_look_at > now_ms:
+                return
             found = work.look(now_ms)
             if found is not None:
                 self.progress.emit(*found)
@@ -198,7 +215,7 @@ class Trial(QObject):
 
     def _look_for_survivors(self, then: Callable[[list[psutil.Process]], None]) -> None:
         """Go through all processes of the machine, on another thread: there may be thousands."""
-        if not isinstance(self._spec.action, Command):
+        if not isinstance(self._spec.action, ProcessAction):
             self.post(self._finish)
             return
         run_id, known = self._run.id, self._left
@@ -213,7 +230,8 @@ class Trial(QObject):
     def _ask_survivors(self, found: list[psutil.Process]) -> None:
         if found and self._end is not None:
             what = "a process" if len(found) == 1 else f"{len(found)} processes"
-            self._end = replace(self._end, note=f"{what} it left running ended with the test")
+            note = f"{what} it left running ended with the test"
+            self._end = replace(self._end, note="; ".join(filter(None, [self._end.note, note])))
             ask_to_stop(found, None)
         self._end_survivors(found)
 
@@ -243,7 +261,7 @@ class Trial(QObject):
         if not self._spool.exists():
             return None
         # The answer to a request is redacted before it is written.
-        secrets = self._secrets if isinstance(self._spec.action, Command) else None
+        secrets = self._secrets if isinstance(self._spec.action, ProcessAction) else None
         return SpoolReader(self._spool.output_path, Redactor((secrets or {}).values()))
 
     def _finish(self) -> None:
@@ -268,4 +286,4 @@ class Trial(QObject):
 
 
 def _grace_ms(spec: JobSpec) -> int:
-    return spec.action.grace_ms if isinstance(spec.action, Command) else _NO_GRACE_MS
+    return spec.action.grace_ms if isinstance(spec.action, ProcessAction) else _NO_GRACE_MS
