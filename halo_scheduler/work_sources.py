@@ -10,7 +10,7 @@ from typing import ClassVar
 from halo_scheduler.checks import require_kind, require_line, require_text, require_url
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.secret_refs import require_secret_name
-from halo_scheduler.values import Value
+from halo_scheduler.values import Value, put
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}", re.ASCII)
 _LONGEST_LABEL = 50
@@ -53,12 +53,13 @@ class GithubSource(Value):
             raise ScheduleError("must be like owner/name", path="repository")
         if not {".", ".."}.isdisjoint(self.repository.split("/")):
             raise ScheduleError("must be like owner/name", path="repository")
-        if self.token:
+        if require_text("token", self.token):
             require_secret_name("token", self.token)
         for name in ("ready", "in_progress"):
             label = require_line(name, getattr(self, name), longest=_LONGEST_LABEL)
             if not label.strip() or "," in label:
                 raise ScheduleError("must be one label, without a comma", path=name)
+            put(self, **{name: label.strip()})
         if self.ready.casefold() == self.in_progress.casefold():
             raise ScheduleError("must be another label than ready", path="in_progress")
         require_url("base_url", self.base_url)

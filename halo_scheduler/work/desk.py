@@ -10,7 +10,8 @@ from typing import Protocol, assert_never
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.work.claim_notes import ClaimNotes, RunNote
 from halo_scheduler.work.folder import Folder
-from halo_scheduler.work.github import Github, GithubMemory
+from halo_scheduler.work.github import Github
+from halo_scheduler.work.github_memory import GithubMemory
 from halo_scheduler.work.item import Item, NoWorkError, Source, SourceError, Verdict
 from halo_scheduler.work.web import Web
 from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
@@ -115,6 +116,13 @@ class OpenedSource:
             if item is not None:
                 return item
         raise NoWorkError("there is no item that is ready")
+
+    def give_back(self, run_id: str) -> None:
+        """Let somebody else have what was claimed here for a run that does not start after all."""
+        kept = self._notes.read(run_id)
+        if kept is not None:
+            self.connect().settle(kept.claim, Verdict.RELEASED)
+            self._notes.remove(run_id)
 
     def ready(self) -> list[Item]:
         """Return what could be claimed, in this order, up to a thousand items; their bodies may be missing."""

@@ -109,7 +109,7 @@ class Folder:
             raise SourceError(f"the folder {self._chosen} is below a home that is not known") from error
         except OSError as error:
             raise SourceError(f"the folder {self._chosen} cannot be used: {error.strerror}") from error
-        if not stat.S_ISDIR(mode):
+        if not stat.S_ISDIR(mode) or not base.is_absolute():  # The latter is another system's path.
             raise SourceError(f"{self._chosen} is not a folder")
         return base
 
