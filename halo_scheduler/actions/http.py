@@ -213,16 +213,16 @@ class HttpWork(QObject):
     def _limit_reading(self) -> None:
         """Let Qt wait with what comes until we took what came.
 
-        It does not hear of this before it has begun; and told later, it lets what came meanwhile pile up.
+        It does not hear of this before it has begun; and told later, it lets what came meanwhile pile up. It is
+        told once: this is a signal to Qt's thread, sent with the interpreter's lock held (docs/adr/0010).
         """
-        if self._reply is not None:
+        if self._reply is not None and self._reply.readBufferSize() == 0:
             self._reply.setReadBufferSize(_READ_AHEAD)
 
     def _read(self) -> None:
         if self._reply is None or self._is_over:
             return
-        if self._reply.readBufferSize() == 0:
-            self._limit_reading()
+        self._limit_reading()
         try:
             self._take_in(self._reply)
         except OSError as error:
