@@ -71,6 +71,15 @@ def variables_in(text: str) -> frozenset[str]:
     return frozenset(_ALIASES.get(name, name) for name in names)
 
 
+def variable_spans(text: str) -> list[tuple[int, int, str | None]]:
+    """Return where a text has variables: from, to, and the name as written; None for one that is not closed."""
+    return [
+        (match.start(), match.end(), match[1].strip() if match[2] is not None else None)
+        for match in _VARIABLE.finditer(text)
+        if match[1] is not None
+    ]
+
+
 def render(text: str, values: Mapping[str, str]) -> str:
     """Return a prompt with its variables filled in; one without a value is empty."""
 
