@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QWidget
 def put_after(before: QWidget | None, made: QWidget) -> None:
     """Let the Tab key go from one control to those inside a part that was just made."""
     for inner in made.findChildren(QWidget):
-        if before is not None and inner.focusPolicy() & Qt.FocusPolicy.TabFocus:
+        # What takes clicks only may become a stop later; the list of a combo box is a window of its own.
+        can_stop = inner.focusPolicy() != Qt.FocusPolicy.NoFocus and inner.window() is made.window()
+        if before is not None and can_stop:
             QWidget.setTabOrder(before, inner)
             before = inner
