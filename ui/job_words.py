@@ -13,6 +13,7 @@ from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
 from halo_scheduler.schedule.words import short_date, weekday_name
 
+from .action_words import action_words, work_words
 from .models.job_rows import Column, JobFacts, JobRow, schedule_words
 from .wording import (
     ago,
@@ -133,7 +134,10 @@ def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_
     match column:
         case Column.NAME:
             sentence = status_sentence(job, now_ms, asks=row.asks)
-            lines = [job.name, sentence, status_advice(job), job.description]
+            work = work_words(job.action)
+            takes = tr("Takes its work from: {source}").format(source=work) if work else ""
+            does = [action_words(job.action), takes]
+            lines = [job.name, sentence, status_advice(job), *does, job.description]
         case Column.SCHEDULE:
             lines = [schedule_words(job.schedule)]
         case Column.NEXT:
