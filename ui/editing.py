@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 from shiboken6 import isValid
 
 from halo_scheduler.actions.work import Ended
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from .editor.job_editor import JobEditor
 
 _SPEC_NAMES = tuple(field.name for field in fields(JobSpec))
+
+
+def tr(text: str) -> str:
+    """Return a text in the user's language."""
+    return QCoreApplication.translate("Editing", text)
 
 
 class Editing(QObject):
@@ -188,6 +193,8 @@ class _Trial(QObject):
         if number != self._number:
             return
         self._number = None
+        # Nobody can answer a job that is not stored; what it would ask is good to know all the same.
+        asked = tr("it asks: {question}").format(question=ended.question) if ended.question else ""
         run = Run(
             id="trial",
             job_id="",
@@ -196,9 +203,10 @@ class _Trial(QObject):
             outcome=ended.outcome,
             reason=ended.reason,
             error=ended.error,
-            note=ended.note,
+            note=" · ".join(filter(None, (asked, ended.note))),
             exit_code=ended.exit_code,
             http_status=ended.http_status,
+            cost=ended.cost,
         )
         self._editor.show_test_ended(run, run_words(run))
 
@@ -266,12 +274,11 @@ def _surroundings(scheduler: Scheduler) -> _Surroundings:
 
 def _new_draft(scheduler: Scheduler, spec: JobSpec | None) -> Draft:
     around = _surroundings(scheduler)
-    settings = scheduler.get_settings()
     if spec is not None and spec.name in around.names:
         spec = replace(spec, name=scheduler.unused_name(spec.name))
     return Draft(
         spec=spec,
-        default_time_limit=settings.default_time_limit,
+        settings=scheduler.get_settings(),
         groups=around.groups,
         taken_names=around.names,
     )
@@ -282,7 +289,14 @@ def _edit_draft(scheduler: Scheduler, job_id: str) -> Draft:
     if job is None:
         raise JobNotFoundError("this job is not there any more")
     around = _surroundings(scheduler)
-    return Draft(spec=job.spec, job_id=job_id, is_new=False, groups=around.groups, taken_names=around.names)
+    return Draft(
+        spec=job.spec,
+        job_id=job_id,
+        is_new=False,
+        settings=scheduler.get_settings(),
+        groups=around.groups,
+        taken_names=around.names,
+    )
 
 
 def _copy_draft(scheduler: Scheduler, job_id: str) -> Draft:

@@ -37,7 +37,9 @@ from halo_scheduler import (
     Policy,
     Prompt,
 )
-from halo_scheduler.model import BodyKind, CatchUp, JobSpec, Notify, Redirects
+from halo_scheduler.model import BodyKind, Caps, CatchUp, JobSpec, Notify, Redirects
+from halo_scheduler.settings import Settings
+from halo_scheduler.work_sources import FolderSource, GithubSource
 
 
 @pytest.fixture
@@ -65,7 +67,41 @@ def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
             ),
         ),
         replace(FULL, action=HttpRequest(url="http://localhost:8080")),
-        replace(FULL, action=Prompt(text="sum up", agent="a", environment={"A": "b"})),
+        replace(
+            FULL,
+            action=Prompt(
+                text="Today, {{date}},\r\n\u00a0sum up {{ issue.title }}\u2028{{last.output}} \\{{x}} \U0001f389\n\n",
+                agent="codex",
+                directory="~/notes",
+                environment={"TOKEN": "${secret:T}"},
+                success_codes=(0, 2),
+                no_work_code=3,
+                needs_input_code=4,
+                grace="15 S",
+                work_source=FolderSource(path="~/a folder "),
+            ),
+            policy=Policy(caps=Caps(runs_per_day=3, cost_per_day=1.23456789), reads_lines=False),
+        ),
+        replace(FULL, action=Prompt(), policy=Policy(reads_lines=True)),
+        replace(
+            FULL,
+            action=Prompt(
+                text="{{work.id}}",
+                work_source=GithubSource(
+                    repository="acme/shop.js",
+                    token="GH_TOKEN",  # noqa: S106 - the name of a secret
+                    ready=" ready ",
+                    in_progress="in progress",
+                    base_url="https://git.example.org/api/v3",
+                    closes=True,
+                ),
+            ),
+        ),
+        replace(
+            FULL,
+            action=Command(argv=("make",), needs_input_code=9, work_source=FolderSource(path="/srv/tasks")),
+            policy=Policy(caps=Caps(cost_per_day=1_000_000), reads_lines=True),
+        ),
         replace(FULL, action=Callback("f")),
         *(
             replace(FULL, schedule=schedule)
@@ -207,7 +243,7 @@ def test_a_field_that_was_left_empty_says_so_beside_it(bench: Bench) -> None:
 
 
 def test_a_new_job_takes_the_time_limit_of_the_settings(bench: Bench) -> None:
-    desk = bench.open(default_time_limit=None)
+    desk = bench.open(settings=Settings(default_time_limit=None))
     desk.fill_in()
     assert desk.save().policy.time_limit is None
 
@@ -251,7 +287,9 @@ def test_a_bad_command_is_refused_beside_the_field(bench: Bench, line: str, sent
 
 def test_faults_on_several_pages_are_all_marked(bench: Bench) -> None:
     desk = bench.open(FULL)
+    desk.press("actionKind_http")
     desk.write("url", "ftp://x")
+    desk.press("actionKind_command")
     desk.write("ladder", "5x")
     desk.write("noWorkCode", "0")
     pages = desk.pages

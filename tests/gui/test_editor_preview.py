@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from halo_scheduler import After, Cron, Every, Manual, Once
+from halo_scheduler import After, Cron, Every, Manual, Once, Policy
 from halo_scheduler.model import Schedule
 from halo_scheduler.schedule.lint import LintCode
 from ui.editor.preview import look_ahead
@@ -13,7 +13,7 @@ _NOW = 1_784_000_000_000
 
 
 def test_the_next_five_runs_follow_the_anchor() -> None:
-    found = look_ahead(Every("1h"), _NOW, anchor_at=_NOW - 600_000, time_limit_ms=None)
+    found = look_ahead(Every("1h"), _NOW, anchor_at=_NOW - 600_000)
     assert found.runs == tuple(_NOW + 3_000_000 + step * 3_600_000 for step in range(5))
     assert found.words == "every hour"
 
@@ -23,11 +23,11 @@ def test_the_next_five_runs_follow_the_anchor() -> None:
     [(Manual(), ()), (Once(_NOW + 5), (_NOW + 5,)), (Once(_NOW), ()), (After("5m"), (_NOW,))],
 )
 def test_some_schedules_have_fewer(schedule: Schedule, runs: tuple[int, ...]) -> None:
-    found = look_ahead(schedule, _NOW, anchor_at=0, time_limit_ms=None)
+    found = look_ahead(schedule, _NOW, anchor_at=0)
     assert (found.runs, found.is_after) == (runs, isinstance(schedule, After))
 
 
 def test_the_notes_tell_of_the_next_clock_change_and_of_the_time_limit() -> None:
     schedule = Cron("30 2 * * *", "Europe/Berlin")
-    found = look_ahead(schedule, _NOW, anchor_at=0, time_limit_ms=200_000_000)
+    found = look_ahead(schedule, _NOW, anchor_at=0, policy=Policy(time_limit="200000s"))
     assert {note.code for note in found.notes} == {LintCode.CLOCK_CHANGE, LintCode.OVERLAPS_ITSELF}

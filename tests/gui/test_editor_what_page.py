@@ -94,14 +94,38 @@ def test_the_cards_keep_their_height_in_a_low_window(bench: Bench) -> None:
             ["actionKind_command"],
             (
                 "name commandLine commandFile commandMode_program actionKind_command directoryLine directoryChoose "
-                "givenFold endsFold descriptionFold pageList"
+                "workFold givenFold endsFold descriptionFold pageList"
             ),
         ),
         (
             ["commandMode_shell"],
             (
                 "name shellLine shellFile commandMode_shell actionKind_command shell directoryLine directoryChoose "
-                "givenFold endsFold descriptionFold pageList"
+                "workFold givenFold endsFold descriptionFold pageList"
+            ),
+        ),
+        (
+            ["actionKind_prompt"],
+            (
+                "name promptText insertVariable actionKind_prompt promptPreviewFold agentBox directoryLine "
+                "directoryChoose workFold givenFold endsFold descriptionFold pageList"
+            ),
+        ),
+        (
+            ["actionKind_http", "actionKind_prompt", "workFold", "workKind_github", "workServerFold"],
+            (
+                "name promptText insertVariable actionKind_prompt promptPreviewFold agentBox directoryLine "
+                "directoryChoose workFold workKind_github workRepository workToken workTokenSecret workReady "
+                "workInProgress workCloses workServerFold workBaseUrl readyItemsLook givenFold endsFold "
+                "descriptionFold pageList"
+            ),
+        ),
+        (
+            ["workFold", "workKind_folder"],
+            (
+                "name commandLine commandFile commandMode_program actionKind_command directoryLine directoryChoose "
+                "workFold workKind_folder workFolderLine workFolderChoose readyItemsLook givenFold endsFold "
+                "descriptionFold pageList"
             ),
         ),
         (
@@ -131,7 +155,7 @@ def test_the_tab_key_goes_through_the_whole_page_and_on(bench: Bench, presses: l
 )
 def test_bad_variables_are_refused(bench: Bench, key: str, sentence: str) -> None:
     desk = bench.open(FULL)
-    edit = desk.editor._form._what._command._extras._environment
+    edit = desk.editor._form._what._process._extras._environment
     edit.set_pairs({"A": "1"})
     edit.add_row(key, "2")
     desk.settle()
@@ -142,7 +166,7 @@ def test_bad_variables_are_refused(bench: Bench, key: str, sentence: str) -> Non
 def test_a_secret_is_picked_by_its_name(bench: Bench, qtbot: QtBot) -> None:
     bench.scheduler.set_secret("TOKEN", "hunter2-hunter2", in_file=True)
     desk = bench.open(FULL)
-    row = desk.editor._form._what._command._extras._environment.rows()[1]
+    row = desk.editor._form._what._process._extras._environment.rows()[1]
     row.picker.button.click()
     qtbot.waitUntil(lambda: bool(row.picker.menu.actions()))
     (action,) = row.picker.menu.actions()
@@ -154,7 +178,7 @@ def test_a_secret_is_picked_by_its_name(bench: Bench, qtbot: QtBot) -> None:
 @pytest.mark.qt_log_ignore("This plugin does not support")
 def test_without_secrets_the_picker_says_where_they_are_made(bench: Bench, qtbot: QtBot) -> None:
     desk = bench.open(FULL)
-    row = desk.editor._form._what._command._extras._environment.rows()[0]
+    row = desk.editor._form._what._process._extras._environment.rows()[0]
     row.picker.button.click()
     qtbot.waitUntil(lambda: bool(row.picker.menu.actions()))
     (action,) = row.picker.menu.actions()

@@ -1,4 +1,4 @@
-"""The page with the rest: missed runs, notifications, group, spread and limits."""
+"""The page with the rest: missed runs, notifications, group, caps, what its output says, spread and limits."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import CatchUp, JobSpec, Limits, Manual, Notify, Policy
+from halo_scheduler.model import Caps, CatchUp, JobSpec, Limits, Manual, Notify, Policy
+from ui.backend import Backend
 from ui.theme import Look
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
 
+from .caps_part import CapsPart
 from .fields import Field, Page
 from .fold import Fold
 from .interval_edit import IntervalEdit
+from .lines_part import LinesPart
 from .problems import Findings
 from .rows import optional_interval, set_optional, side_by_side
 from .seen import show_if
@@ -40,8 +43,9 @@ class Also:
 class AlsoPage(Page):
     """Everything that has a good default."""
 
-    def __init__(self, look: Look, groups: tuple[str, ...], parent: QWidget) -> None:
+    def __init__(self, backend: Backend, look: Look, groups: tuple[str, ...], parent: QWidget) -> None:
         super().__init__(QCoreApplication.translate("AlsoPage", "Also"), name="alsoPage", parent=parent)
+        self._backend = backend
         self._look = look
         self._groups = groups
 
@@ -52,6 +56,11 @@ class AlsoPage(Page):
         yield
         self._build_notify()
         self._build_group(self._groups)
+        yield
+        self._folds = QVBoxLayout()
+        self._folds.setSpacing(0)
+        self.column.addLayout(self._folds)
+        self._build_caps()
         yield
         self._build_spacing(self._look)
         self.column.addStretch(1)
@@ -142,6 +151,14 @@ class AlsoPage(Page):
         )
         self._group.editTextChanged.connect(self.edited)
 
+    def _build_caps(self) -> None:
+        self._caps = CapsPart(self._backend, self._look, self)
+        self._lines = LinesPart(self._look, self)
+        for part in (self._caps, self._lines):
+            self._folds.addWidget(part)
+            part.changed.connect(self.edited)
+        self._lines.changed.connect(self._follow_lines)
+
     def _build_spacing(self, look: Look) -> None:
         self._fold = Fold(look, self.tr("Spread and limits"), name="spacingFold")
         self._jitter = number_box(
@@ -176,7 +193,7 @@ class AlsoPage(Page):
             has.toggled.connect(self._tell_spacing)
             edit.changed.connect(self._tell_spacing)
         self._jitter.valueChanged.connect(self._tell_spacing)
-        self.add(self._fold)
+        self._folds.addWidget(self._fold)
 
     def focus_first(self) -> None:
         """Give the keyboard to the first field."""
@@ -200,12 +217,28 @@ class AlsoPage(Page):
         self._max.set_milliseconds(limits.max_ms or _DEFAULT_MAX_MS)
         set_optional(self._has_min, self._min, is_on=limits.min_ms is not None)
         set_optional(self._has_max, self._max, is_on=limits.max_ms is not None)
+        self._caps.load(policy.caps)
+        self._lines.load(policy.reads_lines)
+        self._follow_lines()
         self._show_age()
         self._summarise()
+
+    def follow(self, *, is_prompt: bool) -> None:
+        """Follow the kind of the job in what depends on it."""
+        self._lines.follow(is_prompt=is_prompt)
+        self._follow_lines()
+
+    def ask_for_usage(self, job_id: str) -> None:
+        """Show what a stored job used up today."""
+        self._caps.ask_for_usage(job_id)
+
+    def _follow_lines(self) -> None:
+        self._caps.set_reading(self._lines.is_reading)
 
     def read(self, findings: Findings) -> Also | None:
         """Return what the page says, or None after noting what is wrong."""
         limits = findings.take("policy.limits", self._read_limits)
+        caps = self._caps.read(findings)
         group = self._group.currentText().strip() or None
         policy = findings.take(
             "policy",
@@ -215,10 +248,12 @@ class AlsoPage(Page):
                 limits=limits or Limits(),
                 jitter_percent=self._jitter.value(),
                 notify=self._notify.currentData(),
+                caps=caps or Caps(),
+                reads_lines=self._lines.chosen,
             ),
         )
         checked = findings.take("", lambda: JobSpec(name="?", schedule=Manual(), group=group))
-        if limits is None or policy is None or checked is None:
+        if limits is None or caps is None or policy is None or checked is None:
             return None
         return Also(policy, group, self._enabled.isChecked())
 

@@ -18,16 +18,13 @@ from PySide6.QtWidgets import (
 )
 
 from halo_scheduler.model import Command
-from ui.backend import Backend
 from ui.theme import GRID, HALF, MARGIN, Look, mono_font
 from ui.widgets.labels import icon_button, label
 
 from .argument_chips import ArgumentChips
 from .argument_line import join_line, shell_signs, split_line
 from .choices import Choice, Choices
-from .command_extras import CommandExtras
 from .fields import Field, Page
-from .path_edit import DirectoryEdit
 from .problems import Findings
 from .seen import show_if
 
@@ -37,11 +34,11 @@ _LINES = 4
 
 
 class CommandForm(QWidget):
-    """Everything about a command; the rare things are folded away."""
+    """Everything about a command that no prompt has."""
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, page: Page, parent: QWidget) -> None:
+    def __init__(self, look: Look, page: Page, parent: QWidget) -> None:
         super().__init__(parent)
         self._mode = Choices(
             look,
@@ -54,13 +51,6 @@ class CommandForm(QWidget):
         )
         self._build_program(look)
         self._build_shell(look)
-        self._directory = DirectoryEdit(
-            look,
-            name="directory",
-            title=self.tr("Working directory"),
-            placeholder=self.tr("your home directory"),
-        )
-        self._extras = CommandExtras(backend, look, page, self)
         self._add_fields(page)
         self._lay_out()
         self._connect()
@@ -89,14 +79,6 @@ class CommandForm(QWidget):
         self._shell_field = page.watch_field(
             Field(self.tr("Shell"), self._shell, path="action.shell", subject=self.tr("The shell"))
         )
-        self._directory_field = page.watch_field(
-            Field(
-                self.tr("Working directory"),
-                self._directory,
-                path="action.directory",
-                subject=self.tr("The working directory"),
-            )
-        )
 
     def _lay_out(self) -> None:
         command = QVBoxLayout()
@@ -108,8 +90,7 @@ class CommandForm(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(MARGIN)
         layout.addLayout(command)
-        for widget in (self._shell_field, self._directory_field, self._extras):
-            layout.addWidget(widget)
+        layout.addWidget(self._shell_field)
 
     def _head(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -157,8 +138,6 @@ class CommandForm(QWidget):
         self._line.textChanged.connect(self._show_arguments)
         self._script.textChanged.connect(self.changed)
         self._shell.editTextChanged.connect(self.changed)
-        self._directory.changed.connect(self.changed)
-        self._extras.changed.connect(self.changed)
 
     def first_stops(self) -> list[QWidget]:
         """Return what the Tab key visits first: the command itself, then how it is written."""
@@ -169,8 +148,8 @@ class CommandForm(QWidget):
         return [self._line, self._script, *(one for one in files if one is not None), *self._mode.buttons()]
 
     def later_stops(self) -> list[QWidget]:
-        """Return what it visits once the kind of work is chosen; the folded parts come after these."""
-        return [self._shell, *self._directory.stops]
+        """Return what it visits once the kind of work is chosen."""
+        return [self._shell]
 
     def load(self, command: Command | None) -> None:
         """Show a command; None for a job that has none yet."""
@@ -181,29 +160,18 @@ class CommandForm(QWidget):
             if command.shell:
                 self._shell.setEditText(command.shell)
             self._mode.choose(_SHELL if command.line else _PROGRAM)
-            self._directory.line.setText(command.directory or "")
-            self._directory.line.setCursorPosition(0)
-        self._extras.load(command)
         self._show_mode()
 
     def read(self, findings: Findings) -> Command | None:
-        """Return the command, or None after noting what is wrong."""
-        extras = self._extras.read(findings)
-        plain = (
-            self._read_shell_line(findings) if self._mode.value == _SHELL else self._read_program(findings)
-        )
-        if plain is None or extras is None:
-            return None
-        return findings.take("action", lambda: extras.added_to(plain))
+        """Return the command without what it shares with prompts, or None after noting what is wrong."""
+        return self._read_shell_line(findings) if self._mode.value == _SHELL else self._read_program(findings)
 
     def _read_shell_line(self, findings: Findings) -> Command | None:
         line, shell = self._script.toPlainText(), self._shell.currentText().strip()
         if not line.strip():
             findings.miss("action.line", self.tr("Say which command to run."))
             return None
-        return findings.take(
-            "action", lambda: Command(line=line, shell=shell, directory=self._chosen_directory)
-        )
+        return findings.take("action", lambda: Command(line=line, shell=shell))
 
     def _read_program(self, findings: Findings) -> Command | None:
         argv = findings.take("action", lambda: split_line(self._line.text()))
@@ -212,11 +180,7 @@ class CommandForm(QWidget):
         if not argv:
             findings.miss("action.argv", self.tr("Say which command to run."))
             return None
-        return findings.take("action", lambda: Command(argv=argv, directory=self._chosen_directory))
-
-    @property
-    def _chosen_directory(self) -> str | None:
-        return self._directory.line.text().strip() or None
+        return findings.take("action", lambda: Command(argv=argv))
 
     def _change_mode(self) -> None:
         if self._mode.value == _SHELL and not self._script.toPlainText().strip():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from halo_scheduler.model import Command, Cron, JobSpec, Notify, Policy
+from halo_scheduler.settings import Settings
 
 NEW_JOB_CRON = "0 9 * * *"
 _NO_COMMAND = Command(argv=("true",))
@@ -19,7 +20,8 @@ class Draft:
     is_new: bool = True
     is_begun: bool = False
     """Whether it holds what is stored nowhere, so that closing the editor loses it."""
-    default_time_limit: str | None = "2h"
+    settings: Settings = field(default_factory=Settings)
+    """What new jobs begin with, and the agents there are."""
     groups: tuple[str, ...] = ()
     taken_names: frozenset[str] = frozenset()
 
@@ -27,7 +29,7 @@ class Draft:
         """Return the spec that the form shows first; of an empty new job its name and command are not meant."""
         if self.spec is not None:
             return self.spec
-        policy = Policy(time_limit=self.default_time_limit, notify=Notify.SETTINGS)
+        policy = Policy(time_limit=self.settings.default_time_limit, notify=Notify.SETTINGS)
         return JobSpec(name="?", schedule=Cron(NEW_JOB_CRON), action=_NO_COMMAND, policy=policy)
 
     def is_taken(self, name: str) -> bool:

@@ -108,6 +108,8 @@ class Page(QScrollArea):
 
     edited = Signal()
     """Something was typed or chosen."""
+    part_made = Signal(object)
+    """A QWidget that was not there before, as it is before anybody changes it."""
 
     def __init__(self, title: str, *, name: str, parent: QWidget) -> None:
         super().__init__(parent)

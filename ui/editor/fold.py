@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
@@ -14,6 +14,9 @@ _RADIUS = 6
 
 class Fold(QWidget):
     """A part that is folded away until it is wanted."""
+
+    opened = Signal()
+    """What is inside is about to be seen."""
 
     def __init__(self, look: Look, title: str, *, name: str) -> None:
         super().__init__()
@@ -28,11 +31,15 @@ class Fold(QWidget):
         layout.setSpacing(0)
         layout.addWidget(self._head)
         layout.addWidget(self._body)
-        self._head.toggled.connect(self._body.setVisible)
+        self._head.toggled.connect(self._show_body)
 
     def add(self, widget: QWidget) -> None:
         """Put something inside."""
         self._inside.addWidget(widget)
+
+    def set_title(self, title: str) -> None:
+        """Give it another title."""
+        self._head.set_title(title)
 
     def set_summary(self, text: str) -> None:
         """Tell what is inside, in a few words."""
@@ -42,9 +49,23 @@ class Fold(QWidget):
     def summary(self) -> str:
         return self._head.summary
 
+    @property
+    def head(self) -> QWidget:
+        """What the Tab key visits before what is inside."""
+        return self._head
+
+    @property
+    def is_open(self) -> bool:
+        return self._head.isChecked()
+
     def unfold(self) -> None:
         """Show what is inside."""
         self._head.setChecked(True)
+
+    def _show_body(self, is_open: bool) -> None:  # noqa: FBT001 - a slot of `toggled`
+        if is_open:
+            self.opened.emit()
+        self._body.setVisible(is_open)
 
 
 class _FoldHead(QAbstractButton):
@@ -55,14 +76,20 @@ class _FoldHead(QAbstractButton):
         self._look = look
         self.summary = ""
         self.setObjectName(name)
-        self.setText(title)
-        self.setAccessibleName(title)
+        # Being open is nothing that was filled in.
+        self.setProperty("kind", "fold")
+        self.set_title(title)
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         look.changed.connect(self.update)
+
+    def set_title(self, title: str) -> None:
+        """Show another title."""
+        self.setText(title)
+        self.setAccessibleName(title)
 
     def set_summary(self, text: str) -> None:
         """Show this beside the title while the part is closed."""

@@ -44,7 +44,7 @@ class Form(QStackedWidget):
         self._draft = draft
         self._opened_at = backend.now_ms()
         self._start_spec: JobSpec | None = None
-        self._start_shapes: list[tuple[str, ...]] = []
+        self._start_contents: dict[str, str] = {}
         self._is_edited = False
         self._backend = backend
         self._is_open = False
@@ -77,7 +77,10 @@ class Form(QStackedWidget):
         reading = self.read(self._opened_at)
         if reading.spec is not None and self._start_spec is not None:
             return reading.spec != self._start_spec
-        return [snapshot(page) for page in self._pages.all()] != self._start_shapes
+        return self._contents() != self._start_contents
+
+    def _contents(self) -> dict[str, str]:
+        return {name: text for page in self._pages.all() for name, text in snapshot(page).items()}
 
     def show_problems(self, problems: list[Problem]) -> None:
         """Put each problem beside its field."""
@@ -105,6 +108,10 @@ class Form(QStackedWidget):
         if self._is_open:
             self._what.select_name(is_on=is_on)
 
+    def look_ahead(self, reading: Reading) -> None:
+        """Show what the agent of a prompt would read."""
+        self._what.look_ahead(reading.what, self._draft.job_id)
+
     def part_schedule(self) -> Cron | None:
         """Take out the times that need a second job, and return its schedule."""
         return self.pages.when.part_schedule()
@@ -122,7 +129,9 @@ class Form(QStackedWidget):
 
     def _build(self) -> Iterator[None]:
         spec = self._draft.start_spec()
-        what = self._what = WhatPage(self._backend, self._look, self._draft.is_taken, self)
+        what = self._what = WhatPage(
+            self._backend, self._look, self._draft.settings, self._draft.is_taken, self
+        )
         yield from what.build()
         yield
         what.load(spec, is_empty=self._draft.spec is None)
@@ -141,19 +150,31 @@ class Form(QStackedWidget):
         trouble.load(spec.policy)
         self._add(trouble)
         yield
-        also = AlsoPage(self._look, self._draft.groups, self)
+        also = AlsoPage(self._backend, self._look, self._draft.groups, self)
         yield from also.build()
         also.load(spec)
+        if self._draft.job_id is not None:
+            also.ask_for_usage(self._draft.job_id)
         self._add(also)
         yield
         self._pages = Pages(what=what, when=when, trouble=trouble, also=also)
         self._is_complete = True
+        what.kind_changed.connect(self._follow_kind)
+        self._follow_kind()
         self._note_beginning()
+
+    def _follow_kind(self) -> None:
+        self._pages.also.follow(is_prompt=self._pages.what.is_prompt)
 
     def _add(self, page: Page) -> None:
         self.addWidget(page)
-        self._start_shapes.append(snapshot(page))
+        self._note_part(page)
+        page.part_made.connect(self._note_part)
         page.edited.connect(self._note_edit)
+
+    def _note_part(self, part: QWidget) -> None:
+        """Remember how a part was when it was made, be that late."""
+        self._start_contents.update(snapshot(part))
 
     def _note_beginning(self) -> None:
         # What was typed before all was there must not count as how it began.

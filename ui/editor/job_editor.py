@@ -281,6 +281,7 @@ class JobEditor(QDialog):
         """Ask for the next runs on another thread: an odd expression may take its time."""
         if not self._form.is_complete:
             return
+        self._form.look_ahead(self._read)
         if self._asked is not None:
             self._asked.cancel()
         when, policy = self._read.when, self._read.policy
@@ -288,11 +289,8 @@ class JobEditor(QDialog):
             self._side.show_nothing()
             return
         now_ms = self._backend.now_ms()
-        limit_ms = None if policy is None else policy.time_limit_ms
         self._asked = self._backend.ask(
-            lambda _scheduler: look_ahead(
-                when.schedule, now_ms, anchor_at=when.anchor_at, time_limit_ms=limit_ms
-            ),
+            lambda _scheduler: look_ahead(when.schedule, now_ms, anchor_at=when.anchor_at, policy=policy),
             self._show_preview,
             self._show_no_preview,
             owner=self,

@@ -1,4 +1,4 @@
-"""Lists of numbers and intervals, as they are typed into one line."""
+"""Numbers, lists of them, and intervals, as they are typed into one line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from halo_scheduler.schedule.words import shown
 
 _SEPARATORS = re.compile(r"[,;\s]+")
 _COMMAS = re.compile(r"[,;]")
+# Three figures behind a comma could be a thousand.
+_AMOUNT = re.compile(r"([0-9]{0,7})(?:\.([0-9]{0,9})|,([0-9]{1,2}))?", re.ASCII)
 
 
 def read_numbers(text: str) -> tuple[int, ...]:
@@ -37,6 +39,20 @@ def read_intervals(text: str) -> tuple[int, ...]:
 def write_intervals(delays_ms: tuple[int, ...]) -> str:
     """Return milliseconds as they are typed; what is below a second is rounded up."""
     return ", ".join(format_interval(_whole(delay_ms)) if delay_ms else "0" for delay_ms in delays_ms)
+
+
+def read_amount(text: str) -> float:
+    """Return the amount of a line like "2.50"; a comma before one or two figures is a point."""
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None or not any(match.groups()):
+        raise ScheduleError(f"{shown(text.strip())} is not an amount; write it like 2.50")
+    return float(f"{match[1] or 0}.{match[2] or match[3] or 0}")
+
+
+def write_amount(amount: float) -> str:
+    """Return an amount as it is typed: two figures behind the point, more only where they say something."""
+    whole, _, part = f"{amount:.9f}".partition(".")
+    return f"{whole}.{part[:2]}{part[2:].rstrip('0')}"
 
 
 def _whole(delay_ms: int) -> int:

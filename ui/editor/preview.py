@@ -1,15 +1,18 @@
-"""What a schedule will do: its words, its next runs and what a friend would say about it."""
+"""What a job will do: its schedule in words, its next runs and what a friend would say about it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halo_scheduler.model import After, Schedule
+from halo_scheduler.model import After, Policy, Schedule
 from halo_scheduler.schedule.describe import describe
+from halo_scheduler.schedule.interval import DAY_MS
 from halo_scheduler.schedule.lint import Note, lint
-from halo_scheduler.schedule.next_run import next_run
+from halo_scheduler.schedule.next_run import count_due, next_run
 
 _SHOWN_RUNS = 5
+# Counting on to see whether a higher cap is ever reached would take longer than the answer is worth.
+_HIGHEST_CAP = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +24,12 @@ class Preview:
     runs: tuple[int, ...]
     notes: tuple[Note, ...]
     is_after: bool = False
+    capped_at: int | None = None
+    """After how many runs its cap ends the day, if there would be more."""
 
 
-def look_ahead(schedule: Schedule, now_ms: int, *, anchor_at: int, time_limit_ms: int | None) -> Preview:
-    """Return what a schedule will do from now on."""
+def look_ahead(schedule: Schedule, now_ms: int, *, anchor_at: int, policy: Policy | None = None) -> Preview:
+    """Return what a job with this schedule will do from now on; None for a policy that cannot be read yet."""
     runs: list[int] = []
     at = next_run(schedule, now_ms, anchor_at=anchor_at)
     while at is not None and len(runs) < _SHOWN_RUNS:
@@ -32,10 +37,20 @@ def look_ahead(schedule: Schedule, now_ms: int, *, anchor_at: int, time_limit_ms
         if isinstance(schedule, After):
             break
         at = next_run(schedule, at, anchor_at=anchor_at)
+    limit_ms = None if policy is None else policy.time_limit_ms
+    most = None if policy is None else policy.caps.runs_per_day
     return Preview(
         now_ms=now_ms,
         words=describe(schedule),
         runs=tuple(runs),
-        notes=tuple(lint(schedule, now_ms, anchor_at=anchor_at, time_limit_ms=time_limit_ms)),
+        notes=tuple(lint(schedule, now_ms, anchor_at=anchor_at, time_limit_ms=limit_ms)),
         is_after=isinstance(schedule, After),
+        capped_at=most if most is not None and _goes_beyond(most, schedule, now_ms, anchor_at) else None,
     )
+
+
+def _goes_beyond(most: int, schedule: Schedule, now_ms: int, anchor_at: int) -> bool:
+    """Tell whether a schedule has more runs than so many in the day to come."""
+    if most > _HIGHEST_CAP:
+        return False
+    return count_due(schedule, now_ms, now_ms + DAY_MS, anchor_at=anchor_at, most=most + 1) > most

@@ -10,7 +10,7 @@ from .also_page import Also, AlsoPage
 from .draft import Draft
 from .problems import Findings, Problem
 from .trouble_page import Trouble, TroublePage
-from .what_page import WhatPage
+from .what_page import What, WhatPage
 from .when_page import When, WhenPage
 
 
@@ -27,6 +27,11 @@ class Reading:
     enabled: bool
     spec: JobSpec | None
     problems: tuple[Problem, ...]
+
+    @property
+    def what(self) -> What:
+        """What the first of the pages says."""
+        return What(self.name, self.description, self.action)
 
     def stand_in(self, schedule: Schedule) -> JobSpec:
         """Return as much of a spec as there is, for a schedule of another job."""
@@ -96,6 +101,8 @@ def _policy(draft: Draft, trouble: Trouble | None, also: Also | None) -> Policy 
         limits=also.policy.limits,
         jitter_percent=also.policy.jitter_percent,
         notify=also.policy.notify,
+        caps=also.policy.caps,
+        reads_lines=also.policy.reads_lines,
     )
 
 

@@ -18,6 +18,8 @@ class SecretPicker(QWidget):
 
     picked = Signal(str)
     """The reference to put into the text, like ${secret:TOKEN}."""
+    named = Signal(str)
+    """The name alone, like TOKEN."""
 
     def __init__(self, backend: Backend, look: Look, parent: QWidget | None, *, name: str) -> None:
         super().__init__(parent)
@@ -60,7 +62,7 @@ class SecretPicker(QWidget):
 
 
 class _Emit:
-    """Emits the reference to one secret."""
+    """Tells of one secret."""
 
     def __init__(self, picker: SecretPicker, name: str) -> None:
         self._picker = picker
@@ -68,6 +70,7 @@ class _Emit:
 
     def __call__(self) -> None:
         self._picker.picked.emit(f"${{secret:{self._name}}}")
+        self._picker.named.emit(self._name)
 
 
 def _names(scheduler: Scheduler) -> list[str]:

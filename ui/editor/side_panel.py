@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QCoreApplication, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
@@ -17,8 +19,8 @@ from PySide6.QtWidgets import (
 
 from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.schedule.lint import Note, Severity
-from halo_scheduler.schedule.words import clock_time, short_date, weekday_name
+from halo_scheduler.schedule.lint import Severity
+from halo_scheduler.schedule.words import clock_time, counted, short_date, weekday_name
 from ui.marks import Shape, paint_mark
 from ui.theme import GRID, HALF, ICON, MARGIN, Look, Tone, number_font, strong_font
 from ui.widgets.labels import label
@@ -107,7 +109,13 @@ class SidePanel(QScrollArea):
         """Show what a schedule will do."""
         self._words.setText(preview.words)
         self._show_runs(preview.runs, preview.now_ms)
-        self._show_notes(preview.notes)
+        notes = [(note.severity, note.message) for note in preview.notes]
+        if preview.capped_at is not None:
+            words = self.tr(
+                "It is due more often than it may run: {runs} a day start, the others are skipped."
+            )
+            notes.append((Severity.INFO, words.format(runs=counted(preview.capped_at, "run"))))
+        self._show_notes(notes)
         remark = ""
         if not is_enabled:
             remark = self.tr("But it is switched off: it runs only by hand.")
@@ -130,13 +138,13 @@ class SidePanel(QScrollArea):
                 relative.setText(_distance(at - now_ms))
                 absolute.setToolTip(plain_tooltip(moment(at)))
 
-    def _show_notes(self, notes: tuple[Note, ...]) -> None:
+    def _show_notes(self, notes: Sequence[tuple[Severity, str]]) -> None:
         show_if(self._notes_title, bool(notes))
         for widget in self._note_widgets:
             self._notes.removeWidget(widget)
             widget.hide()
             widget.deleteLater()
-        self._note_widgets = [_NoteRow(self._look, note, index) for index, note in enumerate(notes)]
+        self._note_widgets = [_NoteRow(self._look, *note, index) for index, note in enumerate(notes)]
         for widget in self._note_widgets:
             self._notes.addWidget(widget)
 
@@ -144,20 +152,20 @@ class SidePanel(QScrollArea):
 class _NoteRow(QWidget):
     """A note with the mark of its severity."""
 
-    def __init__(self, look: Look, note: Note, index: int) -> None:
+    def __init__(self, look: Look, severity: Severity, message: str, index: int) -> None:
         super().__init__()
         self.setObjectName(f"note{index}")
-        severity = {
+        words = {
             Severity.INFO: self.tr("Note"),
             Severity.WARNING: self.tr("Warning"),
             Severity.ERROR: self.tr("Error"),
-        }[note.severity]
-        self.setAccessibleName(f"{severity}: {note.message}")
-        text = label(note.message, wrap=True, name=f"noteText{index}")
+        }[severity]
+        self.setAccessibleName(f"{words}: {message}")
+        text = label(message, wrap=True, name=f"noteText{index}")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
-        layout.addWidget(_SeverityMark(look, note.severity, severity), alignment=Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(_SeverityMark(look, severity, words), alignment=Qt.AlignmentFlag.AlignTop)
         layout.addWidget(text, 1)
 
 

@@ -11,11 +11,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+_INNER = "qt_"
 
-def snapshot(page: QWidget) -> tuple[str, ...]:
-    """Return the contents of all controls in a page, in their order."""
-    contents = (_content(widget) for widget in page.findChildren(QWidget))
-    return tuple(content for content in contents if content is not None)
+
+def snapshot(page: QWidget) -> dict[str, str]:
+    """Return the contents of all controls in a page by their names; what is inside of a control says nothing more."""
+    contents = ((widget.objectName(), _content(widget)) for widget in page.findChildren(QWidget))
+    return {
+        name: content
+        for name, content in contents
+        if content is not None and name and not name.startswith(_INNER)
+    }
 
 
 def _content(widget: QWidget) -> str | None:
@@ -24,7 +30,7 @@ def _content(widget: QWidget) -> str | None:
     if isinstance(widget, QAbstractSpinBox):
         return widget.text()
     if isinstance(widget, QPlainTextEdit):
-        return widget.toPlainText()
+        return None if widget.isReadOnly() else widget.toPlainText()
     if isinstance(widget, QLineEdit):
         return widget.text()
     if isinstance(widget, QAbstractButton) and widget.isCheckable() and not widget.property("kind"):

@@ -10,23 +10,19 @@ from halo_scheduler.model import (
     Action,
     Backoff,
     BackoffKind,
-    Callback,
+    Caps,
     CatchUp,
-    Command,
-    HttpRequest,
     Notify,
     Policy,
-    Prompt,
 )
 from halo_scheduler.schedule.interval import SECOND_MS, format_interval, parse_interval
-from ui.wording import one_line
-
-from .argument_line import join_line
+from halo_scheduler.schedule.words import counted
+from ui.action_words import action_words, work_words
+from ui.wording import cost_words, one_line
 
 _SEPARATOR = " · "
 _UNITS = {"s": "s", "m": "min", "h": "h", "d": "d"}
 _INTERVAL = re.compile(r"([0-9]+)([smhd])")
-_LONGEST = 80
 
 
 def tr(text: str) -> str:
@@ -49,16 +45,8 @@ def short_interval(interval: str | int) -> str:
 
 
 def action_summary(action: Action) -> str:
-    """Return what a job does, on one line."""
-    match action:
-        case Command():
-            return one_line(action.line or join_line(action.argv), _LONGEST)
-        case HttpRequest():
-            return one_line(f"{action.method} {action.url}", _LONGEST)
-        case Prompt():
-            return one_line(tr("prompt: {text}").format(text=action.text), _LONGEST)
-        case Callback():
-            return one_line(tr("function {name}").format(name=action.name), _LONGEST)
+    """Return what a job does, and where its work comes from, on one line."""
+    return joined(work_words(action), action_words(action))
 
 
 def trouble_summary(policy: Policy) -> str:
@@ -80,7 +68,7 @@ def trouble_summary(policy: Policy) -> str:
 
 
 def also_summary(policy: Policy, group: str | None, *, enabled: bool) -> str:
-    """Return the rest of a policy: "catches up once · tells of failures"."""
+    """Return the rest of a policy: "catches up once · tells of failures · at most 5 runs a day"."""
     catch_up = tr("catches up once") if policy.catch_up is CatchUp.ONCE else tr("no catching up")
     tells = {
         Notify.NONE: tr("tells of nothing"),
@@ -88,7 +76,18 @@ def also_summary(policy: Policy, group: str | None, *, enabled: bool) -> str:
         Notify.ALL: tr("tells of all"),
         Notify.SETTINGS: "",
     }[policy.notify]
-    return joined("" if enabled else tr("switched off"), catch_up, tells, one_line(group or "", 40))
+    switch = "" if enabled else tr("switched off")
+    return joined(switch, caps_words(policy.caps), catch_up, tells, one_line(group or "", 40))
+
+
+def caps_words(caps: Caps) -> str:
+    """Return what a job may do in a day: "at most 5 runs and a cost of 2.00 a day"; nothing when it may do anything."""
+    runs = "" if caps.runs_per_day is None else counted(caps.runs_per_day, "run")
+    cost = (
+        "" if caps.cost_per_day is None else tr("a cost of {cost}").format(cost=cost_words(caps.cost_per_day))
+    )
+    parts = [part for part in (runs, cost) if part]
+    return tr("at most {what} a day").format(what=tr(" and ").join(parts)) if parts else ""
 
 
 def ladder_words(backoff: Backoff) -> str:

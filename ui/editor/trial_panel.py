@@ -14,7 +14,7 @@ from ui.marks import outcome_mark, paint_mark
 from ui.theme import GRID, ICON, MARGIN, Look, number_font
 from ui.widgets.labels import button, frame, icon_button, label, set_role
 from ui.widgets.output_view import OutputView
-from ui.wording import duration, one_line, outcome_words, plain_tooltip, reason_words
+from ui.wording import cost_words, duration, one_line, outcome_words, plain_tooltip, reason_words
 
 from .summary import joined
 
@@ -39,6 +39,8 @@ class TrialEnd(Protocol):
     def exit_code(self) -> int | None: ...
     @property
     def http_status(self) -> int | None: ...
+    @property
+    def cost(self) -> float | None: ...
 
 
 class TrialPanel(QFrame):
@@ -127,8 +129,10 @@ class TrialPanel(QFrame):
         self._tell_elapsed()
         outcome = Outcome.FAILURE if ended is None else ended.outcome
         self._mark.show_outcome(outcome)
-        note = "" if ended is None else ended.note
-        words = joined(sentence or self._describe(ended), note)
+        words = sentence or self._describe(ended)
+        if ended is not None:
+            cost = self.tr("cost {cost}").format(cost=cost_words(ended.cost)) if ended.cost else ""
+            words = joined(words, cost, ended.note)
         self._words.setText(one_line(words))
         self._words.setToolTip(plain_tooltip(words))
         self._stop.hide()

@@ -1,19 +1,22 @@
-"""The page that says what a job does: its name, and a command or a request."""
+"""The page that says what a job does: its name, and a command, a request or a prompt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Action, Callback, Command, HttpRequest, JobSpec, Manual, Prompt
+from halo_scheduler.settings import Settings
 from ui.backend import Backend
 from ui.theme import HALF, MARGIN, Look
 from ui.widgets.labels import frame, label
+from ui.widgets.tab_order import put_after
 
 from .choices import Choice, Choices
 from .command_form import CommandForm
@@ -21,12 +24,18 @@ from .fields import Field, Page
 from .fold import Fold
 from .http_form import HttpForm
 from .problems import Findings
+from .process_form import ProcessForm
+from .prompt_form import PromptForm
 from .seen import show_if
 
-_COMMAND = "command"
-_HTTP = "http"
 _LINES = 3
 _PROBE = Manual()
+
+
+class _Kind(StrEnum):
+    COMMAND = "command"
+    HTTP = "http"
+    PROMPT = "prompt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +48,31 @@ class What:
 
 
 class WhatPage(Page):
-    """Name, description and action."""
+    """Name, description and action.
+
+    Most jobs are commands: the forms of the other kinds are made when they are first wanted.
+    """
+
+    kind_changed = Signal()
 
     def __init__(
-        self, backend: Backend, look: Look, is_taken: Callable[[str], bool], parent: QWidget
+        self,
+        backend: Backend,
+        look: Look,
+        settings: Settings,
+        is_taken: Callable[[str], bool],
+        parent: QWidget,
     ) -> None:
         super().__init__(
             QCoreApplication.translate("WhatPage", "What should run?"), name="whatPage", parent=parent
         )
         self._backend = backend
         self._look = look
+        self._settings = settings
         self._is_taken = is_taken
-        self._kept: Prompt | Callback | None = None
+        self._kept: Callback | None = None
+        self._http: HttpForm | None = None
+        self._prompt: PromptForm | None = None
 
     def build(self) -> Iterator[None]:
         """Make what is on the page, giving way after each part."""
@@ -59,42 +81,46 @@ class WhatPage(Page):
         self._kind = Choices(
             look,
             (
-                Choice(_COMMAND, self.tr("Command"), "terminal", self.tr("a program or a script")),
-                Choice(_HTTP, self.tr("HTTP request"), "globe", self.tr("call a web address")),
+                Choice(_Kind.COMMAND, self.tr("Command"), "terminal", self.tr("program or script")),
+                Choice(_Kind.HTTP, self.tr("HTTP request"), "globe", self.tr("a web address")),
+                Choice(_Kind.PROMPT, self.tr("Prompt"), "prompt", self.tr("ask an AI agent")),
             ),
             name="actionKind",
             title=self.tr("Kind"),
-            columns=2,
+            columns=3,
         )
-        forms = QWidget(self.ground)
+        forms = self._stage = QWidget(self.ground)
         yield
-        self._command = CommandForm(self._backend, look, self, forms)
+        self._command = CommandForm(look, self, forms)
         yield
-        self._http = HttpForm(self._backend, look, self, forms)
+        self._process = ProcessForm(self._backend, look, self, forms)
         yield
         self._words = _kept_card()
         self.add(self._kind)
-        layout = QVBoxLayout(forms)
+        layout = self._forms = QVBoxLayout(forms)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
-        for widget in (self._command, self._http, self._words, self._describe):
+        for widget in (self._command, self._words, self._process, self._describe):
             layout.addWidget(widget)
         self.add(forms)
         self.column.addStretch(1)
         self._set_tab_order()
         self._kind.chosen.connect(self._change_kind)
-        for signal in (self._command.changed, self._http.changed, self._name.textChanged):
+        for signal in (self._command.changed, self._name.textChanged):
             signal.connect(self.edited)
+        self._process.changed.connect(self._follow_work)
+        self._process.changed.connect(self.edited)
         self._description.textChanged.connect(self._tell_description)
         self._show_kind()
 
     def _set_tab_order(self) -> None:
-        """Let the Tab key lead from the name straight to the command; how it is written comes after it."""
+        """Let the Tab key lead from the name straight to what is done; how it is written comes after it."""
+        prompt = [] if self._prompt is None else self._prompt.first_stops()
         stops = [
             self._name,
+            *prompt,
             *self._command.first_stops(),
             *self._kind.buttons(),
-            *self._http.first_stops(),
             *self._command.later_stops(),
         ]
         for before, after in pairwise(stops):
@@ -115,10 +141,41 @@ class WhatPage(Page):
         field = Field("", self._description, path="description", subject=self.tr("The description"))
         self._describe.add(self.watch_field(field))
 
+    # --- Forms that are made when they are wanted -----------------------------------------------------
+
+    def _the_http(self) -> HttpForm:
+        if self._http is None:
+            made = self._http = HttpForm(self._backend, self._look, self, self._stage)
+            self._put_in(made)
+            made.changed.connect(self.edited)
+        return self._http
+
+    def _the_prompt(self) -> PromptForm:
+        if self._prompt is None:
+            made = self._prompt = PromptForm(self._backend, self._look, self._settings, self, self._stage)
+            self._put_in(made)
+            made.set_has_work(self._process.has_work)
+            made.changed.connect(self.edited)
+        return self._prompt
+
+    def _put_in(self, form: HttpForm | PromptForm) -> None:
+        self._forms.insertWidget(0, form)
+        form.load(None)
+        put_after(self._kind.buttons()[-1], form)
+        self._set_tab_order()
+        self.part_made.emit(form)
+
+    # --- What the editor asks for ---------------------------------------------------------------------
+
     @property
     def name(self) -> str:
         """The name as typed, without blanks around it."""
         return self._name.text().strip()
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether a prompt is what is being edited."""
+        return self._kept is None and self._kind.value == _Kind.PROMPT
 
     def focus_first(self) -> None:
         """Give the keyboard to what a new job needs first."""
@@ -137,13 +194,24 @@ class WhatPage(Page):
         self._name.setCursorPosition(0)
         self._description.setPlainText(spec.description)
         action = spec.action
-        self._kept = action if isinstance(action, Prompt | Callback) else None
+        self._kept = action if isinstance(action, Callback) else None
         self._command.load(action if isinstance(action, Command) and not is_empty else None)
-        self._http.load(action if isinstance(action, HttpRequest) else None)
-        self._kind.choose(_HTTP if isinstance(action, HttpRequest) else _COMMAND)
-        if self._kept is not None:
-            self._show_kept(self._kept)
+        self._process.load(action if isinstance(action, Command | Prompt) and not is_empty else None)
+        kind = _Kind.COMMAND
+        match action:
+            case HttpRequest():
+                self._the_http().load(action)
+                kind = _Kind.HTTP
+            case Prompt():
+                self._the_prompt().load(action)
+                kind = _Kind.PROMPT
+            case Callback():
+                self._show_kept(action)
+            case Command():
+                pass
+        self._kind.choose(kind)
         self._show_kind()
+        self._follow_work()
         self._show_description()
 
     def read(self, findings: Findings) -> What:
@@ -153,6 +221,15 @@ class WhatPage(Page):
             "", lambda: JobSpec(name="?", schedule=_PROBE, description=description).description
         )
         return What(self._read_name(findings), checked, self._read_action(findings))
+
+    def look_ahead(self, what: What, job_id: str | None) -> None:
+        """Show what an agent would read, where there is one."""
+        if self._prompt is None or not self.is_prompt:
+            return
+        spec = None
+        if isinstance(what.action, Prompt):
+            spec = JobSpec(name=what.name or self.tr("New job"), schedule=_PROBE, action=what.action)
+        self._prompt.look_ahead(spec, job_id)
 
     def _read_name(self, findings: Findings) -> str | None:
         if not self.name:
@@ -171,27 +248,42 @@ class WhatPage(Page):
     def _read_action(self, findings: Findings) -> Action | None:
         if self._kept is not None:
             return self._kept
-        return (self._http if self._kind.value == _HTTP else self._command).read(findings)
+        if self._kind.value == _Kind.HTTP:
+            return self._the_http().read(findings)
+        form = self._the_prompt() if self._kind.value == _Kind.PROMPT else self._command
+        action = form.read(findings)
+        process = self._process.read(findings)
+        if action is None or process is None:
+            return None
+        return findings.take("action", lambda: process.added_to(action))
+
+    # --- Showing --------------------------------------------------------------------------------------
 
     def _change_kind(self) -> None:
         self._show_kind()
+        self.kind_changed.emit()
         self.edited.emit()
 
     def _show_kind(self) -> None:
         is_kept = self._kept is not None
+        kind = None if is_kept else self._kind.value
         show_if(self._kind, not is_kept)
         show_if(self._words, is_kept)
-        show_if(self._command, not is_kept and self._kind.value == _COMMAND)
-        show_if(self._http, not is_kept and self._kind.value == _HTTP)
+        show_if(self._command, kind == _Kind.COMMAND)
+        if kind == _Kind.HTTP or self._http is not None:
+            show_if(self._the_http(), kind == _Kind.HTTP)
+        if kind == _Kind.PROMPT or self._prompt is not None:
+            show_if(self._the_prompt(), kind == _Kind.PROMPT)
+        show_if(self._process, kind in (_Kind.COMMAND, _Kind.PROMPT))
+        self._process.show_for(is_prompt=kind == _Kind.PROMPT)
 
-    def _show_kept(self, action: Prompt | Callback) -> None:
-        if isinstance(action, Prompt):
-            agent = action.agent or self.tr("the default agent")
-            head = self.tr("A prompt for {agent}").format(agent=agent)
-            text = action.text
-        else:
-            head = self.tr("A function of another program")
-            text = action.name or self.tr("the default function")
+    def _follow_work(self) -> None:
+        if self._prompt is not None:
+            self._prompt.set_has_work(self._process.has_work)
+
+    def _show_kept(self, action: Callback) -> None:
+        head = self.tr("A function of another program")
+        text = action.name or self.tr("the default function")
         labels = self._words.findChildren(QWidget)
         titles = {widget.objectName(): widget for widget in labels}
         for name, words in (("keptTitle", head), ("keptText", text)):

@@ -1,0 +1,76 @@
+"""A folder of work: one file to an item, moved along as it is worked on."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+
+from halo_scheduler.work_sources import FolderSource
+from ui.theme import GRID, HALF, Look, mono_font
+from ui.widgets.labels import label
+
+from .fields import Field, Page
+from .path_edit import DirectoryEdit
+from .problems import Findings
+
+_PATH = "action.work_source.path"
+
+
+class FolderForm(QWidget):
+    """The folder, and what its sub folders are for."""
+
+    changed = Signal()
+
+    def __init__(self, look: Look, page: Page) -> None:
+        super().__init__()
+        self._folder = DirectoryEdit(
+            look, name="workFolder", title=self.tr("Folder of work"), placeholder="~/tasks"
+        )
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addWidget(
+            page.watch_field(
+                Field(self.tr("Folder"), self._folder, path=_PATH, subject=self.tr("The folder"))
+            )
+        )
+        layout.addLayout(self._explanation())
+        self._folder.changed.connect(self.changed)
+
+    def _explanation(self) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(GRID * 2)
+        grid.setVerticalSpacing(HALF)
+        grid.setColumnStretch(1, 1)
+        for row, (name, words) in enumerate(
+            (
+                ("ready/", self.tr("put a file here for each thing to do")),
+                ("in-progress/", self.tr("holds the one that is being worked on")),
+                ("done/", self.tr("gets it after a success")),
+                ("failed/", self.tr("gets it after a failure")),
+            )
+        ):
+            place = label(name, "small")
+            place.setFont(mono_font(place.font()))
+            grid.addWidget(place, row, 0)
+            grid.addWidget(label(words, "small", wrap=True), row, 1)
+        return grid
+
+    def load(self, source: FolderSource) -> None:
+        """Show a folder."""
+        self._folder.line.setText(source.path)
+        self._folder.line.setCursorPosition(0)
+
+    def read(self, findings: Findings) -> FolderSource | None:
+        """Return the folder, or None after noting what is wrong."""
+        path = self._folder.line.text().lstrip()
+        if not path.strip():
+            findings.miss(_PATH, self.tr("Choose the folder that holds its work."))
+            return None
+        return findings.take("action.work_source", lambda: FolderSource(path=path))
+
+    def words(self) -> str:
+        """Return which folder it is."""
+        path = self._folder.line.text().strip()
+        return self.tr("folder {path}").format(path=path) if path else self.tr("a folder")

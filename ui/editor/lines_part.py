@@ -1,0 +1,105 @@
+"""Whether a job is heard when it speaks of itself in its output."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QVBoxLayout, QWidget
+
+from ui.theme import GRID, HALF, Look, mono_font
+from ui.widgets.labels import label
+
+from .fields import Field, Page
+from .fold import Fold
+
+
+class LinesPart(QWidget):
+    """One switch; left alone it follows the kind of the job."""
+
+    changed = Signal()
+
+    def __init__(self, look: Look, page: Page) -> None:
+        super().__init__()
+        self.setObjectName("linesPart")
+        self._given: bool | None = None
+        self._chosen: bool | None = None
+        self._default = False
+        self._fold = Fold(look, self.tr("What it says in its output"), name="linesFold")
+        self._reads = QCheckBox(self.tr("Read ::lines from its output"))
+        self._reads.setObjectName("readsLines")
+        self._fold.add(
+            page.watch_field(
+                Field(
+                    "",
+                    self._reads,
+                    path="policy.reads_lines",
+                    subject=self.tr("The switch"),
+                    hint=self.tr(
+                        "With whole lines that begin with two colons it tells Halo something; for prompts "
+                        "they are read unless you switch that off."
+                    ),
+                )
+            )
+        )
+        examples = QWidget()
+        examples.setLayout(self._examples())
+        self._fold.add(examples)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._fold)
+        self._reads.toggled.connect(self._choose)
+
+    def _examples(self) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(GRID * 2)
+        grid.setVerticalSpacing(HALF)
+        grid.setColumnStretch(1, 1)
+        for row, (line, words) in enumerate(
+            (
+                ("::cost 0.12", self.tr("what the run cost; several are added up")),
+                ("::needs-input Go on?", self.tr("a question for you; the job waits for your answer")),
+                ("::progress 0.4 copying", self.tr("how far it has come; read in any case")),
+            )
+        ):
+            shown = label(line, "small")
+            shown.setFont(mono_font(shown.font()))
+            grid.addWidget(shown, row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(label(words, "small", wrap=True), row, 1)
+        return grid
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether lines are read, as things stand."""
+        return self._default if self._chosen is None else self._chosen
+
+    @property
+    def chosen(self) -> bool | None:
+        """What was chosen; None leaves it to the kind of the job."""
+        return self._chosen
+
+    def load(self, reads_lines: bool | None) -> None:  # noqa: FBT001 - a value
+        """Show the choice of a job."""
+        self._given = self._chosen = reads_lines
+        self._show()
+
+    def follow(self, *, is_prompt: bool) -> None:
+        """Follow the kind of the job, unless something was chosen."""
+        self._default = is_prompt
+        self._show()
+
+    def _choose(self, is_on: bool) -> None:  # noqa: FBT001 - a slot of `toggled`
+        before = self._default if self._given is None else self._given
+        self._chosen = self._given if is_on == before else is_on
+        self._summarise()
+        self.changed.emit()
+
+    def _show(self) -> None:
+        quiet = QSignalBlocker(self._reads)
+        self._reads.setChecked(self.is_reading)
+        quiet.unblock()
+        self._summarise()
+
+    def _summarise(self) -> None:
+        self._fold.set_summary(
+            self.tr("its ::lines are read") if self.is_reading else self.tr("is only shown")
+        )
