@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 
-from halo_scheduler.model import Command, Cron, Every, HttpRequest, JobSpec, Notify, Policy
+from halo_scheduler.model import Caps, Command, Cron, Every, HttpRequest, JobSpec, Notify, Policy, Prompt
+from halo_scheduler.work_sources import FolderSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,41 @@ TEMPLATES: dict[str, Template] = {
             schedule=Cron("0 10 * * 1-5"),
             action=Command(argv=("echo", "Time to stand up and stretch.")),
             policy=Policy(notify=Notify.ALL),
+        ),
+    ),
+    "agent": Template(
+        title=str(QT_TRANSLATE_NOOP("Templates", "Ask an agent every morning")),
+        sentence=str(
+            QT_TRANSLATE_NOOP("Templates", "An AI agent reads your notes and sums up what the day brings.")
+        ),
+        icon="prompt",
+        spec=JobSpec(
+            name="What is on today",
+            schedule=Cron("0 8 * * 1-5"),
+            action=Prompt(
+                text="Today is {{date}}. Read the notes in this folder and tell me in five lines at most "
+                "what is open for today.\n\nThis is what you said last time:\n{{last.output}}",
+                directory="~",
+            ),
+            policy=Policy(notify=Notify.ALL, caps=Caps(runs_per_day=5)),
+        ),
+    ),
+    "tasks": Template(
+        title=str(QT_TRANSLATE_NOOP("Templates", "Work off a folder")),
+        sentence=str(
+            QT_TRANSLATE_NOOP("Templates", "An AI agent takes one task after the other from a folder.")
+        ),
+        icon="folder",
+        spec=JobSpec(
+            name="Work off my tasks",
+            schedule=Every("10m"),
+            action=Prompt(
+                text="Do the following task. If something about it is unclear, print one line that begins "
+                "with ::needs-input and your question, and stop.",
+                directory="~",
+                work_source=FolderSource(path="~/Tasks"),
+            ),
+            policy=Policy(notify=Notify.SETTINGS, caps=Caps(runs_per_day=20)),
         ),
     ),
 }
