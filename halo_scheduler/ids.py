@@ -1,4 +1,4 @@
-"""New ids for jobs and runs."""
+"""New ids for jobs, runs and questions."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def new_run_id() -> str:
     import uuid  # noqa: PLC0415
 
     return uuid.uuid4().hex
+
+
+def new_question_id() -> str:
+    """Return an id that no question has had."""
+    return new_run_id()

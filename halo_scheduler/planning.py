@@ -60,7 +60,9 @@ def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> J
     if not is_scheduled:
         # A run by hand touches neither plan, error count, last completion nor a `once`.
         return after
-    if end.outcome in _FAILED and after.is_active:
+    # What a source does not give now it gives at the next slot: trying again at once would only press it.
+    is_tried_again = end.outcome in _FAILED and end.reason is not SkipReason.SOURCE_UNAVAILABLE
+    if is_tried_again and after.is_active:
         again = _planned(after, now_ms, is_taken, failed_run=run)
         if again.attempt > 1:
             return again

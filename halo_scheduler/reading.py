@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halo_scheduler import reports
+from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.backups import find_backups
 from halo_scheduler.checks import LONGEST_NAME, require_whole
 from halo_scheduler.clock import Clock
@@ -156,9 +157,10 @@ class Reader:
 
     def list_ready_items(self, source: WorkSource) -> list[Item]:
         """Ask a work source what is to be done, which may take long; SourceError says why it cannot be asked."""
-        from halo_scheduler.work.item import SourceError  # noqa: PLC0415 - only for those who want work
+        from halo_scheduler.work.desk import WorkDesk  # noqa: PLC0415 - only for those who want work
 
-        raise SourceError(f"a {source.kind} cannot be asked yet")
+        desk = WorkDesk(spool_folder(self.path), self._secrets.reader, self._clock.now_ms)
+        return desk.open(source).ready()
 
     def list_group_limits(self) -> dict[str, int]:
         """Return how many jobs of a group may run at once, for the groups that have a limit."""

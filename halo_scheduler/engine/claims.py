@@ -7,13 +7,26 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.engine.holds import Hold, Holds
 from halo_scheduler.engine.recovery import one_job
 from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import Outcome, Run, SkipReason, Source, StatusReason, Trigger
-from halo_scheduler.planning import LATE_MS, UNPLANNABLE, passed_over, plan, without_plan
+from halo_scheduler.planning import LATE_MS, UNPLANNABLE, passed_over, plan, plan_after_run, without_plan
+from halo_scheduler.schedule.days import local_day
+from halo_scheduler.schedule.interval import DAY_MS
+from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
+from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
+
+# Only today counts; some days more are kept for a clock that is set back.
+_USAGE_KEPT_MS = 7 * DAY_MS
+_TRIGGERS = {
+    RequestKind.TRIGGER: Trigger.MANUAL,
+    RequestKind.TEST: Trigger.TEST,
+    RequestKind.ANSWER: Trigger.ANSWER,
+}
 
 
 class Claims:
@@ -24,6 +37,7 @@ class Claims:
         self._generation = generation
         self._max_concurrent = max_concurrent
         self._news: list[Change] = []
+        self._usage_kept_from = ""
 
     def claim(self, now_ms: int, running: Iterable[str | None]) -> list[tuple[JobRecord, Run]]:
         """Turn due jobs into running ones, the oldest slot first, as far as there are places.
@@ -40,40 +54,69 @@ class Claims:
         self._store.runs.insert([run for _, run in claimed], self._generation)
         self._store.jobs.save_states([record for record, _ in claimed])
         self._store.jobs.mark_waiting(now_ms)
+        self._forget_usage(now_ms)
         return claimed
+
+    def _forget_usage(self, now_ms: int) -> None:
+        """Delete, once a day, what was used up on days long past."""
+        day = local_day(max(0, now_ms - _USAGE_KEPT_MS))
+        if day != self._usage_kept_from:
+            self._store.usage.forget_before(day)
+            self._usage_kept_from = day
 
     def _claim_due(
         self, now_ms: int, places: int, in_group: Counter[str | None], seen: set[str]
     ) -> list[tuple[JobRecord, Run]]:
         limits = self._store.groups.limits()
         claimed: list[tuple[JobRecord, Run]] = []
+        holds: Holds | None = None
         while len(claimed) < places:
             # Without group limits the oldest slots fill the places; with them, some may have to be passed by.
             page = self._store.jobs.due(now_ms, -1 if limits else places - len(claimed) + len(seen))
             fresh = [record for record in page if record.id not in seen]
             if not fresh:
                 break
+            holds = holds or Holds(self._store, now_ms)
             for record in fresh:
                 seen.add(record.id)
                 group = record.spec.group
                 if len(claimed) < places and (group not in limits or in_group[group] < limits[group]):
-                    found = self._claim_one(record, now_ms)
+                    found = self._claim_one(record, holds, now_ms)
                     claimed += [found] if found else []
                     in_group[group] += int(found is not None)
         return claimed
 
-    def _claim_one(self, record: JobRecord, now_ms: int) -> tuple[JobRecord, Run] | None:
-        """Claim a due job; one whose slot had its run is planned anew, one that cannot be read is disabled."""
+    def _claim_one(self, record: JobRecord, holds: Holds, now_ms: int) -> tuple[JobRecord, Run] | None:
+        """Claim a due job, unless something holds it back.
+
+        One whose slot had its run is planned anew, one that cannot be planned is disabled.
+        """
         fallback: JobRecord | None = None
         with one_job(self._store, record.id, now_ms):
-            if not self._had_its_run(record):
+            if self._had_its_run(record):
+                fallback = plan(without_plan(record), now_ms, self._store.runs.has_slot)
+            elif (hold := holds.find(record)) is None:
                 return self._to_run(record, now_ms)
-            fallback = plan(without_plan(record), now_ms, self._store.runs.has_slot)
+            else:
+                holds.note(record, hold)
+                fallback = self._hold_back(record, hold, now_ms)
         if fallback is None:
             reason = StatusReason.ERRORS
             fallback = without_plan(record).evolve(disabled_reason=reason, last_error=UNPLANNABLE)
         self._store.jobs.save_states([fallback])
         return None
+
+    def _hold_back(self, record: JobRecord, hold: Hold, now_ms: int) -> JobRecord:
+        """Use up a slot without a run, and plan the next one as after a run."""
+        claimed, run = self._to_run(record, now_ms)
+        end = RunEnd(outcome=Outcome.SKIPPED, finished_at=now_ms, reason=hold.reason, error=hold.sentence)
+        after = plan_after_run(claimed, run, end, self._store.runs.has_slot)
+        self._skip(run, hold.reason, hold.sentence, now_ms)
+        if after.disabled_reason is not None:
+            self._store.events.append(
+                now_ms, EventKind.JOB_DISABLED, record.id, reason=after.disabled_reason, errors=after.errors
+            )
+        return after.evolve(last_run_at=record.last_run_at)
 
     def _had_its_run(self, record: JobRecord) -> bool:
         """Whether a slot would be run a second time: only a clock that went back can bring it up again."""
@@ -110,37 +153,47 @@ class Claims:
         return claimed, run
 
     def _claim_by_hand(self, now_ms: int, places: int) -> list[tuple[JobRecord, Run]]:
-        claimed: list[tuple[JobRecord, Run]] = []
+        claimed: dict[str, tuple[JobRecord, Run]] = {}
+        waiting: set[str] = set()
         while len(claimed) < places:
-            page = self._store.requests.triggers(places - len(claimed))
-            for request in page:
-                is_claimed = any(record.id == request.job_id for record, _ in claimed)
-                found = self._by_hand(request, now_ms, is_claimed=is_claimed)
-                claimed += [found] if found else []
-                if found and request.kind is RequestKind.TEST:
+            page = self._store.requests.triggers(places - len(claimed) + len(waiting))
+            fresh = [request for request in page if request.run_id not in waiting]
+            if not fresh:
+                break
+            for request in fresh:
+                record = self._store.jobs.get(request.job_id)
+                is_free = record is None or (record.run_id is None and record.id not in claimed)
+                if request.kind is RequestKind.ANSWER and not is_free:
+                    waiting.add(request.run_id)
+                    continue
+                found = self._by_hand(request, record, now_ms, is_free=is_free)
+                if found is not None:
+                    claimed[request.job_id] = found
+                if found is not None and request.kind is RequestKind.TEST:
                     self._store.requests.begin_test(request.run_id)
                 else:
                     self._store.requests.close(request)
-            if not page:
-                break
-        return claimed
+        return list(claimed.values())
 
-    def _by_hand(self, request: Request, now_ms: int, *, is_claimed: bool) -> tuple[JobRecord, Run] | None:
-        record = self._store.jobs.get(request.job_id)
+    def _by_hand(
+        self, request: Request, record: JobRecord | None, now_ms: int, *, is_free: bool
+    ) -> tuple[JobRecord, Run] | None:
         if record is None or record.removed_at is not None:
+            # Nobody is there to be answered; should the job come back, its question is open again.
+            self._store.questions.reopen(request.run_id)
             return None
         run = Run(
             id=request.run_id,
             job_id=record.id,
-            trigger=_trigger_of(request),
+            trigger=_TRIGGERS[request.kind],
             source=Source.MANUAL,
             started_at=now_ms,
             late_ms=max(0, now_ms - request.at),
         )
-        if record.run_id is not None or is_claimed:
+        if not is_free:
             self._skip(run, SkipReason.ALREADY_RUNNING, "", now_ms)
             return None
-        if request.kind is RequestKind.TRIGGER:
+        if request.kind is not RequestKind.TEST:
             return record.evolve(run_id=run.id, last_run_at=now_ms), run
         spec = request.spec
         if spec is None:
@@ -165,15 +218,19 @@ class Claims:
         return news
 
     def drop_stale_requests(self, now_ms: int) -> None:
-        """Do not start by hand today what someone asked for while no engine was there to hear it."""
+        """Do not start by hand today what someone asked for while no engine was there to hear it.
+
+        An answer is never too late: its job waits for it.
+        """
         for request in self._store.requests.triggers():
-            record = self._store.jobs.get(request.job_id)
-            if now_ms - request.at <= LATE_MS or record is None:
+            if now_ms - request.at <= LATE_MS or request.kind is RequestKind.ANSWER:
+                continue
+            if self._store.jobs.get(request.job_id) is None:
                 continue
             run = Run(
                 id=request.run_id,
                 job_id=request.job_id,
-                trigger=_trigger_of(request),
+                trigger=_TRIGGERS[request.kind],
                 source=Source.MANUAL,
                 outcome=Outcome.SKIPPED,
                 reason=SkipReason.MISSED,
@@ -182,7 +239,3 @@ class Claims:
             )
             self._insert([run])
             self._store.requests.close(request)
-
-
-def _trigger_of(request: Request) -> Trigger:
-    return Trigger.TEST if request.kind is RequestKind.TEST else Trigger.MANUAL

@@ -13,34 +13,39 @@ from halo_scheduler.actions.callback import Handlers
 from halo_scheduler.actions.runner import BegunStop, Leftover, Runner, StartHttp
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.actions.threads import DaemonPool
-from halo_scheduler.actions.work import BY_USER, QUIT, TIME_LIMIT, Desk, Ended, Late, StopReason, Work
+from halo_scheduler.actions.work import (
+    BY_USER,
+    QUIT,
+    TIME_LIMIT,
+    Desk,
+    Ended,
+    Late,
+    Occasion,
+    StopReason,
+    Work,
+)
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.claims import Claims
-from halo_scheduler.engine.recovery import Recovery, one_job
+from halo_scheduler.engine.endings import Ending, Endings, ending_of
+from halo_scheduler.engine.occasions import occasion_of
+from halo_scheduler.engine.recovery import Recovery
+from halo_scheduler.engine.settlement import Settlement
 from halo_scheduler.engine.survey import Survey
 from halo_scheduler.errors import EngineHeldError, StaleEngineError, StoreError
 from halo_scheduler.host.login_environment import LoginEnvironment
 from halo_scheduler.host.process import is_alive, own_identity
 from halo_scheduler.host.watch import ThreadWatch, Watch
-from halo_scheduler.model import (
-    Callback,
-    Outcome,
-    Run,
-    SkipReason,
-    StatusReason,
-    Trigger,
-)
-from halo_scheduler.planning import UNPLANNABLE, plan_after_run
+from halo_scheduler.model import Callback, Outcome, ProcessAction, Run, SkipReason
 from halo_scheduler.secrets import SecretStore
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.lease import LEASE_MS, EngineRow
-from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.requests import RequestKind
 from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, SPOOL_LIMIT_BYTES, NumberSetting
 from halo_scheduler.store.store import Store
+from halo_scheduler.work.desk import WorkDesk
 
 _LOG = logging.getLogger(__name__)
 MAX_DELAY_MS = 60_000
@@ -53,6 +58,17 @@ class _Running:
     run: Run
     group: str | None
     deadline_at: int | None
+    takes_items: bool
+
+    @classmethod
+    def of(cls, record: JobRecord, run: Run) -> _Running:
+        action = record.spec.action
+        return cls(
+            run=run,
+            group=record.spec.group,
+            deadline_at=_deadline_at(record, run),
+            takes_items=isinstance(action, ProcessAction) and action.work_source is not None,
+        )
 
 
 class Engine:
@@ -75,6 +91,10 @@ class Engine:
         self._pool = pool
         self._environment = LoginEnvironment()
         self._secrets = SecretStore(store.secrets, store.database.path)
+        self._work_desk = WorkDesk(
+            spool_folder(store.database.path), self._secrets.reader, self._clock.now_ms
+        )
+        self._settlement = Settlement(store, self._work_desk, self, self._add_note)
         self._runner = self._make_runner(ThreadWatch(self.post), None)
         self._max_concurrent = max_concurrent
         self._tell = tell
@@ -84,6 +104,7 @@ class Engine:
         self._seen_at = 0
         self._recovery = Recovery(store, 0)
         self._claims = Claims(store, 0, max_concurrent)
+        self._endings = Endings(store)
         self._claiming = False
         self._running: dict[str, _Running] = {}
         self._works: dict[str, Work] = {}
@@ -91,7 +112,7 @@ class Engine:
         self._done: set[str] = set()
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._ended: list[Ended] = []
-        self._late_outputs: dict[str, StoredOutput] = {}
+        self._late: dict[str, tuple[Run, Late]] = {}
         self._survey = Survey()
         self._told_unsupported: set[str] = set()
         self.wake: Callable[[], None] = lambda: None
@@ -108,7 +129,8 @@ class Engine:
             output_limit=lambda: self._number(OUTPUT_LIMIT_BYTES),
             spool_limit=lambda: self._number(SPOOL_LIMIT_BYTES),
         )
-        return Runner(spool_folder(self._store.database.path), desk, self._secrets.reader, http)
+        folder = spool_folder(self._store.database.path)
+        return Runner(folder, desk, self._secrets.reader, http, self._work_desk.open)
 
     def _number(self, setting: NumberSetting) -> int:
         """Return a setting; a run must be able to end also while the database cannot be read."""
@@ -149,6 +171,8 @@ class Engine:
         self._write(lambda: self._store.runs.save_work(run_id, work_id, title, url))
         running = self._running.get(run_id)
         if running is not None:
+            run = replace(running.run, work_id=work_id, work_title=title, work_url=url)
+            self._running[run_id] = replace(running, run=run)
             self._tell(Change(ChangeKind.RUN_PROGRESS, job_id=running.run.job_id, run_id=run_id))
 
     def take_in(self) -> bool:
@@ -157,7 +181,7 @@ class Engine:
             try:
                 news = self._inbox.get_nowait()
             except queue.Empty:
-                return bool(self._ended or self._late_outputs)
+                return bool(self._ended or self._late)
             try:
                 news()
             except Exception:  # noqa: BLE001 - a fault in one run's news must not keep back the others'
@@ -237,17 +261,23 @@ class Engine:
                 self._attach_later(left.run, left.ended.needs_secrets)
             else:
                 self._clear_spool(left.run.id)
-        self._take_up_outputs({left.run.id for left in leftovers})
+        waiting = {left.run.id for left in leftovers if left.ended.needs_secrets}
+        waiting |= self._take_up_outputs({left.run.id for left in leftovers})
+        for run_id in self._work_desk.claimed() - self._running.keys() - waiting:
+            self._settle(run_id)
 
-    def _take_up_outputs(self, known: set[str]) -> None:
+    def _take_up_outputs(self, known: set[str]) -> set[str]:
         """Store what waits for its secrets since before the last engine went; delete what nobody needs."""
+        waiting: set[str] = set()
         for run_id in self._runner.left_behind() - known:
             run = self._store.runs.get(run_id)
             names = self._runner.secrets_of(run_id)
             if run is not None and names and not self._store.outputs.has(run_id):
                 self._attach_later(run, names)
+                waiting.add(run_id)
             else:
                 self._clear_spool(run_id)
+        return waiting
 
     def stop_runs(self) -> None:
         """Stop all that can be stopped, as for a quit."""
@@ -264,6 +294,7 @@ class Engine:
         if not self.is_started:
             return
         self.leave_runs()
+        self._settlement.give_up()
         self._note_survivors(self._survey.take()())
         now_ms = self._clock.now_ms()
         with self._store.transaction():
@@ -291,7 +322,7 @@ class Engine:
         with self._store.transaction():
             changes += self._recovery.end_pauses(now_ms)
             zone = self._recovery.notice_jumps(self._last_tick_at, now_ms)
-            self._store.outputs.insert(list(self._late_outputs.values()))
+            changes += self._endings.record_late(self._late.values(), now_ms)
             self._record_ends(now_ms, changes)
             self._take_requests(now_ms, changes)
             self._end_overdue(now_ms, changes)
@@ -299,7 +330,7 @@ class Engine:
             self._store.lease.renew(self._generation, now_ms, runs=len(claimed), zone=zone)
         # Only now is it true: what was written can no longer be undone.
         for record, run in claimed:
-            self._running[run.id] = _Running(run, record.spec.group, _deadline_at(record, run))
+            self._running[run.id] = _Running.of(record, run)
         self._recovery.zone = zone
         self._last_tick_at = now_ms
         self._clear_spools()
@@ -370,8 +401,12 @@ class Engine:
 
     def _note_survivors(self, found: list[tuple[Run, str]]) -> None:
         for run, sentence in found:
-            self._write(partial(self._store.runs.save_note, run.id, sentence))
+            self._add_note(run.id, sentence)
             self._tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
+
+    def _add_note(self, run_id: str, sentence: str) -> None:
+        """Add to a recorded run what was found out about it."""
+        self._write(lambda: self._store.runs.add_note(run_id, sentence))
 
     def _write(self, write: Callable[[], None]) -> None:
         """Write something beside a tick, as long as this engine is the one."""
@@ -405,8 +440,8 @@ class Engine:
         self._store.runs.save_progress(
             [(ended.run_id, *ended.progress) for ended in ends if ended.progress is not None]
         )
-        self._finish([(self._running[ended.run_id].run, _run_end(ended, now_ms)) for ended in ends], changes)
-        self._store.outputs.insert(_outputs(ends))
+        changes += self._finish([ending_of(self._running[ended.run_id].run, ended, now_ms) for ended in ends])
+        self._endings.record_outputs(ends)
 
     def _end_overdue(self, now_ms: int, changes: list[Change]) -> None:
         """Stop runs past their time limit."""
@@ -420,7 +455,7 @@ class Engine:
             self._stopping.setdefault(run.id, why)
         else:
             end = RunEnd(outcome=why.outcome, finished_at=now_ms, error=why.error)
-            self._finish([(run, end)], changes)
+            changes += self._finish([Ending(run, end)])
 
     def _stop_what_must(self) -> None:
         now_ms = self._clock.now_ms()
@@ -438,53 +473,31 @@ class Engine:
             _LOG.warning("The files of a run could not be deleted: %s", error)
 
     def _clear_spools(self) -> None:
-        """Delete the files of runs, now that their ends and their output are recorded."""
-        for run_id in self._late_outputs:
+        """Delete the files of runs, now that their ends and their output are recorded; settle their items."""
+        for run_id in self._late:
             self._clear_spool(run_id)
-        self._late_outputs.clear()
+            self._settle(run_id)
+        self._late.clear()
         for ended in self._ended:
             if ended.run_id not in self._works:
                 continue
-            run = self._running[ended.run_id].run
+            run, takes_items = self._running[ended.run_id].run, self._running[ended.run_id].takes_items
             if ended.needs_secrets:
                 self._attach_later(run, ended.needs_secrets)
             else:
                 self._clear_spool(run.id)
+                if takes_items:
+                    self._settle(run.id)
             if ended.exit_code is not None and not ended.note:
                 self._survey.add(run, self._last_tick_at)
 
-    def _finish(self, ends: list[tuple[Run, RunEnd]], changes: list[Change]) -> None:
-        """Write how runs ended, and plan their jobs anew."""
-        if not ends:
-            return
-        self._done.update(run.id for run, _ in ends)
-        self._store.runs.finish([(run.id, end) for run, end in ends])
-        self._store.requests.end_tests([run.id for run, _ in ends if run.trigger is Trigger.TEST])
-        records = self._store.jobs.get_many({run.job_id for run, _ in ends})
-        saved: list[JobRecord] = []
-        for run, end in ends:
-            record = records.get(run.job_id)
-            if record is None or record.run_id != run.id:
-                continue
-            after: JobRecord | None = None
-            with one_job(self._store, record.id, end.finished_at):
-                after = plan_after_run(record, run, end, self._store.runs.has_slot)
-            if after is None:
-                # A fault in planning must not leave the job running for ever.
-                after = record.evolve(
-                    run_id=None, disabled_reason=StatusReason.ERRORS, last_error=UNPLANNABLE
-                )
-            if after.disabled_reason is not None and record.disabled_reason is None:
-                self._tell_disabled(after, end.finished_at)
-            records[record.id] = after
-            saved.append(after)
-            changes.append(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
-        self._store.jobs.save_states(saved)
+    def _settle(self, run_id: str) -> None:
+        self._settlement.settle(run_id, self._runner.wait_until_prepared)
 
-    def _tell_disabled(self, record: JobRecord, now_ms: int) -> None:
-        self._store.events.append(
-            now_ms, EventKind.JOB_DISABLED, record.id, reason=record.disabled_reason, errors=record.errors
-        )
+    def _finish(self, endings: list[Ending]) -> list[Change]:
+        """Record the ends of runs, and forget these once that is written."""
+        self._done.update(ending.run.id for ending in endings)
+        return self._endings.record(endings)
 
     def _settle_leftovers(self, now_ms: int, awake_until: int, changes: list[Change]) -> list[Leftover]:
         """Record how the runs ended that the last engine left; keep those whose processes still live."""
@@ -494,15 +507,13 @@ class Engine:
         stops = self._begun_stops(runs, records, awake_until)
         leftovers = self._runner.find_leftovers(runs, specs, stops, now_ms)
         ended = [left for left in leftovers if left.session is None]
-        self._finish([(left.run, _run_end(left.ended, now_ms)) for left in ended], changes)
-        self._store.outputs.insert(_outputs([left.ended for left in ended]))
+        changes += self._finish([ending_of(left.run, left.ended, now_ms) for left in ended])
+        self._endings.record_outputs([left.ended for left in ended])
         self._done.clear()
         for left in leftovers:
             record = records.get(left.run.job_id)
             if left.session is not None and record is not None:
-                self._running[left.run.id] = _Running(
-                    left.run, record.spec.group, _deadline_at(record, left.run)
-                )
+                self._running[left.run.id] = _Running.of(record, left.run)
         return leftovers
 
     def _as_started(self, runs: list[Run]) -> dict[str, JobRecord]:
@@ -530,12 +541,10 @@ class Engine:
         return stops
 
     def _attach_later(self, run: Run, names: frozenset[str]) -> None:
-        """Store the output of a recorded run once the secrets are at hand that must not be in it."""
+        """Store what a recorded run printed once the secrets are at hand that must not be in it."""
 
         def attach(late: Late) -> None:
-            output = late.output
-            stored = StoredOutput(run_id=run.id, content=output.content, total_bytes=output.total_bytes)
-            self._late_outputs[run.id] = stored
+            self._late[run.id] = run, late
             self.wake()
 
         self._runner.read_later(run, names, attach)
@@ -588,14 +597,16 @@ class Engine:
                     handler, record.job, run, lambda ended: self.post(lambda: self.end(ended))
                 )
                 return True
-        elif (work := self._runner.start(record.job, run)) is not None:
+        elif (work := self._runner.start(record.job, run, self._occasion(record, run))) is not None:
             self._works[run.id] = work
             return True
         self._skip_unsupported(record, run)
         return False
 
+    def _occasion(self, record: JobRecord, run: Run) -> Occasion:
+        return occasion_of(self._store, record.id, record.spec, run)
+
     def _skip_unsupported(self, record: JobRecord, run: Run) -> None:
-        changes: list[Change] = []
         now_ms = self._clock.now_ms()
         end = RunEnd(
             outcome=Outcome.SKIPPED,
@@ -605,7 +616,7 @@ class Engine:
         )
         with self._store.transaction():
             self._store.lease.check(self._generation)
-            self._finish([(run, end)], changes)
+            changes = self._finish([Ending(run, end)])
             if record.id not in self._told_unsupported:
                 self._told_unsupported.add(record.id)
                 self._store.events.append(
@@ -614,27 +625,6 @@ class Engine:
         self._forget_done()
         for change in changes:
             self._tell(change)
-
-
-def _run_end(ended: Ended, now_ms: int) -> RunEnd:
-    return RunEnd(
-        outcome=ended.outcome,
-        finished_at=now_ms if ended.finished_at is None else ended.finished_at,
-        reason=ended.reason,
-        error=ended.error,
-        note=ended.note,
-        exit_code=ended.exit_code,
-        http_status=ended.http_status,
-        cost=ended.cost,
-    )
-
-
-def _outputs(ends: list[Ended]) -> list[StoredOutput]:
-    return [
-        StoredOutput(run_id=ended.run_id, content=ended.output.content, total_bytes=ended.output.total_bytes)
-        for ended in ends
-        if ended.output is not None and ended.output.total_bytes
-    ]
 
 
 def _deadline_at(record: JobRecord, run: Run) -> int | None:

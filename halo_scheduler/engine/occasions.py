@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halo_scheduler.actions.work import Occasion
+from halo_scheduler.actions.work import NO_OCCASION, Occasion
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import JobSpec, Prompt, Run, Trigger
 from halo_scheduler.output_text import shown_text
@@ -44,5 +44,5 @@ def _told_of_question(store: Store, run: Run | None) -> Occasion:
     if run is not None and run.trigger is Trigger.ANSWER:
         question = store.questions.answered_by(run.id)
     if question is None:
-        return Occasion()
+        return NO_OCCASION
     return Occasion(question=question.text, answer=question.answer, work_id=question.work_id)

@@ -76,6 +76,15 @@ class EventTable:
         )
         return [_event_of(row) for row in rows]
 
+    def last(self, job_id: str, kind: EventKind) -> Event | None:
+        """Return a job's newest event of a kind."""
+        row = self._database.row(
+            "SELECT seq, at, kind, job_id, detail FROM scheduler_events "
+            "WHERE job_id = ? AND kind = ? ORDER BY seq DESC LIMIT 1",
+            [job_id, kind],
+        )
+        return None if row is None else _event_of(row)
+
     def gaps(self, since: int) -> list[Event]:
         """Return when engines started and when the machine woke up, newest first."""
         rows = self._database.rows(

@@ -22,8 +22,10 @@ class QuestionTable:
         self._database = database
 
     def insert(self, questions: Iterable[Question]) -> None:
+        """Keep questions; those of a job that does not exist any more are nobody's."""
         self._database.run_many(
-            f"INSERT INTO scheduler_questions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})",
+            f"INSERT INTO scheduler_questions ({', '.join(_COLUMNS)}) SELECT {', '.join('?' * len(_COLUMNS))} "
+            "WHERE EXISTS (SELECT 1 FROM scheduler_jobs WHERE id = ?2)",
             [tuple(getattr(question, name) for name in _COLUMNS) for question in questions],
         )
 

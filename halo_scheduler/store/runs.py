@@ -20,6 +20,9 @@ _INSERT = (
     f"VALUES ({', '.join('?' * len(COLUMNS))}, ?)"
 )
 
+_HELD_BACK = "outcome = 'skipped' AND ifnull(reason, '') IN ('cap', 'needs_input')"
+_MOST_SORTED = 10_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnd:
@@ -58,9 +61,16 @@ class RunTable:
             ],
         )
 
-    def save_note(self, run_id: str, note: str) -> None:
-        """Write what was found out after a run had ended."""
-        self._database.rows("UPDATE scheduler_run_log SET note = ? WHERE id = ?", [note, run_id])
+    def add_note(self, run_id: str, note: str) -> None:
+        """Write what was found out after a run had ended, behind what is noted already."""
+        self._database.rows(
+            "UPDATE scheduler_run_log SET note = iif(note = '', '', note || '; ') || ? WHERE id = ?",
+            [note, run_id],
+        )
+
+    def save_cost(self, run_id: str, cost: float) -> None:
+        """Write what a run cost, when that was found out after it had ended."""
+        self._database.rows("UPDATE scheduler_run_log SET cost = ? WHERE id = ?", [cost, run_id])
 
     def save_work(self, run_id: str, work_id: str, title: str, url: str) -> None:
         """Write which item a run works on."""
@@ -166,9 +176,12 @@ class RunTable:
             [keep_per_job, most],
         )
         for job_id, count in crowded:
+            # A job may be held back at every slot for days: that must not drive out what it did before.
+            is_sorted = count - keep_per_job <= _MOST_SORTED
+            order = f"NOT ({_HELD_BACK}), seq" if is_sorted else "seq"
             rows += self._database.rows(
                 "SELECT seq FROM (SELECT seq, outcome FROM scheduler_run_log INDEXED BY scheduler_run_log_job "
-                "WHERE job_id = ? ORDER BY seq LIMIT ?) WHERE outcome <> 'running'",
+                f"WHERE job_id = ? ORDER BY {order} LIMIT ?) WHERE outcome <> 'running'",
                 [job_id, min(count - keep_per_job, most - len(rows))],
             )
         return rows

@@ -24,7 +24,7 @@ from halo_scheduler import (
     Trigger,
     planning,
 )
-from halo_scheduler.engine import claims
+from halo_scheduler.engine import claims, endings
 from halo_scheduler.engine import engine as engine_module
 from halo_scheduler.errors import (
     EngineHeldError,
@@ -280,7 +280,7 @@ def test_a_job_that_cannot_be_planned_does_not_disturb_the_others(
             raise ZeroDivisionError
         return real(record, *rest)
 
-    monkeypatch.setattr(engine_module, "plan_after_run", stumble)
+    monkeypatch.setattr(endings, "plan_after_run", stumble)
     for run in bench.tick(_MINUTE):
         bench.open_runs.pop(run.id).set_result(None)
     bench.tick()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import tempfile
@@ -13,7 +14,7 @@ import pytest
 
 from halo_scheduler import Every, Outcome, Run, Source, Trigger
 from halo_scheduler.errors import StoreDamagedError, StoreTooNewError, StoreUnavailableError
-from halo_scheduler.model import JobSpec
+from halo_scheduler.model import JobSpec, Question, QuestionState, SkipReason
 from halo_scheduler.store import schema
 from halo_scheduler.store.backup import back_up, list_backups, restore
 from halo_scheduler.store.connection import Database
@@ -22,6 +23,7 @@ from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.secret_names import SecretName, SecretPlace
 from halo_scheduler.store.store import Store
+from halo_scheduler.store.usage import Spent
 
 _NOW = 1_700_000_000_000
 
@@ -471,16 +473,28 @@ def test_names_of_secrets_are_kept_replaced_and_removed(path: Path) -> None:
 # --- From the first schema ------------------------------------------------------------------------
 
 
-def _make_first(path: Path) -> None:
-    """Make a database as the first version left it, with a job and a run."""
+def _make_old(path: Path, version: int) -> Database:
+    """Make a database as an earlier version left it, with a job."""
+    database = Database.open(path)
+    for number in range(1, version + 1):
+        database.run_script(schema._steps()[number])
+    database.run_script(f"PRAGMA user_version = {version}")
+    columns = [row[1] for row in database.rows("PRAGMA table_info(scheduler_jobs)")]
     store = Store.open(path.with_name("new.db"), _NOW)
     store.jobs.insert([_record()])
-    (job,) = store.database.rows("SELECT * FROM scheduler_jobs")
+    (job,) = store.database.rows(f"SELECT {', '.join(columns)} FROM scheduler_jobs")
     store.close()
-    database = Database.open(path)
-    database.run_script(schema._steps()[1])
-    database.run_script("PRAGMA user_version = 1")
     database.rows(f"INSERT INTO scheduler_jobs VALUES ({', '.join('?' * len(job))})", job)
+    policy = json.loads(job[columns.index("policy")])
+    for added in ("caps", "reads_lines"):
+        policy.pop(added)
+    database.rows("UPDATE scheduler_jobs SET policy = ?", [json.dumps(policy)])
+    return database
+
+
+def _make_first(path: Path) -> None:
+    """Make a database as the first version left it, with a job and a run."""
+    database = _make_old(path, 1)
     database.rows(
         "INSERT INTO scheduler_run_log (id, job_id, slot_at, attempt, trigger, source, outcome, error, generation) "
         "VALUES ('a', '1', 5, 1, 'schedule', 'every', 'failure', 'it broke', 1)"
@@ -535,15 +549,7 @@ def test_the_first_version_is_backed_up_before_it_is_changed(path: Path) -> None
 
 def _make_second(path: Path) -> None:
     """Make a database as the second version left it: a job, a run that ended, one under way, and two wishes."""
-    store = Store.open(path.with_name("new.db"), _NOW)
-    store.jobs.insert([_record()])
-    (job,) = store.database.rows("SELECT * FROM scheduler_jobs")
-    store.close()
-    database = Database.open(path)
-    for number in (1, 2):
-        database.run_script(schema._steps()[number])
-    database.run_script("PRAGMA user_version = 2")
-    database.rows(f"INSERT INTO scheduler_jobs VALUES ({', '.join('?' * len(job))})", job)
+    database = _make_old(path, 2)
     for run_id, outcome, finished_at in (("a", "failure", _NOW + 5), ("b", "running", None)):
         database.rows(
             "INSERT INTO scheduler_run_log "
@@ -582,6 +588,49 @@ def test_a_database_of_the_second_version_keeps_what_it_had(path: Path) -> None:
 
 def test_both_old_schemas_become_the_new_one(path: Path) -> None:
     _make_second(path)
+    schemas = []
+    for file in (path, path.with_name("another.db")):
+        store = Store.open(file, _NOW)
+        schemas.append(store.database.rows("SELECT type, name, sql FROM sqlite_schema ORDER BY name"))
+        store.close()
+    assert schemas[0] == schemas[1]
+
+
+# --- From the third schema ------------------------------------------------------------------------
+
+
+def _make_third(path: Path) -> None:
+    """Make a database as the third version left it: a job, a run, a wish and a test run that is wanted."""
+    database = _make_old(path, 3)
+    database.rows(
+        "INSERT INTO scheduler_run_log (id, job_id, attempt, trigger, source, outcome, finished_at, generation) "
+        "VALUES ('a', '1', 1, 'manual', 'manual', 'success', ?, 1)",
+        [_NOW],
+    )
+    for kind in ("trigger", "test"):
+        database.rows(
+            "INSERT INTO scheduler_requests (kind, job_id, run_id, at, payload) VALUES (?, '1', ?, ?, '{}')",
+            [kind, kind, _NOW],
+        )
+    database.close()
+
+
+def test_a_database_of_the_third_version_keeps_what_it_had(path: Path) -> None:
+    _make_third(path)
+    store = Store.open(path, _NOW + 1)
+    assert store.jobs.all() == [_record()]
+    run = store.runs.get("a")
+    assert run is not None
+    assert (run.cost, run.work_id, run.work_title, run.work_url) == (None, "", "", "")
+    assert [request.run_id for request in store.requests.triggers()] == ["trigger", "test"]
+    assert store.questions.newest(10) == []
+    assert store.usage.of("1", "2025-01-01") == Spent(0, 0.0)
+    assert store.database.rows("PRAGMA integrity_check") == [("ok",)]
+    store.close()
+
+
+def test_the_third_schema_becomes_the_new_one(path: Path) -> None:
+    _make_third(path)
     schemas = []
     for file in (path, path.with_name("another.db")):
         store = Store.open(file, _NOW)
@@ -639,4 +688,121 @@ def test_pruning_keeps_the_newest_of_each_job_and_what_is_under_way(path: Path) 
     assert kept == {"0", "6", "8", "10", "7", "9", "11"}
     assert store.runs.prune(keep_per_job=100, ended_before=_NOW + 9, most=100) == 3
     assert {run.id for run in store.history.log(RunFilter(), 50)} == {"0", "10", "9", "11"}
+    store.close()
+
+
+def _ended(run_id: str, reason: SkipReason | None = None) -> Run:
+    return Run(
+        id=run_id,
+        job_id="1",
+        trigger=Trigger.SCHEDULE,
+        source=Source.EVERY,
+        slot_at=_NOW + int(run_id),
+        outcome=Outcome.SUCCESS if reason is None else Outcome.SKIPPED,
+        reason=reason,
+        finished_at=_NOW + int(run_id),
+    )
+
+
+def test_slots_that_were_only_held_back_are_pruned_before_real_runs(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    held = [SkipReason.CAP, SkipReason.NEEDS_INPUT]
+    runs = [_ended("0"), _ended("1", SkipReason.NO_WORK)]
+    runs += [_ended(str(number), held[number % 2]) for number in range(2, 8)]
+    store.runs.insert([*runs, _ended("8")], 1)
+    assert store.runs.prune(keep_per_job=5, ended_before=0, most=3) == 3
+    assert store.runs.prune(keep_per_job=5, ended_before=0, most=3) == 1
+    assert [run.id for run in store.history.log(RunFilter(), 50)] == ["8", "7", "6", "1", "0"]
+    assert store.runs.has_slot("1", _NOW + 3)
+    store.close()
+
+
+# --- Questions and usage --------------------------------------------------------------------------
+
+
+def _question(number: int, job_id: str = "1") -> Question:
+    return Question(
+        id=f"q{number}", job_id=job_id, run_id=f"r{number}", asked_at=_NOW + number, text=f"Which {number}?"
+    )
+
+
+def test_questions_are_kept_and_settled_once(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    store.questions.insert([_question(1), _question(2)])
+    assert store.questions.open_ones() == [_question(1), _question(2)]
+    assert store.questions.newest(1) == [_question(2)]
+    assert store.questions.of_run("r2") == _question(2)
+    assert store.questions.of_run("r3") is None
+    answered = QuestionState.ANSWERED
+    assert store.questions.settle("q1", answered, _NOW + 9, answer="this", answer_run_id="a1")
+    assert not store.questions.settle("q1", QuestionState.DISMISSED, _NOW + 10)
+    found = store.questions.answered_by("a1")
+    assert found is not None
+    assert (found.state, found.answer, found.settled_at) == (answered, "this", _NOW + 9)
+    assert store.questions.open_ones() == [_question(2)]
+    assert store.questions.reopen("a1") == _question(1)
+    assert store.questions.reopen("a1") is None
+    assert store.questions.open_ones(1) == [_question(1)]
+    store.close()
+
+
+def test_the_oldest_open_question_of_each_job_holds_it_back(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record(), _record("2", "other")])
+    store.questions.insert([_question(1), _question(2), _question(3, "2")])
+    assert store.questions.asked_by_jobs() == {"1": "Which 1?", "2": "Which 3?"}
+    store.questions.settle("q1", QuestionState.DISMISSED, _NOW)
+    store.questions.settle("q3", QuestionState.DISMISSED, _NOW)
+    assert store.questions.asked_by_jobs() == {"1": "Which 2?"}
+    store.close()
+
+
+def test_questions_lie_in_the_trash_with_their_job_and_go_with_it(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    store.questions.insert([_question(1), _question(2, "nobody's")])
+    store.jobs.set_removed("1", _NOW)
+    assert store.questions.open_ones() == store.questions.newest(10) == []
+    assert store.questions.get("q1") == _question(1)
+    assert store.questions.get("q2") is None
+    store.jobs.set_removed("1", None)
+    assert store.questions.newest(10) == [_question(1)]
+    store.jobs.set_removed("1", _NOW)
+    store.jobs.purge(_NOW + 1)
+    assert store.questions.get("q1") is None
+    store.close()
+
+
+def test_open_questions_are_found_without_reading_the_settled_ones(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    plan = store.database.rows(
+        "EXPLAIN QUERY PLAN SELECT job_id, text FROM scheduler_questions INDEXED BY scheduler_questions_open "
+        "WHERE state = 'open' ORDER BY seq DESC"
+    )
+    assert any("scheduler_questions_open" in row[-1] for row in plan)
+    store.close()
+
+
+def test_what_jobs_spend_is_added_up_by_day(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    store.usage.add([("1", "2025-01-01", Spent(1, 0.1)), ("1", "2025-01-01", Spent(1, 0.2))])
+    store.usage.add([("1", "2025-01-02", Spent(0, 1.0)), ("nobody's", "2025-01-02", Spent(1, 1.0))])
+    assert store.usage.of("1", "2025-01-01") == Spent(2, 0.3)
+    assert store.usage.of("1", "2025-01-02") == Spent(0, 1.0)
+    store.usage.forget_before("2025-01-02")
+    assert store.usage.of("1", "2025-01-01") == Spent(0, 0.0)
+    assert store.database.rows("SELECT job_id FROM scheduler_usage") == [("1",)]
+    store.close()
+
+
+def test_a_note_is_added_behind_the_one_that_is_there(path: Path) -> None:
+    store = _store_with_runs(path, "a")
+    for note in ("one", "two"):
+        store.runs.add_note("a", note)
+    run = store.runs.get("a")
+    assert run is not None
+    assert run.note == "one; two"
     store.close()

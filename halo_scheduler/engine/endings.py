@@ -1,0 +1,154 @@
+"""Recording how runs ended, with all that means for their jobs; always inside the engine's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from halo_scheduler.actions.spool import Output
+from halo_scheduler.actions.work import Ended, Late
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.engine.recovery import one_job
+from halo_scheduler.ids import new_question_id
+from halo_scheduler.model import Outcome, Question, Run, StatusReason, Trigger
+from halo_scheduler.planning import UNPLANNABLE, plan_after_run
+from halo_scheduler.schedule.days import local_day
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.outputs import StoredOutput
+from halo_scheduler.store.runs import RunEnd
+from halo_scheduler.store.store import Store
+from halo_scheduler.store.usage import Spent
+
+
+class Ending(NamedTuple):
+    """A run, how it ended, and what it left for a person to decide."""
+
+    run: Run
+    end: RunEnd
+    question: str = ""
+
+
+def ending_of(run: Run, ended: Ended, now_ms: int) -> Ending:
+    """Return what is recorded of a run's end."""
+    end = RunEnd(
+        outcome=ended.outcome,
+        finished_at=now_ms if ended.finished_at is None else ended.finished_at,
+        reason=ended.reason,
+        error=ended.error,
+        note=ended.note,
+        exit_code=ended.exit_code,
+        http_status=ended.http_status,
+        cost=ended.cost,
+    )
+    return Ending(run, end, ended.question)
+
+
+class Endings:
+    """Writes the ends of runs; what changed by that is for the caller to tell, once it is true."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def record(self, endings: Sequence[Ending]) -> list[Change]:
+        """Write how runs ended, what they spent and asked, and plan their jobs anew."""
+        if not endings:
+            return []
+        self._store.runs.finish([(ending.run.id, ending.end) for ending in endings])
+        tests = [ending.run.id for ending in endings if ending.run.trigger is Trigger.TEST]
+        self._store.requests.end_tests(tests)
+        self._spend((ending.run, _spent(ending.run, ending.end)) for ending in endings)
+        changes = self._plan_on(endings)
+        for run, end, question in endings:
+            changes += self._ask(run, question, end.finished_at)
+        return changes
+
+    def record_outputs(self, ends: Iterable[Ended]) -> None:
+        """Keep what runs printed, as far as it is known."""
+        kept = [(ended.run_id, ended.output) for ended in ends if ended.output is not None]
+        self._store.outputs.insert([_stored(run_id, output) for run_id, output in kept if output.total_bytes])
+
+    def record_late(self, lates: Iterable[tuple[Run, Late]], now_ms: int) -> list[Change]:
+        """Add what of a recorded run could be read only once its secrets were at hand."""
+        changes: list[Change] = []
+        for run, late in lates:
+            self._store.outputs.insert([_stored(run.id, late.output)])
+            if late.cost is not None:
+                self._store.runs.save_cost(run.id, late.cost)
+                self._spend([(run, Spent(0, late.cost))])
+            if late.note:
+                self._store.runs.add_note(run.id, late.note)
+            if late.cost is not None or late.note:
+                changes.append(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
+            changes += self._ask(run, late.question, now_ms)
+        return changes
+
+    def _spend(self, spent: Iterable[tuple[Run, Spent]]) -> None:
+        """Count runs and costs on the local day that each run began."""
+        days: dict[int, str] = {}
+        rows: list[tuple[str, str, Spent]] = []
+        for run, used in spent:
+            if run.started_at is None or not (used.runs or used.cost):
+                continue
+            # Many begin in the same tick.
+            day = days.get(run.started_at) or days.setdefault(run.started_at, local_day(run.started_at))
+            rows.append((run.job_id, day, used))
+        self._store.usage.add(rows)
+
+    def _ask(self, run: Run, text: str, asked_at: int) -> list[Change]:
+        """Keep what a run asks; a test run is watched, and asks nobody."""
+        if not text or run.trigger is Trigger.TEST:
+            return []
+        question = Question(
+            id=new_question_id(),
+            job_id=run.job_id,
+            run_id=run.id,
+            asked_at=asked_at,
+            text=text,
+            work_id=run.work_id,
+        )
+        self._store.questions.insert([question])
+        self._store.events.append(
+            asked_at, EventKind.QUESTION_ASKED, run.job_id, question=question.id, run_id=run.id
+        )
+        return [Change(ChangeKind.QUESTION, job_id=run.job_id, run_id=run.id)]
+
+    def _plan_on(self, endings: Sequence[Ending]) -> list[Change]:
+        """Plan the jobs of ended runs anew."""
+        records = self._store.jobs.get_many({ending.run.job_id for ending in endings})
+        saved: list[JobRecord] = []
+        changes: list[Change] = []
+        for run, end, _ in endings:
+            record = records.get(run.job_id)
+            if record is None or record.run_id != run.id:
+                continue
+            after: JobRecord | None = None
+            with one_job(self._store, record.id, end.finished_at):
+                after = plan_after_run(record, run, end, self._store.runs.has_slot)
+            if after is None:
+                # A fault in planning must not leave the job running for ever.
+                after = record.evolve(
+                    run_id=None, disabled_reason=StatusReason.ERRORS, last_error=UNPLANNABLE
+                )
+            if after.disabled_reason is not None and record.disabled_reason is None:
+                self._note_disabled(after, end.finished_at)
+            records[record.id] = after
+            saved.append(after)
+            changes.append(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
+        self._store.jobs.save_states(saved)
+        return changes
+
+    def _note_disabled(self, record: JobRecord, now_ms: int) -> None:
+        self._store.events.append(
+            now_ms, EventKind.JOB_DISABLED, record.id, reason=record.disabled_reason, errors=record.errors
+        )
+
+
+def _spent(run: Run, end: RunEnd) -> Spent:
+    """Return what a run uses up of its day: a test is no run of the job's own, and a skipped one is none at all."""
+    is_counted = run.trigger is not Trigger.TEST and end.outcome is not Outcome.SKIPPED
+    return Spent(int(is_counted), end.cost or 0.0)
+
+
+def _stored(run_id: str, output: Output) -> StoredOutput:
+    return StoredOutput(run_id=run_id, content=output.content, total_bytes=output.total_bytes)
