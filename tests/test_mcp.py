@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from asking import ask
+from commands import shell
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from job_values import make_run
@@ -400,6 +401,14 @@ def test_another_kind_replaces_the_action(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Manual(), _ACTIONS[0])
     _call(scheduler, "edit_job", job="job", action={"kind": "http", "url": "http://example.org"})
     assert _job(scheduler, "job").action == HttpRequest(url="http://example.org")
+
+
+def test_a_program_and_a_shell_line_take_each_others_place(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Manual(), _ACTIONS[1])
+    _call(scheduler, "edit_job", job="job", action={"argv": ["x", "y"], "stdin": ""})
+    assert _job(scheduler, "job").action == Command(argv=("x", "y"), directory="/")
+    _call(scheduler, "edit_job", job="job", action={"line": "a; b", "shell": "/bin/sh"})
+    assert _job(scheduler, "job").action == shell("a; b", directory="/")
 
 
 def test_a_token_is_kept_with_its_source(scheduler: Scheduler) -> None:

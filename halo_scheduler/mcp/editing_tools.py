@@ -86,10 +86,17 @@ def _changed_action(spec: JobSpec, change: object) -> _Action:
                 given[name] = _with_kept(name, given[name], stored.get(name, {}))
         if isinstance(given.get("work_source"), dict):
             given["work_source"] = _with_kept_token(given["work_source"], stored.get("work_source"))
-        given = stored | given
+        given = stored | _one_program(given)
     _refuse_hidden(given)
     action: _Action = decode(_Action, given)
     return action
+
+
+def _one_program(given: dict[str, Any]) -> dict[str, Any]:
+    """Let a program take the place of a shell line, and the other way round."""
+    if "argv" in given and "line" not in given:
+        return {"line": "", "shell": "", **given}
+    return {"argv": [], **given} if "line" in given else given
 
 
 def _with_kept(name: str, given: object, stored: Mapping[str, str]) -> dict[str, Any]:

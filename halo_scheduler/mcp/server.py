@@ -96,11 +96,10 @@ class _Door:
         if tool is None:
             return _refusal(f"there is no tool {shown(params.name)}")
         try:
-            return _answer(
-                await self._lane.ask(lambda scheduler: tool.call(scheduler, params.arguments or {}))
-            )
+            view = await self._lane.ask(lambda scheduler: _call(scheduler, tool, params.arguments or {}))
         except (SchedulerError, OSError) as error:
             return _refusal(str(error))
+        return _answer(view)
 
     async def watch_the_switch(self) -> None:
         """Tell the assistant when tools come or go, because somebody turned the switch in the settings."""
