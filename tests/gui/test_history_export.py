@@ -61,6 +61,26 @@ def test_no_cell_is_a_formula(hostile: str) -> None:
         assert row[column] == f"'{hostile}"
 
 
+def test_no_item_is_a_formula() -> None:
+    hostile = '=HYPERLINK("http://evil","click")'
+    (row,) = _table(_page(_run(work_id=hostile, work_title=hostile, work_url=hostile)))
+    assert [row["work_id"], row["work_title"], row["work_url"]] == [f"'{hostile}"] * 3
+
+
+def test_costs_and_items_are_in_both_kinds_of_file() -> None:
+    run = _run(cost=0.12, work_id="42", work_title="Fix the login", work_url="https://tracker.example/42")
+    wanted = {"work_id": "42", "work_title": "Fix the login", "work_url": "https://tracker.example/42"}
+    (row,) = _table(_page(run))
+    assert wanted.items() <= row.items()
+    assert row["cost"] == "0.12"
+    file = io.StringIO()
+    list(write_json(file, _page(run)))
+    (found,) = json.loads(file.getvalue())
+    assert wanted.items() <= found.items()
+    assert found["cost"] == 0.12
+    assert _table(_page(_run()))[0]["cost"] == ""
+
+
 def test_harmless_cells_stay_as_they_are() -> None:
     text = 'a "quoted", <b>bold</b> line\nand another; 🎉 שלום'
     (row,) = _table(_page(_run(error=text, exit_code=-9), name="a-b"))

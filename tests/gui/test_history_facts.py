@@ -95,6 +95,75 @@ def test_a_problem_of_any_length_stays_readable() -> None:
     assert len(problem_of(_run(outcome=Outcome.FAILURE, error="x" * 10_000))) < 1_100
 
 
+def test_what_a_run_cost_and_worked_on_is_told() -> None:
+    facts = _facts(_run(cost=0.12, work_id="42", work_title="Fix the login"))
+    assert facts["Cost"] == "0.12"
+    assert facts["Worked on"] == "42 · Fix the login"
+    assert not {"Cost", "Worked on", "Its address"} & _facts(_run()).keys()
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("https://tracker.example/42", "https://tracker.example/42"),
+        ("http://tracker.example/42", "http://tracker.example/42"),
+        ("file:///home/kim/work/ready/42.md", ""),
+        ("javascript:alert(1)", ""),
+        ("https://", ""),
+        ("https://kim:secret@tracker.example/", ""),
+    ],
+)
+def test_only_what_a_browser_shows_can_be_opened(url: str, address: str) -> None:
+    (fact,) = (fact for fact in facts_of(_run(work_url=url), _NOW) if fact.name == "Its address")
+    assert (fact.value, fact.copied, fact.address) == (url, url, address)
+
+
+def test_an_address_is_copied_without_anything_that_acts() -> None:
+    (fact,) = (
+        fact for fact in facts_of(_run(work_url="https://x.example/\nrm -rf ~\n"), _NOW) if fact.copied
+    )
+    assert "\n" not in fact.copied
+    assert fact.address == ""
+
+
+def test_an_answer_is_what_started_its_run() -> None:
+    facts = _facts(_run(trigger=Trigger.ANSWER, source=Source.MANUAL))
+    assert facts["Started by"] == "your answer"
+    assert "Why then" not in facts
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "problem", "advice"),
+    [
+        (
+            Outcome.SKIPPED,
+            SkipReason.CAP,
+            "It did not run: it had reached its cap for the day.",
+            "goes on tomorrow",
+        ),
+        (
+            Outcome.SKIPPED,
+            SkipReason.NEEDS_INPUT,
+            "It did not run: it waited for your answer.",
+            "Answer the question or dismiss it",
+        ),
+        (
+            Outcome.FAILURE,
+            SkipReason.SOURCE_UNAVAILABLE,
+            "It did not run: its work items could not be fetched.",
+            "asks again at its next time",
+        ),
+        (Outcome.SKIPPED, SkipReason.NO_WORK, "It did not run: there was nothing to do.", ""),
+    ],
+)
+def test_a_reason_has_its_own_way_out(
+    outcome: Outcome, reason: SkipReason, problem: str, advice: str
+) -> None:
+    run = _run(outcome=outcome, reason=reason)
+    assert problem_of(run) == problem
+    assert advice in advice_of(run) if advice else advice_of(run) == ""
+
+
 @pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.TIMEOUT, Outcome.MISSED, Outcome.INTERRUPTED])
 def test_each_problem_has_a_way_out(outcome: Outcome) -> None:
     assert advice_of(_run(outcome=outcome))

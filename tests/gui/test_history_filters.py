@@ -94,6 +94,8 @@ def test_a_day_that_is_picked_twice_is_let_go(filters: Filters) -> None:
 def test_who_started_it_can_be_chosen(filters: Filters) -> None:
     _choose(filters, "triggerFilter", Trigger.MANUAL)
     assert filters.choice().trigger is Trigger.MANUAL
+    _choose(filters, "triggerFilter", Trigger.ANSWER)
+    assert filters.choice().trigger is Trigger.ANSWER
 
 
 def test_several_outcomes_can_be_chosen(filters: Filters) -> None:

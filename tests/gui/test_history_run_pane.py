@@ -7,19 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import ask
 from finding import child
 from past_runs import MINUTE, NOW, Past
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QSignalSpy, QTest
-from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QPushButton
+from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Outcome, Run, Scheduler
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
+from halo_scheduler.model import Question
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.history.choice import JobName
 from ui.history.run_pane import RunPane
+from ui.history.yielding_area import YieldingArea
 from ui.theme import Look
 from ui.widgets.output_view import OutputView
 from ui.widgets.wrapped_text import WrappedText
@@ -183,6 +188,30 @@ def test_texts_of_any_kind_break_nothing(past: Past, pane: RunPane) -> None:
     assert pane.grab().width() == pane.grab().width()
 
 
+def test_long_facts_scroll_instead_of_making_the_window_higher(
+    past: Past, pane: RunPane, qtbot: QtBot
+) -> None:
+    job = past.job()
+    pane.show_run(past.run(job, output=b"text"), JobName("backup"))
+    qtbot.waitUntil(lambda: pane.findChild(OutputView) is not None)
+    area = child(pane, YieldingArea)
+    assert area.verticalScrollBar().maximum() == 0
+    assert area.focusPolicy() == Qt.FocusPolicy.NoFocus
+    many = "word " * 300
+    rest = {
+        "note": many,
+        "work_title": many,
+        "work_url": f"https://x.example/{'x' * 900}",
+        "passed_reason": many,
+    }
+    pane.show_run(
+        past.run(job, outcome=Outcome.FAILURE, error=many, passed_over=2, **rest), JobName("backup")
+    )
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() > 0)
+    assert pane.height() == 600
+    assert area.focusPolicy() == Qt.FocusPolicy.StrongFocus
+
+
 def test_the_same_run_keeps_its_output(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     run: Run = past.run(past.job(), output=b"text")
     pane.show_run(run, JobName("backup"))
@@ -198,3 +227,98 @@ def test_of_two_runs_in_a_row_the_output_is_the_last_ones(past: Past, pane: RunP
         pane.show_run(past.run(job, output=text), JobName("backup"))
     qtbot.waitUntil(lambda: pane.findChild(OutputView) is not None)
     qtbot.waitUntil(lambda: child(pane, OutputView).text() == "second")
+
+
+def _address_buttons(pane: RunPane) -> list[str]:
+    names = ("copyAddressButton", "openAddressButton")
+    return [
+        one.objectName()
+        for one in pane.findChildren(QToolButton)
+        if one.objectName() in names and one.isVisible()
+    ]
+
+
+def test_the_item_it_worked_on_can_be_copied_and_seen(
+    past: Past, pane: RunPane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
+    address = "https://tracker.example/issues/42"
+    run = past.run(past.job(), work_id="42", work_title="Fix the login", work_url=address, cost=0.12)
+    pane.show_run(run, JobName("backup"))
+    assert {"Worked on: 42 · Fix the login", f"Its address: {address}", "Cost: 0.12"} <= set(_facts(pane))
+    child(pane, QToolButton, "copyAddressButton").click()
+    assert QGuiApplication.clipboard().text() == address
+    child(pane, QToolButton, "openAddressButton").click()
+    assert opened == [address]
+
+
+def test_an_address_that_no_browser_shows_can_only_be_copied(past: Past, pane: RunPane) -> None:
+    job = past.job()
+    pane.show_run(past.run(job, work_url="https://tracker.example/1"), JobName("backup"))
+    assert _address_buttons(pane) == ["copyAddressButton", "openAddressButton"]
+    pane.show_run(past.run(job, work_url="file:///home/kim/1.md"), JobName("backup"))
+    assert _address_buttons(pane) == ["copyAddressButton"]
+    pane.show_run(past.run(job), JobName("backup"))
+    assert _address_buttons(pane) == []
+
+
+def _asked(past: Past, text: str = "Which branch?") -> tuple[Run, Question]:
+    question = ask(past.scheduler, past.job(), text)
+    run = past.scheduler.get_run(question.run_id)
+    assert run is not None
+    return run, question
+
+
+def test_an_open_question_can_be_answered(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+    run, _question = _asked(past)
+    pane.show_run(run, JobName("backup"))
+    qtbot.waitUntil(lambda: child(pane, QFrame, "questionNote").isVisible())
+    assert _words(pane, "questionText") == "Which branch?"
+    assert _words(pane, "questionState").startswith("It waits for your answer")
+    with qtbot.waitSignal(pane.answer_requested) as wanted:
+        child(pane, QPushButton, "answerQuestionButton").click()
+    assert wanted.args == [run.id]
+
+
+def test_an_answer_is_shown_as_soon_as_it_was_given(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+    run, question = _asked(past)
+    pane.show_run(run, JobName("backup"))
+    qtbot.waitUntil(lambda: _is_shown(pane, "answerQuestionButton"))
+    past.scheduler.answer_question(question.id, "main, please")
+    qtbot.waitUntil(lambda: not _is_shown(pane, "answerQuestionButton"))
+    assert _words(pane, "questionState").startswith("Answered on ")
+    assert _words(pane, "questionAnswer") == "main, please"
+
+
+def test_a_dismissed_question_says_so(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+    run, question = _asked(past)
+    past.scheduler.dismiss_question(question.id)
+    pane.show_run(run, JobName("backup"))
+    qtbot.waitUntil(lambda: child(pane, QFrame, "questionNote").isVisible())
+    assert "without an answer" in _words(pane, "questionState")
+    assert not _is_shown(pane, "answerQuestionButton")
+
+
+def test_a_question_is_gone_with_the_run_that_left_it(
+    past: Past, backend: Backend, pane: RunPane, qtbot: QtBot
+) -> None:
+    run, _question = _asked(past)
+    pane.show_run(run, JobName("backup"))
+    # What it asked is found while another run is shown, of which nothing is asked.
+    pane.show_run(past.run(run.job_id, outcome=Outcome.SKIPPED), JobName("backup"))
+    later: list[None] = []
+    backend.ask(lambda _scheduler: None, later.append)
+    qtbot.waitUntil(lambda: bool(later))
+    assert not child(pane, QFrame, "questionNote").isVisible()
+
+
+def test_a_question_of_any_kind_breaks_nothing(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+    run, question = _asked(past, "<b>bold</b>\n\u202eturned " + "x" * 1_900)
+    past.scheduler.answer_question(question.id, "<i>y</i>" + "y" * 90_000)
+    pane.show_run(run, JobName("backup"))
+    qtbot.waitUntil(lambda: child(pane, QFrame, "questionNote").isVisible())
+    assert _words(pane, "questionText").startswith("<b>bold</b>\n")
+    assert "\u202e" not in _words(pane, "questionText")
+    assert child(pane, QFrame, "questionNote").height() < 400
+    assert pane.minimumSizeHint().width() < 600

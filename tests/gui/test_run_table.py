@@ -73,6 +73,15 @@ def test_a_row_tells_of_its_run(past: Past, model: RunTableModel, qtbot: QtBot) 
     assert "4 min 0 s late" in tips[Column.HOW]
 
 
+def test_the_item_a_run_worked_on_is_told_when_its_job_is_pointed_at(
+    past: Past, model: RunTableModel, qtbot: QtBot
+) -> None:
+    past.run(past.job("triage"), work_id="42", work_title="<b>Fix</b>")
+    _show(model, qtbot)
+    tip = str(model.index(0, Column.JOB).data(Qt.ItemDataRole.ToolTipRole))
+    assert "triage<br>worked on 42 · &lt;b&gt;Fix&lt;/b&gt;" in tip
+
+
 def test_the_headings_name_the_columns(model: RunTableModel) -> None:
     sections = [model.headerData(section, Qt.Orientation.Horizontal) for section in Column]
     assert sections == ["Outcome", "Job", "When", "Took", "Started"]

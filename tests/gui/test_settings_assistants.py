@@ -42,9 +42,9 @@ def page(scheduler: Scheduler, qapp: QApplication, qtbot: QtBot) -> AssistantsPa
     qtbot.addWidget(made)
     made.resize(560, 480)
     made.show()
-    link.load()
+    with qtbot.waitSignal(link.loaded):
+        link.load()
     made.come_up()
-    qtbot.wait(0)
     return made
 
 

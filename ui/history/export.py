@@ -19,7 +19,7 @@ from .choice import JobName
 COLUMNS = (
     *("run", "job", "job_id", "outcome", "reason", "error", "planned", "started", "finished", "duration_ms"),
     *("late_ms", "exit_code", "http_status", "attempt", "trigger", "source", "passed_over", "passed_reason"),
-    "note",
+    *("note", "cost", "work_id", "work_title", "work_url"),
 )
 # A spreadsheet takes a cell that begins so for a formula, also behind blanks.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "|", "%")
@@ -92,6 +92,7 @@ def _row(run: Run, names: Mapping[str, JobName]) -> tuple[object, ...]:
         *(_local(run.slot_at), _local(run.started_at), _local(run.finished_at), run.duration_ms),
         *(run.late_ms, run.exit_code, run.http_status, run.attempt, run.trigger, run.source),
         *(run.passed_over, run.passed_reason, run.note),
+        *(run.cost, run.work_id, run.work_title, run.work_url),
     )
 
 
@@ -107,7 +108,7 @@ def _local(at: int | None) -> str:
 
 def _safe(value: object) -> object:
     """Return a cell that is never taken for a formula; numbers are none."""
-    if value is None or isinstance(value, int):
+    if value is None or isinstance(value, int | float):
         return "" if value is None else value
     text = str(value).replace("\x00", "\ufffd")
     return f"'{text}" if text.lstrip(" \u00a0\ufeff").startswith(_FORMULA_STARTS) else text

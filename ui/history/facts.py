@@ -7,19 +7,23 @@ from http import HTTPStatus
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.model import Outcome, Run, Source, Trigger
+from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
 from halo_scheduler.schedule.interval import SECOND_MS
-from ui.wording import duration, moment, one_line, reason_words, trigger_words
+from ui.needs_you_reading import item_words, web_address
+from ui.wording import cost_words, duration, moment, one_line, reason_words, trigger_words
 
 _LONGEST_TEXT = 1_000
+_LONGEST_ADDRESS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line: what it is, and what it was."""
+    """One line: what it is, and what it was; some texts are there to be copied, some addresses to be opened."""
 
     name: str
     value: str
+    copied: str = ""
+    address: str = ""
 
 
 def tr(text: str) -> str:
@@ -35,13 +39,23 @@ def facts_of(run: Run, now_ms: int) -> list[Fact]:
         (_ended_name(run), _ended(run)),
         (tr("Took"), _took(run, now_ms)),
         (tr("Ended with"), _end_code(run)),
+        (tr("Cost"), cost_words(run.cost)),
         (tr("Try"), str(run.attempt) if run.attempt > 1 else ""),
         (tr("Started by"), _who(run)),
         (tr("Why then"), source_words(run.source) if run.trigger is Trigger.SCHEDULE else ""),
         (tr("Passed over"), passed_words(run)),
-        (tr("Note"), _text(run.note)),
+        (tr("Worked on"), item_words(run.work_id, run.work_title)),
     ]
-    return [Fact(name, value) for name, value in found if value]
+    facts = [Fact(name, value) for name, value in found if value]
+    if run.work_url:
+        facts.append(_item_address(run.work_url))
+    return [*facts, Fact(tr("Note"), _text(run.note))] if run.note else facts
+
+
+def _item_address(url: str) -> Fact:
+    # What is pasted into a terminal must not bring a line break with it.
+    copied = one_line(url, _LONGEST_ADDRESS)
+    return Fact(tr("Its address"), _text(copied), copied=copied, address=web_address(url))
 
 
 def problem_of(run: Run) -> str:
@@ -60,12 +74,30 @@ def problem_of(run: Run) -> str:
 
 def advice_of(run: Run) -> str:
     """Return what can be done about it, or nothing."""
+    if run.reason in _REASONED:
+        return _advice_of_reason(run.reason)
     return {
         Outcome.FAILURE: tr("See below what it printed. Then run it again, or change the job."),
         Outcome.TIMEOUT: tr("Give it more time in the job, or see below where it got stuck."),
         Outcome.MISSED: tr("Run it now if it is still needed."),
         Outcome.INTERRUPTED: tr("See how far it got, and run it again if it is safe to."),
     }.get(run.outcome, "")
+
+
+# What is to be done depends on the reason more than on the outcome.
+_REASONED = (SkipReason.CAP, SkipReason.NEEDS_INPUT, SkipReason.SOURCE_UNAVAILABLE)
+
+
+def _advice_of_reason(reason: SkipReason) -> str:
+    return {
+        SkipReason.CAP: tr(
+            "Its schedule goes on tomorrow. Until then it can be run by hand, or its cap raised."
+        ),
+        SkipReason.NEEDS_INPUT: tr("Answer the question or dismiss it; then its schedule goes on."),
+        SkipReason.SOURCE_UNAVAILABLE: tr(
+            "It asks again at its next time. If it stays so, check where its work comes from in the job."
+        ),
+    }[reason]
 
 
 def source_words(source: Source) -> str:
@@ -147,7 +179,7 @@ def _who(run: Run) -> str:
         Trigger.SCHEDULE: tr("its schedule"),
         Trigger.MANUAL: tr("you, by hand"),
         Trigger.CHAIN: tr("another job that ended"),
-        Trigger.ANSWER: tr("an answer that was given"),
+        Trigger.ANSWER: tr("your answer"),
         Trigger.TEST: tr("a test in the editor"),
     }
     return words.get(run.trigger) or trigger_words(run.trigger)

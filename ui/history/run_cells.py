@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.model import Outcome, Run, Trigger
 from halo_scheduler.schedule.interval import MINUTE_MS
+from ui.needs_you_reading import item_words
 from ui.wording import (
     ago,
     duration,
@@ -74,7 +75,7 @@ def cell_tip(run: Run, job: JobName, column: int) -> str:
         case Column.OUTCOME:
             return plain_tooltip(run_words(run))
         case Column.JOB:
-            return plain_tooltip(job_words(job))
+            return plain_tooltip("\n".join(filter(None, [job_words(job), _item_tip(run)])))
         case Column.WHEN:
             return plain_tooltip(moment(run_at(run)))
         case Column.TOOK:
@@ -119,6 +120,11 @@ def _outcome(run: Run) -> str:
     if run.outcome is Outcome.RUNNING and run.progress is not None:
         return f"{words} {run.progress:.0%}"
     return words
+
+
+def _item_tip(run: Run) -> str:
+    item = item_words(run.work_id, run.work_title)
+    return tr("worked on {item}").format(item=item) if item else ""
 
 
 def _how_tip(run: Run) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
 
 from halo_scheduler.changes import Change
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model import Outcome, Run
+from halo_scheduler.model import Outcome, Question, Run
 from halo_scheduler.service import Scheduler
 from ui.backend import Asked, Backend
 from ui.marks import outcome_mark
@@ -23,8 +24,11 @@ from ui.widgets.wrapped_text import WrappedText
 from ui.wording import one_line, outcome_words
 
 from .choice import JobName, job_names
-from .facts import Fact, advice_of, as_sentence, facts_of, problem_of
+from .facts import advice_of, as_sentence, facts_of, problem_of
+from .facts_grid import FactsGrid
+from .question_note import QuestionNote
 from .run_cells import file_name, job_words
+from .yielding_area import YieldingArea
 
 if TYPE_CHECKING:
     from ui.widgets.output_view import OutputView
@@ -40,6 +44,8 @@ class RunPane(QFrame):
     run_again_requested = Signal(str)
     stop_requested = Signal(str)
     edit_job_requested = Signal(str)
+    answer_requested = Signal(str)
+    """The id of a run that asked something."""
 
     def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,8 +57,6 @@ class RunPane(QFrame):
         self._job = JobName("")
         self._asked: Asked | None = None
         self._is_stale = False
-        self._facts: tuple[Fact, ...] = ()
-        self._rows: list[tuple[QLabel, WrappedText]] = []
         self._feed = OutputFeed(backend, self)
         self._ticks = QTimer(self)
         self._ticks.setInterval(_TICK_MS)
@@ -87,7 +91,10 @@ class RunPane(QFrame):
                 self._show_head(run)
             self._show_facts()
             if is_other:
+                self._question_note.show_question(None)
                 self._show_output(run)
+                if run is not None:
+                    self._ask_for_question(run)
         self._tick_while_needed()
 
     def _show_head(self, run: Run) -> None:
@@ -116,25 +123,27 @@ class RunPane(QFrame):
         self._again.setShortcut(QKeySequence(_AGAIN_KEYS))
 
     def _show_facts(self) -> None:
-        facts = tuple(facts_of(self._run, self._backend.now_ms())) if self._run is not None else ()
-        if facts == self._facts:
-            return
-        self._facts = facts
-        while len(self._rows) < len(facts):
-            self._add_row()
-        for row, (name, value) in enumerate(self._rows):
-            fact = facts[row] if row < len(facts) else Fact("", "")
-            name.setText(fact.name)
-            name.setVisible(bool(fact.name))
-            value.set_text(fact.value)
-            value.setAccessibleName(f"{fact.name}: {fact.value}")
+        if self._run is not None:
+            self._facts.show_facts(facts_of(self._run, self._backend.now_ms()))
 
-    def _add_row(self) -> None:
-        name = label("", "muted")
-        value = WrappedText(self._look, name="factValue", most_lines=3)
-        self._grid.addWidget(name, len(self._rows), 0, Qt.AlignmentFlag.AlignTop)
-        self._grid.addWidget(value, len(self._rows), 1)
-        self._rows.append((name, value))
+    # --- What it asked -------------------------------------------------------------------------------
+
+    def _ask_for_question(self, run: Run) -> None:
+        """Look whether a run left a question; what never started has none."""
+        if run.outcome not in _NEVER_STARTED:
+            self._backend.ask(
+                lambda scheduler: scheduler.get_question_of_run(run.id),
+                partial(self._take_question, run.id),
+                owner=self,
+            )
+
+    def _take_question(self, run_id: str, question: Question | None) -> None:
+        if run_id == self.run_id:
+            self._question_note.show_question(question)
+
+    def _ask_to_answer(self) -> None:
+        if self._run is not None:
+            self.answer_requested.emit(self._run.id)
 
     # --- Its output ----------------------------------------------------------------------------------
 
@@ -184,6 +193,7 @@ class RunPane(QFrame):
             return
         if self.isVisible():
             self._look_again(run)
+            self._ask_for_question(run)
 
     def _look_again(self, run: Run) -> None:
         self._is_stale = self._asked is not None
@@ -264,6 +274,9 @@ class RunPane(QFrame):
         self._note_icon = LineIcon(look, "error", Tone.ERROR)
         self._note = frame("note")
         self._note.setObjectName("runNote")
+        self._facts = FactsGrid(look)
+        self._question_note = QuestionNote(look)
+        self._question_note.answer_requested.connect(self._ask_to_answer)
 
     def _lay_out(self, content: QWidget) -> None:
         self._head = QWidget()
@@ -281,12 +294,6 @@ class RunPane(QFrame):
         head.addLayout(words, 1)
         for one in (self._stop, self._again, self._edit):
             head.addWidget(one, 0, Qt.AlignmentFlag.AlignTop)
-        self._facts_box = QWidget()
-        self._grid = QGridLayout(self._facts_box)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(MARGIN)
-        self._grid.setVerticalSpacing(HALF)
-        self._grid.setColumnStretch(1, 1)
         self._filler = QWidget()
         self._column = column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
@@ -294,9 +301,18 @@ class RunPane(QFrame):
         column.addWidget(self._head)
         column.addWidget(self._progress)
         column.addWidget(self._progress_text)
-        column.addWidget(self._lay_out_note())
-        column.addWidget(self._facts_box)
+        column.addWidget(self._lay_out_told())
         column.addWidget(self._filler, 1)
+
+    def _lay_out_told(self) -> YieldingArea:
+        """Put together what is told of the run; long texts must not push its output out of the window."""
+        told = QWidget()
+        column = QVBoxLayout(told)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GRID + HALF)
+        for one in (self._lay_out_note(), self._question_note, self._facts):
+            column.addWidget(one)
+        return YieldingArea(told)
 
     def _lay_out_note(self) -> QFrame:
         row = QHBoxLayout(self._note)

@@ -34,6 +34,8 @@ class HistoryWindow(QWidget):
     """The id of a run."""
     edit_job_requested = Signal(str)
     """The id of a job."""
+    answer_requested = Signal(str)
+    """The id of a run that asked something."""
 
     def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -168,6 +170,7 @@ class HistoryWindow(QWidget):
         self._pane.run_again_requested.connect(self.run_again_requested)
         self._pane.stop_requested.connect(self.stop_requested)
         self._pane.edit_job_requested.connect(self.edit_job_requested)
+        self._pane.answer_requested.connect(self.answer_requested)
         self._export.wanted.connect(lambda kind: self._export_bar.ask_file(kind, self.model.choice))
 
     # --- Qt's own ------------------------------------------------------------------------------------
