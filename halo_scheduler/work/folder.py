@@ -164,12 +164,15 @@ def _content(path: Path, most_bytes: int) -> tuple[bytes, int] | None:
         if error.errno in {errno.ENOENT, errno.ELOOP, errno.ENXIO}:  # gone, a link, a socket
             return None
         raise
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return None
-        content = file.read(most_bytes)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(most_bytes)
         return content, max(status.st_size, len(content))
+    finally:
+        os.close(descriptor)
 
 
 def _is_file(path: Path) -> bool:
