@@ -310,6 +310,10 @@ class Reader:
         """Return what a run asked, if it did."""
         return self._store.questions.of_run(run_id)
 
+    def get_question_answered_by(self, run_id: str) -> Question | None:
+        """Return the question whose answer a run was given."""
+        return self._store.questions.answered_by(run_id)
+
     # --- Everything else -------------------------------------------------------------------------------
 
     def get_settings(self) -> Settings:

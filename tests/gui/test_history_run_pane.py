@@ -19,7 +19,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Outcome, Run, Scheduler
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Question
+from halo_scheduler.model import Question, Trigger
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.history.choice import JobName
@@ -282,6 +282,16 @@ def test_an_answer_is_shown_as_soon_as_it_was_given(past: Past, pane: RunPane, q
     past.scheduler.answer_question(question.id, "main, please")
     qtbot.waitUntil(lambda: not _is_shown(pane, "answerQuestionButton"))
     assert _words(pane, "questionState").startswith("Answered on ")
+    assert _words(pane, "questionAnswer") == "main, please"
+
+
+def test_a_run_that_was_given_an_answer_tells_to_what(past: Past, pane: RunPane, qtbot: QtBot) -> None:
+    asking, question = _asked(past)
+    run_id = past.scheduler.answer_question(question.id, "main, please")
+    pane.show_run(past.run(asking.job_id, id=run_id, trigger=Trigger.ANSWER), JobName("backup"))
+    qtbot.waitUntil(lambda: child(pane, QFrame, "questionNote").isVisible())
+    assert _words(pane, "questionText") == "Which branch?"
+    assert _words(pane, "questionState").startswith("Asked by an earlier run, answered on ")
     assert _words(pane, "questionAnswer") == "main, please"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from asking import ask
 from finding import child
 from past_runs import DAY, MINUTE, NOW, Past
 from PySide6.QtCore import QPoint, Qt
@@ -208,6 +209,16 @@ def test_what_is_wanted_is_told(
     spy = QSignalSpy(getattr(window, signal))
     child(window, QPushButton, button).click()
     assert spy.at(0) == [run.job_id]
+
+
+def test_an_open_question_is_answered_elsewhere(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:
+    question = ask(past.scheduler, past.job())
+    _open(window, qtbot)
+    qtbot.waitUntil(lambda: _shown_run(window) == question.run_id)
+    qtbot.waitUntil(lambda: child(window, QFrame, "questionNote").isVisible())
+    with qtbot.waitSignal(window.answer_requested) as wanted:
+        child(window, QPushButton, "answerQuestionButton").click()
+    assert wanted.args == [question.run_id]
 
 
 # --- Going through it -------------------------------------------------------------------------------

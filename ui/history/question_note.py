@@ -39,25 +39,27 @@ class QuestionNote(QFrame):
         self._lay_out()
         self.hide()
 
-    def show_question(self, question: Question | None) -> None:
-        """Show what a run asked, or nothing."""
+    def show_question(self, question: Question | None, *, is_own: bool = True) -> None:
+        """Show what a run asked, or nothing; one that is not its own is what it was given the answer to."""
         self.setVisible(question is not None)
         if question is None:
             return
         is_open = question.state is QuestionState.OPEN
         self._icon.set_icon(ASKS.shape, ASKS.tone if is_open else Tone.MUTED)
         self._text.set_text(plain_lines(question.text))
-        self._state.set_text(self._state_words(question))
+        self._state.set_text(self._state_words(question, is_own=is_own))
         self._answer.set_text(plain_lines(question.answer))
         self._act.setVisible(is_open)
 
-    def _state_words(self, question: Question) -> str:
+    def _state_words(self, question: Question, *, is_own: bool) -> str:
         when = "" if question.settled_at is None else moment(question.settled_at)
         match question.state:
             case QuestionState.OPEN:
                 return self.tr("It waits for your answer; until then it does not start by itself.")
-            case QuestionState.ANSWERED:
+            case QuestionState.ANSWERED if is_own:
                 return self.tr("Answered on {when}:").format(when=when)
+            case QuestionState.ANSWERED:
+                return self.tr("Asked by an earlier run, answered on {when}:").format(when=when)
             case QuestionState.DISMISSED:
                 return self.tr("Dismissed on {when}, without an answer.").format(when=when)
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLa
 
 from halo_scheduler.changes import Change
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model import Outcome, Question, Run
+from halo_scheduler.model import Outcome, Question, Run, Trigger
 from halo_scheduler.service import Scheduler
 from ui.backend import Asked, Backend
 from ui.marks import outcome_mark
@@ -129,17 +129,17 @@ class RunPane(QFrame):
     # --- What it asked -------------------------------------------------------------------------------
 
     def _ask_for_question(self, run: Run) -> None:
-        """Look whether a run left a question; what never started has none."""
+        """Look whether a run left a question, or was given an answer; what never started has neither."""
         if run.outcome not in _NEVER_STARTED:
             self._backend.ask(
-                lambda scheduler: scheduler.get_question_of_run(run.id),
+                lambda scheduler: _question_of(scheduler, run),
                 partial(self._take_question, run.id),
                 owner=self,
             )
 
     def _take_question(self, run_id: str, question: Question | None) -> None:
         if run_id == self.run_id:
-            self._question_note.show_question(question)
+            self._question_note.show_question(question, is_own=question is None or question.run_id == run_id)
 
     def _ask_to_answer(self) -> None:
         if self._run is not None:
@@ -357,3 +357,11 @@ class RunPane(QFrame):
 def _look_up(scheduler: Scheduler, run_id: str, job_id: str) -> tuple[Run | None, JobName]:
     names = job_names(scheduler, [job_id])
     return scheduler.get_run(run_id), names.get(job_id, JobName("", is_removed=True))
+
+
+def _question_of(scheduler: Scheduler, run: Run) -> Question | None:
+    """Return what a run asked; of one that asks nothing itself, what its answer was about."""
+    asked = scheduler.get_question_of_run(run.id)
+    if asked is not None or run.trigger is not Trigger.ANSWER:
+        return asked
+    return scheduler.get_question_answered_by(run.id)
