@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_scheduler import Command, HttpRequest
+from halo_scheduler import Command, HttpRequest, Prompt
 from halo_scheduler.actions import spool as spool_module
+from halo_scheduler.actions.holes import punch_hole
 from halo_scheduler.actions.spool import (
     Spool,
     SpoolReader,
@@ -24,12 +25,16 @@ from halo_scheduler.actions.spool import (
     make_private_folder,
     spool_folder,
 )
+from halo_scheduler.directives import NOTHING_SAID, Said
+from halo_scheduler.model import Action
 from halo_scheduler.redaction import Redactor
+from halo_scheduler.work_sources import FolderSource
 
 _BLOCK = 4_096
 # What a limit of 16 blocks takes out of an output of 17.
 _HOLE = range(4 * _BLOCK, 13 * _BLOCK)
 _HIDDEN = "hunter22"
+_LOT = 1 << 30
 _GAP = re.compile(rb"\n\[\xe2\x80\xa6 ([0-9,]+) bytes left out \xe2\x80\xa6\]\n")
 _NUMBERS = b"".join(b"%07d\n" % number for number in range(40_000))
 
@@ -93,11 +98,15 @@ def test_files_are_private_whatever_the_umask(spool: Spool, tmp_path: Path, umas
     try:
         os.close(spool.create())
         spool.write_ticket(Ticket(1, "x", Command(argv=("true",))))
+        spool.write(spool.prompt_path, b"x")
+        spool.write(spool.work_path, b"x")
     finally:
         os.umask(before)
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {
         "run.out": 0o600,
+        "run.prompt": 0o600,
         "run.ticket": 0o600,
+        "run.work": 0o600,
     }
 
 
@@ -113,12 +122,16 @@ def test_a_folder_is_made_private(tmp_path: Path) -> None:
 def test_all_files_of_a_run_are_removed_and_no_others(spool: Spool, tmp_path: Path) -> None:
     os.close(Spool(tmp_path, "other").create())
     os.close(spool.create())
-    Path(spool.code_path).touch()
+    for path in (spool.code_path, spool.prompt_path, spool.work_path, str(tmp_path / "run.said")):
+        spool.write(path, b"x")
     spool.write_ticket(Ticket(1, "x", Command(argv=("true",))))
+    (tmp_path / "run.item").touch()
     assert left_behind(tmp_path) == {"run", "other"}
     spool.remove()
     spool.remove()
-    assert [path.name for path in tmp_path.iterdir()] == ["other.out"]
+    # Which item a run has is not for its spool to forget.
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.out", "run.item"]
+    assert left_behind(tmp_path) == {"other"}
     assert not spool.exists()
 
 
@@ -138,13 +151,24 @@ def test_only_files_of_runs_are_left_behind(tmp_path: Path) -> None:
         Command(argv=("echo", "grüße"), environment={"A": "${secret:A}"}, no_work_code=3),
         HttpRequest(url="https://example.org/"),
         Command(argv=("cat",), stdin="ü" * 1_000_000),
+        Prompt(text="{{work.title}}", agent="x", work_source=FolderSource(path="/x"), needs_input_code=9),
     ],
-    ids=["command", "request", "much input"],
+    ids=["command", "request", "much input", "prompt"],
 )
-def test_a_ticket_is_read_as_it_was_written(spool: Spool, action: Command | HttpRequest) -> None:
-    ticket = Ticket(4_711, "123.45", action)
+@pytest.mark.parametrize("reads_lines", [True, False])
+def test_a_ticket_is_read_as_it_was_written(spool: Spool, action: Action, reads_lines: bool) -> None:
+    ticket = Ticket(4_711, "123.45", action, reads_lines)
     spool.write_ticket(ticket)
     assert spool.read_ticket() == ticket
+
+
+def test_a_ticket_of_an_older_version_is_read(spool: Spool, tmp_path: Path) -> None:
+    spool.write_ticket(Ticket(1, "x", Command(argv=("true",)), reads_lines=True))
+    path = tmp_path / "run.ticket"
+    data = json.loads(path.read_text())
+    del data["reads_lines"]
+    path.write_text(json.dumps(data))
+    assert spool.read_ticket() == Ticket(1, "x", Command(argv=("true",)))
 
 
 @pytest.mark.parametrize(
@@ -408,6 +432,166 @@ def test_progress_goes_on_behind_a_cut(spool: Spool, child: Child) -> None:
     assert spool.cap(16 * _BLOCK)
     child(b"::progress 0.2 not a line\n::progress 0.3\n")
     assert spool.new_progress(Redactor()) == (0.3, "")
+
+
+# --- What is said -----------------------------------------------------------------------------------
+
+
+def test_nothing_is_heard_unless_somebody_listens(spool: Spool, child: Child) -> None:
+    child(b"::cost 1\n")
+    assert not spool.hear(_LOT)
+    assert spool.said() == NOTHING_SAID
+
+
+def test_what_is_said_is_heard_once(spool: Spool, child: Child) -> None:
+    spool.listen(Redactor())
+    assert not spool.hear(_LOT)
+    for piece in (b"::cost 1\n::co", b"st 2", b"\n::cost 4\n", b"", b"::needs-input well"):
+        child(piece)
+        assert not spool.hear(_LOT)
+    assert spool.said() == Said(cost=7.0, question="well")
+
+
+def test_much_is_heard_in_steps(spool: Spool, child: Child) -> None:
+    child(b"::cost 1\n" + _NUMBERS + b"::cost 2\n")
+    spool.listen(Redactor())
+    steps = 1
+    while spool.hear(100_000):
+        steps += 1
+    assert steps == 4
+    assert spool.said().cost == 3.0
+
+
+def test_a_secret_is_not_heard(spool: Spool, child: Child) -> None:
+    spool.listen(Redactor([_HIDDEN]))
+    for piece in (b"::needs-input is it hun", b"ter22 or not?\n"):
+        child(piece)
+        spool.hear(_LOT)
+    assert spool.said().question == "is it *** or not?"
+
+
+def test_nothing_is_cut_out_that_was_not_heard(spool: Spool, child: Child, has_holes: bool) -> None:
+    spool.listen(Redactor())
+    line = b"::cost 1\n".ljust(_BLOCK - 1, b".") + b"\n"
+    child(line * 64)
+    assert not spool.cap(16 * _BLOCK)
+    spool.hear(8 * _BLOCK)
+    assert spool.cap(16 * _BLOCK) is has_holes
+    spool.hear(_LOT)
+    assert spool.cap(16 * _BLOCK)
+    child(line)
+    spool.hear(_LOT)
+    assert spool.said().cost == 65.0
+
+
+def test_all_is_heard_of_an_output_that_is_cut_again_and_again(
+    spool: Spool, child: Child, has_holes: bool
+) -> None:
+    spool.listen(Redactor())
+    text = b"".join(b"%07d\n::cost 0.5\n" % number for number in range(8_000))
+    for start in range(0, len(text), 9_999):
+        child(text[start : start + 9_999])
+        spool.hear(_LOT)
+        spool.cap(8 * _BLOCK)
+    assert spool.said().cost == 4_000.0
+    if has_holes:
+        assert os.stat(spool.output_path).st_blocks * 512 <= 9 * _BLOCK + 9_999  # noqa: PTH116
+
+
+def test_who_comes_after_knows_what_was_said_before_the_cut(
+    spool: Spool, child: Child, tmp_path: Path, has_holes: bool
+) -> None:
+    spool.listen(Redactor())
+    child(b"x" * 5 * _BLOCK + b"\n::cost 1\n::needs-input one\n" + _NUMBERS)
+    spool.hear(_LOT)
+    assert spool.cap(16 * _BLOCK)
+    second = Spool(tmp_path, "run")
+    # Who comes after a cut cannot know whether a line began there.
+    child((b"" if has_holes else b"\n") + b"::cost 2\n::needs-input two\n")
+    second.listen(Redactor())
+    while second.hear(10_000):
+        pass
+    assert second.said() == Said(cost=3.0, question="one\ntwo")
+
+
+def test_what_was_said_is_counted_from_the_start_when_the_note_of_it_is_damaged(
+    spool: Spool, child: Child, tmp_path: Path
+) -> None:
+    child(b"::cost 1\n")
+    for content in (b"", b"[]", b'{"position": 5}', b'{"position": "x", "said": {}}', b'{"said": {"no": 1}}'):
+        (tmp_path / "run.said").write_bytes(content)
+        spool.listen(Redactor())
+        spool.hear(_LOT)
+        assert spool.said().cost == 1.0
+
+
+def test_lines_beside_a_hole_are_not_joined(spool: Spool, child: Child) -> None:
+    spool.listen(Redactor())
+    child(b"::cost 1\n" + b"x" * (32 * _BLOCK) + b"\n::cost 2\n")
+    assert punch_hole(spool.output_path, _BLOCK, 8 * _BLOCK)
+    assert not spool.hear(_LOT)
+    assert spool.said().cost == 3.0
+
+
+def test_an_output_that_was_only_made_longer_has_an_end(spool: Spool, child: Child) -> None:
+    spool.listen(Redactor())
+    child(b"::cost 1\n")
+    os.truncate(spool.output_path, 100 * _BLOCK)
+    assert not spool.hear(_LOT)
+    child(b"\n::cost 2\n")
+    assert not spool.hear(_LOT)
+    assert spool.said().cost == 3.0
+
+
+def test_an_output_that_was_emptied_is_heard_on(spool: Spool, child: Child) -> None:
+    spool.listen(Redactor())
+    child(b"::cost 1\nand more\n")
+    spool.hear(_LOT)
+    os.truncate(spool.output_path, 0)
+    assert not spool.hear(_LOT)
+    child(b"\n::cost 2\n")
+    assert not spool.hear(_LOT)
+    assert spool.said().cost == 3.0
+
+
+def test_at_once_only_so_much_is_heard_and_that_is_told(spool: Spool, child: Child) -> None:
+    spool.listen(Redactor())
+    child(b"::cost 1\n" + _NUMBERS + b"::cost 2\n" + _NUMBERS + b"::cost 4\n")
+    spool.hear_at_once(1_000)
+    assert spool.said().cost == 5.0
+    assert "not all of it was searched" in spool.said().fault
+
+
+@pytest.mark.parametrize("most_bytes", [320_012, 400_000, _LOT])
+def test_at_once_all_is_heard_that_fits(spool: Spool, child: Child, most_bytes: int) -> None:
+    spool.listen(Redactor())
+    child(_NUMBERS[:-8] + b"::cost 1\n" + b"xx\n")
+    spool.hear_at_once(most_bytes)
+    assert spool.said() == Said(cost=1.0)
+
+
+@pytest.mark.parametrize(
+    ("printed", "line"),
+    [
+        (b"", ""),
+        (b"\n \n", ""),
+        (b"one\ntwo", "two"),
+        (b"one\n two \n\n\n", "two"),
+        (b"which?\n::cost 0.1\n::progress 1\n", "which?"),
+        (b"is it hunter22?\n", "is it ***?"),
+        (b"\x1b[31mred\x1b[0m\n", "red"),
+        (b"x" * 100_000 + b"\nlast\n", "last"),
+    ],
+)
+def test_the_last_line_is_the_last_with_words_in_it(
+    spool: Spool, child: Child, printed: bytes, line: str
+) -> None:
+    child(printed)
+    assert spool.last_line(Redactor([_HIDDEN])) == line
+
+
+def test_without_an_output_there_is_no_last_line(spool: Spool) -> None:
+    assert spool.last_line(Redactor()) == ""
 
 
 # --- Reading along --------------------------------------------------------------------------------

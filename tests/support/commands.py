@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Manual, Outcome, Policy, Run
 from halo_scheduler.actions.spool import spool_folder
+from halo_scheduler.model import Action
 from halo_scheduler.service import Scheduler
 
 _LONG_MS = 20_000
@@ -33,13 +34,13 @@ class Workshop:
         """Let the event loop go on until something is so."""
         self._qtbot.waitUntil(lambda: bool(condition()), timeout=timeout_ms)
 
-    def begin(self, action: Command, **policy: Any) -> str:
+    def begin(self, action: Action, **policy: Any) -> str:
         """Start a command by hand, and return its run's id."""
         self._count += 1
         job_id = self.scheduler.add_job(f"job {self._count}", Manual(), action, policy=Policy(**policy))
         return self.scheduler.trigger(job_id)
 
-    def run(self, action: Command, **policy: Any) -> Run:
+    def run(self, action: Action, **policy: Any) -> Run:
         """Run a command by hand to its end."""
         return self.end_of(self.begin(action, **policy))
 

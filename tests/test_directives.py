@@ -1,0 +1,264 @@
+"""What jobs say about themselves in lines of their output, in whatever pieces it comes."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halo_scheduler.directives import NOTHING_SAID, LineReader, Said
+from halo_scheduler.redaction import Redactor
+
+_HIDDEN = "hunter22"
+_KIB = 1_024
+
+
+def _said(*pieces: bytes, secrets: tuple[str, ...] = ()) -> Said:
+    reader = LineReader(Redactor(secrets))
+    for piece in pieces:
+        reader.feed(piece)
+    return reader.end()
+
+
+# --- Costs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "cost"),
+    [
+        (b"::cost 0.12", 0.12),
+        (b"::cost 3", 3.0),
+        (b"::cost .5", 0.5),
+        (b"::cost \t 0.000000001  ", 0.000000001),
+        (b"::cost 0", 0.0),
+        (b"::cost 9999999", 9_999_999.0),
+    ],
+)
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""], ids=["line", "dos", "no end"])
+def test_a_cost_is_read(line: bytes, cost: float, end: bytes) -> None:
+    assert _said(line + end) == Said(cost=cost)
+
+
+def test_costs_are_added_up() -> None:
+    assert _said(b"::cost 0.1\nwords\n::cost 0.2\n::cost 0\n").cost == 0.3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"::cost",
+        b"::cost ",
+        b"::cost x",
+        b"::cost -1",
+        b"::cost +1",
+        b"::cost nan",
+        b"::cost inf",
+        b"::cost 1e9",
+        b"::cost 12345678",
+        b"::cost 1,5",
+        b"::cost 1 2",
+        b"::cost 0.1234567890",
+        b"::cost $5",
+        "::cost \u0661".encode(),
+        b"::cost \xff",
+        b"::cost 1\r\r",
+        b"::needs-input",
+        b"::needs-input  \t ",
+    ],
+)
+def test_what_cannot_be_read_is_told_of_and_the_rest_counts(line: bytes) -> None:
+    said = _said(b"::cost 1\n" + line + b"\n::needs-input really?\n::cost 2\n")
+    assert (said.cost, said.question) == (3.0, "really?")
+    assert said.fault.startswith("a line of its output could not be read: ::")
+
+
+def test_of_several_faults_the_first_is_told() -> None:
+    assert _said(b"::cost a\n::cost b\n").fault == "a line of its output could not be read: ::cost a"
+
+
+def test_a_fault_is_shown_short_and_plain() -> None:
+    fault = _said(b"::cost \x1b[31m" + b"y" * 500 + b"\n").fault
+    assert len(fault) < 150
+    assert fault.isprintable()
+
+
+# --- Questions ------------------------------------------------------------------------------------
+
+
+def test_a_question_is_read() -> None:
+    assert _said(b"working\n::needs-input Which branch?\n") == Said(question="Which branch?")
+
+
+def test_several_lines_make_one_question() -> None:
+    assert _said(b"::needs-input a\nx\n::needs-input  b\t c \n").question == "a\nb c"
+
+
+def test_a_question_is_plain_text() -> None:
+    said = _said(b"::needs-input \x1b]0;title\x07\x1b[31mred\x1b[0m \xff\xe2\x80\xae evil\n")
+    assert said.question == "red \ufffd\ufffd evil"
+
+
+def test_a_question_has_an_end() -> None:
+    said = _said(*[b"::needs-input " + b"x" * 5_000 + b"\n"] * 10)
+    assert len(said.question) == 2_000
+
+
+# --- Whole lines only -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"nothing",
+        b" ::cost 1\n",
+        b"x::cost 1\n",
+        b"\r::cost 1\n",
+        b":::cost 1\n",
+        b"::costs 1\n",
+        b"::cost-center 1\n",
+        b"::Cost 1\n",
+        b"::needs-inputs x\n",
+        b"::progress 0.5\n::group::x\n",
+        b"::\n::\n::\n",
+        b"> ::needs-input quoted\n",
+    ],
+)
+def test_all_else_says_nothing(text: bytes) -> None:
+    assert _said(text) == NOTHING_SAID
+
+
+_TEXT = (
+    b"start\n::cost 1\n\n::needs-input one\r\n::costly\n::cost x\n:: cost 5\nx ::cost 7\n"
+    b"::progress 0.5\n::cost 0.25\nend hunter22 ::cost 3\n::needs-input hunter22\n::needs-input last"
+)
+_MEANT = Said(cost=1.25, question="one\n***\nlast", fault="a line of its output could not be read: ::cost x")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 16, 64, 1_000])
+def test_pieces_of_any_size_say_the_same(size: int) -> None:
+    pieces = [_TEXT[start : start + size] for start in range(0, len(_TEXT), size)]
+    assert _said(*pieces, secrets=(_HIDDEN,)) == _MEANT
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [b"\n", b"::", b"cost ", b"1", b"::cost 2", b"::needs-input ", b"w", b"\r", b"hun", b"ter22"]
+        )
+    ),
+    st.lists(st.integers(0, 60), max_size=8),
+)
+def test_where_pieces_end_makes_no_difference(parts: list[bytes], cuts: list[int]) -> None:
+    text = b"".join(parts)
+    ends = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    pieces = [text[first:behind] for first, behind in pairwise(ends)]
+    assert _said(*pieces, secrets=(_HIDDEN,)) == _said(text, secrets=(_HIDDEN,))
+
+
+def test_a_line_of_16_kib_is_read_and_one_byte_more_is_not() -> None:
+    line = b"::needs-input ".ljust(16 * _KIB, b"x")
+    assert _said(line + b"\n").question.startswith("xxx")
+    said = _said(line + b"x\n::cost 1\n")
+    assert (said.cost, said.question) == (1.0, "")
+    assert said.fault.startswith("a line of its output could not be read: ::needs-input xxx")
+
+
+def test_a_long_line_is_not_kept() -> None:
+    reader = LineReader(Redactor())
+    reader.feed(b"::needs-input ")
+    for _ in range(100):
+        reader.feed(b"x" * 100_000)
+        assert reader.held_bytes <= 17 * _KIB
+    reader.feed(b"\n::cost 1\n")
+    assert reader.end().cost == 1.0
+    assert reader.said.question == ""
+
+
+def test_a_secret_cannot_make_a_long_line_short() -> None:
+    line = b"::needs-input " + _HIDDEN.encode() * 3_000
+    said = _said(line + b"\n", secrets=(_HIDDEN,))
+    assert said.question == ""
+    assert "hunter" not in said.fault
+
+
+# --- Secrets --------------------------------------------------------------------------------------
+
+
+def test_a_secret_is_taken_out_before_a_line_is_read() -> None:
+    assert _said(b"::needs-input is it hunter22?\n", secrets=(_HIDDEN,)).question == "is it ***?"
+    assert "hunter" not in _said(b"::cost hunter22\n", secrets=(_HIDDEN,)).fault
+
+
+def test_a_secret_that_looks_like_a_line_says_nothing() -> None:
+    assert _said(b"x\n::cost 5\n", secrets=("::cost 5",)) == NOTHING_SAID
+    assert _said(b"x\n::cost 5\n", secrets=("x\n::cost",)) == NOTHING_SAID
+
+
+def test_a_secret_of_several_lines_is_taken_out_of_each() -> None:
+    key = "ab\n::needs-input cd\nef"
+    text = b"::needs-input ab\n::needs-input cd\nef\n::cost 1\n"
+    for size in (1, 4, 9, 100):
+        pieces = [text[start : start + size] for start in range(0, len(text), size)]
+        said = _said(*pieces, secrets=(key,))
+        assert said == Said(cost=1.0, question="***")
+
+
+# --- Gaps -----------------------------------------------------------------------------------------
+
+
+def test_behind_a_gap_the_first_line_is_not_whole() -> None:
+    reader = LineReader(Redactor())
+    reader.feed(b"::cost 1\n::cost 2")
+    reader.leave_gap()
+    reader.feed(b"::cost 4\n::cost 8\n")
+    assert reader.end().cost == 9.0
+
+
+def test_what_lies_right_behind_a_gap_may_be_the_end_of_a_secret() -> None:
+    reader = LineReader(Redactor(["sec\n::needs-input ret"]))
+    reader.leave_gap()
+    reader.feed(b"\n::needs-input ret\n::needs-input fine\n::cost 1\n")
+    assert "ret" not in reader.end().question.split()
+    assert reader.said.cost == 1.0
+
+
+@given(st.integers(0, len(_TEXT)), st.integers(1, 50))
+def test_somebody_else_can_go_on_where_one_ended(at: int, size: int) -> None:
+    first = LineReader(Redactor([_HIDDEN]))
+    for start in range(0, at, size):
+        first.feed(_TEXT[start : min(start + size, at)])
+    again_from = max(0, at - first.held_bytes)
+    second = LineReader(Redactor([_HIDDEN]), first.said)
+    if again_from:
+        second.leave_gap()
+    second.feed(_TEXT[again_from:])
+    assert second.end() == _MEANT
+
+
+# --- Much of it -----------------------------------------------------------------------------------
+
+
+def test_too_many_lines_are_not_read_and_that_is_told() -> None:
+    reader = LineReader(Redactor())
+    for _ in range(20):
+        reader.feed(b"::cost 1\n" * 1_000)
+    said = reader.end()
+    assert said.cost == 10_000.0
+    assert said.fault == "it said more than 10,000 lines about itself; the rest was not read"
+
+
+@pytest.mark.parametrize(
+    "line", [b"::progress 0.5\n", b"\n", b"::x\n", b"y\n", b"\0"], ids=["progress", "empty", "x", "y", "zero"]
+)
+def test_much_that_says_nothing_costs_little(line: bytes) -> None:
+    reader = LineReader(Redactor([_HIDDEN]))
+    piece = line * ((1 << 20) // len(line))
+    began = time.process_time()
+    for _ in range(100):
+        reader.feed(piece)
+    assert reader.end() == NOTHING_SAID
+    assert time.process_time() - began < 2
