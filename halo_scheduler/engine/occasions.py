@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from halo_scheduler.actions.prompt import LONGEST_LAST_OUTPUT
 from halo_scheduler.actions.work import NO_OCCASION, Occasion
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import JobSpec, Prompt, Run, Trigger
 from halo_scheduler.output_text import shown_text
 from halo_scheduler.prompt_text import variables_in
 from halo_scheduler.store.store import Store
-
-_LONGEST_OUTPUT_BYTES = 64 << 10
 
 
 def occasion_of(store: Store, job_id: str, spec: JobSpec, run: Run | None) -> Occasion:
@@ -21,7 +20,7 @@ def occasion_of(store: Store, job_id: str, spec: JobSpec, run: Run | None) -> Oc
     last = store.history.last_real(job_id)
     output = ""
     if last is not None and "last.output" in variables_in(prompt.text):
-        output = shown_text(store.outputs.read(last.id)[-_LONGEST_OUTPUT_BYTES:])
+        output = shown_text(_end_of(store.outputs.read(last.id)))
     agent, no_agent = None, ""
     try:
         agent = store.settings.read().find_agent(prompt.agent)
@@ -46,3 +45,9 @@ def _told_of_question(store: Store, run: Run | None) -> Occasion:
     if question is None:
         return NO_OCCASION
     return Occasion(question=question.text, answer=question.answer, work_id=question.work_id)
+
+
+def _end_of(output: bytes) -> bytes:
+    """Return the last lines of what was printed; they begin whole, unless there is but one."""
+    end = output[-LONGEST_LAST_OUTPUT:]
+    return end if len(end) == len(output) else end.partition(b"\n")[2] or end

@@ -5,8 +5,9 @@ from __future__ import annotations
 from concurrent.futures import Future
 from pathlib import Path
 
+from halo_scheduler.actions.work import Ended
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Job, Outcome, Run
+from halo_scheduler.model import Job, Outcome, Run, SkipReason
 from halo_scheduler.service import Scheduler
 
 START = 1_735_689_600_000  # 2025-01-01T00:00Z
@@ -48,6 +49,21 @@ class Bench:
             future.set_exception(error)
         else:
             future.set_result(outcome)
+        self.tick()
+
+    def end(
+        self,
+        run: Run,
+        outcome: Outcome = Outcome.SUCCESS,
+        *,
+        cost: float | None = None,
+        question: str = "",
+        reason: SkipReason | None = None,
+    ) -> None:
+        """End a run as a process could that says something about itself, and let the engine record it."""
+        self.open_runs.pop(run.id)
+        ended = Ended(run_id=run.id, outcome=outcome, cost=cost, question=question, reason=reason)
+        self.scheduler._get_engine().end(ended)
         self.tick()
 
     def crash(self) -> None:
