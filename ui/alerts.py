@@ -74,7 +74,8 @@ def _judge(scheduler: Scheduler, run_id: str) -> tuple[Notice | None, bool]:
     is_after_gap = run.outcome is Outcome.MISSED or run.source is Source.CATCH_UP
     log = scheduler.get_run_log(job.id, limit=_LOOKED_BACK, before=run.id)
     earlier = [past for past in log if _counts(past)]
-    return notice_of(run, job, earlier, scheduler.get_settings()), is_after_gap
+    question = scheduler.get_question_of_run(run.id)
+    return notice_of(run, job, earlier, scheduler.get_settings(), question), is_after_gap
 
 
 def _counts(run: Run) -> bool:

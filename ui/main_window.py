@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
-
-from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.errors import SchedulerError
-from halo_scheduler.service import Scheduler
 
 from .backend import Backend
 from .countdown import Countdown
@@ -20,14 +14,14 @@ from .detail_pane import DetailPane
 from .group_limits import GroupLimits
 from .job_actions import JobActions
 from .job_loader import JobLoader
-from .job_summary import sum_up
+from .job_totals import JobTotals
 from .job_view import JobView
 from .models.job_rows import JobFilter, StatusChoice
 from .models.job_table import JobTableModel
 from .more_menu import MoreMenu
-from .pauses import PauseChoice, pause_end
+from .needs_you import NeedsYou
 from .theme import Look
-from .trash_dialog import TrashDialog
+from .trash import Trash
 from .widgets.empty_state import EmptyState, NoMatch
 from .widgets.job_toolbar import JobToolbar
 from .widgets.labels import action
@@ -35,7 +29,6 @@ from .widgets.notes import Notes
 from .widgets.status_strip import EngineShown, StatusStrip
 from .widgets.tab_order import put_after
 from .widgets.undo_bar import UndoBar
-from .wording import short_moment
 
 _SIZE = QSize(1280, 780)
 _LEAST = QSize(640, 420)
@@ -73,8 +66,6 @@ class MainWindow(QMainWindow):
         self._wanted_jobs: tuple[str, ...] = ()
         self._is_splitter_moved = False
         self._is_first_load = True
-        self._totals = sum_up(())
-        self._trash: TrashDialog | None = None
         self._model = JobTableModel(backend, self)
         self._actions = JobActions(backend, look, self)
         self._limits = GroupLimits(backend, look, self)
@@ -83,10 +74,9 @@ class MainWindow(QMainWindow):
         self._countdown = Countdown(self)
         self._countdown.add(lambda: self._view.waits(backend.now_ms()))
         self._countdown.add(lambda: self._pane.waits(backend.now_ms()))
-        self._summed_up = QTimer(self)
-        self._summed_up.setSingleShot(True)
-        self._summed_up.setInterval(0)
-        self._summed_up.timeout.connect(self._sum_up)
+        self._countdown.add(lambda: self._needs_you.waits(backend.now_ms()))
+        self._totals = JobTotals(backend, self._model, self._strip)
+        self._trash = Trash(backend, look, self)
         self._add_menus()
         self._connect()
         self._fit_pages()
@@ -106,7 +96,10 @@ class MainWindow(QMainWindow):
         self._pages = QStackedWidget(column)
         for part in (self._toolbar, self._notes):
             layout.addWidget(part)
+        asked = QVBoxLayout()
+        layout.addLayout(asked)
         layout.addWidget(self._pages, 1)
+        self._needs_you = NeedsYou(self._backend, self._look, asked, self._pages, self._toolbar.more_button)
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self._pages)
         self._splitter.setObjectName("splitter")
         self._splitter.setHandleWidth(1)
@@ -143,7 +136,6 @@ class MainWindow(QMainWindow):
     @cached_property
     def _undo(self) -> UndoBar:
         made = UndoBar(self._look)
-        made.undo_wanted.connect(self._actions.restore)
         self._below.addWidget(made)
         put_after(self._strip.previousInFocusChain(), made)
         return made
@@ -152,7 +144,7 @@ class MainWindow(QMainWindow):
         menu = MoreMenu(self._look, self._model, self)
         menu.pane_toggled.connect(self._show_pane)
         menu.sort_wanted.connect(lambda column: self._view.sort_by(column, Qt.SortOrder.AscendingOrder))
-        menu.trash_wanted.connect(self.show_trash)
+        menu.trash_wanted.connect(self._trash.show)
         menu.about_wanted.connect(self.about_requested)
         menu.quit_wanted.connect(self.quit_requested)
         find = action(self._look, "search", self.tr("Search"), self, name="searchAction", shortcut="Ctrl+F")
@@ -188,13 +180,23 @@ class MainWindow(QMainWindow):
         actions.refused.connect(self.show_message)
         actions.limit_wanted.connect(self._limits.ask)
         actions.group_wanted.connect(self._show_group)
-        self._strip.pause_wanted.connect(self._pause_all)
-        self._strip.resume_wanted.connect(self._resume_all)
+        self._totals.groups_found.connect(toolbar.offer_groups)
+        self._totals.refused.connect(self.show_message)
+        self._trash.restore_wanted.connect(actions.restore)
         self._strip.failing_wanted.connect(self._show_failing)
+        self._connect_needs_you()
         self._notes.autostart_wanted.connect(self.autostart_requested)
         self._notes.autostart_closed.connect(self.autostart_note_closed)
         self._backend.fault.connect(self.show_message)
-        self._backend.changed.connect(self._note_change)
+
+    def _connect_needs_you(self) -> None:
+        needs_you = self._needs_you
+        needs_you.shown.connect(self._turn_to_questions)
+        needs_you.run_wanted.connect(self.run_shown_requested)
+        needs_you.dismissed.connect(self._offer_reopening)
+        needs_you.said.connect(self.show_news)
+        needs_you.refused.connect(self.show_message)
+        needs_you.times_changed.connect(self._countdown.arm)
 
     # --- What the app tells -------------------------------------------------------------------------
 
@@ -226,28 +228,17 @@ class MainWindow(QMainWindow):
         """Select a job and bring it into sight, also one that is still being read."""
         self._select_jobs((job_id,))
 
-    def show_trash(self) -> None:
-        """Show the deleted jobs."""
-        if self._trash is None:
-            self._trash = TrashDialog(self._look, self)
-            self._trash.restore_wanted.connect(self._actions.restore)
-        self._fill_trash()
-        self._trash.open()
+    def show_questions(self, whose: str | None = None) -> None:
+        """Show what waits for an answer, first of all what a run or a job of that id asks."""
+        self._needs_you.open(whose)
 
     # --- What happens -------------------------------------------------------------------------------
 
     def _offer_undo(self, words: str, job_ids: tuple[str, ...]) -> None:
-        self._undo.offer(words, job_ids)
+        self._undo.offer(words, partial(self._actions.restore, job_ids))
 
-    def _note_change(self, change: Change) -> None:
-        if change.kind is ChangeKind.JOB and self._trash is not None and self._trash.isVisible():
-            self._fill_trash()
-
-    def _fill_trash(self) -> None:
-        if self._trash is not None:
-            self._backend.ask(
-                lambda scheduler: scheduler.list_removed(), self._trash.set_jobs, owner=self._trash
-            )
+    def _offer_reopening(self, words: str, question_id: str) -> None:
+        self._undo.offer(words, partial(self._needs_you.reopen, question_id), "close")
 
     def _after_loading(self) -> None:
         self._fit_pages()
@@ -266,7 +257,7 @@ class MainWindow(QMainWindow):
             self._follow_selection()
         if job_ids is None or job_ids:
             self._fit_pages()
-            self._summed_up.start()
+            self._totals.sum_up_later()
         self._countdown.arm()
 
     def _follow_selection(self) -> None:
@@ -276,15 +267,24 @@ class MainWindow(QMainWindow):
 
     def _filter(self, chosen: JobFilter) -> None:
         self._model.set_filter(chosen)
+        self._needs_you.close()
         self._fit_pages()
 
     def _fit_pages(self) -> None:
         """Show the table, or what stands in its place when there is nothing in it."""
         is_empty = self._loader.is_loaded and self._model.job_count == 0
-        self._pages.setCurrentWidget(self._empty if is_empty else self._splitter)
+        if self._needs_you.is_shown:
+            self._pages.setCurrentWidget(self._needs_you.page)
+        else:
+            self._pages.setCurrentWidget(self._empty if is_empty else self._splitter)
         self._toolbar.set_searchable(not is_empty)
         is_missed = self._loader.is_loaded and not is_empty and self._model.rowCount() == 0
         self._table_pages.setCurrentWidget(self._no_match if is_missed else self._view)
+
+    def _turn_to_questions(self, is_shown: bool) -> None:  # noqa: FBT001 - a slot
+        self._fit_pages()
+        if not is_shown and not self._toolbar.isAncestorOf(self.focusWidget()):
+            self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _look_around(self) -> None:
         self._loader.look()
@@ -293,7 +293,8 @@ class MainWindow(QMainWindow):
     def _count_seconds(self) -> None:
         self._view.count_seconds()
         self._pane.count_seconds()
-        self._show_summary()
+        self._needs_you.count_seconds()
+        self._totals.show_times()
 
     def _select_jobs(self, job_ids: tuple[str, ...]) -> None:
         self._wanted_jobs = tuple(job_ids)
@@ -305,6 +306,7 @@ class MainWindow(QMainWindow):
 
     def _select_wanted(self) -> None:
         job_ids, self._wanted_jobs = self._wanted_jobs, ()
+        self._needs_you.close()
         if any(self._model.row_of(job_id) < 0 for job_id in job_ids):
             self._toolbar.clear()
         self._view.select_ids(job_ids)
@@ -339,38 +341,10 @@ class MainWindow(QMainWindow):
         if visible:
             self._pane.refresh()
 
-    # --- Pauses, the whole --------------------------------------------------------------------------
-
-    def _pause_all(self, choice: PauseChoice) -> None:
-        until = pause_end(choice, self._backend.now_ms())
-        self._do(lambda scheduler: scheduler.pause_all(until))
-
-    def _resume_all(self) -> None:
-        self._do(lambda scheduler: scheduler.resume_all())
-
-    def _do(self, work: Callable[[Scheduler], None]) -> None:
-        self._backend.ask(work, None, self._refuse, owner=self)
-
-    def _refuse(self, error: SchedulerError) -> None:
-        self.show_message(str(error))
-
-    def _sum_up(self) -> None:
-        """Tell in the strip what all jobs together are doing."""
-        self._totals = sum_up(self._model.rows())
-        self._show_summary()
-        self._toolbar.offer_groups(self._totals.groups)
-
-    def _show_summary(self) -> None:
-        now_ms = self._backend.now_ms()
-        next_at = self._totals.next_at or 0
-        words = self.tr("now")
-        if next_at > now_ms:
-            words = self.tr("at {when}").format(when=short_moment(next_at, now_ms))
-        self._strip.show_summary(replace(self._totals.summary, next_when=words))
-
     def _set_watching(self) -> None:
         is_seen = self.isVisible() and not self.isMinimized()
         self._loader.set_watching(is_seen)
+        self._needs_you.set_watching(is_seen)
         self._countdown.set_running(is_seen)
         if is_seen:
             self._count_seconds()

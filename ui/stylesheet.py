@@ -59,6 +59,8 @@ QLineEdit:disabled, QPlainTextEdit:disabled, QSpinBox:disabled, QComboBox:disabl
 QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"], QComboBox[invalid="true"], QSpinBox[invalid="true"] {
     border: 1px solid $error;
 }
+QPlainTextEdit[kind="read"] { background: transparent; border: none; padding: 0; }
+QPlainTextEdit[kind="read"]:focus { background: $hover; border: none; }
 QComboBox::drop-down { border: none; width: 24px; }
 QComboBox::down-arrow, QSpinBox::down-arrow, QDateTimeEdit::down-arrow, QDateEdit::down-arrow,
 QTimeEdit::down-arrow { image: url("$arrow_down"); width: 12px; height: 12px; }

@@ -43,6 +43,8 @@ class Tray(QObject):
     pause_all_requested = Signal(object)
     """Until an instant, or None for good."""
     resume_all_requested = Signal()
+    questions_requested = Signal()
+    """The window is wanted at what waits for an answer; `open_requested` was emitted before."""
     message_clicked = Signal()
     state_changed = Signal(object)
     """A TrayState, after each reading."""
@@ -122,6 +124,7 @@ class Tray(QObject):
         menu.stop_requested.connect(self.stop_requested)
         menu.pause_all_requested.connect(self.pause_all_requested)
         menu.resume_all_requested.connect(self.resume_all_requested)
+        menu.questions_requested.connect(self.questions_requested)
         # Opened with what is known, it is told the progress a moment later.
         menu.opened.connect(self.refresh)
 

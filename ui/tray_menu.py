@@ -37,6 +37,7 @@ class TrayMenu(QMenu):
     stop_requested = Signal(str)
     pause_all_requested = Signal(object)
     resume_all_requested = Signal()
+    questions_requested = Signal()
     opened = Signal()
 
     def __init__(self, look: Look, now_ms: Callable[[], int]) -> None:
@@ -81,6 +82,8 @@ class TrayMenu(QMenu):
     # --- Made once -----------------------------------------------------------------------------------
 
     def _make_status(self) -> None:
+        self._asking = self._entry("", "mark-asks", "trayAskingAction", Tone.WARN)
+        self._asking.triggered.connect(self._show_questions)
         self._status = self.addAction("")
         self._status.setObjectName("trayStatusAction")
         self._status.setEnabled(False)
@@ -163,7 +166,10 @@ class TrayMenu(QMenu):
     def _fill(self) -> None:
         state = self._shown = self._latest
         now_ms = self._now_ms()
-        _tell(self._status, _plain(status_line(replace(state, unseen_failures=0), now_ms), LONGEST_LINE))
+        _tell(self._asking, self._asking_words(len(state.asking)))
+        # What has an entry of its own is not said twice.
+        rest = replace(state, unseen_failures=0, asking=())
+        _tell(self._status, _plain(status_line(rest, now_ms), LONGEST_LINE))
         _tell(self._failures, self._failure_words(state.unseen_failures))
         self._fill_running(state)
         upcoming = () if state.is_paused else state.upcoming
@@ -202,7 +208,16 @@ class TrayMenu(QMenu):
             return self.tr("1 failure you have not seen") if count else ""
         return self.tr("{count} failures you have not seen").format(count=count)
 
+    def _asking_words(self, count: int) -> str:
+        if count <= 1:
+            return self.tr("&Needs you: 1 question…") if count else ""
+        return self.tr("&Needs you: {count} questions…").format(count=count)
+
     # --- What is wanted ------------------------------------------------------------------------------
+
+    def _show_questions(self) -> None:
+        self.open_requested.emit()
+        self.questions_requested.emit()
 
     def _stop(self, slot: int) -> None:
         self.stop_requested.emit(self._shown.running[slot].run_id)
@@ -232,6 +247,7 @@ def _entries(state: TrayState) -> tuple[object, ...]:
         state.runnable,
         state.is_paused,
         bool(state.unseen_failures),
+        bool(state.asking),
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from PySide6.QtCore import QCoreApplication
@@ -15,7 +15,7 @@ from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.words import short_date, weekday_name
 from halo_scheduler.service import Scheduler
 
-from .wording import one_line
+from .wording import is_assistants, one_line
 
 MOST_LISTED = 25
 _FEWER_LISTED = 20
@@ -23,6 +23,7 @@ NEXT_LISTED = 5
 _DAYS_BY_NAME = 7
 _LONGEST_NAME = 40
 LONGEST_LINE = 120
+_MOST_ASKED = 1_000
 
 
 class Mood(StrEnum):
@@ -73,6 +74,8 @@ class TrayState:
     paused_count: int = 0
     paused_until: int | None = None
     unseen_failures: int = 0
+    asking: tuple[JobName, ...] = ()
+    """The job of each question that waits for an answer, the oldest first."""
 
     @property
     def is_paused(self) -> bool:
@@ -81,8 +84,8 @@ class TrayState:
 
     @property
     def mood(self) -> Mood:
-        # What went wrong unseen comes first: a long run must not hide it.
-        if self.unseen_failures:
+        # What waits for somebody comes first: a long run must not hide it.
+        if self.unseen_failures or self.asking:
             return Mood.ATTENTION
         if self.running:
             return Mood.RUNNING
@@ -118,7 +121,9 @@ class TrayReader:
             self._known = {job.id: _remembered(job) for page in pages for job in page}
         else:
             self._refresh(scheduler, self._known, stale)
-        return _state(self._known, scheduler.list_running(), len(scheduler.unseen_failures()))
+        state = _state(self._known, scheduler.list_running(), len(scheduler.unseen_failures()))
+        asked = scheduler.list_questions(limit=_MOST_ASKED)
+        return replace(state, asking=tuple(_name_of(one.job_id, self._known) for one in asked))
 
     @staticmethod
     def _refresh(scheduler: Scheduler, known: dict[str, _Known], stale: frozenset[str]) -> None:
@@ -159,6 +164,8 @@ def status_line(state: TrayState, now_ms: int) -> str:
     It tells absolute times only, so that it stays true while nothing happens.
     """
     parts: list[str] = []
+    if state.asking:
+        parts.append(_asking_words(state.asking))
     if state.unseen_failures:
         parts.append(_tr("{count} failed").format(count=state.unseen_failures))
     if state.running:
@@ -170,6 +177,13 @@ def status_line(state: TrayState, now_ms: int) -> str:
     elif not parts:
         parts.append(_tr("Nothing planned") if state.job_count else _tr("No jobs yet"))
     return one_line(" · ".join(parts), LONGEST_LINE)
+
+
+def _asking_words(asking: Sequence[JobName]) -> str:
+    jobs = dict.fromkeys(asking)
+    if len(jobs) > 1:
+        return _tr("{count} jobs need you").format(count=len(jobs))
+    return _tr("{name} needs you").format(name=_shown_name(asking[0].name))
 
 
 def _next_words(upcoming: Upcoming, now_ms: int, *, is_first: bool) -> str:
@@ -205,6 +219,8 @@ def _paused_words(state: TrayState, now_ms: int) -> str:
 def _remembered(job: Job) -> _Known:
     is_off = job.status is JobStatus.DISABLED
     is_paused = job.status is JobStatus.PAUSED or (job.paused_until is not None and not is_off)
+    # What an assistant made stays paused when all are resumed.
+    is_paused = is_paused and not is_assistants(job)
     return _Known(
         job.name,
         job.next_run_at,
@@ -233,8 +249,11 @@ def _state(known: dict[str, _Known], running: Iterable[Run], unseen_failures: in
 
 
 def _underway(run: Run, known: dict[str, _Known]) -> Underway:
-    name = known[run.job_id].name if run.job_id in known else _tr("A removed job")
-    return Underway(run.id, JobName(run.job_id, name), run.progress)
+    return Underway(run.id, _name_of(run.job_id, known), run.progress)
+
+
+def _name_of(job_id: str, known: dict[str, _Known]) -> JobName:
+    return JobName(job_id, known[job_id].name if job_id in known else _tr("A removed job"))
 
 
 def _upcoming(known: dict[str, _Known]) -> tuple[Upcoming, ...]:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.autostart import Autostart, login_command
-from halo_scheduler.notices import Notice
+from halo_scheduler.notices import Notice, NoticeKind
 from halo_scheduler.service import Scheduler
 
 from .backend import Backend, Lane
@@ -77,6 +77,7 @@ class Windows(QObject):
             lambda until: self._backend.ask(lambda scheduler: scheduler.pause_all(until))
         )
         tray.resume_all_requested.connect(lambda: self._backend.ask(Scheduler.resume_all))
+        tray.questions_requested.connect(self.show_questions)
 
     def show_main(self) -> None:
         """Show the jobs, in front of everything else."""
@@ -87,9 +88,16 @@ class Windows(QObject):
         self.main.select_job(job_id)
         self.show_main()
 
+    def show_questions(self, whose: str | None = None) -> None:
+        """Show what waits for an answer, first of all what a run or a job of that id asks."""
+        self.main.show_questions(whose)
+        self.show_main()
+
     def show_notice(self, notice: Notice) -> None:
         """Show what a notification tells of."""
-        if len(notice.run_ids) == 1:
+        if notice.kind is NoticeKind.NEEDS_INPUT:
+            self.show_questions(notice.run_ids[0])
+        elif len(notice.run_ids) == 1:
             self.show_run(notice.run_ids[0])
         elif notice.run_ids:
             self._with_history(lambda history: history.show_runs(notice.run_ids))
@@ -205,6 +213,7 @@ class Windows(QObject):
             self._history.run_again_requested.connect(self.run_job)
             self._history.stop_requested.connect(self.stop_run)
             self._history.edit_job_requested.connect(self.editing.edit)
+            self._history.answer_requested.connect(self.show_questions)
         # Its runs are asked for before it is shown, which is another turn's work.
         use(self._history)
         QTimer.singleShot(0, self._history, partial(_to_front, self._history))

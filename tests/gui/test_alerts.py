@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from asking import ask
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Every, Outcome, Policy, Scheduler
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import CatchUp
+from halo_scheduler.model import Caps, CatchUp, Manual
 from halo_scheduler.notices import Notice, NoticeKind
 from ui.alerts import Alerts
 from ui.backend import Backend
@@ -118,3 +119,25 @@ def test_a_gap_that_an_engine_found_at_its_start_is_told(stage: Stage, qtbot: Qt
         engine.tick()
     stage.alerts.expect_gap()
     qtbot.waitUntil(lambda: _kinds(stage) == [NoticeKind.GAP])
+
+
+def test_a_question_is_told_with_its_words(stage: Stage, qtbot: QtBot) -> None:
+    question = ask(stage.scheduler, stage.scheduler.add_job("fix", Manual()), "Which <branch>?")
+    qtbot.waitUntil(lambda: _kinds(stage) == [NoticeKind.NEEDS_INPUT])
+    (notice,) = stage.shown.notices
+    assert (notice.title, notice.text) == ("fix needs you", "Which <branch>?")
+    assert notice.run_ids == (question.run_id,)
+
+
+def test_a_cap_is_told_once_a_day(stage: Stage, qtbot: QtBot) -> None:
+    stage.outcome = Outcome.SUCCESS
+    stage.scheduler.add_job("fix", Every("1h"), policy=Policy(caps=Caps(runs_per_day=1)))
+    stage.scheduler.tick()
+    for _ in range(4):
+        stage.clock.advance(_HOUR)
+        stage.scheduler.tick()
+    qtbot.waitUntil(lambda: NoticeKind.CAPPED in _kinds(stage))
+    # What is told later would have come before this one.
+    ask(stage.scheduler, stage.scheduler.add_job("other", Manual()))
+    qtbot.waitUntil(lambda: NoticeKind.NEEDS_INPUT in _kinds(stage))
+    assert _kinds(stage).count(NoticeKind.CAPPED) == 1

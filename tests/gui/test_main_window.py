@@ -79,7 +79,7 @@ def _settle(qtbot: QtBot, window: MainWindow) -> None:
             not loader._is_asking
             and not loader._gather.isActive()
             and window._pane._asked is None
-            and not window._summed_up.isActive()
+            and not window._totals.is_due
         )
     )
 
@@ -578,7 +578,7 @@ def test_a_job_without_a_place_is_said_to_wait(window: MainWindow) -> None:
     waiting = make_job("backup", next_run_at=NOW - MINUTE, waiting_for=WaitingFor.AT_CAPACITY)
     later = make_job("report")
     window._model.replace([make_row(waiting), make_row(later)])
-    window._sum_up()
+    window._totals.sum_up()
     window.show_engine(EngineShown("here"))
     assert _text(window, "statusWords").startswith("Idle · backup waits for a place · next: report at ")
 

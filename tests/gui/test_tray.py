@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from asking import ask
 from PySide6.QtCore import QCoreApplication, QObject
 from PySide6.QtWidgets import QSystemTrayIcon
 from pytestqt.qtbot import QtBot
@@ -15,6 +16,7 @@ from halo_scheduler import Callback, Every, Job, Manual, Outcome, Policy, Run, S
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StoreUnavailableError
+from halo_scheduler.model import StatusReason
 from ui.backend import Backend
 from ui.icons import picture
 from ui.theme import Look
@@ -124,6 +126,46 @@ def test_a_failure_is_not_hidden_by_what_runs(tray: Tray, scheduler: Scheduler, 
     scheduler.tick()
     assert _read(tray, qtbot).mood is Mood.ATTENTION
     assert _icon(tray).toolTip() == "1 failed · 1 running"
+
+
+def test_a_question_asks_for_attention_until_it_is_settled(
+    tray: Tray, scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    scheduler.add_job("backup", Every("5m"))
+    job_id = scheduler.add_job("fix", Manual())
+    question = ask(scheduler, job_id)
+    assert _read(tray, qtbot).mood is Mood.ATTENTION
+    assert _icon(tray).toolTip() == "fix needs you · next: backup at 08:05"
+    assert _icon(tray).icon().cacheKey() == picture("tray-attention").cacheKey()
+    scheduler.dismiss_question(question.id)
+    qtbot.waitUntil(lambda: tray.state.mood is Mood.IDLE)
+    assert _icon(tray).toolTip() == "Next: backup at 08:05"
+
+
+def test_several_questions_are_told_by_their_jobs(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+    first, second = (scheduler.add_job(name, Manual()) for name in ("<b>fix</b>", "triage"))
+    for _ in range(2):
+        ask(scheduler, first)
+    assert len(_read(tray, qtbot).asking) == 2
+    assert _icon(tray).toolTip() == "‹b›fix‹/b› needs you"
+    ask(scheduler, second)
+    _read(tray, qtbot)
+    assert _icon(tray).toolTip() == "2 jobs need you"
+
+
+def test_a_question_of_a_deleted_job_asks_nobody(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+    job_id = scheduler.add_job("fix", Manual())
+    ask(scheduler, job_id)
+    scheduler.remove_job(job_id)
+    assert _read(tray, qtbot).asking == ()
+
+
+def test_what_an_assistant_made_is_not_among_what_can_be_resumed(
+    tray: Tray, scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    scheduler.add_job("made", Every("5m"), paused_by=StatusReason.ASSISTANT)
+    assert not _read(tray, qtbot).is_paused
+    assert _icon(tray).toolTip() == "Nothing planned"
 
 
 def test_it_is_paused_when_every_job_is(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:

@@ -208,3 +208,25 @@ def test_the_first_line_tells_the_time_of_a_job_with_a_long_name(menu: TrayMenu)
     running = Underway("run 1", JobName("b", "b"), None)
     menu.show_state(TrayState(running=(running,), upcoming=(upcoming,), job_count=2, active_count=1))
     assert " at " in _texts(menu)[0]
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(1, "&Needs you: 1 question…"), (2, "&Needs you: 2 questions…")]
+)
+def test_what_waits_for_an_answer_comes_first_and_opens_the_list(
+    menu: TrayMenu, qtbot: QtBot, count: int, words: str
+) -> None:
+    menu.show_state(TrayState(asking=_jobs(count), job_count=2))
+    assert _texts(menu)[0] == words
+    assert _texts(menu)[1] == "Nothing planned"
+    with qtbot.waitSignals([menu.open_requested, menu.questions_requested], order="strict"):
+        _action(menu, "trayAskingAction").trigger()
+
+
+def test_a_question_does_not_move_the_entries_of_an_open_menu(menu: TrayMenu) -> None:
+    menu.aboutToShow.emit()
+    menu.show_state(TrayState(asking=_jobs(1), job_count=1))
+    assert _texts(menu)[0] == "No jobs yet"
+    menu.aboutToHide.emit()
+    menu.aboutToShow.emit()
+    assert _texts(menu)[0] == "&Needs you: 1 question…"

@@ -1,4 +1,4 @@
-"""The bar that takes a deletion back."""
+"""The bar that takes back what was just done."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_it_is_not_there_until_something_was_deleted(bar: UndoBar) -> None:
 
 
 def test_it_offers_for_ten_seconds(bar: UndoBar) -> None:
-    bar.offer("Deleted “<b>”.", ("a",))
+    bar.offer("Deleted “<b>”.", lambda: None)
     assert not bar.isHidden()
     assert _timer(bar).isActive()
     assert _timer(bar).interval() == UNDO_MS == 10_000
@@ -39,20 +39,30 @@ def test_it_offers_for_ten_seconds(bar: UndoBar) -> None:
     assert bar.isHidden()
 
 
-def test_undo_tells_what_is_wanted_back_once(qtbot: QtBot, bar: UndoBar) -> None:
-    bar.offer("Deleted 2 jobs.", ("a", "b"))
+def test_undo_undoes_once(bar: UndoBar) -> None:
+    undone: list[str] = []
+    bar.offer("Deleted 2 jobs.", lambda: undone.append("jobs"))
     undo = bar.findChild(QPushButton, "undoButton")
     assert undo is not None
-    with qtbot.waitSignal(bar.undo_wanted) as told:
-        undo.click()
-    assert told.args == [("a", "b")]
+    undo.click()
+    assert undone == ["jobs"]
     assert bar.isHidden()
-    with qtbot.assertNotEmitted(bar.undo_wanted):
-        undo.click()
+    undo.click()
+    assert undone == ["jobs"]
+
+
+def test_only_the_last_thing_that_was_done_is_undone(bar: UndoBar) -> None:
+    undone: list[str] = []
+    bar.offer("Deleted “a”.", lambda: undone.append("job"))
+    bar.offer("Dismissed a question.", lambda: undone.append("question"), "close")
+    undo = bar.findChild(QPushButton, "undoButton")
+    assert undo is not None
+    undo.click()
+    assert undone == ["question"]
 
 
 def test_what_was_deleted_is_plain_text(bar: UndoBar) -> None:
-    bar.offer("Deleted “<b>x</b>”.", ("a",))
+    bar.offer("Deleted “<b>x</b>”.", lambda: None)
     text = bar.findChild(WrappedText, "undoText")
     assert text is not None
     assert text.text() == "Deleted “<b>x</b>”."

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from asking import ask
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -23,6 +24,7 @@ from ui.editor.job_editor import JobEditor
 from ui.greeting import Greeting
 from ui.history.window import HistoryWindow
 from ui.main_window import MainWindow
+from ui.needs_you_card import QuestionCard
 from ui.program_log import ProgramLog
 from ui.settings_dialog import SettingsDialog
 from ui.theme import Look
@@ -175,6 +177,40 @@ def test_a_clicked_notice_opens_its_runs(stage: Stage, qtbot: QtBot, count: int)
 def test_a_clicked_notice_without_runs_opens_the_window(stage: Stage) -> None:
     stage.windows.show_notice(_notice(()))
     assert stage.main.isVisible()
+
+
+def _focused_question(stage: Stage) -> str:
+    """Return the question whose answer the keys would write."""
+    focused = stage.main.focusWidget()
+    cards = [card for card in stage.main.findChildren(QuestionCard) if card.isAncestorOf(focused)]
+    return cards[0].question.text if cards and cards[0].isVisible() else ""
+
+
+def test_a_clicked_question_opens_the_list_at_it(stage: Stage, qtbot: QtBot) -> None:
+    job_id = stage.scheduler.add_job("fix", Manual())
+    asked = [ask(stage.scheduler, job_id, text) for text in ("first", "second", "third")]
+    notice = Notice(
+        kind=NoticeKind.NEEDS_INPUT, title="t", text="t", job_id=job_id, run_ids=(asked[1].run_id,)
+    )
+    stage.windows.show_notice(notice)
+    assert stage.main.isVisible()
+    qtbot.waitUntil(lambda: _focused_question(stage) == "second")
+
+
+def test_a_question_that_was_settled_before_the_click_is_said_to_be(stage: Stage, qtbot: QtBot) -> None:
+    question = ask(stage.scheduler, stage.scheduler.add_job("fix", Manual()))
+    stage.scheduler.dismiss_question(question.id)
+    stage.windows.show_notice(
+        Notice(kind=NoticeKind.NEEDS_INPUT, title="t", text="t", run_ids=(question.run_id,))
+    )
+    qtbot.waitUntil(lambda: _is_noted(stage, "newsNote"))
+
+
+def test_the_tray_opens_what_waits_for_an_answer(stage: Stage, qtbot: QtBot) -> None:
+    ask(stage.scheduler, stage.scheduler.add_job("fix", Manual()), "which?")
+    stage.tray.open_requested.emit()
+    stage.tray.questions_requested.emit()
+    qtbot.waitUntil(lambda: _focused_question(stage) == "which?")
 
 
 @pytest.mark.parametrize("is_wanted", [True, False])

@@ -1,8 +1,10 @@
-"""The bar that offers to take a deletion back, for ten seconds."""
+"""The bar that offers to take back what was just done, for ten seconds."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Signal
+from collections.abc import Callable
+
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from ui.theme import GRID, HALF, MARGIN, Look, Tone
@@ -14,15 +16,12 @@ UNDO_MS = 10_000
 
 
 class UndoBar(QWidget):
-    """Says what was deleted and undoes it while it is shown."""
-
-    undo_wanted = Signal(object)
-    """The ids of the jobs to be restored."""
+    """Says what was done and undoes it while it is shown."""
 
     def __init__(self, look: Look) -> None:
         super().__init__()
         self.setObjectName("undoBar")
-        self._job_ids: tuple[str, ...] = ()
+        self._undo_it: Callable[[], object] | None = None
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         box = frame("bar")
@@ -30,7 +29,8 @@ class UndoBar(QWidget):
         inner = QHBoxLayout(box)
         inner.setContentsMargins(MARGIN, HALF, GRID, HALF)
         inner.setSpacing(GRID)
-        inner.addWidget(LineIcon(look, "trash", Tone.MUTED))
+        self._icon = LineIcon(look, "trash", Tone.MUTED)
+        inner.addWidget(self._icon)
         self._text = WrappedText(look, name="undoText", most_lines=1)
         inner.addWidget(self._text, 1)
         self._undo = button(self.tr("Undo"), name="undoButton", shortcut="Ctrl+Z")
@@ -47,21 +47,22 @@ class UndoBar(QWidget):
         self._timer.timeout.connect(self.close_bar)
         self.setVisible(False)
 
-    def offer(self, text: str, job_ids: tuple[str, ...]) -> None:
-        """Say what was deleted and offer to take it back."""
-        self._job_ids = job_ids
+    def offer(self, text: str, undo: Callable[[], object], icon: str = "trash") -> None:
+        """Say what was done and offer to take it back."""
+        self._undo_it = undo
+        self._icon.set_icon(icon, Tone.MUTED)
         self._text.set_text(text)
         self.setVisible(True)
         self._timer.start()
 
     def close_bar(self) -> None:
-        """Offer it no longer; what was deleted stays in the trash."""
+        """Offer it no longer; what was done stays so."""
         self._timer.stop()
-        self._job_ids = ()
+        self._undo_it = None
         self.setVisible(False)
 
     def _take_back(self) -> None:
-        job_ids = self._job_ids
+        undo = self._undo_it
         self.close_bar()
-        if job_ids:
-            self.undo_wanted.emit(job_ids)
+        if undo is not None:
+            undo()

@@ -1,0 +1,74 @@
+"""What all jobs together are doing: told in the strip, and paused or resumed from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.service import Scheduler
+
+from .backend import Backend
+from .job_summary import sum_up
+from .models.job_table import JobTableModel
+from .pauses import PauseChoice, pause_end
+from .widgets.status_strip import StatusStrip
+from .wording import short_moment
+
+
+class JobTotals(QObject):
+    """Keeps the strip true, and does what is wanted there of all jobs."""
+
+    groups_found = Signal(object)
+    """The groups there are now."""
+    refused = Signal(str)
+
+    def __init__(self, backend: Backend, model: JobTableModel, strip: StatusStrip) -> None:
+        super().__init__(strip)
+        self._backend = backend
+        self._model = model
+        self._strip = strip
+        self._totals = sum_up(())
+        # Thousands of jobs are gone through once for all that changed in a turn.
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(0)
+        self._later.timeout.connect(self.sum_up)
+        strip.pause_wanted.connect(self._pause_all)
+        strip.resume_wanted.connect(lambda: self._do(Scheduler.resume_all))
+
+    def sum_up_later(self) -> None:
+        """Go through the jobs once the present turn is over."""
+        self._later.start()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the jobs are still to be gone through."""
+        return self._later.isActive()
+
+    def sum_up(self) -> None:
+        """Tell what the jobs are doing."""
+        self._totals = sum_up(self._model.rows())
+        self.show_times()
+        self.groups_found.emit(self._totals.groups)
+
+    def show_times(self) -> None:
+        """Tell the times as they are now."""
+        now_ms = self._backend.now_ms()
+        next_at = self._totals.next_at or 0
+        words = self.tr("now")
+        if next_at > now_ms:
+            words = self.tr("at {when}").format(when=short_moment(next_at, now_ms))
+        self._strip.show_summary(replace(self._totals.summary, next_when=words))
+
+    def _pause_all(self, choice: PauseChoice) -> None:
+        until = pause_end(choice, self._backend.now_ms())
+        self._do(lambda scheduler: scheduler.pause_all(until))
+
+    def _do(self, work: Callable[[Scheduler], None]) -> None:
+        self._backend.ask(work, None, self._refuse, owner=self)
+
+    def _refuse(self, error: SchedulerError) -> None:
+        self.refused.emit(str(error))
