@@ -46,8 +46,9 @@ def compose(
     has_answer = occasion.question or occasion.answer
     if has_answer and not variables_in(prompt.text) & {"question", "answer"}:
         parts.append(f"# Question\n\n{occasion.question}\n\n# Answer\n\n{occasion.answer}")
-    # No system takes a NUL in an argument, and no text needs one.
-    return "\n\n".join([*(part.rstrip("\n") for part in parts[:-1]), parts[-1]]).replace("\0", "\ufffd")
+    text = "\n\n".join([*(part.rstrip("\n") for part in parts[:-1]), parts[-1]])
+    # No system takes a NUL in an argument, or half of a character.
+    return text.replace("\0", "\ufffd").encode(errors="replace").decode()
 
 
 def item_in_markdown(item: Item) -> str:
