@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from halo_scheduler.model import Outcome, SkipReason
 from halo_scheduler.store.store import Store
@@ -13,7 +13,6 @@ from halo_scheduler.work.desk import WorkDesk
 from halo_scheduler.work.item import SourceError, Verdict
 
 _LOG = logging.getLogger(__name__)
-_PAUSES_S = (2.0, 10.0)
 _WORDS = {
     Verdict.DONE: "reported as done",
     Verdict.FAILED: "reported as failed",
@@ -35,19 +34,19 @@ class Settlement:
     What is not settled when the engine goes stays on disk, for the next one.
     """
 
+    PAUSES_S: ClassVar[tuple[float, ...]] = (2.0, 10.0)
+
     def __init__(
         self,
         store: Store,
         desk: WorkDesk,
         threads: Threads,
         add_note: Callable[[str, str], None],
-        pauses_s: tuple[float, ...] = _PAUSES_S,
     ) -> None:
         self._store = store
         self._desk = desk
         self._threads = threads
         self._add_note = add_note
-        self._pauses_s = pauses_s
         self._is_over = threading.Event()
 
     def settle(self, run_id: str, wait_until_prepared: Callable[[str], None]) -> None:
@@ -73,7 +72,7 @@ class Settlement:
 
     def _try(self, run_id: str, verdict: Verdict, tell_source: Callable[[], None]) -> None:
         error: Exception | None = None
-        for pause_s in (0.0, *self._pauses_s):
+        for pause_s in (0.0, *self.PAUSES_S):
             if self._is_over.wait(pause_s):
                 return
             try:

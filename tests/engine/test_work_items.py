@@ -1,0 +1,394 @@
+"""Items of work from the engine's side: what becomes of them once their runs are recorded, also after a crash."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent_shop import AgentShop, open_agent_shop, quiet_machine
+from machine import START, Bench
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import Every, Manual, Outcome, Policy, Retry, Run, Source, Trigger
+from halo_scheduler.actions.spool import spool_folder
+from halo_scheduler.engine import engine as engine_module
+from halo_scheduler.engine.settlement import Settlement, verdict_of
+from halo_scheduler.model import Question, SkipReason
+from halo_scheduler.service import Scheduler
+from halo_scheduler.store.store import Store
+from halo_scheduler.work.desk import WorkDesk
+from halo_scheduler.work.item import SourceError, Verdict
+from halo_scheduler.work_sources import FolderSource
+
+_MINUTE, _HOUR = 60_000, 3_600_000
+
+
+@pytest.fixture
+def shop(tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[AgentShop]:
+    with quiet_machine(tmp_path, monkeypatch), open_agent_shop(tmp_path, qtbot) as found:
+        yield found
+
+
+def _note(shop: AgentShop, run_id: str) -> str:
+    return shop.get(run_id).note
+
+
+# --- Verdicts -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("steps", "outcome", "places"),
+    [
+        ([], Outcome.SUCCESS, {"done": ["a.md"]}),
+        ([["exit", 1]], Outcome.FAILURE, {"failed": ["a.md"]}),
+        ([["exit", 9]], Outcome.SKIPPED, {"ready": ["a.md"]}),
+        ([["say", "::needs-input Which?"]], Outcome.SUCCESS, {"ready": ["a.md"]}),
+        ([["say", "::needs-input Which?"], ["exit", 1]], Outcome.FAILURE, {"ready": ["a.md"]}),
+    ],
+    ids=["success", "failure", "no work after all", "a question", "a question and a failure"],
+)
+def test_an_item_goes_where_the_outcome_of_its_run_sends_it(
+    shop: AgentShop, steps: list[Any], outcome: Outcome, places: dict[str, list[str]]
+) -> None:
+    run = shop.run(shop.prompt("Do it", *steps, work_source=shop.items(a="# Fix it"), no_work_code=9))
+    assert (run.outcome, run.work_id, run.work_title) == (outcome, "a.md", "Fix it")
+    shop.until(lambda: shop.places() == places)
+    shop.until(lambda: shop.spooled() == [])
+    assert _note(shop, run.id) == run.note
+
+
+def test_the_item_of_a_run_that_is_cancelled_is_given_back(shop: AgentShop) -> None:
+    run_id = shop.begin(shop.prompt("Do it", ["sleep"], work_source=shop.items(a="# Fix it")))
+    shop.note()
+    assert shop.places() == {"in-progress": ["a.md"]}
+    shop.scheduler.cancel_run(run_id)
+    assert shop.end_of(run_id).outcome is Outcome.CANCELLED
+    shop.until(lambda: shop.places() == {"ready": ["a.md"]})
+
+
+def test_the_item_of_a_run_that_takes_too_long_has_failed(shop: AgentShop) -> None:
+    run_id = shop.begin(
+        shop.prompt("Do it", ["sleep"], work_source=shop.items(a="# Fix it")), time_limit="1s"
+    )
+    assert shop.end_of(run_id).outcome is Outcome.TIMEOUT
+    shop.until(lambda: shop.places() == {"failed": ["a.md"]})
+
+
+def test_an_answer_works_on_the_very_item_of_its_question(shop: AgentShop) -> None:
+    source = shop.items(a="# First", b="# Second")
+    asking = shop.prompt("Do it", ["say", "::needs-input Which colour?"], work_source=source)
+    job_id = shop.scheduler.add_job("asking", Manual(), asking)
+    first = shop.end_of(shop.scheduler.trigger(job_id))
+    question = shop.scheduler.get_question_of_run(first.id)
+    assert question is not None
+    assert (question.work_id, question.text) == ("a.md", "Which colour?")
+    shop.until(lambda: "in-progress" not in shop.places())
+    # Somebody else would come first now.
+    (shop.folder / "items" / "ready" / "0.md").write_text("# Urgent")
+    shop.scheduler.update_job(job_id, action=shop.prompt("Do it", work_source=source))
+    shop.note_path.unlink()
+    run = shop.end_of(shop.scheduler.answer_question(question.id, "blue"))
+    assert (run.trigger, run.outcome, run.work_id) == (Trigger.ANSWER, Outcome.SUCCESS, "a.md")
+    assert shop.note()["prompt"].count("Which colour?") == 1
+    assert "blue" in shop.note()["prompt"]
+    shop.until(lambda: shop.places() == {"done": ["a.md"], "ready": ["0.md", "b.md"]})
+
+
+def test_an_answer_whose_item_is_gone_says_so(shop: AgentShop) -> None:
+    source = shop.items(a="# First")
+    asking = shop.prompt("Do it", ["say", "::needs-input Which colour?"], work_source=source)
+    run = shop.run(asking)
+    shop.until(lambda: shop.places() == {"ready": ["a.md"]})
+    (shop.folder / "items" / "ready" / "a.md").unlink()
+    question = shop.scheduler.get_question_of_run(run.id)
+    assert question is not None
+    answer = shop.end_of(shop.scheduler.answer_question(question.id, "blue"))
+    assert answer.outcome is Outcome.FAILURE
+    assert "a.md" in answer.error
+
+
+def test_a_test_run_claims_nothing_and_settles_nothing(shop: AgentShop) -> None:
+    prompt = shop.prompt("Do it", ["say", "::needs-input Which?"], work_source=shop.items(a="# Fix it"))
+    job_id = shop.scheduler.add_job("tried", Manual(), prompt)
+    job = shop.scheduler.get_job(job_id)
+    assert job is not None
+    run = shop.end_of(shop.scheduler.test_job(job_id, job.spec))
+    assert run.outcome is Outcome.SUCCESS
+    assert shop.places() == {"ready": ["a.md"]}
+    assert shop.scheduler.list_questions(include_settled=True) == []
+
+
+def test_what_is_ready_is_listed_without_being_taken(shop: AgentShop) -> None:
+    source = shop.items(a="# First", b="# Second")
+    assert [item.title for item in shop.scheduler.list_ready_items(source)] == ["First", "Second"]
+    with pytest.raises(SourceError, match="does not exist"):
+        shop.scheduler.list_ready_items(FolderSource(path=str(shop.folder / "nowhere")))
+
+
+# --- Sources without work -----------------------------------------------------------------------------
+
+
+def test_a_source_that_cannot_be_asked_counts_as_an_error_and_is_not_tried_again_at_once(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path / "halo.db")
+    retry = Retry(attempts=3, delay_ms=_MINUTE)
+    job_id = bench.scheduler.add_job("job", Every("10s"), policy=Policy(retry=retry))
+    (run,) = bench.tick(10_000)
+    bench.end(run, Outcome.FAILURE, reason=SkipReason.SOURCE_UNAVAILABLE)
+    job = bench.scheduler.get_job(job_id)
+    assert job is not None
+    assert (job.errors, job.next_source, job.next_run_at) == (1, Source.BACKOFF, START + 40_000)
+    (again,) = bench.tick(30_000)
+    assert again.attempt == 1
+    bench.close()
+
+
+# --- When telling the source fails --------------------------------------------------------------------
+
+
+def _block_done(shop: AgentShop) -> Path:
+    """Keep items from being moved to `done/`."""
+    blocked = shop.folder / "items" / "done"
+    if blocked.exists():
+        blocked.rmdir()
+    blocked.write_text("not a folder")
+    return blocked
+
+
+def _run_and_block(shop: AgentShop) -> Run:
+    """Let a run take an item and end well, but keep its source from being told."""
+    go_on = shop.folder / "go on"
+    run_id = shop.begin(shop.prompt("Do it", ["wait", str(go_on)], work_source=shop.items(a="# Fix it")))
+    shop.note()
+    _block_done(shop)
+    go_on.touch()
+    return shop.end_of(run_id)
+
+
+def test_a_source_that_cannot_be_told_leaves_a_note_and_the_outcome(
+    shop: AgentShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Settlement, "PAUSES_S", (0.0, 0.0))
+    run = _run_and_block(shop)
+    shop.until(lambda: _note(shop, run.id))
+    assert _note(shop, run.id).startswith("the item could not be reported as done: a.md cannot be moved")
+    assert shop.get(run.id).outcome is Outcome.SUCCESS
+    # Nobody tries it again: the file stays where it is, for the user to see.
+    shop.until(lambda: shop.spooled() == [])
+    assert (shop.folder / "items" / "in-progress" / "a.md").exists()
+
+
+def test_a_source_that_can_be_told_at_the_third_time_is_told(
+    shop: AgentShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = shop.items(a="# Fix it")
+    real, tries = WorkDesk.settlement, 0
+
+    def reluctant(desk: WorkDesk, run_id: str, verdict: Verdict) -> Callable[[], None] | None:
+        settle = real(desk, run_id, verdict)
+        assert settle is not None
+
+        def fail_twice() -> None:
+            nonlocal tries
+            tries += 1
+            if tries < 3:
+                raise SourceError("not now")
+            settle()
+
+        return fail_twice
+
+    monkeypatch.setattr(Settlement, "PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr(WorkDesk, "settlement", reluctant)
+    run = shop.run(shop.prompt("Do it", work_source=source))
+    shop.until(lambda: shop.places() == {"done": ["a.md"]})
+    assert (tries, _note(shop, run.id)) == (3, "")
+
+
+def test_what_waits_to_be_told_when_the_engine_goes_is_told_by_the_next(
+    shop: AgentShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Settlement, "PAUSES_S", (3600.0,))
+    run = _run_and_block(shop)
+    shop.scheduler.stop()
+    (shop.folder / "items" / "done").unlink()
+    assert shop.spooled() == [f"{run.id}.item"]
+    assert (shop.folder / "items" / "in-progress" / "a.md").exists()
+    shop.scheduler.start()
+    shop.until(lambda: shop.places() == {"done": ["a.md"]})
+    shop.until(lambda: shop.spooled() == [])
+
+
+# --- After a crash ------------------------------------------------------------------------------------
+
+
+class _Claimed:
+    """A run that has claimed an item, as a crash leaves it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.items = folder / "items"
+        for name in ("ready", "in-progress"):
+            (self.items / name).mkdir(parents=True)
+        (self.items / "ready" / "a.md").write_text("# Fix it")
+        self.bench = Bench(folder / "halo.db")
+        self.job_id = self.bench.scheduler.add_job("job", Every("1h"))
+        (self.run,) = self.bench.tick(_HOUR)
+        store = self.bench.scheduler._store
+        desk = WorkDesk(spool_folder(folder / "halo.db"), lambda _names: dict, self.bench.clock.now_ms)
+        desk.open(FolderSource(path=str(self.items))).claim(self.run.id)
+        store.runs.save_work(self.run.id, "a.md", "Fix it", "")
+
+    def places(self) -> list[str]:
+        return sorted(path.parent.name for path in self.items.glob("*/a.md"))
+
+    def tick_until(self, place: str) -> None:
+        engine = self.bench.scheduler._get_engine()
+        for _ in range(200):
+            self.bench.tick()
+            if self.places() == [place] and not engine._work_desk.claimed():
+                return
+            engine.wait_for_end(0.05)
+        raise AssertionError(self.places())
+
+
+@pytest.fixture
+def claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Claimed]:
+    monkeypatch.setattr(engine_module, "is_alive", lambda _pid, _start: False)
+    found = _Claimed(tmp_path)
+    yield found
+    found.bench.close()
+
+
+def test_the_item_of_a_run_that_a_crash_interrupted_is_given_back(claimed: _Claimed) -> None:
+    assert claimed.places() == ["in-progress"]
+    claimed.bench.crash()
+    claimed.tick_until("ready")
+    run = claimed.bench.scheduler.get_run(claimed.run.id)
+    assert run is not None
+    assert run.outcome is Outcome.INTERRUPTED
+
+
+@pytest.mark.parametrize(
+    ("outcome", "place"),
+    [(Outcome.SUCCESS, "done"), (Outcome.FAILURE, "failed"), (Outcome.CANCELLED, "ready")],
+)
+def test_an_item_whose_run_was_recorded_before_the_crash_goes_where_that_sends_it(
+    claimed: _Claimed, outcome: Outcome, place: str
+) -> None:
+    claimed.bench.end(claimed.run, outcome)
+    claimed.bench.crash()
+    claimed.tick_until(place)
+
+
+def test_an_item_of_a_run_nobody_knows_is_given_back(claimed: _Claimed) -> None:
+    claimed.bench.end(claimed.run)
+    claimed.bench.scheduler._store.database.rows("DELETE FROM scheduler_run_log")
+    claimed.bench.crash()
+    claimed.tick_until("ready")
+
+
+def test_a_source_that_is_gone_after_a_crash_keeps_nobody_from_starting(
+    claimed: _Claimed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Settlement, "PAUSES_S", ())
+    claimed.bench.end(claimed.run)
+    shutil.rmtree(claimed.items)
+    claimed.bench.crash()
+    bench = claimed.bench
+    assert len(bench.tick(_HOUR)) == 1
+    engine = bench.scheduler._get_engine()
+    for _ in range(200):
+        run = bench.scheduler.get_run(claimed.run.id)
+        if run is not None and run.note:
+            break
+        engine.wait_for_end(0.05)
+        bench.tick()
+    assert run is not None
+    assert run.note.startswith("the item could not be reported as done: the folder")
+    assert engine._work_desk.claimed() == set()
+
+
+def test_the_item_of_a_run_that_outlives_its_engine_stays_with_it(shop: AgentShop) -> None:
+    go_on = shop.folder / "go on"
+    run_id = shop.begin(shop.prompt("Do it", ["wait", str(go_on)], work_source=shop.items(a="# Fix it")))
+    shop.note()
+    shop.scheduler.stop(wait=False)
+    shop.scheduler.start()
+    other = shop.run(shop.prompt("Do it", work_source=shop.items()))
+    assert (other.outcome, other.reason) == (Outcome.SKIPPED, SkipReason.NO_WORK)
+    assert shop.places() == {"in-progress": ["a.md"]}
+    go_on.touch()
+    assert shop.end_of(run_id).outcome is Outcome.SUCCESS
+    shop.until(lambda: shop.places() == {"done": ["a.md"]})
+
+
+def test_a_run_that_asks_while_no_engine_is_there_is_heard_by_the_next(shop: AgentShop) -> None:
+    go_on = shop.folder / "go on"
+    steps = [["wait", str(go_on)], ["say", "::cost 0.25"], ["say", "::needs-input Which colour?"]]
+    prompt = shop.prompt("Do it", *steps, work_source=shop.items(a="# Fix it"))
+    run_id = shop.begin(prompt)
+    shop.note()
+    shop.scheduler.stop(wait=False)
+    go_on.touch()
+    code = spool_folder(shop.scheduler.path) / f"{run_id}.code"
+    shop.until(lambda: code.exists() and code.read_text())
+    shop.scheduler.start()
+    run = shop.end_of(run_id)
+    assert (run.outcome, run.cost) == (Outcome.SUCCESS, 0.25)
+    question = shop.scheduler.get_question_of_run(run_id)
+    assert question is not None
+    assert (question.text, question.work_id) == ("Which colour?", "a.md")
+    assert shop.scheduler.get_usage(run.job_id).cost == 0.25
+    shop.until(lambda: shop.places() == {"ready": ["a.md"]})
+
+
+# --- The verdict by what is recorded ------------------------------------------------------------------
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    scheduler = Scheduler.open(tmp_path / "halo.db")
+    scheduler.add_job("job", Manual(), job_id="1")
+    yield scheduler._store
+    scheduler.close()
+
+
+_RUN = Run(id="r", job_id="1", trigger=Trigger.MANUAL, source=Source.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdict"),
+    [
+        (Outcome.RUNNING, None),
+        (Outcome.SUCCESS, Verdict.DONE),
+        (Outcome.FAILURE, Verdict.FAILED),
+        (Outcome.TIMEOUT, Verdict.FAILED),
+        (Outcome.CANCELLED, Verdict.RELEASED),
+        (Outcome.SKIPPED, Verdict.RELEASED),
+        (Outcome.MISSED, Verdict.RELEASED),
+        (Outcome.INTERRUPTED, Verdict.RELEASED),
+    ],
+)
+def test_the_outcome_decides_about_the_item(store: Store, outcome: Outcome, verdict: Verdict | None) -> None:
+    store.runs.insert([replace(_RUN, outcome=outcome)], 1)
+    assert verdict_of(store, "r") is verdict
+
+
+def test_what_the_source_broke_off_is_given_back(store: Store) -> None:
+    run = replace(_RUN, outcome=Outcome.FAILURE, reason=SkipReason.SOURCE_UNAVAILABLE)
+    store.runs.insert([run], 1)
+    assert verdict_of(store, "r") is Verdict.RELEASED
+
+
+def test_a_question_gives_the_item_back_whatever_its_state_is_by_now(store: Store) -> None:
+    store.runs.insert([replace(_RUN, outcome=Outcome.SUCCESS)], 1)
+    store.questions.insert([Question(id="q", job_id="1", run_id="r", asked_at=0, text="?")])
+    assert verdict_of(store, "r") is Verdict.RELEASED
+
+
+def test_a_run_that_is_not_known_gives_its_item_back(store: Store) -> None:
+    assert verdict_of(store, "never heard of") is Verdict.RELEASED
