@@ -11,8 +11,9 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Command, Every, Outcome, Scheduler
+from halo_scheduler import Command, Every, Outcome, Prompt, Run, Scheduler
 from halo_scheduler.actions.work import Ended
+from halo_scheduler.agents import Agent
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import JobSpec
 from halo_scheduler.settings import Theme
@@ -177,6 +178,35 @@ def test_an_unsaved_job_is_tried_without_a_trace(stage: Stage, monkeypatch: pyte
     stage.engine.trial_ended.emit(1, Ended(run_id="x", outcome=Outcome.FAILURE, error="exit code 3"))
     assert shown == [b"hello", (Outcome.FAILURE, "Failed: exit code 3")]
     assert stage.scheduler.get_run_log() == []
+
+
+def test_what_a_tried_prompt_cost_and_would_ask_is_told(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Run] = []
+    monkeypatch.setattr(JobEditor, "show_test_ended", lambda _self, run, _sentence: shown.append(run))
+    stage.editing.new()
+    stage.editor().test_requested.emit(replace(_spec("ask"), action=Prompt(text="sum up")))
+    ended = Ended(run_id="x", outcome=Outcome.SUCCESS, cost=0.12, question="which branch?", note="cut")
+    stage.engine.trial_ended.emit(1, ended)
+    assert [(run.cost, run.note) for run in shown] == [(0.12, "it asks: which branch? · cut")]
+
+
+def test_editors_know_the_agents_of_the_settings(stage: Stage) -> None:
+    agents = (Agent(name="mine", argv=("mine", "{prompt}")),)
+    stage.scheduler.change_settings(agents=agents, default_agent="mine")
+    job_id = stage.scheduler.add_job("ask", Every("1h"), Prompt(text="x"))
+    stage.editing.edit(job_id)
+    editor = stage.editor()
+    assert (editor.draft.settings.agents, editor.draft.settings.default_agent) == (agents, "mine")
+
+
+def test_an_agent_that_went_meanwhile_is_refused_beside_its_field(stage: Stage, qtbot: QtBot) -> None:
+    stage.editing.new()
+    editor = stage.editor()
+    editor.saved.emit(replace(_spec("ask"), action=Prompt(text="x", agent="gone")))
+    qtbot.waitUntil(lambda: bool(editor._problems()) and editor._problems()[0].path == "action.agent")
+    assert stage.scheduler.list_jobs() == []
 
 
 def test_what_is_being_tried_ends_with_its_editor(stage: Stage, qtbot: QtBot) -> None:

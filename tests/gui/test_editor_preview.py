@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halo_scheduler import After, Cron, Every, Manual, Once, Policy
-from halo_scheduler.model import Schedule
+from halo_scheduler.model import Caps, Schedule
 from halo_scheduler.schedule.lint import LintCode
 from ui.editor.preview import look_ahead
 
@@ -31,3 +31,23 @@ def test_the_notes_tell_of_the_next_clock_change_and_of_the_time_limit() -> None
     schedule = Cron("30 2 * * *", "Europe/Berlin")
     found = look_ahead(schedule, _NOW, anchor_at=0, policy=Policy(time_limit="200000s"))
     assert {note.code for note in found.notes} == {LintCode.CLOCK_CHANGE, LintCode.OVERLAPS_ITSELF}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "most", "capped_at"),
+    [
+        (Every("1h"), 23, 23),
+        (Every("1h"), 24, None),
+        (Every("1h"), None, None),
+        (Cron("* * * * * *"), 5, 5),
+        (Cron("* * * * * *"), 1_000_000, None),
+        (Cron("0 9 * * *"), 1, None),
+        (Manual(), 1, None),
+        (After("5m"), 1, None),
+    ],
+)
+def test_a_cap_that_the_schedule_goes_beyond_is_told(
+    schedule: Schedule, most: int | None, capped_at: int | None
+) -> None:
+    policy = Policy(caps=Caps(runs_per_day=most))
+    assert look_ahead(schedule, _NOW, anchor_at=_NOW, policy=policy).capped_at == capped_at

@@ -6,8 +6,16 @@ import pytest
 from commands import shell
 
 from halo_scheduler import Backoff, Callback, Command, HttpRequest, Policy, Prompt, Retry
-from halo_scheduler.model import Action, CatchUp, Notify
-from ui.editor.summary import action_summary, also_summary, ladder_words, short_interval, trouble_summary
+from halo_scheduler.model import Action, Caps, CatchUp, Notify
+from halo_scheduler.work_sources import FolderSource, GithubSource
+from ui.editor.summary import (
+    action_summary,
+    also_summary,
+    caps_words,
+    ladder_words,
+    short_interval,
+    trouble_summary,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +25,11 @@ from ui.editor.summary import action_summary, also_summary, ladder_words, short_
         (shell("echo a\necho b"), "echo a echo b"),
         (HttpRequest(url="https://example.org"), "GET https://example.org"),
         (Prompt(text="sum up"), "prompt: sum up"),
+        (
+            Prompt(text="fix it", work_source=GithubSource(repository="acme/shop")),
+            "issues of acme/shop · prompt: fix it",
+        ),
+        (Command(argv=("make",), work_source=FolderSource(path="~/tasks")), "folder ~/tasks · make"),
         (Callback("f"), "function f"),
     ],
 )
@@ -52,6 +65,12 @@ def test_what_happens_when_it_goes_wrong(policy: Policy, words: str) -> None:
         ),
         (Policy(notify=Notify.NONE), None, False, "switched off · catches up once · tells of nothing"),
         (Policy(), None, True, "catches up once · tells of failures"),
+        (
+            Policy(notify=Notify.SETTINGS, caps=Caps(runs_per_day=1)),
+            None,
+            True,
+            "at most 1 run a day · catches up once",
+        ),
     ],
 )
 def test_the_rest(policy: Policy, group: str | None, enabled: bool, words: str) -> None:
@@ -74,3 +93,16 @@ def test_intervals_are_short() -> None:
         "at once",
         "1 s",
     )
+
+
+@pytest.mark.parametrize(
+    ("caps", "words"),
+    [
+        (Caps(), ""),
+        (Caps(runs_per_day=5), "at most 5 runs a day"),
+        (Caps(cost_per_day=0.005), "at most a cost of 0.005 a day"),
+        (Caps(runs_per_day=1, cost_per_day=2), "at most 1 run and a cost of 2.00 a day"),
+    ],
+)
+def test_caps_in_words(caps: Caps, words: str) -> None:
+    assert caps_words(caps) == words

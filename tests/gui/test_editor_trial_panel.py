@@ -19,6 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import (
     Outcome,
+    Prompt,
     Run,
     Source,
     Trigger,
@@ -135,6 +136,25 @@ def test_the_end_of_a_test_is_told_with_its_code(bench: Bench) -> None:
     desk.editor.show_test_started()
     desk.editor.show_test_ended(replace(_run(Outcome.SUCCESS), exit_code=0))
     assert desk.find(QLabel, "trialWords").text() == "Succeeded, exit code 0"
+
+
+def test_the_end_of_a_test_is_told_with_its_cost_and_its_note(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.editor.show_test_started()
+    run = replace(_run(Outcome.SUCCESS), cost=0.125, note="it asks: which branch?")
+    desk.editor.show_test_ended(run, "Succeeded")
+    words = "Succeeded · cost 0.125 · it asks: which branch?"
+    assert desk.find(QLabel, "trialWords").text() == words
+
+
+def test_a_test_run_of_a_prompt_is_asked_for_as_it_stands(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.press("actionKind_prompt")
+    desk.write_text("promptText", "sum up {{date}}")
+    desk.press("testButton")
+    (spec,) = desk.tests
+    assert isinstance(spec.action, Prompt)
+    assert (spec.action.text, spec.action.environment) == ("sum up {{date}}", command_of(FULL).environment)
 
 
 def test_what_cannot_be_run_cannot_be_tested(bench: Bench) -> None:

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Backoff, Command, Cron, Limits, Policy, Retry
+from halo_scheduler import Backoff, Command, Cron, Limits, Policy, Prompt, Retry
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import CatchUp, JobSpec, Notify
 from halo_scheduler.service import Scheduler
@@ -105,6 +105,22 @@ class Desk:
         self.line(name).setText(text)
         self.settle()
 
+    def write_text(self, name: str, text: str) -> None:
+        """Put a text of several lines in the place of what is there, as a paste would."""
+        edit = self.find(QPlainTextEdit, name)
+        edit.selectAll()
+        edit.insertPlainText(text)
+        self.settle()
+
+    def label(self, name: str) -> str:
+        """Return what a label says; nothing while it is hidden."""
+        found = self.find(QLabel, name)
+        return "" if found.isHidden() else found.text()
+
+    def summary(self, name: str) -> str:
+        """Return what the head of a folded part tells of it."""
+        return self.find(QAbstractButton, name).accessibleDescription()
+
     def settle(self) -> None:
         """Let the form be read, and the look ahead arrive."""
         self.editor._check()
@@ -155,6 +171,11 @@ class Bench:
         self._look = Look(Theme.LIGHT)
         self._qtbot = qtbot
 
+    def change_settings(self, **changes: Any) -> None:
+        """Change the settings behind the back of whoever edits."""
+        self.scheduler.change_settings(**changes)
+        QCoreApplication.processEvents()
+
     def open(self, spec: JobSpec | None = None, **draft: Any) -> Desk:
         """Open an editor and let it finish."""
         editor = self.make(spec, **draft)
@@ -168,7 +189,8 @@ class Bench:
     def make(self, spec: JobSpec | None = None, **draft: Any) -> JobEditor:
         """Make an editor; one that is given a spec edits a stored job, unless it says otherwise."""
         is_new = bool(draft.pop("is_new", spec is None))
-        given = Draft(spec=spec, job_id=None if is_new else "id", is_new=is_new, **draft)
+        job_id = draft.pop("job_id", None if is_new else "id")
+        given = Draft(spec=spec, job_id=job_id, is_new=is_new, **draft)
         editor = JobEditor(self._backend, self._look, given)
         self._qtbot.addWidget(editor, before_close_func=lambda window: window.accept())
         return editor
@@ -184,6 +206,12 @@ def opened_bench(folder: Path, qtbot: QtBot) -> Iterator[Bench]:
     bench = Bench(folder, qtbot)
     yield bench
     bench.close()
+
+
+def prompt_of(spec: JobSpec) -> Prompt:
+    """Return the action of a job that is a prompt."""
+    assert isinstance(spec.action, Prompt)
+    return spec.action
 
 
 def command_of(spec: JobSpec) -> Command:

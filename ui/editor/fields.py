@@ -72,7 +72,7 @@ class Field(QWidget):
     def set_hint(self, text: str) -> None:
         """Show another remark."""
         if self._hint is None and text:
-            self._hint = label("", "small", wrap=True)
+            self._hint = label("", "small", wrap=True, name=f"{self.control.objectName()}Hint")
             self._below.insertWidget(self._below.indexOf(self.control) + 1, self._hint)
         if self._hint is not None:
             self._hint.setText(text)

@@ -177,9 +177,10 @@ class Form(QStackedWidget):
         self._start_contents.update(snapshot(part))
 
     def _note_beginning(self) -> None:
-        # What was typed before all was there must not count as how it began.
+        # What was typed before all was there must not count as how it began. What cannot be read yet, as with an
+        # agent that the settings have lost, may be readable later.
         given = self._draft.spec
-        self._start_spec = given if self._is_edited else self.read(self._opened_at).spec
+        self._start_spec = given if self._is_edited else self.read(self._opened_at).spec or given
         self.completed.emit()
 
     def _note_edit(self) -> None:

@@ -23,6 +23,7 @@ class LinesPart(QWidget):
         self._given: bool | None = None
         self._chosen: bool | None = None
         self._default = False
+        self._is_explained = False
         self._fold = Fold(look, self.tr("What it says in its output"), name="linesFold")
         self._reads = QCheckBox(self.tr("Read ::lines from its output"))
         self._reads.setObjectName("readsLines")
@@ -40,16 +41,21 @@ class LinesPart(QWidget):
                 )
             )
         )
-        examples = QWidget()
-        examples.setLayout(self._examples())
-        self._fold.add(examples)
+        self._fold.opened.connect(self._explain)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._fold)
         self._reads.toggled.connect(self._choose)
 
-    def _examples(self) -> QGridLayout:
-        grid = QGridLayout()
+    def _explain(self) -> None:
+        """Show the lines there are; few who edit a job ever look."""
+        if not self._is_explained:
+            self._is_explained = True
+            self._fold.add(self._examples())
+
+    def _examples(self) -> QWidget:
+        made = QWidget()
+        grid = QGridLayout(made)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(GRID * 2)
         grid.setVerticalSpacing(HALF)
@@ -65,7 +71,7 @@ class LinesPart(QWidget):
             shown.setFont(mono_font(shown.font()))
             grid.addWidget(shown, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(label(words, "small", wrap=True), row, 1)
-        return grid
+        return made
 
     @property
     def is_reading(self) -> bool:

@@ -25,18 +25,18 @@ class PromptEdit(GrowingText):
         self._given = ""
         self._given_shape = ""
         self._marks = _Marks(look, self.document())
-        self.textChanged.connect(self.edited)
+        self._last_shape = ""
+        self.textChanged.connect(self._tell)
 
     @property
     def text(self) -> str:
         """What was typed; Qt's own plain text would turn special blanks into common ones."""
-        shape = self._shape()
-        return self._given if shape == self._given_shape else shape
+        return self._given if self._last_shape == self._given_shape else self._last_shape
 
     def set_text(self, text: str) -> None:
         """Show a text."""
         self.setPlainText(text)
-        self._given, self._given_shape = text, self._shape()
+        self._given, self._given_shape = text, self._last_shape
 
     def insert_variable(self, name: str) -> None:
         """Put a variable where the cursor is, and go on there."""
@@ -47,6 +47,13 @@ class PromptEdit(GrowingText):
     def set_has_work(self, has_work: bool) -> None:  # noqa: FBT001 - like setEnabled
         """Say whether the variables of work items can be filled in."""
         self._marks.set_has_work(has_work)
+
+    def _tell(self) -> None:
+        # Qt says so also when only the colours were changed.
+        shape = self._shape()
+        if shape != self._last_shape:
+            self._last_shape = shape
+            self.edited.emit()
 
     def _shape(self) -> str:
         return self.document().toRawText().replace(_PARAGRAPH_END, "\n")
