@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from demo_jobs import STORIES, Ending, Story
+from demo_agents import AGENT_STORIES
+from demo_jobs import STORIES, Ending, Story, Task
 
 from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.clock import ManualClock, SystemClock
-from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger, WaitingFor
+from halo_scheduler.model import Outcome, Question, Run, SkipReason, Source, StatusReason, Trigger, WaitingFor
 from halo_scheduler.planning import plan, plan_after_run, plan_missed
+from halo_scheduler.schedule.days import local_day
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.zone import find_zone, to_instant, to_wall, wall_seconds, wall_time
 from halo_scheduler.service import Scheduler
@@ -26,6 +28,7 @@ from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
+from halo_scheduler.store.usage import Spent
 
 # A Tuesday, two minutes past two in the afternoon in Berlin.
 NOW_MS = 1_790_078_520_000
@@ -36,6 +39,9 @@ _GENERATION = 1
 _UNSEEN_MS = 20 * MINUTE_MS
 _PROGRESS, _PROGRESS_TEXT = 0.42, "20 310 of 48 612 files"
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
+_NOTHING_SPENT = Spent(0, 0.0)
+# So long ago, at most, somebody was asked.
+_ASKED_MS = 2 * HOUR_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ class _Past:
 
 def seed(path: Path, now_ms: int = NOW_MS) -> dict[str, str]:
     """Fill a new database; return the jobs' ids by their names."""
-    lives = [_Life(story, number, now_ms) for number, story in enumerate(STORIES)]
+    lives = [_Life(story, number, now_ms) for number, story in enumerate(STORIES + AGENT_STORIES)]
     for life in lives:
         life.live()
     store = Store.open(path, now_ms - 30 * DAY_MS)
@@ -60,6 +66,8 @@ def seed(path: Path, now_ms: int = NOW_MS) -> dict[str, str]:
         for life in lives:
             if life.story.ending is Ending.PAUSED:
                 scheduler.pause_job(life.record.id, _next_morning(now_ms))
+            if life.story.ending is Ending.BY_ASSISTANT:
+                scheduler.update_job(life.record.id, paused_by=StatusReason.ASSISTANT)
     return {life.record.spec.name: life.record.id for life in lives}
 
 
@@ -78,6 +86,9 @@ def _fill(store: Store, lives: list[_Life], now_ms: int) -> None:
         store.outputs.insert([_stored(one) for one in past if one.output])
         seen = sum((one.run.started_at or 0) < now_ms - _UNSEEN_MS for one in past)
         store.settings.set_failures_seen(seen, [])
+        store.questions.insert([life.question for life in lives if life.question is not None])
+        today = local_day(now_ms)
+        store.usage.add([(life.record.id, today, life.spent[today]) for life in lives if today in life.spent])
     for one in past:
         if one.run.outcome is Outcome.RUNNING:
             spool = Spool(spool_folder(store.database.path), one.run.id)
@@ -102,6 +113,8 @@ class _Life:
     def __init__(self, story: Story, number: int, now_ms: int) -> None:
         self.story = story
         self.past: list[_Past] = []
+        self.spent: dict[str, Spent] = {}
+        self.question: Question | None = None
         self._now_ms = now_ms
         self._rng = Random(number)  # noqa: S311 - the same every time is what is wanted
         made_at = (now_ms - round(story.days * DAY_MS)) // HOUR_MS * HOUR_MS
@@ -128,16 +141,47 @@ class _Life:
                 self._leave_open(self.record.next_run_at)
                 return
             self._pass_slot(self.record.next_run_at)
+        if self.story.question:
+            self._ask()
 
     def _is_last(self) -> bool:
         at = self.record.next_run_at
         return at is not None and self._now_ms - at < 10 * MINUTE_MS
 
+    def _ask(self) -> None:
+        """Let the last run leave its question, and its item, if it has one, be the last one."""
+        last = self.past[-1]
+        run = last.run if not self.story.tasks else _with_task(last.run, self.story.tasks[-1])
+        self.past[-1] = _Past(run, f"{last.output}::needs-input {self.story.question}\n")
+        self.question = Question(
+            id=f"{self._rng.getrandbits(128):032x}",
+            job_id=run.job_id,
+            run_id=run.id,
+            asked_at=run.finished_at or 0,
+            text=self.story.question,
+            work_id=run.work_id,
+        )
+
     def _pass_slot(self, at: int) -> None:
         woken_at = self._woken_at(at)
-        if woken_at is None:
+        if self._is_capped(at):
+            self._skip_for_cap(at)
+        elif woken_at is None:
             self._run(at + self._rng.randrange(1, 9), self.record.next_source or Source.CRON)
-            return
+        else:
+            self._miss_slot(woken_at)
+
+    def _is_capped(self, at: int) -> bool:
+        most = self.story.spec.policy.caps.runs_per_day
+        return most is not None and self.spent.get(local_day(at), _NOTHING_SPENT).runs >= most
+
+    def _skip_for_cap(self, at: int) -> None:
+        most = self.story.spec.policy.caps.runs_per_day
+        error = f"{most} runs today, as many as its cap allows; it may run again after midnight"
+        end = RunEnd(outcome=Outcome.SKIPPED, finished_at=at + 2, reason=SkipReason.CAP, error=error)
+        self._end(self._new_run(self.record.next_source or Source.CRON, None), end, "")
+
+    def _miss_slot(self, woken_at: int) -> None:
         caught_up = plan_missed(self.record, woken_at, "off", self._is_taken)
         if caught_up is not None:
             self.record = caught_up
@@ -170,12 +214,23 @@ class _Life:
     def _run(self, started_at: int, source: Source) -> None:
         outcome = self._outcome_at(started_at)
         run = self._new_run(source, started_at)
+        task = self._task(outcome)
+        if task is not None:
+            run = _with_task(run, task)
         self._end(run, self._end_of(outcome, started_at), self.story.prints(self._rng, outcome))
+
+    def _task(self, outcome: Outcome) -> Task | None:
+        tasks = self.story.tasks[:-1] if self.story.question else self.story.tasks
+        if not tasks or outcome is Outcome.SKIPPED:
+            return None
+        return tasks[len(self.past) % len(tasks)]
 
     def _outcome_at(self, at: int) -> Outcome:
         if self._now_ms - at < self.story.broken_for_ms:
             return Outcome.FAILURE
         drawn = self._rng.random()
+        if self.story.question and self._now_ms - at < _ASKED_MS:
+            return Outcome.SUCCESS
         for outcome, share in self.story.odds.items():
             if drawn < share:
                 return outcome
@@ -194,7 +249,7 @@ class _Life:
         elif outcome is Outcome.CANCELLED:
             error, code = "stopped by you", None
         elif outcome is Outcome.SKIPPED:
-            code = 4
+            code = None if story.tasks else 4
         status = story.http_status if outcome is Outcome.FAILURE else 200
         return RunEnd(
             outcome=outcome,
@@ -203,7 +258,13 @@ class _Life:
             error=error,
             exit_code=code,
             http_status=status if is_http else None,
+            cost=self._cost(outcome),
         )
+
+    def _cost(self, outcome: Outcome) -> float | None:
+        if self.story.costs is None or outcome is Outcome.SKIPPED:
+            return None
+        return round(self._rng.uniform(*self.story.costs), 2)
 
     def _duration_ms(self, outcome: Outcome) -> int:
         shortest, longest = self.story.took_s
@@ -223,8 +284,10 @@ class _Life:
             error=end.error,
             exit_code=end.exit_code,
             http_status=end.http_status,
+            cost=end.cost,
         )
         self.past.append(_Past(ended, output))
+        self._spend(ended)
         if run.slot_at is not None:
             self._slots.add(run.slot_at)
         started = self.record.evolve(
@@ -235,6 +298,12 @@ class _Life:
             last_run_at=run.started_at or self.record.last_run_at,
         )
         self.record = plan_after_run(started, run, end, self._is_taken)
+
+    def _spend(self, run: Run) -> None:
+        if run.started_at is not None and run.outcome is not Outcome.SKIPPED:
+            day = local_day(run.started_at)
+            before = self.spent.get(day, _NOTHING_SPENT)
+            self.spent[day] = Spent(before.runs + 1, before.cost + (run.cost or 0.0))
 
     def _run_by_hand(self, at: int) -> None:
         """Record a run beside the schedule; it leaves the plan as it is."""
@@ -267,6 +336,10 @@ class _Life:
             counted_until=max(self.record.counted_until, run.slot_at or 0),
             last_run_at=started_at,
         )
+
+
+def _with_task(run: Run, task: Task) -> Run:
+    return replace(run, work_id=task.id, work_title=task.title, work_url=task.url)
 
 
 def main() -> None:

@@ -8,7 +8,6 @@ from enum import StrEnum
 from random import Random
 
 from halo_scheduler.model import (
-    After,
     CatchUp,
     Command,
     Cron,
@@ -35,6 +34,16 @@ class Ending(StrEnum):
     RUNNING = "running"
     WAITING = "waiting"
     PAUSED = "paused"
+    BY_ASSISTANT = "by-assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An item that a run worked on."""
+
+    id: str
+    title: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +64,12 @@ class Story:
     ending: Ending = Ending.READY
     by_hand: tuple[float, ...] = ()
     """How many days ago it was run by hand."""
+    costs: tuple[float, float] | None = None
+    """What a run cost, at least and at most."""
+    tasks: tuple[Task, ...] = ()
+    """What its runs worked on, one after the other, the last one last."""
+    question: str = ""
+    """What its last run asked."""
 
 
 def _backup(rng: Random, outcome: Outcome) -> str:
@@ -165,11 +180,6 @@ def _report(rng: Random, outcome: Outcome) -> str:
     )
 
 
-def _summary(rng: Random, _outcome: Outcome) -> str:
-    issues, threads, releases = rng.randrange(2, 19), rng.randrange(1, 9), rng.randrange(3)
-    return f"{issues} issues, {threads} threads, {releases} releases\nsummary written\n"
-
-
 def _invoices(rng: Random, outcome: Outcome) -> str:
     if outcome is Outcome.SUCCESS:
         return f"{rng.randrange(12, 60)} invoices exported\n"
@@ -180,14 +190,6 @@ def _invoices(rng: Random, outcome: Outcome) -> str:
         "    reply.raise_for_status()\n"
         f"{_RED}PermissionError: the access token ended on 17 September{_PLAIN}\n"
     )
-
-
-def _updates(rng: Random, _outcome: Outcome) -> str:
-    return f"Hit:1 stable InRelease\nGet:2 stable-security InRelease\n{rng.randrange(0, 14)} packages can be upgraded\n"
-
-
-def _tidy(rng: Random, _outcome: Outcome) -> str:
-    return f"{rng.randrange(10, 200)} files older than 30 days moved to the trash, {rng.uniform(0.2, 6):.1f} GB\n"
 
 
 def _stretch(_rng: Random, _outcome: Outcome) -> str:
@@ -324,17 +326,6 @@ STORIES: tuple[Story, ...] = (
     ),
     Story(
         spec=JobSpec(
-            name="Collect issues, mailing list threads and release notes for the weekly summary of the whole team",
-            group="Work",
-            schedule=After("2h"),
-            action=Command(argv=("weekly-summary", "--collect")),
-        ),
-        took_s=(20, 70),
-        prints=_summary,
-        days=14,
-    ),
-    Story(
-        spec=JobSpec(
             name="Export invoices",
             group="Work",
             schedule=Cron("0 6 * * *"),
@@ -344,29 +335,6 @@ STORIES: tuple[Story, ...] = (
         took_s=(3, 9),
         prints=_invoices,
         broken_for_ms=5 * DAY_MS - 60 * MINUTE_MS,
-    ),
-    Story(
-        spec=JobSpec(
-            name="Refresh package lists",
-            group="System",
-            schedule=Every("6h"),
-            action=Command(argv=("apt-get", "update")),
-        ),
-        took_s=(4, 22),
-        prints=_updates,
-        odds={Outcome.FAILURE: 0.03},
-        exit_code=100,
-        error="it ended with exit code 100",
-    ),
-    Story(
-        spec=JobSpec(
-            name="Tidy downloads",
-            group="System",
-            schedule=Cron("0 17 * * 5"),
-            action=Command(argv=("tidy", "--older-than", "30d", "/home/kim/Downloads")),
-        ),
-        took_s=(1, 6),
-        prints=_tidy,
     ),
     Story(
         spec=JobSpec(

@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME, MONOKAI
 from rich.text import Text
 
+from halo_scheduler.agents import PRESETS
+
 _PICTURES = Path(__file__).parent / "screenshots"
 _WINDOWS = Path(__file__).parent / "window_pictures.py"
 _THEMES = {"light": DEFAULT_TERMINAL_THEME, "dark": MONOKAI}
@@ -47,9 +49,21 @@ def main() -> None:
     _PICTURES.mkdir(exist_ok=True)
     _take_terminals()
     with _display() as display, tempfile.TemporaryDirectory() as home:
+        _install_agents(Path(home))
         for theme in _THEMES:
             _take_windows(display, home, 1, theme, theme)
             _take_windows(display, home, 2, theme, f"{theme}-2x", "window")
+
+
+def _install_agents(home: Path) -> None:
+    """Put programs where those of a user are, so that the settings find the agents they know."""
+    folder = home / ".local" / "bin"
+    folder.mkdir(parents=True)
+    for agent in PRESETS:
+        program = folder / agent.argv[0]
+        program.write_text("#!/bin/sh\n", encoding="utf-8")
+        program.chmod(0o700)
+    (home / ".profile").write_text('PATH="$HOME/.local/bin:$PATH"\n', encoding="utf-8")
 
 
 def _take_windows(display: str, home: str, scale: int, *words: str) -> None:
@@ -57,6 +71,7 @@ def _take_windows(display: str, home: str, scale: int, *words: str) -> None:
         **os.environ,
         "DISPLAY": display,
         "HOME": home,
+        "SHELL": "/bin/sh",
         "XDG_CONFIG_HOME": home,
         "HALO_HOME": home,
         "LC_ALL": "C.UTF-8",

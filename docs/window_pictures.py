@@ -16,15 +16,16 @@ from demo import NOW_MS, seed
 from PySide6.QtCore import QPoint, QSize, QTimer
 from PySide6.QtGui import QCursor, QFont, QFontDatabase, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QScrollArea, QWidget
 
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.host.autostart import system_autostart
-from halo_scheduler.model import Outcome
+from halo_scheduler.model import Job, Outcome
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.editor.draft import Draft
+from ui.editor.fold import Fold
 from ui.editor.job_editor import JobEditor
 from ui.greeting import Greeting
 from ui.history.window import HistoryWindow
@@ -98,8 +99,12 @@ def _take_running(album: Album, look: Look) -> None:
 
 
 def _id_of(backend: Backend, name: str) -> str:
-    found: list[str] = []
-    backend.ask(lambda scheduler: [job.id for job in scheduler.list_jobs() if job.name == name], found.extend)
+    return _job_of(backend, name).id
+
+
+def _job_of(backend: Backend, name: str) -> Job:
+    found: list[Job] = []
+    backend.ask(lambda scheduler: [job for job in scheduler.list_jobs() if job.name == name], found.extend)
     QTest.qWait(0)
     return found[0]
 
@@ -122,6 +127,42 @@ def _take_editor(album: Album, look: Look) -> None:
         editor.hide()
 
 
+def _take_prompt(album: Album, look: Look) -> None:
+    """Show a job for an agent as its owner edits it: what the agent is told, and what it may spend."""
+    with _backend(look) as backend:
+        job = _job_of(backend, "Triage new issues")
+        draft = Draft(spec=job.spec, job_id=job.id, is_new=False, groups=("Backups", "Home", "Work"))
+        editor = JobEditor(backend, look, draft)
+        album.take(editor, "editor-prompt")
+        editor.turn_to(3)
+        QTest.qWait(_SETTLE_MS)
+        _unfold(editor, "capsPart")
+        album.take_and_close(editor, "editor-caps")
+
+
+def _unfold(editor: JobEditor, name: str) -> None:
+    """Show what a part of the form hides, in the middle of its page."""
+    part = editor.findChild(QWidget, name)
+    fold = None if part is None else part.findChild(Fold)
+    if fold is None:
+        raise LookupError(f"there is nothing to unfold in {name}")
+    fold.unfold()
+    QTest.qWait(_SETTLE_MS)
+    for page in editor.findChildren(QScrollArea):
+        if page.isAncestorOf(fold):
+            page.ensureWidgetVisible(fold)
+
+
+def _take_needs_you(album: Album, look: Look) -> None:
+    with _backend(look) as backend:
+        window = _window(backend, look)
+        window.show()
+        QTest.qWait(_SETTLE_MS)
+        window.select_job(_id_of(backend, "Triage new issues"))
+        window.show_questions()
+        album.take_and_close(window, "needs-you")
+
+
 def _take_history(album: Album, look: Look) -> None:
     with _backend(look) as backend:
         window = HistoryWindow(backend, look)
@@ -136,12 +177,20 @@ def _take_history(album: Album, look: Look) -> None:
         )
         QTest.qWait(0)
         window.show_run(failed[0])
-        album.take_and_close(window, "output")
+        album.take(window, "output")
+        asked: list[str] = []
+        backend.ask(lambda scheduler: [one.run_id for one in scheduler.list_questions()], asked.extend)
+        QTest.qWait(0)
+        window.show_run(asked[0])
+        album.take_and_close(window, "question")
 
 
 def _take_settings(album: Album, look: Look) -> None:
     with _backend(look) as backend:
-        album.take_and_close(SettingsDialog(backend, look, system_autostart()), "settings")
+        dialog = SettingsDialog(backend, look, system_autostart())
+        album.take(dialog, "settings")
+        dialog.show_agents()
+        album.take_and_close(dialog, "agents")
 
 
 def _take_tray(album: Album, look: Look) -> None:
@@ -160,6 +209,8 @@ _PICTURES: dict[str, Callable[[Album, Look], None]] = {
     "empty": _take_empty,
     "greeting": _take_greeting,
     "editor": _take_editor,
+    "prompt": _take_prompt,
+    "needs-you": _take_needs_you,
     "history": _take_history,
     "settings": _take_settings,
     "tray": _take_tray,

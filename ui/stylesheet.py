@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from string import Template
 
-# Widgets choose a variant with the dynamic properties "kind" (buttons: primary, quiet, danger, link) and
+# Widgets choose a variant with the dynamic properties "kind" (buttons: primary, quiet, danger, link, inline) and
 # "role" (labels: title, muted, small, error, warn, ok; frames: card, bar, note).
 _SHEET = Template("""
 QToolTip { color: $text; background: $raised; border: 1px solid $line; padding: 4px 6px; }
@@ -37,6 +37,7 @@ QPushButton[kind="danger"] { color: $error; }
 QPushButton[kind="quiet"], QToolButton {
     background: transparent; border: 1px solid transparent; border-radius: 6px; padding: 5px 8px; color: $text;
 }
+QToolButton[kind="inline"] { padding: 0 4px; border-radius: 4px; }
 QPushButton[kind="quiet"]:hover, QToolButton:hover { background: $hover; }
 QPushButton[kind="quiet"]:pressed, QToolButton:pressed, QToolButton:checked { background: $selected; }
 QPushButton[kind="link"] {

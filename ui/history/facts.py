@@ -44,18 +44,22 @@ def facts_of(run: Run, now_ms: int) -> list[Fact]:
         (tr("Started by"), _who(run)),
         (tr("Why then"), source_words(run.source) if run.trigger is Trigger.SCHEDULE else ""),
         (tr("Passed over"), passed_words(run)),
-        (tr("Worked on"), item_words(run.work_id, run.work_title)),
+        (tr("Note"), _text(run.note)),
     ]
-    facts = [Fact(name, value) for name, value in found if value]
+    # What it was about tells more than when it was.
+    return [*_item_facts(run), *(Fact(name, value) for name, value in found if value)]
+
+
+def _item_facts(run: Run) -> list[Fact]:
+    """Return what a run worked on and where that can be seen."""
+    item = item_words(run.work_id, run.work_title)
+    facts = [Fact(tr("Worked on"), item)] if item else []
     if run.work_url:
-        facts.append(_item_address(run.work_url))
-    return [*facts, Fact(tr("Note"), _text(run.note))] if run.note else facts
-
-
-def _item_address(url: str) -> Fact:
-    # What is pasted into a terminal must not bring a line break with it.
-    copied = one_line(url, _LONGEST_ADDRESS)
-    return Fact(tr("Its address"), _text(copied), copied=copied, address=web_address(url))
+        # What is pasted into a terminal must not bring a line break with it.
+        copied = one_line(run.work_url, _LONGEST_ADDRESS)
+        address = web_address(run.work_url)
+        facts.append(Fact(tr("Its address"), _text(copied), copied=copied, address=address))
+    return facts
 
 
 def problem_of(run: Run) -> str:

@@ -79,5 +79,8 @@ class _FactRow:
             self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._fact.copied))
             self._open.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(self._fact.address)))
             for one in (self._copy, self._open):
+                # No higher than a line of text.
+                one.setProperty("kind", "inline")
+                one.setMaximumHeight(self._value.minimumSizeHint().height() + HALF // 2)
                 self._box.addWidget(one, 0, Qt.AlignmentFlag.AlignTop)
         return self._copy, self._open
