@@ -1,0 +1,221 @@
+"""What runs say about themselves and ask, heard from real processes and real answers."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent_shop import AgentShop, open_agent_shop, quiet_machine
+from commands import shell
+from http_site import Site, open_site
+from process_probe import pids_in
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import HttpRequest, Manual, Outcome, Policy, Run, ScheduleError
+from halo_scheduler.model import Question, QuestionState, SkipReason
+from halo_scheduler.store.settings import SPOOL_LIMIT_BYTES
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are those of POSIX")
+
+_SECRET = "correct horse battery"  # noqa: S105 - of this test only
+_WORDS = "echo ::cost 0.12; echo '::needs-input red or blue?'; echo ::cost 0.5; echo ::cost nan; exit 3"
+
+
+@pytest.fixture(autouse=True)
+def _quiet_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with quiet_machine(tmp_path, monkeypatch):
+        yield
+
+
+@pytest.fixture
+def shop(tmp_path: Path, qtbot: QtBot) -> Iterator[AgentShop]:
+    with open_agent_shop(tmp_path, qtbot) as found:
+        yield found
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with open_site() as found:
+        yield found
+
+
+def _question(shop: AgentShop, run: Run) -> Question:
+    question = shop.scheduler.get_question_of_run(run.id)
+    assert question is not None
+    return question
+
+
+# --- Lines ----------------------------------------------------------------------------------------
+
+
+def test_what_a_command_says_counts_when_that_is_switched_on(shop: AgentShop) -> None:
+    run = shop.run(shell(_WORDS), reads_lines=True)
+    assert (run.outcome, run.exit_code, run.cost) == (Outcome.FAILURE, 3, 0.62)
+    assert run.note == "a line of its output could not be read: ::cost nan"
+    question = _question(shop, run)
+    assert (question.text, question.state) == ("red or blue?", QuestionState.OPEN)
+    assert "::cost 0.12" in shop.text(run)
+
+
+def test_what_a_command_says_is_not_read_otherwise(shop: AgentShop) -> None:
+    run = shop.run(shell(_WORDS))
+    assert (run.exit_code, run.cost, run.note) == (3, None, "")
+    assert shop.scheduler.get_question_of_run(run.id) is None
+
+
+def test_what_an_agent_says_counts_unless_that_is_switched_off(shop: AgentShop) -> None:
+    action = shop.prompt("x", ["say", "::cost 0.12"], ["say", "::needs-input well?"])
+    run = shop.run(action)
+    assert (run.outcome, run.cost, _question(shop, run).text) == (Outcome.SUCCESS, 0.12, "well?")
+    run = shop.run(action, reads_lines=False)
+    assert (run.outcome, run.cost) == (Outcome.SUCCESS, None)
+    assert shop.scheduler.get_question_of_run(run.id) is None
+
+
+def test_a_line_that_is_printed_in_pieces_is_one_line(shop: AgentShop) -> None:
+    line = "printf '::co'; sleep 0.6; printf 'st 1.'; sleep 0.6; printf '5\\n::cost'; sleep 0.6; printf ' 2'"
+    assert shop.run(shell(line), reads_lines=True).cost == 3.5
+
+
+def test_a_run_that_is_stopped_has_cost_what_it_said(shop: AgentShop) -> None:
+    run = shop.run(
+        shell("echo ::cost 1; trap 'echo ::cost 2; exit 0' TERM; sleep 60 & wait", grace="5s"),
+        reads_lines=True,
+        time_limit="1s",
+    )
+    assert (run.outcome, run.cost) == (Outcome.TIMEOUT, 3.0)
+
+
+def test_progress_goes_on_beside_it(shop: AgentShop) -> None:
+    run = shop.run(shell("echo ::progress 0.5 half; echo ::cost 1; sleep 0.5"), reads_lines=True)
+    assert (run.progress, run.progress_text, run.cost, run.note) == (0.5, "half", 1.0, "")
+
+
+def test_what_is_said_in_the_middle_of_much_output_counts(shop: AgentShop) -> None:
+    shop.scheduler._store.settings.set_number(SPOOL_LIMIT_BYTES, 4 << 20)
+    big = "head -c 40000000 /dev/zero | tr '\\0' x; echo"
+    line = f"echo ::cost 1; {big}; echo ::cost 2; {big}; echo ::cost 4; {big}; echo ::cost 8; echo end"
+    began = time.monotonic()
+    run = shop.run(shell(line), reads_lines=True)
+    assert (run.outcome, run.cost) == (Outcome.SUCCESS, 15.0)
+    assert shop.text(run).endswith("\n::cost 8\nend\n")
+    assert time.monotonic() - began < 15
+
+
+def test_one_that_says_the_same_without_end_is_stopped_as_any_other(shop: AgentShop) -> None:
+    shop.scheduler._store.settings.set_number(SPOOL_LIMIT_BYTES, 1 << 20)
+    run = shop.run(shell("yes ::cost 0.5", grace="1s"), reads_lines=True, time_limit="2s")
+    assert (run.outcome, run.cost) == (Outcome.TIMEOUT, 5_000.0)
+    assert "the rest was not read" in run.note
+
+
+def test_a_secret_is_not_in_a_question(shop: AgentShop) -> None:
+    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    line = 'printf "::needs-input is it ${T%% *}"; sleep 0.4; echo " ${T#* }?"'
+    run = shop.run(shell(line, environment={"T": "${secret:TOKEN}"}), reads_lines=True)
+    assert _question(shop, run).text == "is it ***?"
+
+
+# --- Exit codes that ask --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reads_lines", [True, False])
+@pytest.mark.parametrize(
+    ("codes", "outcome"), [((0, 42), Outcome.SUCCESS), ((0,), Outcome.FAILURE)], ids=["success", "failure"]
+)
+def test_a_chosen_exit_code_asks_and_the_outcome_stays(
+    shop: AgentShop, codes: tuple[int, ...], outcome: Outcome, reads_lines: bool
+) -> None:
+    action = shell(
+        "echo one; echo Shall I delete it?; echo; exit 42", needs_input_code=42, success_codes=codes
+    )
+    run = shop.run(action, reads_lines=reads_lines)
+    assert (run.outcome, run.exit_code) == (outcome, 42)
+    assert _question(shop, run).text == "It ended with exit code 42 and asks for you.\nShall I delete it?"
+
+
+def test_an_exit_code_that_asks_without_a_word_is_a_question_too(shop: AgentShop) -> None:
+    run = shop.run(shell("exit 42", needs_input_code=42))
+    assert _question(shop, run).text == "It ended with exit code 42 and asks for you."
+
+
+def test_a_question_in_words_goes_before_the_exit_code(shop: AgentShop) -> None:
+    run = shop.run(shop.prompt("x", ["say", "::needs-input which?"], ["exit", 42], needs_input_code=42))
+    assert _question(shop, run).text == "which?"
+
+
+def test_another_exit_code_asks_nothing(shop: AgentShop) -> None:
+    run = shop.run(shell("echo words; exit 41", needs_input_code=42))
+    assert shop.scheduler.get_question_of_run(run.id) is None
+
+
+def test_the_exit_code_of_one_that_was_stopped_asks_nothing(shop: AgentShop) -> None:
+    line = "trap 'exit 42' TERM; echo $$ >a.pid; sleep 60 & wait"
+    action = shell(line, directory=str(shop.folder), needs_input_code=42)
+    run_id = shop.begin(action)
+    shop.until(lambda: pids_in(shop.folder))
+    shop.scheduler.cancel_run(run_id)
+    run = shop.end_of(run_id)
+    assert (run.outcome, run.exit_code) == (Outcome.CANCELLED, 42)
+    assert shop.scheduler.get_question_of_run(run_id) is None
+
+
+@pytest.mark.parametrize("codes", [{"no_work_code": 42}, {"needs_input_code": 256}, {"needs_input_code": -1}])
+def test_a_code_that_would_mean_two_things_or_nothing_is_refused(codes: dict[str, Any]) -> None:
+    with pytest.raises(ScheduleError):
+        shell("true", **{"needs_input_code": 42, **codes})
+
+
+# --- Answers of servers ---------------------------------------------------------------------------
+
+
+def _fetch(shop: AgentShop, url: str, **policy: Any) -> Run:
+    return shop.run(HttpRequest(url=url, headers={"Authorization": "Bearer ${secret:TOKEN}"}), **policy)
+
+
+def test_the_body_of_an_answer_is_read_when_that_is_switched_on(shop: AgentShop, site: Site) -> None:
+    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    body = f"working\n::cost 0.5\n::needs-input is it {_SECRET}?\n::cost 1".encode()
+    url = site.answer(headers={"X": "::cost 7"}, body=body)
+    run = _fetch(shop, url, reads_lines=True)
+    assert (run.outcome, run.http_status, run.cost) == (Outcome.SUCCESS, 200, 1.5)
+    assert _question(shop, run).text == "is it ***?"
+    run = _fetch(shop, url)
+    assert (run.outcome, run.cost, shop.scheduler.get_question_of_run(run.id)) == (
+        Outcome.SUCCESS,
+        None,
+        None,
+    )
+
+
+def test_an_answer_that_fails_has_a_cost_too(shop: AgentShop, site: Site) -> None:
+    url = site.answer(status=500, body=b"::cost 2\n::cost x\n")
+    run = shop.run(HttpRequest(url=url), reads_lines=True)
+    assert (run.outcome, run.http_status, run.cost) == (Outcome.FAILURE, 500, 2.0)
+    assert run.note == "a line of its output could not be read: ::cost x"
+
+
+def test_only_the_last_of_several_answers_counts(shop: AgentShop, site: Site) -> None:
+    last = site.answer("/last", body=b"::cost 1\n")
+    first = site.answer("/first", 302, {"Location": last}, body=b"::cost 5\n::needs-input x\n")
+    run = shop.run(HttpRequest(url=first), reads_lines=True)
+    assert (run.outcome, run.cost) == (Outcome.SUCCESS, 1.0)
+    assert shop.scheduler.get_question_of_run(run.id) is None
+
+
+# --- What follows ---------------------------------------------------------------------------------
+
+
+def test_a_job_that_asked_waits_for_its_answer(shop: AgentShop) -> None:
+    action = shop.prompt("x", ["say", "::needs-input well?"])
+    job_id = shop.scheduler.add_job("job", Manual(), action, policy=Policy())
+    shop.end_of(shop.scheduler.trigger(job_id))
+    (question,) = shop.scheduler.list_questions()
+    run = shop.end_of(shop.scheduler.answer_question(question.id, "yes"))
+    assert (run.outcome, run.reason) == (Outcome.SUCCESS, None)
+    assert SkipReason.NEEDS_INPUT not in {logged.reason for logged in shop.scheduler.get_run_log(job_id)}
+    assert "yes" in shop.note()["prompt"]
