@@ -15,6 +15,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from http_site import Page, Seen, Site, Visit, open_site
 
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.work.github import Github
+from halo_scheduler.work.github_memory import GithubMemory
+from halo_scheduler.work.web import Web
+from halo_scheduler.work_sources import GithubSource
+
 REPOSITORY = "halo/tasks"
 TOKEN = "ghp_0123456789abcdefSECRET"  # noqa: S105 - of a site that exists for a second
 _NOT_MODIFIED = 304
@@ -222,3 +228,16 @@ def open_github() -> Iterator[GithubSite]:
     """Run a site until it is no longer needed."""
     with open_site() as site:
         yield GithubSite(site)
+
+
+class GithubDesk:
+    """Makes sources that share what they remember."""
+
+    def __init__(self, site: GithubSite) -> None:
+        self._site = site
+        self.memory = GithubMemory(ManualClock(1_000_000).now_ms)
+
+    def open(self, **fields: object) -> Github:
+        values = {"repository": REPOSITORY, "token": "TOKEN", "base_url": self._site.url, **fields}
+        source = GithubSource(**values)  # type: ignore[arg-type]  # one mapping for all kinds
+        return Github(source, TOKEN if source.token else "", Web(deadline_s=20), self.memory)

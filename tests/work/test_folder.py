@@ -10,34 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from noted_claim import Note
 
 from halo_scheduler.work.file_names import id_of
 from halo_scheduler.work.folder import Folder
 from halo_scheduler.work.item import Claim, SourceError, Verdict
 from halo_scheduler.work_sources import FolderSource
-
-
-class Note:
-    """What a source wrote down about a claim, in order; it can refuse to write."""
-
-    def __init__(self, key: str = "run-1") -> None:
-        self.key = key
-        self.steps: list[str] = []
-        self.refuses = ""
-
-    def begin(self) -> None:
-        self._write("begin")
-
-    def take(self, place: str) -> None:
-        self._write(f"take {place}")
-
-    def drop(self) -> None:
-        self._write("drop")
-
-    def _write(self, step: str) -> None:
-        if step == self.refuses:
-            raise SourceError("the disk is full")
-        self.steps.append(step)
 
 
 @pytest.fixture

@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from github_site import REPOSITORY, TOKEN, Ask, GithubSite, open_github
+from github_site import REPOSITORY, TOKEN, Ask, GithubDesk, GithubSite, open_github
+from noted_claim import Note
 
-from halo_scheduler.clock import ManualClock
 from halo_scheduler.work.github import Github
-from halo_scheduler.work.github_memory import GithubMemory
 from halo_scheduler.work.item import Claim, Item, SourceError, Verdict
-from halo_scheduler.work.web import Web
-from halo_scheduler.work_sources import GithubSource
 
 _ISSUES = f"/repos/{REPOSITORY}/issues"
 _LIST, _ONE = f"GET {_ISSUES}", f"GET {_ISSUES}/1"
 _ADD, _TAKE = f"POST {_ISSUES}/1/labels", f"DELETE {_ISSUES}/1/labels/ready"
-
-
-class Note:
-    """What a source wrote down about a claim, in order."""
-
-    key = "run-1"
-
-    def __init__(self) -> None:
-        self.steps: list[str] = []
-
-    def begin(self) -> None:
-        self.steps.append("begin")
-
-    def take(self, place: str) -> None:
-        self.steps.append(f"take {place}")
-
-    def drop(self) -> None:
-        self.steps.append("drop")
 
 
 @pytest.fixture
@@ -45,22 +24,9 @@ def site() -> Iterator[GithubSite]:
         yield opened
 
 
-class Desk:
-    """Makes sources that share what they remember."""
-
-    def __init__(self, site: GithubSite) -> None:
-        self._site = site
-        self.memory = GithubMemory(ManualClock(1_000_000).now_ms)
-
-    def open(self, **fields: object) -> Github:
-        values = {"repository": REPOSITORY, "token": "TOKEN", "base_url": self._site.url, **fields}
-        source = GithubSource(**values)  # type: ignore[arg-type]  # one mapping for all kinds
-        return Github(source, TOKEN if source.token else "", Web(deadline_s=20), self.memory)
-
-
 @pytest.fixture
-def desk(site: GithubSite) -> Desk:
-    return Desk(site)
+def desk(site: GithubSite) -> GithubDesk:
+    return GithubDesk(site)
 
 
 def _claim(number: int = 1, place: str | None = None) -> Claim:
@@ -74,7 +40,7 @@ def _ids(source: Github) -> list[str]:
 # --- What is ready -----------------------------------------------------------------------------------
 
 
-def test_open_issues_with_the_label_are_ready_the_oldest_first(site: GithubSite, desk: Desk) -> None:
+def test_open_issues_with_the_label_are_ready_the_oldest_first(site: GithubSite, desk: GithubDesk) -> None:
     site.add(7, 3)
     site.add(1, labels=["bug"])
     site.add(2, state="closed")
@@ -84,7 +50,7 @@ def test_open_issues_with_the_label_are_ready_the_oldest_first(site: GithubSite,
     assert _ids(desk.open()) == ["3", "6", "7"]
 
 
-def test_an_issue_is_an_item_with_all_that_is_known(site: GithubSite, desk: Desk) -> None:
+def test_an_issue_is_an_item_with_all_that_is_known(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1, title="Fix the door", body="It\r\nsqueaks.", labels=["ready", "bug", "priority: high"])
     item = Item(
         id="1",
@@ -99,7 +65,7 @@ def test_an_issue_is_an_item_with_all_that_is_known(site: GithubSite, desk: Desk
     assert whole.body == "It\nsqueaks."
 
 
-def test_all_pages_are_read_but_only_as_many_as_are_asked_for(site: GithubSite, desk: Desk) -> None:
+def test_all_pages_are_read_but_only_as_many_as_are_asked_for(site: GithubSite, desk: GithubDesk) -> None:
     site.add(*range(1, 26))
     site.page_length = 10
     found = desk.open().ready()
@@ -109,13 +75,13 @@ def test_all_pages_are_read_but_only_as_many_as_are_asked_for(site: GithubSite, 
     assert len(site.seen) == 3
 
 
-def test_pages_without_end_are_left_after_ten(site: GithubSite, desk: Desk) -> None:
+def test_pages_without_end_are_left_after_ten(site: GithubSite, desk: GithubDesk) -> None:
     site.add(*range(1, 51))
     site.page_length = 1
     assert len(_ids(desk.open())) == 10
 
 
-def test_a_page_that_did_not_change_is_not_sent_again(site: GithubSite, desk: Desk) -> None:
+def test_a_page_that_did_not_change_is_not_sent_again(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1, 2, 3)
     site.page_length = 2
     site.requests_left, site.resets_at_s = 100, 5_000
@@ -127,14 +93,14 @@ def test_a_page_that_did_not_change_is_not_sent_again(site: GithubSite, desk: De
     assert _ids(desk.open()) == ["1", "2", "3", "4"]
 
 
-def test_sources_do_not_mix_up_their_pages(site: GithubSite, desk: Desk) -> None:
+def test_sources_do_not_mix_up_their_pages(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1)
     site.add(2, labels=["todo"])
     assert (_ids(desk.open()), _ids(desk.open(ready="todo"))) == (["1"], ["2"])
     assert (_ids(desk.open()), _ids(desk.open(ready="todo"))) == (["1"], ["2"])
 
 
-def test_pages_that_go_on_at_another_host_are_not_asked_for(site: GithubSite, desk: Desk) -> None:
+def test_pages_that_go_on_at_another_host_are_not_asked_for(site: GithubSite, desk: GithubDesk) -> None:
     with open_github() as other:
         link = {"Link": f'<{other.url}{_ISSUES}?page=2>; rel="next"'}
         site.instead[_LIST] = [lambda ask: ask.say(200, [], link)]
@@ -144,13 +110,13 @@ def test_pages_that_go_on_at_another_host_are_not_asked_for(site: GithubSite, de
 
 
 @pytest.mark.parametrize("data", [{}, None, "x", {"message": "hello"}])
-def test_an_answer_without_issues_is_told(data: object, site: GithubSite, desk: Desk) -> None:
+def test_an_answer_without_issues_is_told(data: object, site: GithubSite, desk: GithubDesk) -> None:
     site.instead[_LIST] = [lambda ask: ask.say(200, data)]
     with pytest.raises(SourceError, match=r"answers with something else than issues; is it GitHub's API\?"):
         _ids(desk.open())
 
 
-def test_issues_that_are_none_are_passed_over(site: GithubSite, desk: Desk) -> None:
+def test_issues_that_are_none_are_passed_over(site: GithubSite, desk: GithubDesk) -> None:
     good = {"number": 2, "state": "open", "labels": ["ready", {"name": 5}, None], "title": None, "body": 7}
     odd: list[object] = [
         None,
@@ -167,7 +133,7 @@ def test_issues_that_are_none_are_passed_over(site: GithubSite, desk: Desk) -> N
     assert list(desk.open().ready()) == [Item(id="2", title="issue 2")]
 
 
-def test_hostile_texts_become_plain_ones(site: GithubSite, desk: Desk) -> None:
+def test_hostile_texts_become_plain_ones(site: GithubSite, desk: GithubDesk) -> None:
     site.add(
         1,
         title="\x1b[31m<b>${secret:TOKEN}</b>\n{{answer}}\ud800\u202e" + "x" * 1_000,
@@ -187,7 +153,7 @@ def test_hostile_texts_become_plain_ones(site: GithubSite, desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "https://x/\n", 5, None])
-def test_an_address_that_is_no_web_page_is_left_out(url: object, site: GithubSite, desk: Desk) -> None:
+def test_an_address_that_is_no_web_page_is_left_out(url: object, site: GithubSite, desk: GithubDesk) -> None:
     data = {"number": 1, "state": "open", "labels": ["ready"], "html_url": url}
     site.instead[_ONE] = [lambda ask: ask.say(200, data)]
     item = desk.open().read("1")
@@ -195,7 +161,7 @@ def test_an_address_that_is_no_web_page_is_left_out(url: object, site: GithubSit
     assert item.url == ""
 
 
-def test_a_text_of_five_megabytes_is_cut(site: GithubSite, desk: Desk) -> None:
+def test_a_text_of_five_megabytes_is_cut(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1, body="a" * 5_000_000)
     item = desk.open().claim("1", Note())
     assert item is not None
@@ -204,7 +170,7 @@ def test_a_text_of_five_megabytes_is_cut(site: GithubSite, desk: Desk) -> None:
 
 
 def test_a_token_that_github_sends_back_is_taken_out_however_it_is_written(
-    site: GithubSite, desk: Desk
+    site: GithubSite, desk: GithubDesk
 ) -> None:
     escaped = "".join(f"\\u{ord(sign):04x}" for sign in TOKEN)
     body = f'{{"number": 1, "state": "open", "labels": ["ready"], "title": "{TOKEN}", "body": "{escaped}"}}'
@@ -215,19 +181,19 @@ def test_a_token_that_github_sends_back_is_taken_out_however_it_is_written(
 
 
 @pytest.mark.parametrize("item_id", ["", "0", "01", "-1", "1/../2", "one", "1" * 40, "٣", "1\n"])
-def test_what_is_no_number_is_no_issue(item_id: str, site: GithubSite, desk: Desk) -> None:
+def test_what_is_no_number_is_no_issue(item_id: str, site: GithubSite, desk: GithubDesk) -> None:
     assert desk.open().read(item_id) is None
     assert desk.open().claim(item_id, Note()) is None
     assert site.seen == []
 
 
-def test_github_on_a_server_of_ones_own_has_another_address(site: GithubSite, desk: Desk) -> None:
+def test_github_on_a_server_of_ones_own_has_another_address(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1)
     assert _ids(desk.open(base_url=f"{site.url}/api/v3/")) == ["1"]
     assert site.asked() == [f"GET /api/v3{_ISSUES}"]
 
 
-def test_a_public_repository_needs_no_token(site: GithubSite, desk: Desk) -> None:
+def test_a_public_repository_needs_no_token(site: GithubSite, desk: GithubDesk) -> None:
     site.token = None
     site.add(1)
     assert _ids(desk.open(token="")) == ["1"]
@@ -237,7 +203,7 @@ def test_a_public_repository_needs_no_token(site: GithubSite, desk: Desk) -> Non
 # --- Claiming ----------------------------------------------------------------------------------------
 
 
-def test_a_claim_changes_the_labels_and_looks_again(site: GithubSite, desk: Desk) -> None:
+def test_a_claim_changes_the_labels_and_looks_again(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1, labels=["bug", "ready"])
     item = desk.open().claim("1", note := Note())
     assert item is not None
@@ -247,7 +213,7 @@ def test_a_claim_changes_the_labels_and_looks_again(site: GithubSite, desk: Desk
     assert note.steps == ["begin", "take 1"]
 
 
-def test_labels_of_any_kind_can_be_used(site: GithubSite, desk: Desk) -> None:
+def test_labels_of_any_kind_can_be_used(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1, labels=["to do / später?"])
     source = desk.open(ready="to do / später?", in_progress="#doing%20")
     assert source.claim("1", Note()) is not None
@@ -266,7 +232,7 @@ def test_labels_of_any_kind_can_be_used(site: GithubSite, desk: Desk) -> None:
     ],
 )
 def test_an_issue_that_is_no_longer_ready_is_left_alone(
-    fields: dict[str, object], site: GithubSite, desk: Desk
+    fields: dict[str, object], site: GithubSite, desk: GithubDesk
 ) -> None:
     site.add(1, **fields)
     assert desk.open().claim("1", note := Note()) is None
@@ -274,17 +240,19 @@ def test_an_issue_that_is_no_longer_ready_is_left_alone(
     assert note.steps == []
 
 
-def test_an_issue_that_was_deleted_is_lost(desk: Desk) -> None:
+def test_an_issue_that_was_deleted_is_lost(desk: GithubDesk) -> None:
     assert desk.open().claim("1", Note()) is None
 
 
-def test_an_issue_that_moved_to_another_repository_is_lost(site: GithubSite, desk: Desk) -> None:
+def test_an_issue_that_moved_to_another_repository_is_lost(site: GithubSite, desk: GithubDesk) -> None:
     site.add(9)
     site.instead[_ONE] = [lambda ask: ask.say(301, {}, {"Location": f"{_ISSUES}/9"})]
     assert desk.open().claim("1", Note()) is None
 
 
-def test_whoever_does_not_remove_the_label_has_lost_and_changes_no_more(site: GithubSite, desk: Desk) -> None:
+def test_whoever_does_not_remove_the_label_has_lost_and_changes_no_more(
+    site: GithubSite, desk: GithubDesk
+) -> None:
     site.add(1)
 
     def others_win(_: Ask) -> None:
@@ -297,20 +265,20 @@ def test_whoever_does_not_remove_the_label_has_lost_and_changes_no_more(site: Gi
     assert note.steps == ["begin"]
 
 
-def test_an_issue_that_was_closed_meanwhile_is_left(site: GithubSite, desk: Desk) -> None:
+def test_an_issue_that_was_closed_meanwhile_is_left(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1)
     site.after[_TAKE] = lambda _: setattr(site.issues[1], "state", "closed")
     assert desk.open().claim("1", Note()) is None
     assert site.labels(1) == set()
 
 
-def test_an_issue_that_was_deleted_meanwhile_is_left(site: GithubSite, desk: Desk) -> None:
+def test_an_issue_that_was_deleted_meanwhile_is_left(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1)
     site.after[_TAKE] = lambda _: site.issues.clear()
     assert desk.open().claim("1", Note()) is None
 
 
-def test_a_label_that_somebody_took_off_is_put_on_again(site: GithubSite, desk: Desk) -> None:
+def test_a_label_that_somebody_took_off_is_put_on_again(site: GithubSite, desk: GithubDesk) -> None:
     site.add(1)
     site.after[_TAKE] = lambda _: site.issues[1].labels.clear()
     assert desk.open().claim("1", Note()) is not None
@@ -321,7 +289,7 @@ def _claim_at_once(site: GithubSite, workers: int) -> list[Item | None]:
     results: list[Item | None] = []
 
     def work() -> None:
-        results.append(Desk(site).open().claim("1", Note()))
+        results.append(GithubDesk(site).open().claim("1", Note()))
 
     threads = [threading.Thread(target=work) for _ in range(workers)]
     for thread in threads:
@@ -358,143 +326,15 @@ def test_workers_that_meet_at_the_worst_moment_never_share_an_issue(
     assert site.labels(1) == {"in_progress"}
 
 
-def test_a_worker_who_gives_up_cannot_let_two_have_an_issue(site: GithubSite, desk: Desk) -> None:
+def test_a_worker_who_gives_up_cannot_let_two_have_an_issue(site: GithubSite, desk: GithubDesk) -> None:
     """One crashed half way, and tidies up while another is between adding its label and the removal."""
     site.add(1)
 
     def tidy(_: Ask) -> None:
         del site.before[_TAKE]
-        Desk(site).open().settle(_claim(place=""), Verdict.RELEASED)
+        GithubDesk(site).open().settle(_claim(place=""), Verdict.RELEASED)
 
     site.before[_TAKE] = tidy
     assert desk.open().claim("1", Note()) is not None
     assert site.labels(1) == {"in_progress"}
-    assert _ids(Desk(site).open()) == []
-
-
-# --- Settling ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("verdict", "labels"),
-    [(Verdict.DONE, {"bug"}), (Verdict.FAILED, {"bug", "ready"}), (Verdict.RELEASED, {"bug", "ready"})],
-)
-@pytest.mark.parametrize("closes", [False, True])
-def test_a_verdict_changes_the_labels(
-    verdict: Verdict, labels: set[str], closes: bool, site: GithubSite, desk: Desk
-) -> None:
-    site.add(1, labels=["bug", "in_progress"])
-    desk.open(closes=closes).settle(_claim(), verdict)
-    assert site.labels(1) == labels
-    is_closed = closes and verdict is Verdict.DONE
-    assert site.issues[1].state == ("closed" if is_closed else "open")
-    assert site.issues[1].state_reason == ("completed" if is_closed else None)
-
-
-@pytest.mark.parametrize("verdict", list(Verdict))
-@pytest.mark.parametrize("labels", [[], ["ready"], ["review"]])
-def test_an_issue_without_our_label_is_no_longer_ours(
-    verdict: Verdict, labels: list[str], site: GithubSite, desk: Desk
-) -> None:
-    site.add(1, labels=labels)
-    desk.open(closes=True).settle(_claim(), verdict)
-    assert (site.labels(1), site.issues[1].state) == (set(labels), "open")
-    assert site.asked() == [_ONE]
-
-
-@pytest.mark.parametrize("verdict", list(Verdict))
-def test_an_issue_that_a_person_closed_only_loses_our_label(
-    verdict: Verdict, site: GithubSite, desk: Desk
-) -> None:
-    site.add(1, labels=["in_progress"], state="closed")
-    desk.open(closes=True).settle(_claim(), verdict)
-    assert (site.labels(1), site.asked("PATCH")) == (set(), [])
-
-
-def test_a_label_that_goes_in_the_last_moment_is_no_error(site: GithubSite, desk: Desk) -> None:
-    site.add(1, labels=["in_progress"])
-    site.before[f"DELETE {_ISSUES}/1/labels/in_progress"] = lambda _: site.issues[1].labels.clear()
-    desk.open().settle(_claim(), Verdict.DONE)
-
-
-def test_an_issue_that_is_gone_has_nothing_to_be_told(desk: Desk) -> None:
-    desk.open().settle(_claim(), Verdict.FAILED)
-    desk.open().settle(Claim(item_id="?", key="run-1"), Verdict.FAILED)
-
-
-def test_a_repository_that_is_gone_is_not_taken_for_that(desk: Desk) -> None:
-    with pytest.raises(SourceError, match="there is no repository halo/other"):
-        desk.open(repository="halo/other").settle(_claim(), Verdict.FAILED)
-
-
-@pytest.mark.parametrize("verdict", list(Verdict))
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (["ready"], {"ready"}),
-        (["ready", "in_progress"], {"ready"}),
-        (["in_progress"], {"ready"}),
-        ([], set()),
-    ],
-)
-def test_after_a_claim_that_was_cut_off_the_issue_is_ready(
-    verdict: Verdict, before: list[str], after: set[str], site: GithubSite, desk: Desk
-) -> None:
-    site.add(1, labels=before)
-    desk.open(closes=True).settle(_claim(place=""), verdict)
-    assert (site.labels(1), site.issues[1].state) == (after, "open")
-
-
-_FAULTS: dict[str, Callable[[Ask], None]] = {
-    "a fault": lambda ask: ask.say(502),
-    "cut off": Ask.cut_off,
-}
-
-
-@pytest.mark.parametrize("fault", list(_FAULTS))
-@pytest.mark.parametrize(
-    ("verdict", "route"),
-    [
-        (Verdict.DONE, f"PATCH {_ISSUES}/1"),
-        (Verdict.DONE, f"DELETE {_ISSUES}/1/labels/in_progress"),
-        (Verdict.FAILED, _ADD),
-        (Verdict.FAILED, f"DELETE {_ISSUES}/1/labels/in_progress"),
-    ],
-)
-def test_a_report_that_failed_half_way_can_be_made_again(
-    fault: str, verdict: Verdict, route: str, site: GithubSite, desk: Desk
-) -> None:
-    site.add(1, labels=["in_progress"])
-    site.instead[route] = [_FAULTS[fault]]
-    source = desk.open(closes=True)
-    with pytest.raises(SourceError):
-        source.settle(_claim(), verdict)
-    assert site.asked().count(route) == 1
-    source.settle(_claim(), verdict)
-    is_done = verdict is Verdict.DONE
-    assert (site.labels(1), site.issues[1].state) == ((set(), "closed") if is_done else ({"ready"}, "open"))
-
-
-@pytest.mark.parametrize("route", [_ADD, _TAKE, _ONE])
-@pytest.mark.parametrize("has_effect", [False, True])
-def test_a_claim_that_failed_half_way_is_undone(
-    route: str, has_effect: bool, site: GithubSite, desk: Desk
-) -> None:
-    """An answer that never comes may have been to a request that took effect, or not."""
-    site.add(1)
-
-    def break_off(ask: Ask) -> None:
-        if has_effect:
-            site._answer(ask)
-        ask.cut_off()
-
-    # The first look at the issue goes well; the second is tried twice.
-    site.instead = {_ONE: [lambda ask: ask.say(*site._answer(ask))]}
-    site.instead.setdefault(route, []).extend([break_off, break_off])
-    note = Note()
-    with pytest.raises(SourceError, match="closed the connection"):
-        desk.open().claim("1", note)
-    site.instead.clear()
-    taken = [step.removeprefix("take ") for step in note.steps if step.startswith("take")]
-    desk.open().settle(_claim(place="".join(taken)), Verdict.FAILED)
-    assert site.labels(1) == {"ready"}
+    assert _ids(GithubDesk(site).open()) == []

@@ -1,0 +1,101 @@
+"""Notes of claims: private, whole at every moment, and no obstacle when they are broken."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from machine import START
+
+from halo_scheduler.work.desk import WorkDesk
+from halo_scheduler.work.item import Verdict
+from halo_scheduler.work_sources import FolderSource
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> WorkDesk:
+    return WorkDesk(tmp_path / "spool", lambda _: dict, lambda: START)
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    folder = tmp_path / "tasks"
+    (folder / "ready").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def source(base: Path) -> FolderSource:
+    return FolderSource(path=str(base))
+
+
+def _put(base: Path, *names: str) -> None:
+    for name in names:
+        (base / "ready" / name).write_text(f"# Do {name}\n")
+
+
+def test_a_note_is_private_and_says_what_is_needed(
+    desk: WorkDesk, base: Path, source: FolderSource, tmp_path: Path
+) -> None:
+    _put(base, "1.md")
+    desk.open(source).claim("a")
+    note = tmp_path / "spool" / "a.item"
+    assert [path.name for path in note.parent.iterdir()] == ["a.item"]
+    assert stat.S_IMODE(note.stat().st_mode) == 0o600
+    assert stat.S_IMODE(note.parent.stat().st_mode) == 0o700
+    assert json.loads(note.read_text()) == {"source": source.to_dict(), "item": "1.md", "place": "1.md"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"{}",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"source": {"kind": "mail"}, "item": "1", "place": ""}',
+        b'{"source": {"kind": "folder", "path": "relative"}, "item": "1", "place": ""}',
+        b'{"source": {"kind": "folder", "path": "/x"}, "item": 5, "place": ""}',
+        b'{"source": {"kind": "folder", "path": "/x"}, "item": "1"}',
+        b'{"source": 5, "item": "1", "place": ""}',
+    ],
+)
+def test_a_note_that_cannot_be_read_is_logged_and_removed(
+    content: bytes, desk: WorkDesk, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "spool").mkdir()
+    (tmp_path / "spool" / "a.item").write_bytes(content)
+    assert desk.claimed() == {"a"}
+    assert desk.settlement("a", Verdict.RELEASED) is None
+    assert "The note of the item of run a cannot be read and is removed" in caplog.text
+    assert desk.claimed() == set()
+
+
+def test_a_note_that_was_never_finished_is_removed_in_silence(
+    desk: WorkDesk, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "spool").mkdir()
+    (tmp_path / "spool" / "a.item-part").write_bytes(b'{"sou')
+    assert desk.claimed() == {"a"}
+    assert desk.settlement("a", Verdict.RELEASED) is None
+    assert (desk.claimed(), caplog.text) == (set(), "")
+
+
+def test_a_folder_in_the_place_of_a_note_does_no_harm(
+    desk: WorkDesk, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "spool" / "a.item").mkdir(parents=True)
+    assert desk.settlement("a", Verdict.RELEASED) is None
+    assert "cannot be removed" in caplog.text
+
+
+def test_other_files_are_no_notes(desk: WorkDesk, tmp_path: Path) -> None:
+    (tmp_path / "spool").mkdir()
+    for name in ("a.out", "a.code", "a.ticket", "a.prompt", "a.work"):
+        (tmp_path / "spool" / name).touch()
+    assert desk.claimed() == set()
