@@ -19,7 +19,7 @@ def find_job(scheduler: Scheduler, wanted: str, *, also_removed: bool = False) -
         begun = [job for job in jobs if job.id.startswith(wanted)]
         if len(begun) == 1:
             return begun[0]
-    raise JobNotFoundError(f"there is no job {wanted!r}{_suggestion(wanted, [job.name for job in jobs])}")
+    raise JobNotFoundError(f"there is no job {wanted!r}{near_name(wanted, [job.name for job in jobs])}")
 
 
 def require_engine(scheduler: Scheduler) -> None:
@@ -28,7 +28,8 @@ def require_engine(scheduler: Scheduler) -> None:
         raise SchedulerError("nothing runs the jobs at the moment; start it with: halo daemon")
 
 
-def _suggestion(wanted: str, names: list[str]) -> str:
+def near_name(wanted: str, names: list[str]) -> str:
+    """Return the end of a sentence that suggests the nearest of some names, if one is near."""
     from difflib import get_close_matches  # noqa: PLC0415 - only when something was not found
 
     folded = {name.casefold(): name for name in names}

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 import click
 
 from halo_scheduler.cli.add import add
+from halo_scheduler.cli.agents import agent
 from halo_scheduler.cli.assistant import mcp
 from halo_scheduler.cli.backup import backup
+from halo_scheduler.cli.config import config
 from halo_scheduler.cli.daemon import daemon
 from halo_scheduler.cli.desktop import open_desktop
 from halo_scheduler.cli.environment import environment
-from halo_scheduler.cli.jobs import list_, remove, show
+from halo_scheduler.cli.inbox import answer, inbox
+from halo_scheduler.cli.jobs import list_, remove, resume, show
 from halo_scheduler.cli.preview import preview
 from halo_scheduler.cli.runs import cancel, history, logs, run
 from halo_scheduler.cli.secret import secret
@@ -54,7 +57,7 @@ def halo(context: click.Context, *, hidden: bool) -> None:
 
 
 for _command in (
-    *(add, list_, show, remove, run, cancel, history, logs),
+    *(add, list_, show, resume, remove, run, cancel, history, logs, inbox, answer, agent, config),
     *(preview, secret, environment, status, backup, daemon, mcp),
 ):
     halo.add_command(_command)

@@ -1,14 +1,13 @@
-"""`halo list`, `show` and `remove`: the jobs there are."""
+"""`halo list`, `show`, `resume` and `remove`: the jobs there are."""
 
 from __future__ import annotations
 
 import json
-import shlex
 import sys
-from typing import assert_never
 
 import click
 
+from halo_scheduler.cli.details import details
 from halo_scheduler.cli.schedule_options import choice_of
 from halo_scheduler.cli.shown import (
     duration,
@@ -18,18 +17,16 @@ from halo_scheduler.cli.shown import (
     print_table,
     run_words,
     status_mark,
-    status_words,
 )
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
-from halo_scheduler.model import Action, Callback, Command, HttpRequest, Job, JobStatus, Policy, Prompt
+from halo_scheduler.model import Job, JobStatus
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.describe import describe, describe_when
-from halo_scheduler.schedule.interval import interval_in_words
-from halo_scheduler.schedule.words import counted
 from halo_scheduler.service import Scheduler
 
 _RECENT = 5
+_MOST_QUESTIONS = 10_000
 
 
 @click.command("list")
@@ -48,6 +45,7 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
     """
     with Scheduler.open() as scheduler:
         jobs = scheduler.list_jobs(status=JobStatus(status) if status else None, group=group, text=text)
+        asking = {question.job_id for question in scheduler.list_questions(limit=_MOST_QUESTIONS)}
     if as_json:
         click.echo(json.dumps([job.to_dict() for job in jobs], ensure_ascii=False, indent=2))
         return
@@ -60,7 +58,13 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
     print_table(
         ["", "NAME", "SCHEDULE", "NEXT", "LAST RUN"],
         [
-            [status_mark(job), job.name, describe(job.schedule), next_words(job, now_ms), _last(job, now_ms)]
+            [
+                status_mark(job, asks=job.id in asking),
+                job.name,
+                describe(job.schedule),
+                next_words(job, now_ms, asks=job.id in asking),
+                _last(job, now_ms),
+            ]
             for job in jobs
         ],
     )
@@ -75,18 +79,37 @@ def show(*, name: str, as_json: bool) -> None:
     with Scheduler.open() as scheduler:
         job = find_job(scheduler, name)
         runs = scheduler.get_run_log(job.id, limit=_RECENT)
+        usage = scheduler.get_usage(job.id)
+        questions = [
+            item for item in scheduler.list_questions(limit=_MOST_QUESTIONS) if item.job_id == job.id
+        ]
     if as_json:
-        data = job.to_dict() | {"runs": [run.to_dict() | {"duration_ms": run.duration_ms} for run in runs]}
+        data = job.to_dict() | {
+            "runs": [run.to_dict() | {"duration_ms": run.duration_ms} for run in runs],
+            "today": {"day": usage.day, "runs": usage.runs, "cost": usage.cost, "resets_at": usage.resets_at},
+            "questions": [question.to_dict() for question in questions],
+        }
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
-    click.echo(f"{status_mark(job)} {click.style(job.name, bold=True)}")
-    for label, text in _details(job, now_ms):
+    click.echo(f"{status_mark(job, asks=bool(questions))} {click.style(job.name, bold=True)}")
+    for label, text in details(job, usage, questions, now_ms):
         click.echo(f"  {click.style(f'{label:<9}', dim=True)} {plain_line(text, 1_000)}")
     for run in runs:
         at = run.started_at or run.finished_at or 0
         click.echo(
             f"  {outcome_mark(run.outcome)} {moment(at)}  {duration(run.duration_ms):<9} {run_words(run)}"
         )
+
+
+@click.command()
+@click.argument("name")
+def resume(*, name: str) -> None:
+    """Let a paused or disabled job go on from now; also one that an assistant made or changed, once you saw it."""
+    with Scheduler.open() as scheduler:
+        job = find_job(scheduler, name)
+        scheduler.resume_job(job.id)
+        resumed = scheduler.get_job(job.id) or job
+    click.echo(f"{job.name} goes on; next: {next_words(resumed, SystemClock().now_ms())}")
 
 
 @click.command()
@@ -100,50 +123,6 @@ def remove(*, name: str, yes: bool) -> None:
             click.confirm(f"Remove {job.name}?", abort=True)
         scheduler.remove_job(job.id)
     click.echo(f"removed {job.name}")
-
-
-def _details(job: Job, now_ms: int) -> list[tuple[str, str]]:
-    details = [
-        ("id", job.id),
-        ("status", status_words(job)),
-        ("about", job.description),
-        ("group", job.group or ""),
-        ("does", _action_words(job.action)),
-        ("when", describe(job.schedule)),
-        ("next", next_words(job, now_ms)),
-        ("policy", _policy_words(job.policy)),
-        ("errors", f"{job.errors} in a row; {job.last_error}" if job.errors else ""),
-    ]
-    return [(label, text) for label, text in details if text]
-
-
-def _action_words(action: Action) -> str:
-    match action:
-        case Command(argv=argv, line=line, shell=shell):
-            return shlex.join(argv) if argv else f"{line} ({shell})"
-        case HttpRequest(method=method, url=url):
-            return f"{method} {url}"
-        case Prompt(text=text, agent=agent):
-            return f"asks {agent or 'the default agent'}: {text}"
-        case Callback(name=name):
-            return f"calls {name or 'a function'} of the program that embeds Halo"
-        case _:
-            assert_never(action)
-
-
-def _policy_words(policy: Policy) -> str:
-    limit_ms = policy.time_limit_ms
-    parts = [
-        "never stopped" if limit_ms is None else f"stops after {interval_in_words(limit_ms)}",
-        _retry_words(policy.retry.attempts),
-        f"gives up after {counted(policy.max_errors, 'error')}" if policy.max_errors else "never gives up",
-        "catches up once" if policy.catch_up == "once" else "does not catch up",
-    ]
-    return " · ".join(parts)
-
-
-def _retry_words(attempts: int) -> str:
-    return "no retries" if not attempts else "1 retry" if attempts == 1 else f"{attempts} retries"
 
 
 def _last(job: Job, now_ms: int) -> str:

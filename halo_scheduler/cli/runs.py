@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-import select
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import click
 
+from halo_scheduler.cli.following import (
+    begins,
+    exit_code_of,
+    follow_run,
+    interruptible,
+    tell_end,
+    tell_question,
+)
 from halo_scheduler.cli.printer import Printer
 from halo_scheduler.cli.schedule_options import choice_of
 from halo_scheduler.cli.shown import duration, moment, outcome_mark, print_table, run_words
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.finding import find_job, require_engine
-from halo_scheduler.ipc import ChangeStream
-from halo_scheduler.model import Job, Outcome, Run, SkipReason
+from halo_scheduler.model import Job, Outcome, Run
 from halo_scheduler.schedule.interval import SECOND_MS, interval_in_words
 from halo_scheduler.service import Scheduler
-
-_FAILED = 1
-_LOOK_S = 0.2
-_LOOKS_FOR_START = 5
 
 
 @click.command()
@@ -42,17 +42,16 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
         job = find_job(scheduler, name)
         run_id = scheduler.trigger(job.id)
         if not wait:
-            words = f"started {job.name}" if _begins(scheduler, run_id) else f"{job.name} waits for a place"
+            words = f"started {job.name}" if begins(scheduler, run_id) else f"{job.name} waits for a place"
             click.echo(json.dumps({"run_id": run_id}) if as_json else words)
             return
-        with _interruptible(f"{job.name} goes on; stop it with: halo cancel {job.name}"):
-            done = _follow(scheduler, run_id, quiet=as_json)
-    if as_json:
-        click.echo(json.dumps(_as_data(done), ensure_ascii=False, indent=2))
-    else:
-        click.echo(f"{outcome_mark(done.outcome)} {run_words(done)}, {duration(done.duration_ms)}", err=True)
-    is_fine = done.outcome is Outcome.SUCCESS or done.reason is SkipReason.NO_WORK
-    sys.exit(0 if is_fine else _FAILED)
+        with interruptible(f"{job.name} goes on; stop it with: halo cancel {job.name}"):
+            done = follow_run(scheduler, run_id, quiet=as_json)
+        if as_json:
+            click.echo(json.dumps(_as_data(done), ensure_ascii=False, indent=2))
+        else:
+            tell_end(scheduler, done)
+    sys.exit(exit_code_of(done))
 
 
 @click.command()
@@ -126,10 +125,11 @@ def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
         found = _find_run(scheduler, job, run_id)
         if follow and found.outcome is Outcome.RUNNING:
             require_engine(scheduler)
-            with _interruptible(""):
-                _follow(scheduler, found.id, raw=raw)
+            with interruptible(""):
+                follow_run(scheduler, found.id, raw=raw)
         else:
             Printer(raw=raw).end(scheduler.get_output(found.id))
+        tell_question(scheduler, found.id)
 
 
 def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
@@ -139,67 +139,6 @@ def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
     if not runs:
         raise SchedulerError(f"{job.name} has no run {run_id!r}" if run_id else f"{job.name} has not run yet")
     return runs[0]
-
-
-def _begins(scheduler: Scheduler, run_id: str) -> bool:
-    """Tell whether a run that was asked for begins within a moment."""
-    with _changes(scheduler) as stream:
-        for _ in range(_LOOKS_FOR_START):
-            if scheduler.get_run(run_id) is not None:
-                return True
-            _wait(stream)
-    return scheduler.get_run(run_id) is not None
-
-
-def _follow(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: bool = False) -> Run:
-    """Show what a run prints until it is over, and return it."""
-    printer = Printer(raw=raw, quiet=quiet)
-    with _changes(scheduler) as stream, scheduler.follow_output(run_id) as output:
-        while True:
-            run = scheduler.get_run(run_id)
-            is_over = run is not None and run.outcome is not Outcome.RUNNING
-            while run is not None and (chunk := output.read()):
-                printer.write(chunk)
-            if run is not None and is_over:
-                printer.end(output.end())
-                return run
-            printer.draw_unfinished()
-            if scheduler.status().state != "running":
-                raise SchedulerError(
-                    "the engine is gone; the job may go on, and is looked after when it is back"
-                )
-            _wait(stream)
-
-
-@contextmanager
-def _changes(scheduler: Scheduler) -> Iterator[ChangeStream | None]:
-    try:
-        stream = ChangeStream.connect(scheduler.path)
-    except OSError:
-        yield None
-        return
-    try:
-        yield stream
-    finally:
-        stream.close()
-
-
-def _wait(stream: ChangeStream | None) -> None:
-    """Wait a moment, or for news, whichever comes first."""
-    if stream is None or not stream.is_open:
-        select.select([], [], [], _LOOK_S)
-    elif select.select([stream], [], [], _LOOK_S)[0]:
-        stream.drain()
-
-
-@contextmanager
-def _interruptible(note: str) -> Iterator[None]:
-    """Let Ctrl-C end the looking, and nothing else."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        click.echo(f"\n{note}" if note else "", err=True)
-        sys.exit(_FAILED if note else 0)
 
 
 def _history_words(run: Run) -> str:

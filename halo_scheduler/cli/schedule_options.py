@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ import click
 from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
 from halo_scheduler.schedule.when import parse_when
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option("--every", metavar="15m", help="A fixed pace, counted from --anchor."),
@@ -72,9 +72,14 @@ def choice_of(words: type[StrEnum]) -> click.Choice[str]:
     return click.Choice([word.value for word in words])
 
 
-def schedule_options(command: _Command) -> _Command:
+def schedule_options(command: AnyCommand) -> AnyCommand:
     """Give a command the options that say when."""
-    for option in reversed(_OPTIONS):
+    return with_options(command, _OPTIONS)
+
+
+def with_options(command: AnyCommand, options: Sequence[Callable[[AnyCommand], AnyCommand]]) -> AnyCommand:
+    """Give a command some options, in the order in which they are listed."""
+    for option in reversed(options):
         command = option(command)
     return command
 

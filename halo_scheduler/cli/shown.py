@@ -33,8 +33,12 @@ _STATUSES = {
     JobStatus.DISABLED: ("◌", None),
 }
 _SEVERITIES = {Severity.INFO: ("●", "blue"), Severity.WARNING: ("▲", "yellow"), Severity.ERROR: ("■", "red")}
+ASKS = click.style("◆", fg="yellow")
+"""The sign of what waits for an answer."""
 _GAP = "  "
 _NARROWEST = 12
+_SHORT_ID = 8
+_LEAST_COST = 0.0001
 
 
 def outcome_mark(outcome: Outcome | None) -> str:
@@ -42,8 +46,10 @@ def outcome_mark(outcome: Outcome | None) -> str:
     return " " if outcome is None else click.style(_OUTCOMES[outcome][0], fg=_OUTCOMES[outcome][1])
 
 
-def status_mark(job: Job) -> str:
-    """Return the sign of what a job is doing."""
+def status_mark(job: Job, *, asks: bool = False) -> str:
+    """Return the sign of what a job is doing, or that it waits for an answer."""
+    if asks and job.status is not JobStatus.RUNNING:
+        return ASKS
     sign, colour = _STATUSES[job.status]
     if job.status is JobStatus.IDLE and job.errors:
         sign, colour = "▲", "yellow"
@@ -66,13 +72,17 @@ def status_words(job: Job) -> str:
         return (
             f"disabled after {counted(job.errors, 'error')}" if job.errors else "disabled: it cannot be run"
         )
+    if job.status_reason is StatusReason.ASSISTANT:
+        return "waits for you: an assistant made or changed it"
     if job.waiting_for is not None:
         return "waiting for a place"
     return str(job.status)
 
 
-def next_words(job: Job, now_ms: int) -> str:
+def next_words(job: Job, now_ms: int, *, asks: bool = False) -> str:
     """Return when a job runs next, or why it does not."""
+    if asks and job.status is JobStatus.IDLE:
+        return "waits for your answer"
     if job.next_run_at is not None:
         return "now" if job.next_run_at <= now_ms else describe_when(job.next_run_at, now_ms)
     if job.paused_until is not None:
@@ -108,7 +118,30 @@ def run_words(run: Run) -> str:
     if run.outcome is Outcome.RUNNING and run.progress is not None:
         words += f" {run.progress:.0%} {run.progress_text}".rstrip()
     details = [detail for detail in (run.error, run.note) if detail]
-    return plain_line(f"{words} ({'; '.join(details)})" if details else words, 500)
+    words = f"{words} ({'; '.join(details)})" if details else words
+    if run.work_id:
+        words += (
+            f", worked on {run.work_id}: {run.work_title}" if run.work_title else f", worked on {run.work_id}"
+        )
+    if run.cost is not None:
+        words += f", cost {cost_words(run.cost)}"
+    return plain_line(words, 500)
+
+
+def cost_words(cost: float) -> str:
+    """Return an amount without its currency, which nobody told us: "0.12", "1,204.00", "0.0004"."""
+    if 0 < cost < _LEAST_COST:
+        return f"below {_LEAST_COST}"
+    if cost >= 1:
+        return f"{cost:,.2f}"
+    # What is below a hundredth adds up over a day.
+    whole, _, part = f"{cost:.4f}".partition(".")
+    return f"{whole}.{part[:2]}{part[2:].rstrip('0')}"
+
+
+def short_id(run_id: str) -> str:
+    """Return the beginning of a run's id, which is enough to find it."""
+    return run_id[:_SHORT_ID]
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -18,11 +18,13 @@ from halo_scheduler import (
     Manual,
     Once,
     Policy,
+    Prompt,
     Retry,
 )
 from halo_scheduler.cli import halo
-from halo_scheduler.model import BodyKind, CatchUp, JobStatus, Notify, Redirects
+from halo_scheduler.model import BodyKind, Caps, CatchUp, JobStatus, Notify, Redirects
 from halo_scheduler.service import Scheduler
+from halo_scheduler.work_sources import FolderSource, GithubSource
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +114,48 @@ def test_an_anchor_may_be_given() -> None:
             ["--http", "PUT", "http://example.org/", "--body", "hello"],
             HttpRequest(url="http://example.org/", method="PUT", body="hello"),
         ),
+        (["--prompt", "look at {{date}}"], Prompt(text="look at {{date}}")),
+        (["--prompt", ""], Prompt(text="")),
+        (
+            [
+                *("--prompt", "{{work.title}}", "--agent", "codex", "--directory", "~/x", "--env", "A=1"),
+                *("--success-codes", "0,3", "--no-work-code", "75", "--needs-input-code", "76"),
+                *("--grace", "3s", "--work-folder", "~/tasks"),
+            ],
+            Prompt(
+                text="{{work.title}}",
+                agent="codex",
+                directory="~/x",
+                environment={"A": "1"},
+                success_codes=(0, 3),
+                no_work_code=75,
+                needs_input_code=76,
+                grace="3s",
+                work_source=FolderSource(path="~/tasks"),
+            ),
+        ),
+        (
+            [
+                *("--work-github", "me/shop", "--work-token", "GITHUB", "--work-ready", "todo"),
+                *("--work-in-progress", "doing", "--work-url", "https://git.example/api/v3", "--work-close"),
+                *("--", "./fix"),
+            ],
+            Command(
+                argv=("./fix",),
+                work_source=GithubSource(
+                    repository="me/shop",
+                    token="GITHUB",  # noqa: S106 - a name
+                    ready="todo",
+                    in_progress="doing",
+                    base_url="https://git.example/api/v3",
+                    closes=True,
+                ),
+            ),
+        ),
+        (
+            ["--work-github", "me/shop", "--", "./fix"],
+            Command(argv=("./fix",), work_source=GithubSource(repository="me/shop")),
+        ),
     ],
 )
 def test_the_action_is_as_asked(arguments: list[str], action: object) -> None:
@@ -119,6 +163,41 @@ def test_the_action_is_as_asked(arguments: list[str], action: object) -> None:
     assert done.exit_code == 0, done.output
     with Scheduler.open() as scheduler:
         assert scheduler.list_jobs()[0].action == action
+
+
+def test_a_prompt_may_be_in_a_file_or_on_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "prompt.md").write_text("from a file, größer\n", encoding="utf-8")
+    assert _add("--manual", "--prompt", f"@{tmp_path}/prompt.md").exit_code == 0
+    done = CliRunner().invoke(halo, ["add", "other", "--manual", "--prompt", "-"], input="from a pipe\n")
+    assert done.exit_code == 0
+    with Scheduler.open() as scheduler:
+        assert {job.name: job.action for job in scheduler.list_jobs()} == {
+            "job": Prompt(text="from a file, größer\n"),
+            "other": Prompt(text="from a pipe\n"),
+        }
+
+
+def test_a_folder_of_work_means_the_same_wherever_the_jobs_are_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert _add("--manual", "--work-folder", "tasks", "--", "true").exit_code == 0
+    with Scheduler.open() as scheduler:
+        (job,) = scheduler.list_jobs()
+        assert isinstance(job.action, Command)
+        assert job.action.work_source == FolderSource(path=str(tmp_path / "tasks"))
+
+
+@pytest.mark.parametrize(
+    ("options", "reads_lines"), [([], None), (["--read-lines"], True), (["--no-read-lines"], False)]
+)
+def test_caps_and_reading_lines_are_as_asked(options: list[str], reads_lines: bool | None) -> None:
+    caps = ("--max-runs-per-day", "5", "--max-cost-per-day", "1.5")
+    assert _add("--manual", *caps, *options, "--prompt", "x").exit_code == 0
+    with Scheduler.open() as scheduler:
+        (job,) = scheduler.list_jobs()
+        assert job.policy == Policy(caps=Caps(runs_per_day=5, cost_per_day=1.5), reads_lines=reads_lines)
+        assert job.reads_lines is (True if reads_lines is None else reads_lines)
 
 
 def test_the_policy_is_as_asked() -> None:
@@ -174,6 +253,9 @@ def test_it_says_what_will_happen_and_what_is_missing() -> None:
     done = _add("--every", "15m", "--env", "T=${secret:TOKEN}", "--", "true")
     assert "added job: every 15 minutes\n  next: in 15 min" in done.output
     assert "the secret TOKEN is not set yet: halo secret set TOKEN" in done.output
+    token = ("--work-github", "a/b", "--work-token", "GITHUB")
+    done = CliRunner().invoke(halo, ["add", "other", "--manual", *token, "--prompt", "x"])
+    assert "the secret GITHUB is not set yet: halo secret set GITHUB" in done.output
 
 
 @pytest.mark.parametrize(
@@ -184,7 +266,10 @@ def test_it_says_what_will_happen_and_what_is_missing() -> None:
         (["--manual", "--http", "GET", "http://example.org", "--", "true"], "not both"),
         (["--manual", "--http", "GET", "ftp://example.org"], "must begin with http"),
         (["--manual", "--http", "GET", "http://me:pw@example.org"], "user name or password"),
-        (["--manual", "--http", "GET", "http://x", "--dir", "/"], "--dir goes with a command only"),
+        (
+            ["--manual", "--http", "GET", "http://x", "--dir", "/"],
+            "--dir goes with a command or a prompt only",
+        ),
         (["--manual", "--http", "GET", "http://x", "--body", "a", "--json-body", "1"], "either --body"),
         (["--manual", "--http", "POST", "http://x", "--json-body", "{"], "body: is not JSON"),
         (["--manual", "--header", "a: b", "--", "true"], "--header goes with --http only"),
@@ -195,6 +280,36 @@ def test_it_says_what_will_happen_and_what_is_missing() -> None:
         (["--manual", "--timeout", "soon", "--", "true"], "time_limit"),
         (["--manual", "--jitter", "50", "--", "true"], "jitter_percent"),
         (["--once", "2020-01-01 00:00", "--", "true"], "in the past"),
+        (["--manual", "--prompt", "x", "--", "true"], "not both"),
+        (["--manual", "--prompt", "x", "--http", "GET", "http://x"], "not both"),
+        (["--manual", "--prompt", "x", "--stdin", "y"], "--stdin goes with a command only"),
+        (["--manual", "--prompt", "x", "--body", "y"], "--body goes with --http only"),
+        (["--manual", "--agent", "claude", "--", "true"], "--agent goes with --prompt only"),
+        (["--manual", "--prompt", "x", "--agent", "nobody"], "there is no agent named 'nobody'"),
+        (["--manual", "--prompt", "{{dat}}"], "did you mean {{date}}?"),
+        (["--manual", "--prompt", "{{work.title}}"], "needs a work source"),
+        (["--manual", "--prompt", "${secret:X}"], "secrets cannot be used here"),
+        (["--manual", "--prompt", "@/nowhere/x"], "the prompt cannot be read"),
+        (["--manual", "--prompt", "@/bin/ls"], "is no text in UTF-8"),
+        (
+            ["--manual", "--http", "GET", "http://x", "--work-folder", "/x"],
+            "--work-folder goes with a command",
+        ),
+        (
+            ["--manual", "--http", "GET", "http://x", "--no-work-code", "0"],
+            "--no-work-code goes with a command",
+        ),
+        (["--manual", "--work-folder", "/x", "--work-github", "a/b", "--", "x"], "either --work-folder or"),
+        (["--manual", "--work-token", "X", "--", "true"], "--work-token goes with --work-github only"),
+        (
+            ["--manual", "--work-folder", "/x", "--work-close", "--", "x"],
+            "--work-close goes with --work-github",
+        ),
+        (["--manual", "--work-github", "shop", "--", "true"], "must be like owner/name"),
+        (["--manual", "--work-folder", "", "--", "true"], "choose the folder that holds ready/"),
+        (["--manual", "--max-runs-per-day", "0", "--", "true"], "runs_per_day: must be"),
+        (["--manual", "--max-cost-per-day", "nan", "--", "true"], "cost_per_day: must be"),
+        (["--manual", "--needs-input-code", "300", "--", "true"], "needs_input_code: must be"),
     ],
 )
 def test_wrong_use_is_refused_and_nothing_is_stored(arguments: list[str], sentence: str) -> None:

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from asking import ask
 from click.testing import CliRunner, Result
+from job_values import make_run
 
 from halo_scheduler import (
     Callback,
@@ -19,11 +21,16 @@ from halo_scheduler import (
     JobNotFoundError,
     Manual,
     Outcome,
+    Policy,
     Prompt,
 )
 from halo_scheduler.cli import halo, shown
 from halo_scheduler.clock import ManualClock
+from halo_scheduler.model import Action, Caps, StatusReason
+from halo_scheduler.schedule.days import local_day
 from halo_scheduler.service import Scheduler
+from halo_scheduler.store.usage import Spent
+from halo_scheduler.work_sources import FolderSource, GithubSource
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +84,9 @@ def test_json_has_the_field_names_of_the_library() -> None:
     assert job is not None
     assert listed == job.to_dict()
     assert listed["next_run_at"] == job.next_run_at
-    assert json.loads(_halo("show", "backup", "--json").output) == {**listed, "runs": []}
+    shown_job = json.loads(_halo("show", "backup", "--json").output)
+    assert shown_job == {**listed, "runs": [], "questions": [], "today": shown_job["today"]}
+    assert (shown_job["today"]["runs"], shown_job["today"]["cost"]) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -87,15 +96,79 @@ def test_json_has_the_field_names_of_the_library() -> None:
         (Command(line="a | b", shell="sh"), "a | b (sh)"),  # noqa: S604 - a value, not a call
         (HttpRequest(url="https://example.org/"), "GET https://example.org/"),
         (Prompt(text="write"), "asks the default agent: write"),
+        (Prompt(text=" ", agent="codex"), "asks codex: Execute scheduled task."),
+        (
+            Prompt(text="x", work_source=FolderSource(path="/tasks")),
+            "takes one file of /tasks/ready for each run",
+        ),
+        (
+            Command(argv=("x",), work_source=GithubSource(repository="me/shop", closes=True)),
+            "takes one issue of me/shop for each run, from ready to in_progress, then closed",
+        ),
         (Callback("f"), "calls f of the program"),
     ],
 )
-def test_a_job_is_shown_in_words(action: Command, words: str) -> None:
+def test_a_job_is_shown_in_words(action: Action, words: str) -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("backup", Every("15m"), action, description="all of it", group="night")
     text = _halo("show", "backup").output
     for expected in (words, "every 15 minutes", "all of it", "night", "stops after 2 hours"):
         assert expected in text
+
+
+def test_caps_are_shown_with_what_is_used_up_of_the_day() -> None:
+    policy = Policy(caps=Caps(runs_per_day=5, cost_per_day=2), reads_lines=True)
+    with Scheduler.open() as scheduler:
+        now_ms = scheduler._clock.now_ms()
+        job_id = scheduler.add_job("ask", Manual(), Command(argv=("x",)), policy=policy)
+        other_id = scheduler.add_job("free", Manual(), Prompt(text="x"))
+        used = Spent(3, 0.126)
+        scheduler._store.usage.add([(job_id, local_day(now_ms), used), (other_id, local_day(now_ms), used)])
+    text = _halo("show", "ask").output
+    assert "3 of 5 runs · cost 0.126 of 2.00" in text
+    assert "reads :: lines" in text
+    assert "today     cost 0.126\n" in _halo("show", "free").output
+
+
+def test_what_asks_is_marked_in_the_list_and_shown_whole() -> None:
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("backup", Every("15m"), Command(argv=("true",)))
+        scheduler.add_job("other", Every("15m"), Command(argv=("true",)))
+        question = ask(scheduler, job_id, "Which \x1b[31mone?")
+    lines = _halo("list").output.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["◆", "●"]
+    assert "waits for your answer" in lines[1]
+    text = _halo("show", "backup").output
+    assert "asks you  Which one?" in text
+    assert f"halo answer {question.run_id[:8]} TEXT" in text
+    (listed,) = json.loads(_halo("show", "backup", "--json").output)["questions"]
+    assert (listed["run_id"], listed["state"]) == (question.run_id, "open")
+
+
+def test_a_run_is_shown_with_its_item_and_what_it_cost() -> None:
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("backup", Manual())
+        run = make_run(job_id=job_id, work_id="7", work_title="Fix\x1b[31m it", cost=0.0004)
+        with scheduler._store.transaction():
+            scheduler._store.runs.insert([run], 1)
+    for command in ("show", "history"):
+        assert "success, worked on 7: Fix it, cost 0.0004" in _halo(command, "backup").output
+
+
+def test_what_an_assistant_made_is_resumed_by_a_person() -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("made", Every("15m"), Command(argv=("true",)), paused_by=StatusReason.ASSISTANT)
+    assert "waits for you: an assistant made or changed it" in _halo("list").output
+    assert _halo("resume", "made").output == "made goes on; next: in 15 min\n"
+    assert json.loads(_halo("show", "made", "--json").output)["status"] == "idle"
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [(0, "0.00"), (0.1, "0.10"), (0.00001, "below 0.0001"), (0.125, "0.125"), (1_204, "1,204.00")],
+)
+def test_costs_are_short_but_not_lost(cost: float, words: str) -> None:
+    assert shown.cost_words(cost) == words
 
 
 def test_the_last_runs_are_shown_with_their_errors() -> None:
@@ -163,7 +236,7 @@ def test_durations_are_short(milliseconds: int | None, words: str) -> None:
 def test_listing_needs_neither_qt_nor_croniter_nor_the_keyring(home: Path) -> None:
     code = (
         "import sys; from halo_scheduler.cli import halo; halo.main(['list'], standalone_mode=False); "
-        "print([name for name in ('PySide6', 'croniter', 'keyring', 'rich') if name in sys.modules])"
+        "print([name for name in ('PySide6', 'croniter', 'keyring', 'rich', 'mcp', 'pydantic') if name in sys.modules])"
     )
     with Scheduler.open() as scheduler:
         scheduler.add_job("backup", Every("15m"), Command(argv=("true",)))

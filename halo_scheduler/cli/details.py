@@ -1,0 +1,104 @@
+"""Everything about a job in lines of a word and a text."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import assert_never
+
+from halo_scheduler.cli.shown import cost_words, moment, next_words, short_id, status_words
+from halo_scheduler.model import Action, Callback, Command, HttpRequest, Job, Policy, Prompt, Question
+from halo_scheduler.prompt_text import NOTHING_TO_SAY
+from halo_scheduler.reports import Usage
+from halo_scheduler.schedule.describe import describe
+from halo_scheduler.schedule.interval import interval_in_words
+from halo_scheduler.schedule.words import counted
+from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
+
+
+def details(job: Job, usage: Usage, questions: Sequence[Question], now_ms: int) -> list[tuple[str, str]]:
+    """Return what there is to say of a job, and nothing that is empty."""
+    found = [
+        ("id", job.id),
+        ("status", status_words(job)),
+        ("about", job.description),
+        ("group", job.group or ""),
+        ("does", _action_words(job.action)),
+        ("work", _work_words(job.action)),
+        ("when", describe(job.schedule)),
+        ("next", next_words(job, now_ms, asks=bool(questions))),
+        ("policy", _policy_words(job)),
+        ("today", _usage_words(usage)),
+        ("errors", f"{job.errors} in a row; {job.last_error}" if job.errors else ""),
+        *(("asks you", _question_words(question)) for question in questions),
+    ]
+    return [(label, text) for label, text in found if text]
+
+
+def _action_words(action: Action) -> str:
+    match action:
+        case Command(argv=argv, line=line, shell=shell):
+            return shlex.join(argv) if argv else f"{line} ({shell})"
+        case HttpRequest(method=method, url=url):
+            return f"{method} {url}"
+        case Prompt(text=text, agent=agent):
+            return f"asks {agent or 'the default agent'}: {text.strip() or NOTHING_TO_SAY}"
+        case Callback(name=name):
+            return f"calls {name or 'a function'} of the program that embeds Halo"
+        case _:
+            assert_never(action)
+
+
+def _work_words(action: Action) -> str:
+    source: WorkSource | None = action.work_source if isinstance(action, Command | Prompt) else None
+    match source:
+        case None:
+            return ""
+        case FolderSource(path=path):
+            return f"takes one file of {path}/ready for each run"
+        case GithubSource(repository=repository, ready=ready, in_progress=in_progress, closes=closes):
+            ends = "closed" if closes else "left open"
+            return f"takes one issue of {repository} for each run, from {ready} to {in_progress}, then {ends}"
+        case _:
+            assert_never(source)
+
+
+def _policy_words(job: Job) -> str:
+    policy = job.policy
+    limit_ms = policy.time_limit_ms
+    parts = [
+        "never stopped" if limit_ms is None else f"stops after {interval_in_words(limit_ms)}",
+        _retry_words(policy.retry.attempts),
+        f"gives up after {counted(policy.max_errors, 'error')}" if policy.max_errors else "never gives up",
+        "catches up once" if policy.catch_up == "once" else "does not catch up",
+        *_line_words(policy, is_prompt=isinstance(job.action, Prompt)),
+    ]
+    return " · ".join(parts)
+
+
+def _retry_words(attempts: int) -> str:
+    return "no retries" if not attempts else "1 retry" if attempts == 1 else f"{attempts} retries"
+
+
+def _line_words(policy: Policy, *, is_prompt: bool) -> list[str]:
+    """Return whether lines of the output are read, where that is not as usual."""
+    if policy.reads_lines is None or policy.reads_lines is is_prompt:
+        return []
+    return ["reads :: lines" if policy.reads_lines else "does not read :: lines"]
+
+
+def _usage_words(usage: Usage) -> str:
+    """Return what was used up of the day; nothing for a job that has neither caps nor costs."""
+    runs, cost = usage.caps.runs_per_day, usage.caps.cost_per_day
+    parts = []
+    if runs is not None:
+        parts.append(f"{usage.runs} of {counted(runs, 'run')}")
+    if cost is not None:
+        parts.append(f"cost {cost_words(usage.cost)} of {cost_words(cost)}")
+    elif usage.cost:
+        parts.append(f"cost {cost_words(usage.cost)}")
+    return " · ".join(parts)
+
+
+def _question_words(question: Question) -> str:
+    return f"{question.text} ({moment(question.asked_at)}; halo answer {short_id(question.run_id)} TEXT)"

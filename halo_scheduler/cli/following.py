@@ -1,0 +1,104 @@
+"""Following a run from the terminal: what it prints, and its end."""
+
+from __future__ import annotations
+
+import select
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from halo_scheduler.cli.printer import Printer
+from halo_scheduler.cli.shown import ASKS, duration, outcome_mark, run_words, short_id
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.ipc import ChangeStream
+from halo_scheduler.model import Outcome, QuestionState, Run, SkipReason
+from halo_scheduler.output_text import plain_line
+from halo_scheduler.service import Scheduler
+
+_FAILED = 1
+_LOOK_S = 0.2
+_LOOKS_FOR_START = 5
+_LONGEST_QUESTION = 1_000
+
+
+def begins(scheduler: Scheduler, run_id: str) -> bool:
+    """Tell whether a run that was asked for begins within a moment."""
+    with _changes(scheduler) as stream:
+        for _ in range(_LOOKS_FOR_START):
+            if scheduler.get_run(run_id) is not None:
+                return True
+            _wait(stream)
+    return scheduler.get_run(run_id) is not None
+
+
+def follow_run(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: bool = False) -> Run:
+    """Show what a run prints until it is over, and return it."""
+    printer = Printer(raw=raw, quiet=quiet)
+    with _changes(scheduler) as stream, scheduler.follow_output(run_id) as output:
+        while True:
+            run = scheduler.get_run(run_id)
+            is_over = run is not None and run.outcome is not Outcome.RUNNING
+            while run is not None and (chunk := output.read()):
+                printer.write(chunk)
+            if run is not None and is_over:
+                printer.end(output.end())
+                return run
+            printer.draw_unfinished()
+            if scheduler.status().state != "running":
+                raise SchedulerError(
+                    "the engine is gone; the job may go on, and is looked after when it is back"
+                )
+            _wait(stream)
+
+
+def tell_end(scheduler: Scheduler, run: Run) -> None:
+    """Say how a run ended, and what it asks, beside what it printed."""
+    click.echo(f"{outcome_mark(run.outcome)} {run_words(run)}, {duration(run.duration_ms)}", err=True)
+    tell_question(scheduler, run.id)
+
+
+def tell_question(scheduler: Scheduler, run_id: str) -> None:
+    """Say what a run asks, if nobody has answered."""
+    question = scheduler.get_question_of_run(run_id)
+    if question is not None and question.state is QuestionState.OPEN:
+        click.echo(f"{ASKS} it asks you: {plain_line(question.text, _LONGEST_QUESTION)}", err=True)
+        click.echo(f"  answer with: halo answer {short_id(run_id)} TEXT", err=True)
+
+
+def exit_code_of(run: Run) -> int:
+    """Return what the command leaves with: nothing to do is no failure."""
+    is_fine = run.outcome is Outcome.SUCCESS or run.reason is SkipReason.NO_WORK
+    return 0 if is_fine else _FAILED
+
+
+@contextmanager
+def interruptible(note: str) -> Iterator[None]:
+    """Let Ctrl-C end the looking, and nothing else."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"\n{note}" if note else "", err=True)
+        sys.exit(_FAILED if note else 0)
+
+
+@contextmanager
+def _changes(scheduler: Scheduler) -> Iterator[ChangeStream | None]:
+    try:
+        stream = ChangeStream.connect(scheduler.path)
+    except OSError:
+        yield None
+        return
+    try:
+        yield stream
+    finally:
+        stream.close()
+
+
+def _wait(stream: ChangeStream | None) -> None:
+    """Wait a moment, or for news, whichever comes first."""
+    if stream is None or not stream.is_open:
+        select.select([], [], [], _LOOK_S)
+    elif select.select([stream], [], [], _LOOK_S)[0]:
+        stream.drain()
