@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Scheduler, SchedulerError
+from halo_scheduler.agents import Agent
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.host.autostart import login_command
 from halo_scheduler.model import Notify
@@ -476,13 +477,24 @@ def test_a_page_is_made_when_it_is_first_turned_to_and_shows_what_holds(
     qtbot.waitUntil(lambda: _spin(dialog, "maxConcurrentSpin").value() == 7)
 
 
-@pytest.mark.parametrize("page", [_GENERAL, _RUNNING, _AGENTS, _ASSISTANTS, _BACKUPS])
-def test_tab_leads_from_the_list_over_the_page_to_closing(
-    dialog: SettingsDialog, qtbot: QtBot, page: int
+def test_tab_visits_agents_that_came_late_before_closing(
+    dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
-    for row in (_KEEPING, page):
-        _turn_to(dialog, row)
+    dialog.show_agents()
+    scheduler.change_settings(agents=(Agent(name="late", argv=("cat",)),))
+    qtbot.waitUntil(lambda: len(_remove_buttons(dialog)) == 1)
+    order = _tab_order(dialog)
+    assert _remove_buttons(dialog)[0] in order
+    assert order[-1] is _find(dialog, QPushButton, "closeButton")
+
+
+def _remove_buttons(dialog: QWidget) -> list[QToolButton]:
+    return [one for one in dialog.findChildren(QToolButton, "removeAgentButton") if one.isVisible()]
+
+
+def _tab_order(dialog: SettingsDialog) -> list[QWidget]:
+    """Go from the list with the Tab key until there is what closes."""
     close = _find(dialog, QPushButton, "closeButton")
     order = [_find(dialog, QListWidget, "settingsPages")]
     order[0].setFocus()
@@ -492,4 +504,14 @@ def test_tab_leads_from_the_list_over_the_page_to_closing(
         assert focused is not None
         assert focused not in order
         order.append(focused)
-    assert len(order) > 2
+    return order
+
+
+@pytest.mark.parametrize("page", [_GENERAL, _RUNNING, _AGENTS, _ASSISTANTS, _BACKUPS])
+def test_tab_leads_from_the_list_over_the_page_to_closing(
+    dialog: SettingsDialog, qtbot: QtBot, page: int
+) -> None:
+    qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
+    for row in (_KEEPING, page):
+        _turn_to(dialog, row)
+    assert len(_tab_order(dialog)) > 2

@@ -5,27 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtGui import QDesktopServices, QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QToolButton, QWidget
 
 from ui.theme import HALF, MARGIN, Look
 from ui.widgets.labels import icon_button, label
 from ui.widgets.wrapped_text import WrappedText
 
-from .facts import Fact, tr
+from .facts import Fact
 
 _NOTHING = Fact("", "")
 _MOST_LINES = 3
 
 
 class FactsGrid(QWidget):
-    """Names at the left, values at the right; rows are made as they are needed."""
+    """Names at the left, values at the right; at most one of them can be copied and opened."""
 
     def __init__(self, look: Look) -> None:
         super().__init__()
         self._look = look
         self._facts: tuple[Fact, ...] = ()
         self._rows: list[_FactRow] = []
+        self._linked = _NOTHING
+        # Made with everything else, so that the Tab key finds them in their place.
+        self._copy = self._new_button("copy", self.tr("Copy the address"), "copyAddressButton")
+        self._open = self._new_button("external", self.tr("Open it in the browser"), "openAddressButton")
+        self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._linked.copied))
+        self._open.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(self._linked.address)))
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(MARGIN)
@@ -41,18 +47,33 @@ class FactsGrid(QWidget):
             self._rows.append(_FactRow(self._look, self._grid, len(self._rows)))
         for index, row in enumerate(self._rows):
             row.show_fact(facts[index] if index < len(facts) else _NOTHING)
+        self._place_buttons()
+
+    def _place_buttons(self) -> None:
+        """Put the buttons beside what they are for."""
+        index = next((index for index, fact in enumerate(self._facts) if fact.copied), None)
+        self._linked = _NOTHING if index is None else self._facts[index]
+        if index is not None:
+            self._rows[index].take_buttons(self._copy, self._open)
+        self._copy.setVisible(bool(self._linked.copied))
+        self._open.setVisible(bool(self._linked.address))
+
+    def _new_button(self, icon: str, text: str, name: str) -> QToolButton:
+        made = icon_button(self._look, icon, text, name=name)
+        made.setParent(self)
+        made.setProperty("kind", "inline")
+        # No higher than a line of text.
+        made.setMaximumHeight(QFontMetrics(self.font()).height() + HALF // 2)
+        made.hide()
+        return made
 
 
 class _FactRow:
-    """One fact; what can be copied or opened has its buttons from the first time it is needed."""
+    """One fact: its name, its value, and room for buttons behind it."""
 
     def __init__(self, look: Look, grid: QGridLayout, index: int) -> None:
-        self._look = look
-        self._fact = _NOTHING
         self._name = label("", "muted")
         self._value = WrappedText(look, name="factValue", most_lines=_MOST_LINES)
-        self._copy: QToolButton | None = None
-        self._open: QToolButton | None = None
         self._box = QHBoxLayout()
         self._box.setSpacing(HALF)
         self._box.addWidget(self._value, 1)
@@ -60,27 +81,11 @@ class _FactRow:
         grid.addLayout(self._box, index, 1)
 
     def show_fact(self, fact: Fact) -> None:
-        self._fact = fact
         self._name.setText(fact.name)
         self._name.setVisible(bool(fact.name))
         self._value.set_text(fact.value)
         self._value.setAccessibleName(f"{fact.name}: {fact.value}")
-        if fact.copied or self._copy is not None:
-            copy, open_button = self._buttons()
-            copy.setVisible(bool(fact.copied))
-            open_button.setVisible(bool(fact.address))
 
-    def _buttons(self) -> tuple[QToolButton, QToolButton]:
-        if self._copy is None or self._open is None:
-            self._copy = icon_button(self._look, "copy", tr("Copy the address"), name="copyAddressButton")
-            self._open = icon_button(
-                self._look, "external", tr("Open it in the browser"), name="openAddressButton"
-            )
-            self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._fact.copied))
-            self._open.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(self._fact.address)))
-            for one in (self._copy, self._open):
-                # No higher than a line of text.
-                one.setProperty("kind", "inline")
-                one.setMaximumHeight(self._value.minimumSizeHint().height() + HALF // 2)
-                self._box.addWidget(one, 0, Qt.AlignmentFlag.AlignTop)
-        return self._copy, self._open
+    def take_buttons(self, *buttons: QToolButton) -> None:
+        for one in buttons:
+            self._box.addWidget(one, 0, Qt.AlignmentFlag.AlignTop)

@@ -274,9 +274,9 @@ class RunPane(QFrame):
         self._note_icon = LineIcon(look, "error", Tone.ERROR)
         self._note = frame("note")
         self._note.setObjectName("runNote")
-        self._facts = FactsGrid(look)
         self._question_note = QuestionNote(look)
         self._question_note.answer_requested.connect(self._ask_to_answer)
+        self._facts = FactsGrid(look)
 
     def _lay_out(self, content: QWidget) -> None:
         self._head = QWidget()

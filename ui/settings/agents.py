@@ -25,6 +25,7 @@ from ui.settings.page import Card, Page, Row
 from ui.settings.removed_note import RemovedNote
 from ui.theme import GRID, Look, Tone
 from ui.widgets.labels import button, label, tint
+from ui.widgets.tab_order import put_after
 from ui.wording import one_line
 
 _MOST_NAMED = 3
@@ -98,6 +99,7 @@ class AgentsPage(Page):
         self._rows = [self._row(agent) for agent in agents]
         for row in self._rows:
             self._card.add(row)
+        put_after(self._note.button, self._card)
         if not agents:
             self._card.add(
                 Row(self.tr("No agents"), self.tr("Without one, jobs with a prompt cannot run."), None)

@@ -28,7 +28,10 @@ class NotificationsPage(Page):
             self._choice(
                 Notify.FAILURES,
                 self.tr("&Failures"),
-                self.tr("One notice when a job begins to fail, and one when it has recovered."),
+                self.tr(
+                    "One notice when a job begins to fail, and one when it has recovered. Also when it asks you "
+                    "something, or is held back by its cap."
+                ),
             )
         )
         card.add(self._choice(Notify.ALL, self.tr("&All runs"), self.tr("Also every run that ended well.")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
 from ui.theme import GRID, HALF, MARGIN, Look
 from ui.widgets.labels import button, tint
@@ -29,6 +29,11 @@ class RemovedNote(QFrame):
         box.addWidget(self._text, 1)
         box.addWidget(self._undo, 0, Qt.AlignmentFlag.AlignVCenter)
         self.hide()
+
+    @property
+    def button(self) -> QPushButton:
+        """What brings it back."""
+        return self._undo
 
     def offer(self, text: str) -> None:
         """Say what was removed, and wait for a second thought."""
