@@ -16,7 +16,7 @@ from demo import NOW_MS, seed
 from PySide6.QtCore import QPoint, QSize, QTimer
 from PySide6.QtGui import QCursor, QFont, QFontDatabase, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QScrollArea, QWidget
 
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.host.autostart import system_autostart
@@ -25,7 +25,6 @@ from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.editor.draft import Draft
-from ui.editor.fold import Fold
 from ui.editor.job_editor import JobEditor
 from ui.greeting import Greeting
 from ui.history.window import HistoryWindow
@@ -40,6 +39,7 @@ from ui.widgets.status_strip import EngineShown
 _FONTS = ("Inter", "Cantarell", "Noto Sans")
 _POINTS = 10
 _WINDOW = QSize(1280, 760)
+_EDITOR = QSize(1000, 760)
 _SETTLE_MS = 400
 _SMALLEST_FILE = 0
 
@@ -133,24 +133,30 @@ def _take_prompt(album: Album, look: Look) -> None:
         job = _job_of(backend, "Triage new issues")
         draft = Draft(spec=job.spec, job_id=job.id, is_new=False, groups=("Backups", "Home", "Work"))
         editor = JobEditor(backend, look, draft)
+        editor.resize(_EDITOR)
+        editor.show()
+        QTest.qWait(_SETTLE_MS)
+        _unfold(editor, "promptPreviewFold")
         album.take(editor, "editor-prompt")
+        _unfold(editor, "workFold")
+        album.take(editor, "editor-work")
         editor.turn_to(3)
         QTest.qWait(_SETTLE_MS)
-        _unfold(editor, "capsPart")
+        _unfold(editor, "capsFold")
         album.take_and_close(editor, "editor-caps")
 
 
 def _unfold(editor: JobEditor, name: str) -> None:
-    """Show what a part of the form hides, in the middle of its page."""
-    part = editor.findChild(QWidget, name)
-    fold = None if part is None else part.findChild(Fold)
-    if fold is None:
-        raise LookupError(f"there is nothing to unfold in {name}")
-    fold.unfold()
+    """Show what a part of the form hides, with its page scrolled to it."""
+    head = editor.findChild(QAbstractButton, name)
+    part = None if head is None else head.parentWidget()
+    if head is None or part is None:
+        raise LookupError(f"there is nothing to unfold called {name}")
+    head.setChecked(True)
     QTest.qWait(_SETTLE_MS)
     for page in editor.findChildren(QScrollArea):
-        if page.isAncestorOf(fold):
-            page.ensureWidgetVisible(fold)
+        if page.isAncestorOf(head):
+            page.ensureWidgetVisible(part)
 
 
 def _take_needs_you(album: Album, look: Look) -> None:
