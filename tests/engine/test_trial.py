@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_shop import AGENTS
 from commands import shell
 from http_site import Site, open_site
 from process_probe import descriptor_count, end_all, is_living, living_in, pids_in
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Callback, Command, HttpRequest, Manual, Outcome, Policy
-from halo_scheduler.actions.work import Ended
+from halo_scheduler import Callback, Command, HttpRequest, Manual, Outcome, Policy, Prompt
+from halo_scheduler.actions.work import NO_OCCASION, Ended, Occasion
+from halo_scheduler.agents import Agent
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.engine.trial import Trial, clear_left_trials, trial_folder
 from halo_scheduler.errors import SecretError
 from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.model import Action, JobSpec, SkipReason
 from halo_scheduler.service import Scheduler
+from halo_scheduler.work_sources import FolderSource
 
 _LONG_MS = 20_000
 
@@ -37,13 +41,14 @@ class Stage:
         self.ends: list[Ended] = []
         self.alive_at_end: list[int] = []
 
-    def begin(self, action: Action, **policy: Any) -> Trial:
+    def begin(self, action: Action, occasion: Occasion = NO_OCCASION, **policy: Any) -> Trial:
         spec = JobSpec(name="try me", schedule=Manual(), action=action, policy=Policy(**policy))
         trial = Trial(
             spec,
             self.folder,
             self._read,
             SystemClock(),
+            occasion=occasion,
             login_environment=lambda: Environment({"PATH": "/usr/bin:/bin"}),
         )
         trial.output.connect(self._note_output)
@@ -52,8 +57,9 @@ class Stage:
         trial.start()
         return trial
 
-    def run(self, action: Action, **policy: Any) -> Ended:
-        trial = self.begin(action, **policy)
+    def run(self, action: Action, occasion: Occasion = NO_OCCASION, **policy: Any) -> Ended:
+        self.ends.clear()
+        trial = self.begin(action, occasion, **policy)
         return self.end_of(trial)
 
     def end_of(self, _trial: Trial) -> Ended:
@@ -232,6 +238,99 @@ def test_no_table_hears_of_it(stage: Stage, tmp_path: Path) -> None:
     counts = _counts(scheduler)
     stage.run(shell("echo hello"))
     assert _counts(scheduler) == counts
+    scheduler.close()
+
+
+# --- Prompts and items ----------------------------------------------------------------------------
+
+
+def _prompt(text: str, *steps: list[Any], **rest: Any) -> Prompt:
+    environment = {"FAKE_AGENT": json.dumps(steps), **rest.pop("environment", {})}
+    return Prompt(text=text, environment=environment, **rest)
+
+
+@pytest.mark.parametrize("agent", AGENTS[:3], ids=lambda agent: agent.name)
+def test_a_prompt_reaches_its_agent_and_nothing_is_left_of_it(stage: Stage, agent: Agent) -> None:
+    ended = stage.run(_prompt("I am {{job.name}}.", ["repeat"], ["exit", 3]), Occasion(agent=agent))
+    assert (ended.outcome, ended.exit_code, stage.printed) == (Outcome.FAILURE, 3, b"I am try me.\n")
+    assert stage.files() == []
+
+
+def test_a_prompt_without_an_agent_is_told(stage: Stage) -> None:
+    ended = stage.run(Prompt(text="x"), Occasion(no_agent="there is no agent named 'x' in the settings"))
+    assert (ended.outcome, ended.error) == (
+        Outcome.FAILURE,
+        "there is no agent named 'x' in the settings",
+    )
+
+
+def test_secrets_of_a_prompt_are_taken_out_of_what_its_agent_prints(stage: Stage) -> None:
+    stage.secrets = {"TOKEN": "hunter2-hunter2"}
+    action = _prompt("x", ["tell", "T"], environment={"T": "${secret:TOKEN}"})
+    assert stage.run(action, Occasion(agent=AGENTS[0])).outcome is Outcome.SUCCESS
+    assert stage.printed == b"***\n"
+
+
+def test_an_agent_keeps_to_the_time_limit(stage: Stage) -> None:
+    action = _prompt("x", ["say", "begun"], ["sleep"], grace="1s")
+    ended = stage.run(action, Occasion(agent=AGENTS[0]), time_limit="1s")
+    assert (ended.outcome, stage.printed, stage.alive_at_end) == (Outcome.TIMEOUT, b"begun\n", [])
+
+
+def test_a_trial_tells_what_it_cost_and_asks(stage: Stage) -> None:
+    action = _prompt("x", ["say", "::cost 0.5"], ["say", "::needs-input which?"], ["say", "::cost x"])
+    ended = stage.run(action, Occasion(agent=AGENTS[0]))
+    assert (ended.cost, ended.question) == (0.5, "which?")
+    assert ended.note == "a line of its output could not be read: ::cost x"
+    ended = stage.run(action, Occasion(agent=AGENTS[0]), reads_lines=False)
+    assert (ended.cost, ended.question, ended.note) == (None, "", "")
+
+
+def test_much_that_is_said_at_once_is_heard_to_the_end(stage: Stage) -> None:
+    line = "echo ::cost 1; head -c 40000000 /dev/zero | tr '\\0' x; echo; echo ::cost 2"
+    ended = stage.run(shell(line), reads_lines=True)
+    assert (ended.outcome, ended.cost) == (Outcome.SUCCESS, 3.0)
+
+
+def test_the_first_item_is_read_and_left_where_it_is(stage: Stage, tmp_path: Path) -> None:
+    ready = tmp_path / "items" / "ready"
+    ready.mkdir(parents=True)
+    (ready / "1.md").write_text("# First\n\nDo it.")
+    (ready / "2.md").write_text("# Second")
+    source = FolderSource(path=str(tmp_path / "items"))
+    stage.run(_prompt("Go.", ["repeat"], work_source=source), Occasion(agent=AGENTS[2]))
+    assert stage.printed.startswith(b"Go.\n\n# First\n\n- id: 1.md\n")
+    stage.printed = b""
+    stage.run(shell('cat "$HALO_WORK_FILE"', work_source=source))
+    assert stage.printed.startswith(b"# First\n\n- id: 1.md\n")
+    assert [path.name for path in sorted((tmp_path / "items").rglob("*.md"))] == ["1.md", "2.md"]
+    assert sorted(path.name for path in ready.iterdir()) == ["1.md", "2.md"]
+    assert stage.files() == []
+
+
+def test_without_an_item_a_trial_has_nothing_to_do(stage: Stage, tmp_path: Path) -> None:
+    (tmp_path / "items" / "ready").mkdir(parents=True)
+    ended = stage.run(shell("echo x", work_source=FolderSource(path=str(tmp_path / "items"))))
+    assert (ended.outcome, ended.reason, stage.printed) == (Outcome.SKIPPED, SkipReason.NO_WORK, b"")
+
+
+def test_a_source_that_cannot_be_asked_is_told(stage: Stage, tmp_path: Path) -> None:
+    ended = stage.run(shell("echo x", work_source=FolderSource(path=str(tmp_path / "gone"))))
+    assert (ended.outcome, ended.reason) == (Outcome.FAILURE, SkipReason.SOURCE_UNAVAILABLE)
+    assert ended.error == f"the folder {tmp_path / 'gone'} does not exist"
+
+
+def test_the_service_gives_a_trial_its_agent(tmp_path: Path, qtbot: QtBot) -> None:
+    scheduler = Scheduler.open(tmp_path / "halo.db")
+    scheduler.change_settings(agents=AGENTS, default_agent="file")
+    printed: list[bytes] = []
+    ends: list[Ended] = []
+    trial = scheduler.try_job(JobSpec(name="x", schedule=Manual(), action=_prompt("words", ["repeat"])))
+    trial.output.connect(printed.append)
+    trial.ended.connect(ends.append)
+    trial.start()
+    qtbot.waitUntil(lambda: bool(ends), timeout=_LONG_MS)
+    assert (ends[0].outcome, b"".join(printed)) == (Outcome.SUCCESS, b"words\n")
     scheduler.close()
 
 
