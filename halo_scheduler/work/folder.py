@@ -79,11 +79,13 @@ class Folder:
                     raise
                 return None
             path = _shown(base, hidden, name, note)
-        with _sentences(f"{item_id} cannot be read"):
-            item = _read(path, name)
-        if item is None:
-            raise SourceError(f"{item_id} is not a file any more")
-        return item
+        try:
+            return _claimed(path, name)
+        except SourceError as error:
+            # Were it ready again, it would stand in the way of all others.
+            self.settle(Claim(item_id=item_id, key=note.key, place=path.name), Verdict.FAILED)
+            note.drop()
+            raise SourceError(f"{error}; it is now in {_FOLDERS[Verdict.FAILED]}/") from error
 
     def settle(self, claim: Claim, verdict: Verdict) -> None:
         """Move a file to where it belongs now, if it is still where it was put."""
@@ -154,6 +156,14 @@ def _read(path: Path, name: str) -> Item | None:
         priority=said.priority,
         note=note,
     )
+
+
+def _claimed(path: Path, name: str) -> Item:
+    with _sentences(f"{id_of(name)} cannot be read"):
+        item = _read(path, name)
+    if item is None:
+        raise SourceError(f"{id_of(name)} is not a file any more")
+    return item
 
 
 def _content(path: Path, most_bytes: int) -> tuple[bytes, int] | None:

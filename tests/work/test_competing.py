@@ -20,6 +20,7 @@ from halo_scheduler.work.item import NoWorkError, Verdict
 from halo_scheduler.work.web import Web
 from halo_scheduler.work_sources import FolderSource, GithubSource
 
+_NAME = "TOKEN"
 _PRELUDE = """
 import os, sys
 from pathlib import Path
@@ -79,7 +80,7 @@ def _settle(desk: WorkDesk, run_id: str, verdict: Verdict) -> None:
 
 
 def _github(site: GithubSite) -> GithubSource:
-    return GithubSource(repository=REPOSITORY, token="TOKEN", base_url=site.url)
+    return GithubSource(repository=REPOSITORY, token=_NAME, base_url=site.url)
 
 
 def _run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:

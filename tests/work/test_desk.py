@@ -134,6 +134,21 @@ def test_the_first_item_can_be_looked_at_without_taking_it(
     assert _tree(base) == ["ready/1.md", "ready/2.md"]
 
 
+def test_an_item_that_goes_while_it_is_looked_at_is_passed_over(desk: WorkDesk, site: GithubSite) -> None:
+    site.add(1, 2)
+    site.before[f"GET /repos/{REPOSITORY}/issues/1"] = lambda _: site.issues[1].labels.clear()
+    assert desk.open(_github(site)).first().id == "2"
+
+
+def test_what_a_run_does_not_use_is_given_back(desk: WorkDesk, base: Path, source: FolderSource) -> None:
+    _put(base, "1.md")
+    opened = desk.open(source)
+    opened.claim("a")
+    opened.give_back("a")
+    opened.give_back("a")
+    assert (_tree(base), desk.claimed()) == (["ready/1.md"], set())
+
+
 def test_only_so_many_are_listed(desk: WorkDesk, base: Path, source: FolderSource) -> None:
     _put(base, *(f"{number}.md" for number in range(1_001)))
     assert len(desk.open(source).ready()) == 1_000

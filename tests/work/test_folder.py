@@ -218,8 +218,9 @@ def test_a_file_that_became_something_else_is_told(base: Path, folder: Folder) -
             path.unlink()
             path.symlink_to("/etc/passwd")
 
-    with pytest.raises(SourceError, match=r"a\.md is not a file any more"):
+    with pytest.raises(SourceError, match=r"a\.md is not a file any more; it is now in failed/"):
         folder.claim("a.md", Sly())
+    assert (base / "failed" / "a.md").is_symlink()
 
 
 # --- Settling ----------------------------------------------------------------------------------------
@@ -376,13 +377,26 @@ def test_a_file_that_cannot_be_read_is_shown_and_told_when_it_is_claimed(
 
     monkeypatch.setattr(os, "open", refuse)  # Root may read everything.
     assert [item.title for item in folder.ready()] == ["a.md"]
-    with pytest.raises(SourceError, match=r"a\.md cannot be read: Permission denied"):
+    with pytest.raises(SourceError, match=r"a\.md cannot be read: Permission denied; it is now in failed/"):
         folder.claim("a.md", note := Note())
-    monkeypatch.undo()
-    # It is ours: as a failed one, it is out of the way of the others.
-    assert note.steps == ["begin", "take a.md"]
-    folder.settle(_claim("a.md"), Verdict.FAILED)
+    # It is out of the way of the others.
+    assert note.steps == ["begin", "take a.md", "drop"]
     assert _tree(base) == {"failed/a.md": "text"}
+
+
+def test_a_folder_that_went_missing_is_told(base: Path, folder: Folder) -> None:
+    _put(base, "a.md")
+    (base / "in-progress").rmdir()
+    with pytest.raises(
+        SourceError, match=r"a\.md cannot be moved to in-progress/: No such file or directory"
+    ):
+        folder.claim("a.md", Note())
+    assert _tree(base) == {"ready/a.md": "text"}
+
+
+def test_a_path_that_no_disk_takes_is_told() -> None:
+    with pytest.raises(SourceError, match="cannot be used: File name too long"):
+        Folder(FolderSource(path=f"/{'a' * 300}")).prepare()
 
 
 def test_the_folders_are_no_more_open_than_others(base: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import threading
 from collections.abc import Callable
@@ -59,10 +60,16 @@ def test_a_file_that_is_gone_is_told(way: Move, tmp_path: Path) -> None:
         way(tmp_path / "old", tmp_path / "new")
 
 
-def test_a_disk_that_cannot_move_in_one_step_gets_two(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def _not_known_here(*_: object) -> int:
+    ctypes.set_errno(errno.EINVAL)
+    return -1
+
+
+@pytest.mark.parametrize("rename", [None, _not_known_here], ids=["the system", "the disk"])
+def test_whatever_cannot_move_in_one_step_gets_two(
+    rename: Callable[..., int] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving, "_renameat2", lambda: None)
+    monkeypatch.setattr(moving, "_renameat2", lambda: rename)
     (tmp_path / "old").write_text("text")
     move(tmp_path / "old", tmp_path / "new")
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
