@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from .detail_actions import ActionButtons
+from .detail_notes import AskedNote, SentenceNote
 from .detail_sections import NextRuns, OutputTail, RecentRuns, Section
+from .detail_work import Today, WhatItDoes
 from .job_actions import JobActions
 from .job_details import JobDetails
 from .job_words import hint_sentence, status_sentence, streak_sentence
 from .marks import job_mark
 from .models.job_rows import schedule_words
 from .theme import GRID, HALF, MARGIN, Look, Tone, title_font
-from .widgets.labels import button, frame
 from .widgets.status_strip import MarkLabel
 from .widgets.wrapped_text import WrappedText
+from .wording import status_advice
 
 
 def _scrolled(column: Callable[[QVBoxLayout], None], parent: QWidget) -> QScrollArea:
@@ -42,6 +45,7 @@ class OneJob(QWidget):
 
     run_wanted = Signal(str)
     clear_hints_wanted = Signal()
+    answer_wanted = Signal()
 
     def __init__(self, look: Look, actions: JobActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,6 +57,11 @@ class OneJob(QWidget):
         self._buttons = ActionButtons(look, actions, "detail")
         self._description = WrappedText(look, name="detailDescription", most_lines=6)
         self._streak = WrappedText(look, name="detailStreak", tone=Tone.ERROR)
+        self._hint = SentenceNote(look, name="hint", act=self.tr("Clear"), tip=self.tr("Forget this advice"))
+        self._hint.acted.connect(self.clear_hints_wanted)
+        self._advice = SentenceNote(look, name="advice")
+        self._what = WhatItDoes(look)
+        self._today = Today(look)
         self._schedule = WrappedText(look, name="detailSchedule")
         self._why = WrappedText(look, name="detailWhy")
         self._next = NextRuns()
@@ -74,9 +83,13 @@ class OneJob(QWidget):
         column.addLayout(status)
         column.addSpacing(HALF)
         column.addWidget(self._buttons)
-        column.addWidget(self._description)
-        column.addWidget(self._streak)
-        column.addWidget(self._hints())
+        self._asked_place = QVBoxLayout()
+        column.addLayout(self._asked_place)
+        for upper in (self._advice, self._description, self._streak, self._hint):
+            column.addWidget(upper)
+            # What says nothing takes no room, not even that between two.
+            upper.setVisible(False)
+        column.addWidget(self._what)
         for title, content in ((self.tr("When"), self._schedule), (self.tr("Why"), self._why)):
             section = Section(title)
             section.column.addWidget(content)
@@ -84,23 +97,15 @@ class OneJob(QWidget):
             if content is self._schedule:
                 column.addWidget(self._next)
         self._why_section = self._why.parentWidget()
-        for part in (self._recent, self._output):
-            column.addWidget(part)
+        for lower in (self._today, self._recent, self._output):
+            column.addWidget(lower)
 
-    def _hints(self) -> QWidget:
-        self._hint_box = frame("note")
-        self._hint_box.setObjectName("hintNote")
-        row = QHBoxLayout(self._hint_box)
-        row.setContentsMargins(GRID, HALF, HALF, HALF)
-        self._hint = WrappedText(self._look, name="detailHint")
-        row.addWidget(self._hint, 1)
-        clear = button(
-            self.tr("Clear"), name="clearHintsButton", kind="link", tip=self.tr("Forget this advice")
-        )
-        clear.clicked.connect(self.clear_hints_wanted)
-        row.addWidget(clear)
-        self._hint_box.setVisible(False)
-        return self._hint_box
+    @cached_property
+    def _asked(self) -> AskedNote:
+        made = AskedNote(self._look)
+        made.answer_wanted.connect(self.answer_wanted)
+        self._asked_place.addWidget(made)
+        return made
 
     def scroll_to_top(self) -> None:
         self._area.verticalScrollBar().setValue(0)
@@ -109,14 +114,22 @@ class OneJob(QWidget):
         """Show a job; until all of it was read, what the table knows."""
         job = details.job
         self._name.set_text(job.name)
-        self._mark.set_mark(job_mark(job))
+        self._mark.set_mark(job_mark(job, asks=bool(details.questions)))
         self._buttons.fit()
         self._description.set_text(job.description.strip())
         self._streak.set_text(streak_sentence(job))
+        if details.questions or "_asked" in vars(self):
+            self._asked.show_questions(details.questions)
+        advice = status_advice(job)
+        self._advice.show_sentence(advice)
+        self._what.show_action(job.action, details.default_agent)
+        self._today.show_usage(details.usage)
         self._schedule.set_text(schedule_words(job.schedule))
-        self._why.set_text("\n".join(details.why))
+        # The advice tells why already.
+        why = () if advice else details.why
+        self._why.set_text("\n".join(why))
         if self._why_section is not None:
-            self._why_section.setVisible(bool(details.why))
+            self._why_section.setVisible(bool(why))
         self._output_run_id = details.output_run_id
         self._output.show_output(
             details.output,
@@ -127,10 +140,9 @@ class OneJob(QWidget):
 
     def show_times(self, details: JobDetails, now_ms: int) -> None:
         """Show the times as they are now."""
-        self._status.set_text(status_sentence(details.job, now_ms, details.running))
-        hint = hint_sentence(details.job, now_ms)
-        self._hint_box.setVisible(bool(hint))
-        self._hint.set_text(hint)
+        asks = bool(details.questions)
+        self._status.set_text(status_sentence(details.job, now_ms, details.running, asks=asks))
+        self._hint.show_sentence(hint_sentence(details.job, now_ms))
         self._next.show_times(details.next_runs, now_ms)
         self._recent.show_runs(details.runs, now_ms)
 

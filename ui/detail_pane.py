@@ -36,6 +36,8 @@ class DetailPane(QWidget):
     """Shows what is selected; asks for it itself, one question at a time."""
 
     run_wanted = Signal(str)
+    answer_wanted = Signal(str)
+    """The id of the job whose question is to be answered."""
     times_changed = Signal()
     """Other times are shown than before."""
 
@@ -63,6 +65,7 @@ class DetailPane(QWidget):
         self._pages.addWidget(self._one)
         self._one.run_wanted.connect(self.run_wanted)
         self._one.clear_hints_wanted.connect(self._clear_hints)
+        self._one.answer_wanted.connect(self._ask_to_answer)
         self.setMinimumWidth(280)
 
     @cached_property
@@ -132,15 +135,19 @@ class DetailPane(QWidget):
         """Show the times as they are now; of a run under way also how far it has come and what it says."""
         if self._details is None:
             return
-        self._one.show_times(self._details, self._backend.now_ms())
-        if self._details.running is not None:
+        now_ms = self._backend.now_ms()
+        self._one.show_times(self._details, now_ms)
+        usage = self._details.usage
+        if self._details.running is not None or (usage is not None and now_ms >= usage.resets_at):
             self.refresh()
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         """Return for how long each shown time stays true."""
         if self._details is None or not self.isVisible():
             return iter(())
-        return chain(self._one.waits(now_ms), self._run_waits(self._details.running, now_ms))
+        shown = self._details
+        resets = () if shown.usage is None else (shown.usage.resets_at - now_ms,)
+        return chain(self._one.waits(now_ms), self._run_waits(shown.running, now_ms), resets)
 
     @staticmethod
     def _run_waits(run: Run | None, now_ms: int) -> Iterator[int | None]:
@@ -168,6 +175,11 @@ class DetailPane(QWidget):
             self._is_dirty = True
         if self._is_dirty:
             self.refresh()
+
+    def _ask_to_answer(self) -> None:
+        job_id = self._shown_id()
+        if job_id is not None:
+            self.answer_wanted.emit(job_id)
 
     def _clear_hints(self) -> None:
         job_id = self._shown_id()

@@ -23,9 +23,10 @@ from halo_scheduler.schedule.words import clock_time, short_date, weekday_name
 from .countdown import until_ago_changes, until_next_changes
 from .job_details import NEXT_RUNS, OUTPUT_LINES, RECENT_RUNS
 from .marks import outcome_mark, paint_mark
+from .needs_you_reading import item_words
 from .theme import GRID, HALF, Look, Tone, mono_font, number_font, small_font
 from .widgets.labels import button, label
-from .wording import ago, duration, moment, plain_tooltip, run_words
+from .wording import ago, cost_words, duration, moment, plain_tooltip, run_words
 
 _MARK = 8
 _RUN_HEIGHT = 24
@@ -104,11 +105,14 @@ class RunButton(QAbstractButton):
         self._shown = shown
         at = run_at(shown)
         self._when = "" if at is None else ago(at, now_ms)
-        self._took = duration(shown.duration_ms)
-        self._words = run_words(shown)
+        took, cost = duration(shown.duration_ms), cost_words(shown.cost)
+        self._took = " · ".join(filter(None, [cost, took]))
+        item = item_words(shown.work_id, shown.work_title)
+        self._words = " · ".join(filter(None, [run_words(shown), item]))
         self.setText(self._words)
         self.setAccessibleName(", ".join(filter(None, [self._words, self._when, self._took])))
-        lines = [self._words, "" if at is None else moment(at), self._took]
+        spent = self.tr("cost {cost}").format(cost=cost) if cost else ""
+        lines = [run_words(shown), item, "" if at is None else moment(at), took, spent]
         self.setToolTip(plain_tooltip("\n".join(filter(None, lines))))
         self.update()
 

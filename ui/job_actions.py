@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -38,6 +38,8 @@ class JobActions(QObject):
     refused = Signal(str)
     group_wanted = Signal(str)
     limit_wanted = Signal(str)
+    answer_wanted = Signal(str)
+    """The id of the job whose question is to be answered."""
 
     def __init__(self, backend: Backend, look: Look, window: QWidget) -> None:
         super().__init__(window)
@@ -63,6 +65,7 @@ class JobActions(QObject):
             name="jobHistoryAction",
             shortcut="Ctrl+Shift+H",
         )
+        self.answer = add("mark-asks", self.tr("Answer…"), self._answer, name="answerAction")
         self.remove = add("delete", self.tr("Delete"), self._remove, name="deleteAction", shortcut="Del")
         self.pause_menu = QMenu(self.tr("Pause"), window)
         self.pause_menu.setObjectName("pauseMenu")
@@ -99,8 +102,8 @@ class JobActions(QObject):
     def jobs(self) -> tuple[Job, ...]:
         return self._jobs
 
-    def set_jobs(self, jobs: Iterable[Job]) -> None:
-        """Act on these jobs from now on."""
+    def set_jobs(self, jobs: Iterable[Job], asking: Container[str] = ()) -> None:
+        """Act on these jobs from now on; those that ask something can be answered."""
         self._jobs = tuple(jobs)
         one, some = len(self._jobs) == 1, bool(self._jobs)
         statuses = Counter(job.status for job in self._jobs)
@@ -113,10 +116,14 @@ class JobActions(QObject):
         self.pause.setEnabled(some)
         self.pause_menu.setEnabled(resting < len(self._jobs))
         self.resume.setEnabled(resting > 0)
+        self.answer.setEnabled(one and self._jobs[0].id in asking)
         self.remove.setEnabled(some)
 
     def fill_menu(self, menu: QMenu) -> None:
         """Put everything that can be done into a menu."""
+        if self.answer.isEnabled():
+            menu.addAction(self.answer)
+            menu.addSeparator()
         menu.addActions([self.run, self.stop])
         menu.addSeparator()
         menu.addActions([self.edit, self.duplicate])
@@ -177,6 +184,10 @@ class JobActions(QObject):
     def _history(self) -> None:
         if len(self._jobs) == 1:
             self.history_requested.emit(self._jobs[0].id)
+
+    def _answer(self) -> None:
+        if len(self._jobs) == 1:
+            self.answer_wanted.emit(self._jobs[0].id)
 
     def _pause(self, choice: PauseChoice) -> None:
         until = pause_end(choice, self._backend.now_ms())

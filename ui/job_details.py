@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from halo_scheduler.model import Job, Outcome, Run
 from halo_scheduler.output_text import ShownText
+from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.explain import error_sentences
 from halo_scheduler.service import Scheduler
 
 from .models.job_rows import as_waiting
+from .needs_you_reading import MOST_READ, plain_lines
 
 NEXT_RUNS = 5
 RECENT_RUNS = 8
@@ -29,6 +31,10 @@ class JobDetails:
     runs: tuple[Run, ...] = ()
     output: str = ""
     output_run_id: str | None = None
+    questions: tuple[str, ...] = ()
+    """What it asks, the oldest first, in plain lines."""
+    usage: Usage | None = None
+    default_agent: str = ""
 
     @property
     def running(self) -> Run | None:
@@ -45,8 +51,12 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
         job = as_waiting(job)
     runs = scheduler.get_run_log(job_id, RECENT_RUNS)
     spoke = next((run for run in runs if run.outcome not in _WITHOUT_OUTPUT), None)
+    asked = scheduler.list_questions(limit=MOST_READ)
     return JobDetails(
         job=job,
+        questions=tuple(plain_lines(one.text) for one in asked if one.job_id == job_id),
+        usage=scheduler.get_usage(job_id),
+        default_agent=scheduler.get_settings().default_agent,
         next_runs=tuple(scheduler.list_next_runs(job_id, NEXT_RUNS)),
         # The streak of errors and its limit have a line of their own.
         why=tuple(one for one in scheduler.explain(job_id).sentences if one not in error_sentences(job)),

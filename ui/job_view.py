@@ -151,6 +151,10 @@ class JobView(QTableView):
         """Return the selected jobs from top to bottom."""
         return [row.job for row in self._selected_rows()]
 
+    def selected_asking(self) -> frozenset[str]:
+        """Return the ids of the selected jobs that wait for an answer."""
+        return frozenset(row.id for row in self._selected_rows() if row.asks)
+
     def _selected_rows(self) -> list[JobRow]:
         chosen = self.selectionModel().selection()
         ranges = sorted({(one.top(), one.bottom()) for one in map(chosen.at, range(chosen.count()))})

@@ -168,6 +168,7 @@ class MainWindow(QMainWindow):
         self._view.rested.connect(self._look_around)
         actions.add_to(self, self._view)
         self._pane.run_wanted.connect(self.run_shown_requested)
+        self._pane.answer_wanted.connect(self.show_questions)
         self._pane.times_changed.connect(self._countdown.arm)
         self._countdown.due.connect(self._count_seconds)
         self._loader.loaded.connect(self._after_loading)
@@ -180,6 +181,7 @@ class MainWindow(QMainWindow):
         actions.refused.connect(self.show_message)
         actions.limit_wanted.connect(self._limits.ask)
         actions.group_wanted.connect(self._show_group)
+        actions.answer_wanted.connect(self.show_questions)
         self._totals.groups_found.connect(toolbar.offer_groups)
         self._totals.refused.connect(self.show_message)
         self._trash.restore_wanted.connect(actions.restore)
@@ -262,7 +264,7 @@ class MainWindow(QMainWindow):
 
     def _follow_selection(self) -> None:
         jobs = self._view.selected_jobs()
-        self._actions.set_jobs(jobs)
+        self._actions.set_jobs(jobs, self._view.selected_asking())
         self._pane.show_jobs(jobs)
 
     def _filter(self, chosen: JobFilter) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from asking import ask
 from job_values import MINUTE, NASTY, NOW
 from machine import Bench
 from PySide6.QtCore import Qt
@@ -13,7 +14,21 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler.model import Every, Job, Manual, Outcome
+from halo_scheduler.model import (
+    Caps,
+    Command,
+    Every,
+    HttpRequest,
+    Job,
+    JobStatus,
+    Manual,
+    Outcome,
+    Policy,
+    Prompt,
+    StatusReason,
+)
+from halo_scheduler.store.usage import Spent
+from halo_scheduler.work_sources import FolderSource, GithubSource
 from ui.backend import Backend
 from ui.detail_pane import DetailPane
 from ui.job_actions import JobActions
@@ -123,13 +138,13 @@ def test_advice_can_be_cleared(qtbot: QtBot, bench: Bench, actions: JobActions, 
     job_id = bench.scheduler.add_job("a", Every("1h"))
     bench.scheduler.propose_interval(job_id, "2m", reason="busy")
     _show(qtbot, bench, actions, pane, job_id)
-    assert "every 2 minutes" in _text(pane, "detailHint")
-    _button(pane, "clearHintsButton").click()
+    assert "every 2 minutes" in _text(pane, "hintSentence")
+    _button(pane, "hintButton").click()
     job = bench.scheduler.get_job(job_id)
     assert job is not None
     assert job.hints.interval_ms is None
     _show(qtbot, bench, actions, pane, job_id)
-    assert not _button(pane, "clearHintsButton").isVisible()
+    assert not _button(pane, "hintButton").isVisible()
 
 
 def test_several_jobs_are_summed_up(
@@ -254,3 +269,125 @@ def test_a_run_under_way_is_followed(
     with qtbot.waitSignal(pane.times_changed):
         pane.count_seconds()
     assert _text(pane, "detailStatus") == "Running for 2 s"
+
+
+def _is_seen(pane: DetailPane, name: str) -> bool:
+    found = pane.findChild(WrappedText, name)
+    return found is not None and found.isVisible()
+
+
+def test_an_open_question_is_shown_with_the_way_to_its_answer(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    job_id = bench.scheduler.add_job("fix", Every("1h"))
+    question = ask(bench.scheduler, job_id, "Which <b>branch</b>?\nmain or next")
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "askedText") == "Which <b>branch</b>?\nmain or next"
+    assert _text(pane, "detailStatus") == "Needs you: it waits for your answer"
+    assert not _is_seen(pane, "askedMore")
+    with qtbot.waitSignal(pane.answer_wanted) as told:
+        _button(pane, "askedAnswerButton").click()
+    assert told.args == [job_id]
+    ask(bench.scheduler, job_id)
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "askedMore") == "and 1 more question"
+    bench.scheduler.dismiss_question(question.id)
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "askedText") == "Which branch shall I take?"
+
+
+def test_a_settled_question_is_gone(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    asks, quiet = (bench.scheduler.add_job(name, Every("1h")) for name in ("asks", "quiet"))
+    ask(bench.scheduler, asks)
+    _show(qtbot, bench, actions, pane, asks)
+    assert _button(pane, "askedAnswerButton").isVisible()
+    _show(qtbot, bench, actions, pane, quiet)
+    assert not _button(pane, "askedAnswerButton").isVisible()
+
+
+def test_what_an_assistant_made_is_to_be_looked_at_and_resumed_with_one_click(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    job_id = bench.scheduler.add_job("made", Every("1h"), paused_by=StatusReason.ASSISTANT)
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "detailStatus") == "Paused by an assistant"
+    assert "An assistant made or changed it" in _text(pane, "adviceSentence")
+    # It is said once.
+    assert not _is_seen(pane, "detailWhy")
+    _button(pane, "detailResume").click()
+    job = bench.scheduler.get_job(job_id)
+    assert job is not None
+    assert job.status is JobStatus.IDLE
+    _show(qtbot, bench, actions, pane, job_id)
+    assert not _is_seen(pane, "adviceSentence")
+    assert _is_seen(pane, "detailWhy")
+
+
+def test_a_prompt_tells_its_agent_its_first_lines_and_its_work(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    prompt = Prompt(
+        text="Fix <b>it</b>.\nTest it.", agent="codex", work_source=GithubSource(repository="acme/shop")
+    )
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("fix", Manual(), prompt))
+    assert _text(pane, "detailAgent") == "Prompt for codex"
+    assert _text(pane, "detailPrompt") == "Fix <b>it</b>.\nTest it."
+    assert _text(pane, "detailWork") == "Works on issues of acme/shop"
+    assert not _is_seen(pane, "detailCommand")
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("plain", Manual(), Prompt(text="  ")))
+    assert _text(pane, "detailAgent") == "Prompt for claude, the default agent"
+    assert _text(pane, "detailPrompt") == "Execute scheduled task."
+    assert not _is_seen(pane, "detailWork")
+
+
+def test_a_command_and_a_request_are_told_too(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    add = bench.scheduler.add_job
+    command = Command(argv=("rsync", "-a", "two words"), work_source=FolderSource(path="/srv/work"))
+    _show(qtbot, bench, actions, pane, add("sync", Manual(), command))
+    assert _text(pane, "detailCommand") == "rsync -a 'two words'"
+    assert _text(pane, "detailWork") == "Works on folder /srv/work"
+    assert not _is_seen(pane, "detailPrompt")
+    _show(qtbot, bench, actions, pane, add("web", Manual(), HttpRequest(url="https://example.org/")))
+    assert _text(pane, "detailCommand") == "GET https://example.org/"
+    _show(qtbot, bench, actions, pane, add("callback", Manual()))
+    assert not _is_seen(pane, "detailCommand")
+
+
+def test_caps_are_told_with_what_is_used_of_them_today(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    caps = Policy(caps=Caps(runs_per_day=3, cost_per_day=1.0))
+    job_id = bench.scheduler.add_job("fix", Every("1h"), policy=caps)
+    usage = bench.scheduler.get_usage(job_id)
+    bench.scheduler._store.usage.add([(job_id, usage.day, Spent(2, 0.34))])
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "detailUsage") == "2 of 3 runs, 0.34 of 1.00 spent; resets at midnight"
+    assert not _is_seen(pane, "detailCapped")
+    bench.scheduler._store.usage.add([(job_id, usage.day, Spent(1, 0.1))])
+    _show(qtbot, bench, actions, pane, job_id)
+    assert "It has reached its cap" in _text(pane, "detailCapped")
+
+
+def test_at_midnight_the_use_of_caps_begins_anew(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    job_id = bench.scheduler.add_job("fix", Manual(), policy=Policy(caps=Caps(runs_per_day=3)))
+    usage = bench.scheduler.get_usage(job_id)
+    bench.scheduler._store.usage.add([(job_id, usage.day, Spent(2, 0.0))])
+    _show(qtbot, bench, actions, pane, job_id)
+    assert usage.resets_at - NOW in pane.waits(NOW)
+    bench.clock.set(usage.resets_at)
+    with qtbot.waitSignal(pane.times_changed):
+        pane.count_seconds()
+    assert _text(pane, "detailUsage") == "0 of 3 runs; resets at midnight"
+
+
+def test_a_job_without_caps_says_nothing_of_today(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("a", Manual()))
+    assert not _is_seen(pane, "detailUsage")

@@ -66,3 +66,14 @@ def test_a_run_that_printed_nothing_says_so(qtbot: QtBot) -> None:
     section.show_output("<b>one</b>\ntwo", has_run=True)
     assert text.toPlainText() == "<b>one</b>\ntwo"
     assert text.isReadOnly()
+
+
+def test_a_recent_run_tells_what_it_worked_on_and_what_it_cost(qtbot: QtBot) -> None:
+    section = RecentRuns(Look())
+    qtbot.addWidget(section)
+    section.show_runs([make_run(cost=0.125, work_id="#7", work_title="Mend <b>it</b>")], NOW)
+    (first, *_) = section.findChildren(RunButton)
+    assert first.accessibleName() == "Succeeded · #7 · Mend <b>it</b>, 4 min ago, 0.125 · 12 s"
+    assert "cost 0.125" in first.toolTip()
+    assert "Mend &lt;b&gt;it&lt;/b&gt;" in first.toolTip()
+    assert not first.grab().isNull()

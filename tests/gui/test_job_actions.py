@@ -206,3 +206,20 @@ def test_resuming_a_mixed_selection_leaves_what_is_off_alone(bench: Bench, actio
     _choose(bench, actions, off)
     actions.resume.trigger()
     assert _status(bench, off) is JobStatus.IDLE
+
+
+def test_only_a_single_job_that_asks_can_be_answered(
+    qtbot: QtBot, bench: Bench, window: QWidget, actions: JobActions
+) -> None:
+    asks, quiet = (bench.scheduler.add_job(name, Manual()) for name in ("asks", "quiet"))
+    jobs = bench.scheduler.get_jobs([asks, quiet])
+    for chosen in ([jobs[quiet]], list(jobs.values()), []):
+        actions.set_jobs(chosen, {asks})
+        assert not actions.answer.isEnabled()
+    actions.set_jobs([jobs[asks]], {asks})
+    menu = QMenu(window)
+    actions.fill_menu(menu)
+    assert menu.actions()[0] is actions.answer
+    with qtbot.waitSignal(actions.answer_wanted) as told:
+        actions.answer.trigger()
+    assert told.args == [asks]

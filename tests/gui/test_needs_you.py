@@ -11,6 +11,7 @@ from finding import child
 from job_values import MINUTE, NOW
 from machine import Bench
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
@@ -285,3 +286,33 @@ def test_a_job_that_is_renamed_or_deleted_changes_its_question(
     qtbot.waitUntil(lambda: _bar(window) is None)
     bench.scheduler.restore_job(job_id)
     qtbot.waitUntil(lambda: _bar(window) is not None)
+
+
+def test_the_selected_job_leads_to_its_own_question(
+    qtbot: QtBot, bench: Bench, window: MainWindow, job_id: str
+) -> None:
+    ask(bench.scheduler, bench.scheduler.add_job("another", Manual()), "theirs?")
+    ask(bench.scheduler, job_id, "ours?")
+    _open(qtbot, window)
+    window.select_job(job_id)
+    qtbot.waitUntil(lambda: window.findChild(QPushButton, "askedAnswerButton") is not None)
+    _click(window, "askedAnswerButton")
+    qtbot.waitUntil(lambda: _focused_question(window) == "ours?")
+
+
+def _focused_question(window: MainWindow) -> str:
+    cards = [card for card in _cards(window) if card.isAncestorOf(window.focusWidget())]
+    return cards[0].question.text if cards else ""
+
+
+def test_the_menu_of_a_job_leads_to_its_question(
+    qtbot: QtBot, bench: Bench, window: MainWindow, job_id: str
+) -> None:
+    ask(bench.scheduler, bench.scheduler.add_job("another", Manual()), "theirs?")
+    ask(bench.scheduler, job_id, "ours?")
+    _open(qtbot, window)
+    window.select_job(job_id)
+    answer = child(window, QAction, "answerAction")
+    qtbot.waitUntil(answer.isEnabled)
+    answer.trigger()
+    qtbot.waitUntil(lambda: _focused_question(window) == "ours?")

@@ -1,0 +1,77 @@
+"""The notes of the pane beside the job table: what somebody has to do, or was advised."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
+
+from .marks import ASKS
+from .theme import GRID, HALF, Look
+from .widgets.labels import button
+from .widgets.status_strip import MarkLabel
+from .widgets.wrapped_text import WrappedText
+
+_QUESTION_LINES = 6
+
+
+class AskedNote(QFrame):
+    """What a job asks; it is answered where all questions are."""
+
+    answer_wanted = Signal()
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self.setObjectName("askedNote")
+        self.setProperty("role", "note")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GRID, GRID, GRID, GRID)
+        row.setSpacing(GRID)
+        mark = MarkLabel(look)
+        mark.set_mark(ASKS)
+        row.addWidget(mark, 0, Qt.AlignmentFlag.AlignTop)
+        column = QVBoxLayout()
+        column.setSpacing(GRID)
+        row.addLayout(column, 1)
+        self._text = WrappedText(look, name="askedText", most_lines=_QUESTION_LINES)
+        column.addWidget(self._text)
+        self._more = WrappedText(look, name="askedMore")
+        self._more.setVisible(False)
+        column.addWidget(self._more)
+        answer = button(self.tr("Answer…"), name="askedAnswerButton", tip=self.tr("Answer or dismiss it"))
+        answer.clicked.connect(self.answer_wanted)
+        column.addWidget(answer, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def show_questions(self, texts: tuple[str, ...]) -> None:
+        """Show the first question, and how many there are besides."""
+        self.setVisible(bool(texts))
+        if not texts:
+            return
+        self._text.set_text(texts[0])
+        more = len(texts) - 1
+        words = self.tr("and 1 more question") if more == 1 else self.tr("and {count} more questions")
+        self._more.set_text(words.format(count=more) if more else "")
+
+
+class SentenceNote(QFrame):
+    """A sentence on a quiet ground, perhaps with something to do about it; hidden while there is none."""
+
+    acted = Signal()
+
+    def __init__(self, look: Look, *, name: str, act: str = "", tip: str = "") -> None:
+        super().__init__()
+        self.setObjectName(f"{name}Note")
+        self.setProperty("role", "note")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GRID, HALF, HALF, HALF)
+        self._text = WrappedText(look, name=f"{name}Sentence")
+        row.addWidget(self._text, 1)
+        if act:
+            made = button(act, name=f"{name}Button", kind="link", tip=tip)
+            made.clicked.connect(self.acted)
+            row.addWidget(made)
+        self.setVisible(False)
+
+    def show_sentence(self, sentence: str) -> None:
+        """Say something, or nothing any more."""
+        self.setVisible(bool(sentence))
+        self._text.set_text(sentence)

@@ -1,0 +1,82 @@
+"""The parts of the pane beside the job table that tell what a job works on, and for how much."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from halo_scheduler.model import Action, Callback, Prompt
+from halo_scheduler.prompt_text import NOTHING_TO_SAY
+from halo_scheduler.reports import Usage
+
+from .action_words import action_words, work_words
+from .detail_sections import Section
+from .needs_you_reading import plain_lines
+from .theme import Look, Tone
+from .usage_words import usage_words, used_up_words
+from .widgets.wrapped_text import WrappedText
+from .wording import one_line
+
+_PROMPT_LINES = 4
+_COMMAND_LINES = 2
+_LONGEST_PROMPT = 2_000
+_LONGEST_AGENT = 60
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("DetailWork", text)
+
+
+class WhatItDoes(Section):
+    """The command or the request; of a prompt who gets it, how it begins, and where its work comes from."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(_tr("What"))
+        self._command = WrappedText(look, name="detailCommand", most_lines=_COMMAND_LINES)
+        self._agent = WrappedText(look, name="detailAgent", tone=Tone.MUTED, most_lines=1)
+        self._prompt = WrappedText(look, name="detailPrompt", most_lines=_PROMPT_LINES)
+        self._work = WrappedText(look, name="detailWork", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
+        for part in (self._command, self._agent, self._prompt, self._work):
+            self.column.addWidget(part)
+            part.setVisible(False)
+
+    def show_action(self, action: Action, default_agent: str) -> None:
+        """Show what a job does; a prompt without an agent goes to the default one."""
+        prompt = action if isinstance(action, Prompt) else None
+        self.setVisible(not isinstance(action, Callback))
+        self._command.set_text(action_words(action) if prompt is None else "")
+        self._agent.set_text("" if prompt is None else _agent_words(prompt, default_agent))
+        self._prompt.set_text("" if prompt is None else _first_lines(prompt))
+        work = work_words(action)
+        self._work.set_text(_tr("Works on {source}").format(source=work) if work else "")
+
+
+class Today(Section):
+    """What was used up of a job's caps."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(_tr("Today"))
+        self._usage = WrappedText(look, name="detailUsage")
+        self._held = WrappedText(look, name="detailCapped", tone=Tone.WARN)
+        for part in (self._usage, self._held):
+            self.column.addWidget(part)
+            part.setVisible(False)
+        self.setVisible(False)
+
+    def show_usage(self, usage: Usage | None) -> None:
+        words = "" if usage is None else usage_words(usage)
+        self.setVisible(bool(words))
+        self._usage.set_text(words)
+        self._held.set_text("" if usage is None else used_up_words(usage))
+
+
+def _first_lines(prompt: Prompt) -> str:
+    return plain_lines((prompt.text.strip() or NOTHING_TO_SAY)[:_LONGEST_PROMPT])
+
+
+def _agent_words(prompt: Prompt, default_agent: str) -> str:
+    if prompt.agent:
+        return _tr("Prompt for {agent}").format(agent=one_line(prompt.agent, _LONGEST_AGENT))
+    if default_agent:
+        agent = one_line(default_agent, _LONGEST_AGENT)
+        return _tr("Prompt for {agent}, the default agent").format(agent=agent)
+    return _tr("Prompt for the default agent")
