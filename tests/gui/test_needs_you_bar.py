@@ -63,3 +63,13 @@ def test_its_button_opens_the_list_and_goes_back(bar: NeedsYouBar, qtbot: QtBot)
     with qtbot.waitSignal(bar.list_wanted) as told:
         button.click()
     assert told.args == [False]
+
+
+def test_it_stands_above_the_list_to_the_end(bar: NeedsYouBar) -> None:
+    bar.show_questions([("fix", "Which?")])
+    bar.set_open(True)
+    bar.show_questions([])
+    assert not bar.isHidden()
+    assert _words(bar) == "Nothing waits for an answer any more."
+    bar.set_open(False)
+    assert bar.isHidden()

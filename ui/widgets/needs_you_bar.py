@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from ui.marks import ASKS
-from ui.theme import GRID, HALF, MARGIN, Look
+from ui.marks import ASKS, Mark, Shape
+from ui.theme import GRID, HALF, MARGIN, Look, Tone
 from ui.widgets.labels import button, frame, label, set_words, with_shortcut
 from ui.widgets.status_strip import MarkLabel
 from ui.widgets.wrapped_text import WrappedText
@@ -16,6 +16,7 @@ from ui.wording import one_line
 
 _KEYS = "Ctrl+I"
 _LONGEST_NAME = 40
+_SETTLED = Mark(Shape.CIRCLE, Tone.OK)
 
 
 class NeedsYouBar(QWidget):
@@ -28,6 +29,7 @@ class NeedsYouBar(QWidget):
         super().__init__()
         self.setObjectName("needsYouBar")
         self._is_open = False
+        self._count = 0
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, 0, MARGIN, GRID)
         box = frame("note")
@@ -35,11 +37,10 @@ class NeedsYouBar(QWidget):
         row = QHBoxLayout(box)
         row.setContentsMargins(GRID + HALF, HALF, HALF, HALF)
         row.setSpacing(GRID)
-        mark = MarkLabel(look)
-        mark.set_mark(ASKS)
-        row.addWidget(mark)
-        title = label(self.tr("Needs you"), "strong", name="needsYouTitle")
-        row.addWidget(title)
+        self._mark = MarkLabel(look)
+        row.addWidget(self._mark)
+        self._title = label(self.tr("Needs you"), "strong", name="needsYouTitle")
+        row.addWidget(self._title)
         self._words = WrappedText(look, name="needsYouSummary", font=self.font(), most_lines=1)
         row.addWidget(self._words, 1)
         self.button = button("", name="needsYouButton", shortcut=_KEYS)
@@ -50,21 +51,29 @@ class NeedsYouBar(QWidget):
 
     def show_questions(self, asked: Sequence[tuple[str, str]]) -> None:
         """Say who asks what: each job's name with its question."""
-        self.setVisible(bool(asked))
-        if not asked:
-            return
-        names = list(dict.fromkeys(one_line(name, _LONGEST_NAME) for name, _ in asked))
-        if len(asked) == 1:
-            words = self.tr("{job} asks: {question}").format(job=names[0], question=one_line(asked[0][1]))
-        else:
-            count = self.tr("{count} questions").format(count=len(asked))
-            words = self.tr("{count} from {jobs}").format(count=count, jobs=", ".join(names))
-        self._words.set_text(words)
+        self._count = len(asked)
+        self._mark.set_mark(ASKS if asked else _SETTLED)
+        self._title.setVisible(bool(asked))
+        self._words.set_text(self._summary(asked))
+        self._fit()
 
     def set_open(self, is_open: bool) -> None:  # noqa: FBT001 - it is what the name says
         """Offer the way back while the list is shown."""
         self._is_open = is_open
         self._fit_button()
+        self._fit()
+
+    def _fit(self) -> None:
+        # While the list is shown it stands above it to the end: nothing jumps.
+        self.setVisible(self._count > 0 or self._is_open)
+
+    def _summary(self, asked: Sequence[tuple[str, str]]) -> str:
+        names = list(dict.fromkeys(one_line(name, _LONGEST_NAME) for name, _ in asked))
+        if not asked:
+            return self.tr("Nothing waits for an answer any more.")
+        if len(asked) == 1:
+            return self.tr("{job} asks: {question}").format(job=names[0], question=one_line(asked[0][1]))
+        return self.tr("{count} questions from {jobs}").format(count=len(asked), jobs=", ".join(names))
 
     def _fit_button(self) -> None:
         words = self.tr("Back to the jobs") if self._is_open else self.tr("Answer…")
