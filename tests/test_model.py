@@ -41,6 +41,7 @@ from halo_scheduler import (
 from halo_scheduler.model import (
     Action,
     BodyKind,
+    Caps,
     CatchUp,
     JobSpec,
     JobState,
@@ -54,6 +55,7 @@ from halo_scheduler.model import (
     Step,
     WaitingFor,
 )
+from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
 
 _TEXT = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)
 _LABEL = st.text(st.characters(exclude_categories=["C", "Z"], codec="utf-8"), min_size=1, max_size=20)
@@ -68,6 +70,15 @@ _SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(
     st.builds(Once, st.integers(0, 10**13) | st.just("2026-12-24T18:00:00+01:00")),
     st.just(Manual()),
 )
+_SOURCES: st.SearchStrategy[WorkSource] = st.one_of(
+    st.builds(FolderSource, path=_LABEL),
+    st.builds(
+        GithubSource,
+        repository=st.just("owner/name"),
+        token=st.sampled_from(["", "TOKEN"]),
+        closes=st.booleans(),
+    ),
+)
 _ACTIONS: st.SearchStrategy[Action] = st.one_of(
     st.builds(
         Command,
@@ -76,8 +87,10 @@ _ACTIONS: st.SearchStrategy[Action] = st.one_of(
         environment=_MAPPING,
         stdin=_TEXT,
         success_codes=st.lists(st.integers(0, 9), min_size=1),
-        no_work_code=st.none() | st.integers(10, 255),
+        no_work_code=st.none() | st.integers(10, 99),
+        needs_input_code=st.none() | st.integers(100, 255),
         grace=_INTERVAL,
+        work_source=st.none() | _SOURCES,
     ),
     st.builds(Command, line=_LABEL, shell=st.just("/bin/sh")),
     st.builds(
@@ -95,7 +108,19 @@ _ACTIONS: st.SearchStrategy[Action] = st.one_of(
         body=st.just('{"key": "${secret:A}"}'),
         body_kind=st.sampled_from(BodyKind),
     ),
-    st.builds(Prompt, text=_TEXT, agent=_LABEL, environment=_MAPPING),
+    st.builds(
+        Prompt,
+        text=_TEXT.filter(lambda text: "{{" not in text),
+        agent=st.just("") | _LABEL,
+        directory=st.none() | _LABEL,
+        environment=_MAPPING,
+        success_codes=st.lists(st.integers(0, 9), min_size=1),
+        no_work_code=st.none() | st.integers(10, 99),
+        needs_input_code=st.none() | st.integers(100, 255),
+        grace=_INTERVAL,
+        work_source=st.none() | _SOURCES,
+    ),
+    st.builds(Prompt, text=st.just("{{date}} {{work.title}}"), work_source=_SOURCES),
     st.builds(Callback, _LABEL),
 )
 _POLICIES = st.builds(
@@ -109,6 +134,12 @@ _POLICIES = st.builds(
     limits=st.sampled_from([Limits(), Limits(min_ms=1, max_ms=2)]),
     jitter_percent=st.integers(0, 10),
     notify=st.sampled_from(Notify),
+    caps=st.builds(
+        Caps,
+        runs_per_day=st.none() | st.integers(1, 1_000_000),
+        cost_per_day=st.none() | st.floats(0.000001, 1_000_000) | st.integers(1, 1_000_000),
+    ),
+    reads_lines=st.none() | st.booleans(),
 )
 _SPECS = st.builds(
     JobSpec,
@@ -292,6 +323,35 @@ def test_a_schedule_is_validated_when_made(make: Callable[[], object]) -> None:
             "redirects: must be one of none, same-host, any",
         ),
         ({"kind": "prompt", "text": 5}, "text: must be text"),
+        (
+            {"kind": "prompt", "text": "{{dat}}"},
+            "text: there is no variable '{{dat}}'; did you mean {{date}}?",
+        ),
+        ({"kind": "prompt", "text": "{{date"}, "text: the variable '{{date' is not closed with two braces"),
+        ({"kind": "prompt", "text": "{{work.id}}"}, "text: '{{work.id}}' needs a work source"),
+        (
+            {"kind": "prompt", "text": "Use ${secret:A}"},
+            "text: secrets cannot be used here; an agent repeats what it reads",
+        ),
+        ({"kind": "prompt", "agent": "x" * 201}, "agent: is longer than 200 characters"),
+        ({"kind": "prompt", "directory": ""}, "directory: is empty"),
+        ({"kind": "prompt", "success_codes": []}, "success_codes: is empty"),
+        ({"kind": "prompt", "needs_input_code": 256}, "needs_input_code: must be between 0 and 255"),
+        ({"kind": "prompt", "needs_input_code": "1"}, "needs_input_code: must be a whole number"),
+        (
+            {"kind": "prompt", "needs_input_code": 5, "no_work_code": 5},
+            "needs_input_code: must not also be the code for no work",
+        ),
+        ({"kind": "prompt", "grace": "soon"}, "grace: cannot read the interval"),
+        ({"kind": "prompt", "work_source": "github"}, "work_source: must be an object"),
+        (
+            {"kind": "prompt", "work_source": {"kind": "jira"}},
+            "work_source.kind: must be one of folder, github",
+        ),
+        (
+            {"kind": "command", "argv": ["a"], "work_source": {"kind": "folder"}},
+            "work_source.path: is missing",
+        ),
         ({"kind": "callback", "name": 5}, "name: must be text"),
         ({"kind": "shell"}, "kind: must be one of command, http, prompt, callback"),
     ],
@@ -305,6 +365,33 @@ def test_a_bad_action_is_refused_by_field(data: object, message: str) -> None:
 def test_the_grace_of_a_command_is_in_milliseconds() -> None:
     assert Command(argv=("a",)).grace_ms == 10_000
     assert Command(argv=("a",), grace="1m").grace_ms == 60_000
+    assert Prompt(grace="1m").grace_ms == 60_000
+
+
+def test_a_question_may_be_asked_with_success_or_failure() -> None:
+    assert Prompt(needs_input_code=0).needs_input_code == 0
+    assert Command(argv=("a",), needs_input_code=3).needs_input_code == 3
+
+
+@pytest.mark.parametrize(
+    ("action", "chosen", "is_read"),
+    [
+        (Prompt(), None, True),
+        (Prompt(), False, False),
+        (Command(argv=("a",)), None, False),
+        (Command(argv=("a",)), True, True),
+        (HttpRequest(url="http://a"), None, False),
+        (HttpRequest(url="http://a"), True, True),
+        (Callback(), None, False),
+    ],
+)
+def test_lines_are_read_from_prompts_unless_chosen_otherwise(
+    action: Action,
+    chosen: bool | None,
+    is_read: bool,
+) -> None:
+    spec = JobSpec(name="a", schedule=Manual(), action=action, policy=Policy(reads_lines=chosen))
+    assert spec.reads_lines is is_read
 
 
 @pytest.mark.parametrize(
@@ -324,9 +411,13 @@ def test_the_grace_of_a_command_is_in_milliseconds() -> None:
             HttpRequest(url="http://a", headers={"A": "Bearer ${secret:ONE}"}, body="${secret:TWO}"),
             {"ONE", "TWO"},
         ),
+        (Prompt(text="do it"), set()),
+        (Prompt(text="do it", environment={"KEY": "${secret:ONE}"}), {"ONE"}),
     ],
 )
-def test_an_action_knows_the_secrets_it_needs(action: Command | HttpRequest, names: set[str]) -> None:
+def test_an_action_knows_the_secrets_it_needs(
+    action: Command | HttpRequest | Prompt, names: set[str]
+) -> None:
     assert action.secret_names == names
 
 
@@ -361,6 +452,17 @@ def test_a_json_body_may_have_a_secret_in_its_text() -> None:
         ({"backoff": {"delays_ms": [-5]}}, "backoff.delays_ms[0]: must be between 0 and"),
         ({"backoff": {"delays_ms": [1] * 101}}, "backoff.delays_ms: a ladder has at most 100 delays"),
         ({"x" * 500: 1}, "is not a known field"),
+        ({"caps": 3}, "caps: must be an object, not 3"),
+        ({"caps": {"runs_per_day": 0}}, "caps.runs_per_day: must be between 1 and 1000000, not 0"),
+        ({"caps": {"runs_per_day": 1.5}}, "caps.runs_per_day: must be a whole number, not 1.5"),
+        ({"caps": {"cost_per_day": 0}}, "caps.cost_per_day: must be above 0 and at most 1000000, not 0"),
+        ({"caps": {"cost_per_day": -0.5}}, "caps.cost_per_day: must be above 0"),
+        ({"caps": {"cost_per_day": float("nan")}}, "caps.cost_per_day: must be above 0"),
+        ({"caps": {"cost_per_day": float("inf")}}, "caps.cost_per_day: must be above 0"),
+        ({"caps": {"cost_per_day": 10**400}}, "caps.cost_per_day: must be above 0"),
+        ({"caps": {"cost_per_day": "5"}}, "caps.cost_per_day: must be a number, not '5'"),
+        ({"caps": {"cost_per_day": True}}, "caps.cost_per_day: must be a number, not True"),
+        ({"reads_lines": "yes"}, "reads_lines: must be true or false, not 'yes'"),
     ],
 )
 def test_a_bad_policy_is_refused_by_field(data: object, message: str) -> None:
@@ -386,6 +488,16 @@ def test_a_policy_is_validated_when_made_and_takes_words_for_choices() -> None:
         (Policy, {"backoff": None}, "backoff: must be a Backoff"),
         (Policy, {"retry": 3}, "retry: must be a Retry"),
         (Policy, {"limits": (1, 2)}, "limits: must be Limits"),
+        (Policy, {"caps": 5}, "caps: must be Caps"),
+        (Policy, {"reads_lines": 1}, "reads_lines: must be true, false or null"),
+        (Caps, {"cost_per_day": "5"}, "cost_per_day: must be a number"),
+        (Caps, {"cost_per_day": True}, "cost_per_day: must be a number"),
+        (Prompt, {"work_source": "folder"}, "work_source: must be a FolderSource or a GithubSource"),
+        (
+            Command,
+            {"argv": ["ls"], "work_source": 5},
+            "work_source: must be a FolderSource or a GithubSource",
+        ),
         (Command, {"argv": {"ls", "-l"}}, "argv: must be a list"),
         (Command, {"argv": ["ls"], "success_codes": []}, "success_codes: is empty"),
         (Command, {"line": "  ", "shell": "/bin/sh"}, "argv: give either"),
@@ -416,6 +528,13 @@ def test_an_empty_policy_is_the_default_one() -> None:
     assert policy.backoff.delays_ms == (30_000, 60_000, 300_000, 900_000, 3_600_000)
     assert Policy(time_limit=None, catch_up_max_age="1d").time_limit_ms is None
     assert Policy(catch_up_max_age="1d").catch_up_max_age_ms == 86_400_000
+    assert (policy.caps, policy.reads_lines) == (Caps(), None)
+
+
+def test_a_whole_amount_of_money_is_kept_as_a_number_with_decimals() -> None:
+    caps = Policy.from_dict({"caps": {"cost_per_day": 5}}).caps
+    assert (caps.cost_per_day, type(caps.cost_per_day)) == (5.0, float)
+    assert _through_json(caps.to_dict()) == {"runs_per_day": None, "cost_per_day": 5.0}
 
 
 @pytest.mark.parametrize(
