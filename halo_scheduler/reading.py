@@ -139,7 +139,7 @@ class Reader:
 
     def explain(self, job_id: str) -> Explanation:
         """Return why a job's next run is when it is, or why there is none."""
-        return reports.explanation(self._existing(job_id), self._clock.now_ms())
+        return reports.explanation(self._store, self._existing(job_id), self._clock.now_ms())
 
     def list_names(self) -> list[tuple[str, str | None]]:
         """Return the name and the group of every job, without the jobs."""

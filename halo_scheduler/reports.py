@@ -11,6 +11,7 @@ from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
 
+from halo_scheduler.engine.holds import Holds
 from halo_scheduler.model import After, Caps, Outcome, Rule, Source, Step, Trigger
 from halo_scheduler.schedule.days import day_ends_at, local_day
 from halo_scheduler.schedule.explain import Explanation, explain_plan
@@ -118,9 +119,16 @@ def next_runs(record: JobRecord, count: int, now_ms: int) -> list[int]:
     return found
 
 
-def explanation(record: JobRecord, now_ms: int) -> Explanation:
-    """Return why a job's next run is when it is, or why there is none."""
-    return explain_plan(record.job, _trail(record.trail), now_ms, attempt=record.attempt)
+def explanation(store: Store, record: JobRecord, now_ms: int) -> Explanation:
+    """Return why a job's next run is when it is, or why there is none; and what would keep it from starting then."""
+    found = explain_plan(record.job, _trail(record.trail), now_ms, attempt=record.attempt)
+    if record.next_run_at is None:
+        return found
+    hold = Holds(store, max(now_ms, record.next_run_at)).find(record)
+    if hold is None:
+        return found
+    end = "" if hold.sentence.endswith((".", "!", "?", "…")) else "."
+    return Explanation(found.at, (*found.sentences, f"But it will be skipped then: {hold.sentence}{end}"))
 
 
 def _trail(text: str) -> list[Step]:

@@ -388,6 +388,19 @@ def test_without_caps_and_questions_nothing_is_looked_up(
     assert asked == [capped]
 
 
+def test_the_next_run_is_explained_with_what_holds_it_back_on_its_day(bench: Bench) -> None:
+    job_id = _add(bench, runs=1, schedule=Every("6h"))
+    _run_once(bench, 6 * _HOUR)
+    assert bench.scheduler.explain(job_id).sentences == (
+        "The schedule gives 17 Nov at 00:00: every 6 hours.",
+    )
+    bench.scheduler.update_job(job_id, schedule=Every("5h"))
+    assert bench.scheduler.explain(job_id).sentences == (
+        "The schedule gives 22:00: every 5 hours.",
+        "But it will be skipped then: 1 run today, as many as its cap allows; it may run again after midnight.",
+    )
+
+
 def test_usage_of_a_job_without_runs_says_when_the_day_ends(bench: Bench) -> None:
     job_id = _add(bench, runs=3, cost=1.5, schedule=Manual())
     usage = bench.scheduler.get_usage(job_id)

@@ -157,6 +157,15 @@ def test_while_a_question_is_open_every_slot_is_skipped(bench: Bench, job_id: st
     assert (job.errors, job.next_run_at, job.last_run_at) == (0, START + 5 * _HOUR, START + _HOUR)
 
 
+def test_the_next_run_is_explained_with_the_question_it_waits_for(bench: Bench, job_id: str) -> None:
+    _ask(bench)
+    assert bench.scheduler.explain(job_id).sentences[-1] == (
+        "But it will be skipped then: it waits for your answer to: Which branch?"
+    )
+    bench.scheduler.pause_job(job_id)
+    assert bench.scheduler.explain(job_id).sentences == ("It is paused until you resume it.",)
+
+
 def test_a_long_question_is_shortened_in_the_sentence(bench: Bench, job_id: str) -> None:
     _ask(bench, "why?\n" * 400)
     bench.tick(_HOUR)
