@@ -22,6 +22,7 @@ _LONGEST_ID = 500
 SUBSCRIBE = b'{"say":"subscribe"}\n'
 _TIMEOUT_S = 0.5
 _CHUNK = 65_536
+_RUNTIME_FOLDERS = Path("/run/user")
 
 
 def socket_path(database: Path) -> Path:
@@ -160,11 +161,23 @@ def _runtime_folder(given: str) -> Path:
 
     if not hasattr(os, "getuid"):
         return Path(tempfile.gettempdir())  # On Windows it is the user's own.
+    usual = _RUNTIME_FOLDERS / str(os.getuid())
+    if _is_private(usual):
+        # Assistants, cron and sudo start programs without the variable that names it.
+        return usual
     folder = Path(tempfile.gettempdir()) / f"halo-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+    if not _is_private(folder):
         raise PermissionError(
             f"{folder} belongs to somebody else; set XDG_RUNTIME_DIR to a folder of your own"
         )
     return folder
+
+
+def _is_private(folder: Path) -> bool:
+    """Tell whether there is such a folder, and nobody else can enter it."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077

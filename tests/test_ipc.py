@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Every
+from halo_scheduler import Every, ipc
 from halo_scheduler.changes import Change, ChangeKind, gathered
 from halo_scheduler.engine.server import ChangeServer
 from halo_scheduler.ipc import ChangeStream, change_of, message_of, poke, socket_path
@@ -43,6 +44,20 @@ def server(tmp_path: Path, qapp: object) -> Iterator[ChangeServer]:
     assert found.start()
     yield found
     found.stop()
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755])
+def test_a_program_without_its_variable_finds_the_folder_of_its_user_if_it_is_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    usual = tmp_path / "users" / str(os.getuid())
+    usual.mkdir(parents=True)
+    usual.chmod(mode)
+    monkeypatch.setattr(ipc, "_RUNTIME_FOLDERS", tmp_path / "users")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(usual))
+    named = socket_path(tmp_path / "halo.db")
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    assert (socket_path(tmp_path / "halo.db") == named) is (mode == 0o700)
 
 
 def _line(change: Change) -> bytes:

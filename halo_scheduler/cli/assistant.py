@@ -26,7 +26,8 @@ def mcp() -> None:
     )
     try:
         from halo_scheduler.mcp.server import serve  # noqa: PLC0415 - heavy, and an extra
-    except ModuleNotFoundError as error:
+    except ImportError as error:
+        # Not there, or of a time when its parts had other names.
         if (error.name or "").partition(".")[0] == "halo_scheduler":
             raise
         raise SchedulerError(

@@ -345,8 +345,13 @@ def test_it_listens_on_no_port_and_ends_when_the_assistant_hangs_up(line: _Line)
     assert line.process.returncode == 0
 
 
-def test_without_the_extra_it_says_how_to_get_it(house: House) -> None:
-    code = "import sys; sys.modules['mcp'] = None; from halo_scheduler.cli import main; main(['mcp'])"
+@pytest.mark.parametrize(
+    "missing",
+    ["sys.modules['mcp'] = None", "sys.modules['mcp.server'] = types.ModuleType('mcp.server')"],
+    ids=["not there", "too old"],
+)
+def test_without_the_extra_it_says_how_to_get_it(house: House, missing: str) -> None:
+    code = f"import sys, types; {missing}; from halo_scheduler.cli import main; main(['mcp'])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
     )

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-_REQUIREMENT = "mcp>=1.9"
+_REQUIREMENT = "mcp>=2.3,<3"
 
 
 def is_installed() -> bool:
