@@ -8,7 +8,7 @@ from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.checks import require_kind, require_text
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
 from halo_scheduler.ids import new_run_id
-from halo_scheduler.model import JobSpec, Question, QuestionState, SkipReason
+from halo_scheduler.model import JobSpec, Question, QuestionState, SkipReason, StatusReason
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
@@ -86,7 +86,7 @@ class Asking(Writer):
         run_id = new_run_id()
         with self._store.transaction():
             question = self._open_question(question_id)
-            self._existing(question.job_id)
+            self._refuse_changed(self._existing(question.job_id))
             self._store.questions.settle(
                 question_id, QuestionState.ANSWERED, now_ms, answer=answer, answer_run_id=run_id
             )
@@ -123,6 +123,14 @@ class Asking(Writer):
                 )
             self._note(question, EventKind.QUESTION_REOPENED, now_ms)
         self._changed(Change(ChangeKind.QUESTION, job_id=question.job_id))
+
+    def _refuse_changed(self, record: JobRecord) -> None:
+        """Refuse to start with an answer what nobody has looked at: the answer is meant for the job that asked."""
+        if record.paused_by is StatusReason.ASSISTANT:
+            raise ScheduleError(
+                f"an assistant has changed {record.spec.name}; look at it and resume it before you answer",
+                path="question",
+            )
 
     def _open_question(self, question_id: str) -> Question:
         question = self._store.questions.get(question_id)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import ask
 
 from halo_scheduler import (
     Command,
@@ -140,6 +141,24 @@ def test_a_run_that_was_asked_for_cannot_be_turned_into_another(scheduler: Sched
     with pytest.raises(ScheduleTriggerError, match="backup is about to be run"):
         scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
     assert _job(scheduler, job_id).action == _TRUE
+
+
+def test_an_answer_does_not_start_what_it_has_changed(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("ask", Manual(), _TRUE)
+    question = ask(scheduler, job_id, "Shall I?")
+    scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
+    with pytest.raises(ScheduleError, match="look at it and resume it before you answer"):
+        scheduler.answer_question(question.id, "yes")
+    assert (scheduler.get_waiting_run(job_id), len(scheduler.list_questions())) == (None, 1)
+    scheduler.resume_job(job_id)
+    assert scheduler.answer_question(question.id, "yes") == scheduler.get_waiting_run(job_id)
+
+
+def test_a_run_with_an_answer_cannot_be_turned_into_another(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("ask", Manual(), _TRUE)
+    scheduler.answer_question(ask(scheduler, job_id, "Shall I?").id, "yes")
+    with pytest.raises(ScheduleTriggerError, match="ask is about to be run"):
+        scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
 
 
 @pytest.mark.parametrize("has_been_allowed", [False, True])
