@@ -22,8 +22,9 @@ from machine import Bench
 from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Trigger, count_due
 from halo_scheduler.engine import engine as engine_module
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
-from halo_scheduler.model import CatchUp, JobStatus, Schedule, StatusReason
+from halo_scheduler.model import Caps, CatchUp, JobStatus, Question, QuestionState, Schedule, StatusReason
 from halo_scheduler.planning import MOST_COUNTED
+from halo_scheduler.schedule.days import local_day
 
 _SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(
     st.sampled_from([Every("10s"), Every("1m"), Every("1h"), After("30s"), After("10m"), Manual()]),
@@ -36,6 +37,7 @@ _POLICIES = st.builds(
     max_errors=st.sampled_from([0, 2, 5]),
     retry=st.sampled_from([Retry(), Retry(attempts=2, delay_ms=5_000)]),
     jitter_percent=st.sampled_from([0, 10]),
+    caps=st.sampled_from([Caps(), Caps(), Caps(runs_per_day=1), Caps(runs_per_day=3, cost_per_day=1.0)]),
 )
 _STEPS = st.sampled_from([1, 999, 5_000, 30_000, 60_000, 3_600_000])
 
@@ -55,6 +57,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         # Jobs that were never edited, while the clock never went back: there, every point counts.
         self.steady: dict[str, tuple[Schedule, int]] = {}
         self.onces: dict[str, int] = {}
+        self.starts_checked = 0
         self.bench.tick()
 
     def teardown(self) -> None:
@@ -182,6 +185,46 @@ class SchedulerMachine(RuleBasedStateMachine):
         run = data.draw(st.sampled_from(self._open_runs()))
         self.bench.finish(run, error=RuntimeError("boom"))
 
+    @precondition(lambda self: bool(self.bench.open_runs))
+    @rule(
+        data=st.data(),
+        outcome=st.sampled_from([Outcome.SUCCESS, Outcome.FAILURE, Outcome.SKIPPED]),
+        cost=st.sampled_from([None, 0.4, 2.0]),
+        question=st.sampled_from(["", "Which?"]),
+    )
+    def finish_with_words(
+        self, data: st.DataObject, outcome: Outcome, cost: float | None, question: str
+    ) -> None:
+        run = data.draw(st.sampled_from(self._open_runs()))
+        self.bench.end(run, outcome, cost=cost, question=question)
+
+    @precondition(lambda self: bool(self._questions(QuestionState.OPEN)))
+    @rule(data=st.data())
+    def answer(self, data: st.DataObject) -> None:
+        question = data.draw(st.sampled_from(self._questions(QuestionState.OPEN)))
+        self.bench.scheduler.answer_question(question.id, "this one")
+
+    @precondition(lambda self: bool(self._questions(QuestionState.OPEN)))
+    @rule(data=st.data())
+    def dismiss(self, data: st.DataObject) -> None:
+        question = data.draw(st.sampled_from(self._questions(QuestionState.OPEN)))
+        self.bench.scheduler.dismiss_question(question.id)
+
+    @precondition(lambda self: bool(self._questions(QuestionState.ANSWERED)))
+    @rule(data=st.data())
+    def take_back(self, data: st.DataObject) -> None:
+        question = data.draw(st.sampled_from(self._questions(QuestionState.ANSWERED)))
+        run_id = question.answer_run_id or ""
+        if self.bench.scheduler.get_run(run_id) is None:
+            self.bench.scheduler.cancel_run(run_id)
+
+    def _questions(self, state: QuestionState) -> list[Question]:
+        """Return questions by job and age: their ids are by chance."""
+        if not hasattr(self, "bench"):
+            return []
+        found = self.bench.scheduler.list_questions(include_settled=True, limit=1_000)
+        return [question for question in reversed(found) if question.state is state]
+
     def _open_runs(self) -> list[Run]:
         """Return the runs under way, by job: they start on threads, in whatever order."""
         runs = [run for run in self.bench.started if run.id in self.bench.open_runs]
@@ -203,6 +246,55 @@ class SchedulerMachine(RuleBasedStateMachine):
         for run in planned:
             # A retry keeps its slot, which lies ahead again after the clock went back.
             assert run.attempt > 1 or run.started_at is None or run.started_at >= (run.slot_at or 0)
+
+    @invariant()
+    def nothing_started_that_was_to_be_held_back(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        asking = {question.job_id for question in self._questions(QuestionState.OPEN)}
+        for run in self.bench.started[self.starts_checked :]:
+            job = self.bench.scheduler.get_job(run.job_id)
+            if run.trigger is not Trigger.SCHEDULE or job is None or run.id not in self.bench.open_runs:
+                continue
+            assert run.job_id not in asking
+            # What runs is counted when it ends.
+            spent = self.bench.scheduler._store.usage.of(run.job_id, local_day(run.started_at or 0))
+            caps = job.policy.caps
+            assert caps.runs_per_day is None or spent.runs < caps.runs_per_day
+            assert caps.cost_per_day is None or spent.cost < caps.cost_per_day
+        self.starts_checked = len(self.bench.started)
+
+    @invariant()
+    def what_today_used_up_is_what_the_log_says(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        today = local_day(self.bench.clock.now_ms())
+        for job in self.bench.scheduler.list_jobs():
+            runs = [
+                run
+                for run in self.bench.scheduler.get_run_log(job.id, limit=100_000)
+                if run.started_at is not None and local_day(run.started_at) == today
+            ]
+            counted = [run for run in runs if run.outcome is not Outcome.SKIPPED]
+            usage = self.bench.scheduler.get_usage(job.id)
+            assert usage.runs == len(counted)
+            assert usage.cost == round(sum(run.cost or 0 for run in runs), 6)
+
+    @invariant()
+    def every_answer_has_one_run_or_waits_for_it(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        waiting = {request.run_id for request in self.bench.scheduler._store.requests.triggers()}
+        answered = self._questions(QuestionState.ANSWERED)
+        for question in answered:
+            run = self.bench.scheduler.get_run(question.answer_run_id or "")
+            assert (run is not None) != (question.answer_run_id in waiting)
+            assert run is None or run.trigger is Trigger.ANSWER
+            assert run is None or run.outcome is not Outcome.SKIPPED or run.reason is None
+        runs = self.bench.scheduler.get_run_log(limit=100_000, trigger=Trigger.ANSWER)
+        known = {question.answer_run_id for question in answered}
+        in_trash = {job.id for job in self.bench.scheduler.list_removed()}
+        assert {run.id for run in runs if run.job_id not in in_trash} <= known
 
     @invariant()
     def every_run_is_recorded_once_and_ends(self) -> None:
