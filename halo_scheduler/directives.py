@@ -62,8 +62,13 @@ class LineReader:
 
     @property
     def held_bytes(self) -> int:
-        """How many of the last bytes must be read again by whoever goes on in our place."""
+        """How many bytes are kept for the next piece."""
         return len(self._held)
+
+    @property
+    def unread_bytes(self) -> int:
+        """How many of the last bytes may be the beginning of a line that is still to be read."""
+        return len(self._held) - self._searched_to
 
     def feed(self, piece: bytes) -> None:
         """Take in what follows."""
@@ -71,7 +76,11 @@ class LineReader:
 
     def leave_gap(self) -> None:
         """Go on behind a gap: somewhere in a line, and perhaps in a secret."""
-        self._held, self._searched_to = b"", self._redactor.reach
+        self.skip(self._redactor.reach)
+
+    def skip(self, count: int) -> None:
+        """Forget what came before; of what follows, begin to read only after so many bytes."""
+        self._held, self._searched_to = b"", count
 
     def end(self) -> Said:
         """Return all that was said: nothing follows."""

@@ -228,13 +228,15 @@ def test_what_lies_right_behind_a_gap_may_be_the_end_of_a_secret() -> None:
 
 @given(st.integers(0, len(_TEXT)), st.integers(1, 50))
 def test_somebody_else_can_go_on_where_one_ended(at: int, size: int) -> None:
-    first = LineReader(Redactor([_HIDDEN]))
+    secrets = Redactor([_HIDDEN, "z" * 40])
+    first = LineReader(secrets)
     for start in range(0, at, size):
         first.feed(_TEXT[start : min(start + size, at)])
-    again_from = max(0, at - first.held_bytes)
-    second = LineReader(Redactor([_HIDDEN]), first.said)
-    if again_from:
-        second.leave_gap()
+    unread_from = max(0, at - first.unread_bytes)
+    again_from = max(0, unread_from - secrets.reach)
+    second = LineReader(secrets, first.said)
+    if unread_from:
+        second.skip(unread_from - again_from)
     second.feed(_TEXT[again_from:])
     assert second.end() == _MEANT
 

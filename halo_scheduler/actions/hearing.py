@@ -15,7 +15,7 @@ _SKIPPED = "it printed so much while Halo was not running that not all of it was
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """Where somebody else can go on, and what was said before."""
+    """Up to where an output was read, and what was said before."""
 
     position: int = 0
     said: Said = NOTHING_SAID
@@ -26,15 +26,22 @@ class Hearing:
 
     def __init__(self, redactor: Redactor, before: Heard) -> None:
         self._reader = LineReader(redactor, before.said)
-        self._position = before.position
+        self._reach = redactor.reach
+        # A secret may begin before the line it is in.
+        self._position = max(0, before.position - self._reach)
         self._lowest = 0
         if before.position:
-            self._reader.leave_gap()
+            self._reader.skip(before.position - self._position)
 
     @property
     def heard(self) -> Heard:
-        """What is behind us; from here on the output is still needed."""
-        return Heard(max(self._lowest, self._position - self._reader.held_bytes), self._reader.said)
+        """What is behind us."""
+        return Heard(max(self._lowest, self._position - self._reader.unread_bytes), self._reader.said)
+
+    @property
+    def needed_from(self) -> int:
+        """From where on the output is needed by whoever goes on in our place."""
+        return max(0, self.heard.position - self._reach)
 
     def is_behind(self, size: int) -> bool:
         """Tell whether an output of this size has more to say."""

@@ -133,7 +133,7 @@ class Spool:
         head = most_bytes // 4 // _BLOCK * _BLOCK
         tail_from = (status.st_size - most_bytes // 4) // _BLOCK * _BLOCK
         if self._hearing is not None:
-            tail_from = min(tail_from, self._hearing.heard.position // _BLOCK * _BLOCK)
+            tail_from = min(tail_from, self._hearing.needed_from // _BLOCK * _BLOCK)
         if tail_from <= head:
             return False
         self._keep_heard()

@@ -446,6 +446,8 @@ def test_a_run_that_is_stopped_while_it_claims_ends_at_once_and_gives_the_item_b
     shop.scheduler.cancel_run(run_id)
     run = shop.end_of(run_id)
     assert (run.outcome, run.error) == (Outcome.CANCELLED, "stopped by the user")
+    # Long enough for a settlement that does not wait.
+    assert shop.run(Command(argv=("true",))).outcome is Outcome.SUCCESS
     assert not desk.has_claimed.is_set()
     desk.may_go.set()
     assert desk.has_claimed.wait(20)

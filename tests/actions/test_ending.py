@@ -12,11 +12,14 @@ import pytest
 from agent_shop import AgentShop, open_agent_shop, quiet_machine
 from commands import shell
 from http_site import Site, open_site
-from process_probe import pids_in
+from process_probe import pids_in, until
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import HttpRequest, Manual, Outcome, Policy, Run, ScheduleError
+from halo_scheduler.actions.spool import Spool, spool_folder
+from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Question, QuestionState, SkipReason
+from halo_scheduler.service import Scheduler
 from halo_scheduler.store.settings import SPOOL_LIMIT_BYTES
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are those of POSIX")
@@ -104,6 +107,40 @@ def test_what_is_said_in_the_middle_of_much_output_counts(shop: AgentShop) -> No
     assert (run.outcome, run.cost) == (Outcome.SUCCESS, 15.0)
     assert shop.text(run).endswith("\n::cost 8\nend\n")
     assert time.monotonic() - began < 15
+
+
+def test_what_has_much_to_say_is_heard_in_one_go_and_then_cut(tmp_path: Path) -> None:
+    clock = ManualClock(1_735_689_600_000)
+    big = "head -c 100000000 /dev/zero | tr '\\0' x; echo"
+    line = f"echo ::cost 1; {big}; echo ::cost 2; touch written; while [ ! -e go ]; do sleep 0.02; done"
+    with Scheduler.open(tmp_path / "by hand.db", clock=clock) as scheduler:
+        scheduler._store.settings.set_number(SPOOL_LIMIT_BYTES, 4 << 20)
+        action = shell(line, directory=str(tmp_path))
+        job_id = scheduler.add_job("job", Manual(), action, policy=Policy(reads_lines=True))
+        run_id = scheduler.trigger(job_id)
+        scheduler.tick()
+        until((tmp_path / "written").exists)
+        scheduler.tick()
+        # From here on no time passes: what is behind is looked after without a pause.
+        clock.advance(1_000)
+        output = Path(Spool(spool_folder(scheduler.path), run_id).output_path)
+
+        def is_cut() -> bool:
+            scheduler.tick()
+            return output.stat().st_blocks * 512 <= 4 << 20
+
+        until(is_cut)
+        (tmp_path / "go").touch()
+
+        def is_over() -> bool:
+            scheduler.tick()
+            run = scheduler.get_run(run_id)
+            return run is not None and run.outcome is not Outcome.RUNNING
+
+        until(is_over)
+        run = scheduler.get_run(run_id)
+        assert run is not None
+        assert (run.outcome, run.cost) == (Outcome.SUCCESS, 3.0)
 
 
 def test_one_that_says_the_same_without_end_is_stopped_as_any_other(shop: AgentShop) -> None:

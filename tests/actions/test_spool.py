@@ -514,6 +514,17 @@ def test_who_comes_after_knows_what_was_said_before_the_cut(
     assert second.said() == Said(cost=3.0, question="one\ntwo")
 
 
+@pytest.mark.parametrize("secret", ["z" * 4, "z" * 12, "z" * 40])
+def test_who_goes_on_counts_nothing_twice(spool: Spool, child: Child, tmp_path: Path, secret: str) -> None:
+    child(b"::cost 1\n::cost 2\n::cost 4\n")
+    # What was read ends before the end of the second line.
+    data = {"position": len("::cost 1\n::cost 2"), "said": {"cost": 3.0, "question": "", "fault": ""}}
+    (tmp_path / "run.said").write_text(json.dumps(data))
+    spool.listen(Redactor([secret]))
+    spool.hear(_LOT)
+    assert spool.said().cost == 7.0
+
+
 def test_what_was_said_is_counted_from_the_start_when_the_note_of_it_is_damaged(
     spool: Spool, child: Child, tmp_path: Path
 ) -> None:
@@ -527,10 +538,10 @@ def test_what_was_said_is_counted_from_the_start_when_the_note_of_it_is_damaged(
 
 def test_lines_beside_a_hole_are_not_joined(spool: Spool, child: Child) -> None:
     spool.listen(Redactor())
-    child(b"::cost 1\n" + b"x" * (32 * _BLOCK) + b"\n::cost 2\n")
+    child(b"\n::cost 1".rjust(_BLOCK, b".") + b"." * (8 * _BLOCK) + b"5\n::cost 2\n")
     assert punch_hole(spool.output_path, _BLOCK, 8 * _BLOCK)
     assert not spool.hear(_LOT)
-    assert spool.said().cost == 3.0
+    assert spool.said() == Said(cost=2.0)
 
 
 def test_an_output_that_was_only_made_longer_has_an_end(spool: Spool, child: Child) -> None:
