@@ -84,13 +84,13 @@ TEMPLATES: dict[str, Template] = {
         ),
     ),
     "tasks": Template(
-        title=str(QT_TRANSLATE_NOOP("Templates", "Work off a folder")),
+        title=str(QT_TRANSLATE_NOOP("Templates", "Work through a folder")),
         sentence=str(
             QT_TRANSLATE_NOOP("Templates", "An AI agent takes one task after the other from a folder.")
         ),
         icon="folder",
         spec=JobSpec(
-            name="Work off my tasks",
+            name="Work through my tasks",
             schedule=Every("10m"),
             action=Prompt(
                 text="Do the following task. If something about it is unclear, print one line that begins "

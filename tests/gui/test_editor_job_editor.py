@@ -345,8 +345,17 @@ def test_texts_from_outside_are_shown_as_they_are(bench: Bench, text: str) -> No
         assert found.textFormat() is Qt.TextFormat.PlainText or not found.text()
 
 
-def test_every_control_has_a_name_to_be_read_out(bench: Bench) -> None:
-    desk = bench.open(FULL)
+@pytest.mark.parametrize(
+    "spec",
+    [
+        FULL,
+        replace(FULL, action=HttpRequest(url="http://localhost")),
+        replace(FULL, action=Prompt(work_source=GithubSource(repository="acme/shop"))),
+    ],
+    ids=lambda spec: str(spec.action.kind),
+)
+def test_every_control_has_a_name_to_be_read_out(bench: Bench, spec: JobSpec) -> None:
+    desk = bench.open(spec)
     kinds = (QAbstractButton, QLineEdit, QPlainTextEdit, QComboBox, QSpinBox, QTimeEdit)
     nameless = [
         found.objectName() or repr(found)

@@ -266,6 +266,15 @@ def test_the_variables_of_items_are_right_once_there_are_items(qtbot: QtBot) -> 
     assert _is_plain(only.format)
 
 
+def test_of_very_many_variables_on_one_line_only_the_first_are_marked(qtbot: QtBot) -> None:
+    edit = PromptEdit(Look(Theme.LIGHT), name="text", title="Text")
+    qtbot.addWidget(edit)
+    edit.set_text("\U0001f389{{date}} {{dat}}" * 20_000)
+    formats = edit.document().firstBlock().layout().formats()
+    assert len(formats) == 1_000
+    assert [(one.start, one.length) for one in formats[-2:]] == [(499 * 18 + 2, 8), (499 * 18 + 11, 7)]
+
+
 def test_marking_variables_is_no_edit(qtbot: QtBot) -> None:
     look = Look(Theme.LIGHT)
     edit = PromptEdit(look, name="text", title="Text")

@@ -27,9 +27,9 @@ from ui.editor.summary import (
         (Prompt(text="sum up"), "prompt: sum up"),
         (
             Prompt(text="fix it", work_source=GithubSource(repository="acme/shop")),
-            "issues of acme/shop · prompt: fix it",
+            "prompt: fix it · issues of acme/shop",
         ),
-        (Command(argv=("make",), work_source=FolderSource(path="~/tasks")), "folder ~/tasks · make"),
+        (Command(argv=("make",), work_source=FolderSource(path="~/tasks")), "make · folder ~/tasks"),
         (Callback("f"), "function f"),
     ],
 )

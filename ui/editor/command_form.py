@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
     QLineEdit,
-    QPlainTextEdit,
     QVBoxLayout,
     QWidget,
 )
@@ -25,6 +24,7 @@ from .argument_chips import ArgumentChips
 from .argument_line import join_line, shell_signs, split_line
 from .choices import Choice, Choices
 from .fields import Field, Page
+from .plain_text import PlainText
 from .problems import Findings
 from .seen import show_if
 
@@ -113,12 +113,9 @@ class CommandForm(QWidget):
         self._line_row = _with_buttons(self._line, [choose], below=[self._chips, self._signs])
 
     def _build_shell(self, look: Look) -> None:
-        self._script = QPlainTextEdit()
-        self._script.setObjectName("shellLine")
-        self._script.setAccessibleName(self.tr("Shell line"))
+        self._script = PlainText(name="shellLine", title=self.tr("Shell line"))
         self._script.setPlaceholderText("cd ~/site && ./build.sh | tee build.log")
         self._script.setFont(mono_font(self._script.font()))
-        self._script.setTabChangesFocus(True)
         self._script.setFixedHeight(self._script.fontMetrics().lineSpacing() * _LINES + MARGIN)
         choose = icon_button(look, "file", self.tr("Insert the path of a file…"), name="shellFile")
         choose.clicked.connect(self._look_for_file)
@@ -156,7 +153,7 @@ class CommandForm(QWidget):
         if command is not None:
             self._line.setText(join_line(command.argv))
             self._line.setCursorPosition(0)
-            self._script.setPlainText(command.line)
+            self._script.show_text(command.line)
             if command.shell:
                 self._shell.setEditText(command.shell)
             self._mode.choose(_SHELL if command.line else _PROGRAM)
@@ -184,7 +181,7 @@ class CommandForm(QWidget):
 
     def _change_mode(self) -> None:
         if self._mode.value == _SHELL and not self._script.toPlainText().strip():
-            self._script.setPlainText(self._line.text())
+            self._script.show_text(self._line.text())
         self._show_mode()
         (self._script if self._mode.value == _SHELL else self._line).setFocus()
         self.changed.emit()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.model import BodyKind, HttpRequest, Redirects
 from ui.backend import Backend
@@ -14,6 +14,7 @@ from .fields import Field, Page
 from .fold import Fold
 from .numbers import read_numbers, write_numbers
 from .pairs_edit import PairsEdit
+from .plain_text import PlainText
 from .problems import Findings
 from .secret_picker import SecretPicker
 from .summary import joined
@@ -124,11 +125,8 @@ class HttpForm(QWidget):
             name="bodyKind",
             title=self.tr("The body is"),
         )
-        self._body = QPlainTextEdit()
-        self._body.setObjectName("body")
-        self._body.setAccessibleName(self.tr("Body"))
+        self._body = PlainText(name="body", title=self.tr("Body"))
         self._body.setFont(mono_font(self._body.font()))
-        self._body.setTabChangesFocus(True)
         self._body.setFixedHeight(self._body.fontMetrics().lineSpacing() * _LINES)
         picker = SecretPicker(backend, look, self, name="bodySecret")
         picker.picked.connect(self._body.insertPlainText)
@@ -182,7 +180,7 @@ class HttpForm(QWidget):
             self._url.setCursorPosition(0)
             self._headers.set_pairs(request.headers)
             self._kind.choose(request.body_kind)
-            self._body.setPlainText(request.body)
+            self._body.show_text(request.body)
             self._statuses.setText(write_numbers(request.expected_statuses))
             self._redirects.setCurrentIndex(self._redirects.findData(request.redirects))
         self._summarise()

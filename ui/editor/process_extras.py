@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Command, ProcessAction
@@ -18,6 +18,7 @@ from .fold import Fold
 from .interval_edit import IntervalEdit
 from .numbers import read_numbers, write_numbers
 from .pairs_edit import PairsEdit
+from .plain_text import PlainText
 from .problems import Findings
 from .secret_picker import SecretPicker
 from .seen import show_if
@@ -69,11 +70,8 @@ class ProcessExtras(QWidget):
             add_title=self.tr("Add a variable"),
             examples=("NAME", self.tr("value, or a secret")),
         )
-        self._stdin = QPlainTextEdit()
-        self._stdin.setObjectName("stdin")
-        self._stdin.setAccessibleName(self.tr("Standard input"))
+        self._stdin = PlainText(name="stdin", title=self.tr("Standard input"))
         self._stdin.setFont(mono_font(self._stdin.font()))
-        self._stdin.setTabChangesFocus(True)
         self._stdin.setFixedHeight(self._stdin.fontMetrics().lineSpacing() * _LINES)
         self._build_given(backend, look, page)
         self._success = _code_line("successCodes", self.tr("Exit codes that mean success"), "0")
@@ -187,7 +185,7 @@ class ProcessExtras(QWidget):
     def load(self, action: ProcessAction | None) -> None:
         """Show the rare fields of a command or a prompt."""
         self._environment.set_pairs({} if action is None else action.environment)
-        self._stdin.setPlainText(action.stdin if isinstance(action, Command) else "")
+        self._stdin.show_text(action.stdin if isinstance(action, Command) else "")
         self._success.setText("0" if action is None else write_numbers(action.success_codes))
         self._no_work.setText(_code_text(None if action is None else action.no_work_code))
         self._needs_input.setText(_code_text(None if action is None else action.needs_input_code))

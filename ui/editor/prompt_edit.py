@@ -8,10 +8,12 @@ from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextDocu
 from halo_scheduler.prompt_text import NEEDS_WORK, VARIABLES, variable_spans
 from ui.theme import Look
 
-from .growing_text import GrowingText
+from .plain_text import GrowingText
 
 _LEAST_LINES = 6
 _MOST_LINES = 14
+# On one line: nobody reads as many, and each takes its time.
+_MOST_MARKED = 1_000
 _PARAGRAPH_END = "\u2029"
 
 
@@ -35,7 +37,7 @@ class PromptEdit(GrowingText):
 
     def set_text(self, text: str) -> None:
         """Show a text."""
-        self.setPlainText(text)
+        self.show_text(text)
         self._given, self._given_shape = text, self._last_shape
 
     def insert_variable(self, name: str) -> None:
@@ -89,11 +91,14 @@ class _Marks(QSyntaxHighlighter):
         self.rehighlight()
 
     def highlightBlock(self, text: str) -> None:  # noqa: N802 - Qt's name
-        for start, end, name in variable_spans(text):
+        begin, seen = 0, 0
+        for start, end, name in variable_spans(text)[:_MOST_MARKED]:
             is_known = name in VARIABLES and (self._has_work or name not in NEEDS_WORK)
             # Qt counts halves of characters.
-            begin = _units(text[:start])
-            self.setFormat(begin, _units(text[start:end]), self._known if is_known else self._unknown)
+            begin += _units(text[seen:start])
+            length = _units(text[start:end])
+            self.setFormat(begin, length, self._known if is_known else self._unknown)
+            begin, seen = begin + length, end
 
 
 def _units(text: str) -> int:

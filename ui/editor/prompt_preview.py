@@ -11,7 +11,7 @@ from ui.theme import Look
 from ui.widgets.labels import label
 
 from .fold import Fold
-from .growing_text import GrowingText
+from .plain_text import GrowingText
 from .problems import as_sentence
 from .seen import show_if
 
@@ -59,7 +59,7 @@ class PromptPreview(QWidget):
         shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
         if shown != self._text.toPlainText():
             place = self._text.verticalScrollBar().value()
-            self._text.setPlainText(shown)
+            self._text.show_text(shown)
             self._text.verticalScrollBar().setValue(place)
         self._fold.set_summary(shown)
         show_if(self._words, is_wanted=False)

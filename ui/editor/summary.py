@@ -22,6 +22,8 @@ from ui.wording import cost_words, one_line
 
 _SEPARATOR = " · "
 _UNITS = {"s": "s", "m": "min", "h": "h", "d": "d"}
+# So that where its work comes from is seen too.
+_LONGEST_WITH_WORK = 40
 _INTERVAL = re.compile(r"([0-9]+)([smhd])")
 
 
@@ -46,7 +48,8 @@ def short_interval(interval: str | int) -> str:
 
 def action_summary(action: Action) -> str:
     """Return what a job does, and where its work comes from, on one line."""
-    return joined(work_words(action), action_words(action))
+    work = work_words(action)
+    return joined(one_line(action_words(action), _LONGEST_WITH_WORK), work) if work else action_words(action)
 
 
 def trouble_summary(policy: Policy) -> str:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from PySide6.QtCore import QCoreApplication, Signal
-from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Action, Callback, Command, HttpRequest, JobSpec, Manual, Prompt
@@ -23,6 +23,7 @@ from .command_form import CommandForm
 from .fields import Field, Page
 from .fold import Fold
 from .http_form import HttpForm
+from .plain_text import PlainText
 from .problems import Findings
 from .process_form import ProcessForm
 from .prompt_form import PromptForm
@@ -81,8 +82,8 @@ class WhatPage(Page):
         self._kind = Choices(
             look,
             (
-                Choice(_Kind.COMMAND, self.tr("Command"), "terminal", self.tr("program or script")),
-                Choice(_Kind.HTTP, self.tr("HTTP request"), "globe", self.tr("a web address")),
+                Choice(_Kind.COMMAND, self.tr("Command"), "terminal", self.tr("run a program")),
+                Choice(_Kind.HTTP, self.tr("HTTP request"), "globe", self.tr("call an address")),
                 Choice(_Kind.PROMPT, self.tr("Prompt"), "prompt", self.tr("ask an AI agent")),
             ),
             name="actionKind",
@@ -132,10 +133,7 @@ class WhatPage(Page):
         self._name.setAccessibleName(self.tr("Name"))
         self._name.setPlaceholderText(self.tr("Back up my photos"))
         self.add_field(Field(self.tr("Name"), self._name, path="name", subject=self.tr("The name")))
-        self._description = QPlainTextEdit()
-        self._description.setObjectName("description")
-        self._description.setAccessibleName(self.tr("Description"))
-        self._description.setTabChangesFocus(True)
+        self._description = PlainText(name="description", title=self.tr("Description"))
         self._description.setFixedHeight(self._description.fontMetrics().lineSpacing() * _LINES + MARGIN)
         self._describe = Fold(look, self.tr("Description"), name="descriptionFold")
         field = Field("", self._description, path="description", subject=self.tr("The description"))
@@ -192,7 +190,7 @@ class WhatPage(Page):
         """Show a job's name and action; those of an empty one are not meant."""
         self._name.setText("" if is_empty else spec.name)
         self._name.setCursorPosition(0)
-        self._description.setPlainText(spec.description)
+        self._description.show_text(spec.description)
         action = spec.action
         self._kept = action if isinstance(action, Callback) else None
         self._command.load(action if isinstance(action, Command) and not is_empty else None)
