@@ -22,7 +22,7 @@ from mcp.client.session import IncomingMessage
 from mcp.types import CallToolResult, TextContent, ToolListChangedNotification
 from process_probe import until
 
-from halo_scheduler import Command, Every, HttpRequest, Manual, Outcome
+from halo_scheduler import After, Backoff, Command, Every, HttpRequest, Manual, Outcome, Policy, Retry
 from halo_scheduler.ipc import ChangeStream
 from halo_scheduler.model import StatusReason
 from halo_scheduler.service import Scheduler
@@ -226,6 +226,33 @@ def test_what_it_makes_or_changes_waits_for_a_person_whatever_it_tries(house: Ho
     job_id = next(job.id for job in house.scheduler.list_jobs() if job.name == "older")
     house.scheduler.resume_job(job_id)
     until((house.folder / "ran").exists)
+
+
+def test_what_is_changed_while_it_runs_waits_for_a_person_once_it_has_ended(house: House) -> None:
+    house.scheduler.change_settings(assistants_may_edit=True)
+    go = house.folder / "go"
+    house.start()
+    retry = Policy(retry=Retry(attempts=3, delay_ms=0), backoff=Backoff.none())
+    job_id = house.scheduler.add_job(
+        "old", After("1s"), shell(f"echo old; while [ ! -e {go} ]; do sleep 0.02; done; exit 1"), policy=retry
+    )
+    until(lambda: house.scheduler.get_run_log(job_id, outcome=Outcome.RUNNING))
+
+    async def conversation(client: Client) -> None:
+        await _ask(client, "edit_job", job="old", action=_TRUE)
+        for tool in ("resume_job", "run_job"):
+            assert "only a person can enable it" in await _refusal(client, tool, job="old")
+        go.touch()
+
+    _talk(house, conversation)
+    (run,) = house.scheduler.get_run_log(job_id)
+    assert house.end_of(run.id).outcome is Outcome.FAILURE
+    job = house.scheduler.get_job(job_id)
+    assert job is not None
+    assert (job.status_reason, job.next_run_at) == (StatusReason.ASSISTANT, None)
+    # The daemon has looked at its jobs once more, and did not find it due.
+    house.end_of(house.begin(Command(argv=("true",))))
+    assert house.scheduler.get_run_log(job_id) == [house.get(run.id)]
 
 
 def test_a_secret_cannot_be_had_by_way_of_a_job(house: House) -> None:
