@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from halo_scheduler import Command, Manual, Outcome, Run, Source, Trigger
+from halo_scheduler import Command, Manual, Outcome, Prompt, Run, Source, Trigger
 from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.errors import SecretError
 from halo_scheduler.live_output import OutputFollower
@@ -65,6 +65,18 @@ def test_a_run_is_followed_and_its_secrets_are_left_out(
         assert shown.startswith(b"a ***")
         _end(scheduler, b"stored")
         assert shown + output.read() + output.end() == b"a *** and more words\n"
+
+
+def test_secrets_are_left_out_of_what_an_agent_prints(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _set_token(scheduler, monkeypatch)
+    run = scheduler.get_run(_RUN)
+    assert run is not None
+    scheduler.update_job(run.job_id, action=Prompt(text="x", environment={"T": "${secret:TOKEN}"}))
+    _print(scheduler, b"a correct horse and more words\n")
+    with scheduler.follow_output(_RUN) as output:
+        assert output.read() + output.end() == b"a *** and more words\n"
 
 
 def test_output_is_not_shown_without_the_secret_that_must_be_left_out(scheduler: Scheduler) -> None:

@@ -119,6 +119,13 @@ def test_a_folder_is_made_private(tmp_path: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+def test_the_folder_of_a_database_with_a_relative_path_is_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert spool_folder(Path("halo.db")) == tmp_path / "halo-spool"
+
+
 def test_all_files_of_a_run_are_removed_and_no_others(spool: Spool, tmp_path: Path) -> None:
     os.close(Spool(tmp_path, "other").create())
     os.close(spool.create())
