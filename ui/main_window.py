@@ -284,8 +284,10 @@ class MainWindow(QMainWindow):
         self._table_pages.setCurrentWidget(self._no_match if is_missed else self._view)
 
     def _turn_to_questions(self, is_shown: bool) -> None:  # noqa: FBT001 - a slot
+        # Asked first: a page that goes hands the keys to whatever comes next.
+        is_searched = self._toolbar.isAncestorOf(self.focusWidget())
         self._fit_pages()
-        if not is_shown and not self._toolbar.isAncestorOf(self.focusWidget()):
+        if not is_shown and not is_searched:
             self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _look_around(self) -> None:

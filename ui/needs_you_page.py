@@ -173,6 +173,8 @@ class NeedsYouPage(QWidget):
         card.closed.connect(partial(self.drop, question.id))
         before = [other for other in self._in_order() if other.question.asked_at <= question.asked_at]
         self._column.insertWidget(len(before), card)
+        # Now, not in the next turn: what is not seen yet is easily passed over by the keys.
+        card.show()
         if before:
             put_after(before[-1].last_control, card)
         self._cards[question.id] = card

@@ -77,6 +77,7 @@ class Session(QObject):
         self._seeing.timeout.connect(self._see_failures)
         self._after_stop: Callable[[], None] = self._finish
         self._is_ending = False
+        self._told_in_tray: Notice | None = None
         self._connect(main)
 
     def _connect(self, main: MainWindow) -> None:
@@ -90,6 +91,7 @@ class Session(QObject):
         self._windows.connect_tray(self._tray)
         self._quitting.decided.connect(self.quit)
         self._notifications.opened.connect(self._windows.show_notice)
+        self._tray.message_clicked.connect(self._open_told)
         self._restorer.done.connect(self._have_restored)
         self._restorer.failed.connect(self._have_not_restored)
         self._backend.changed.connect(self._follow)
@@ -152,6 +154,7 @@ class Session(QObject):
 
     def _tell_closing(self, was_told: bool) -> None:  # noqa: FBT001 - an answer
         if not was_told:
+            self._told_in_tray = None
             self._tray.show_message(
                 self.tr("Halo goes on in the tray"),
                 self.tr("Your jobs run as before. To end Halo, choose Quit in the tray's menu."),
@@ -171,7 +174,13 @@ class Session(QObject):
         )
 
     def _show_in_tray(self, notice: Notice) -> None:
+        self._told_in_tray = notice
         self._tray.show_message(notice.title, notice.text)
+
+    def _open_told(self) -> None:
+        """Show what the tray told of last; it does not say which of its messages was clicked."""
+        if self._told_in_tray is not None:
+            self._windows.show_notice(self._told_in_tray)
 
     def _look_around(self) -> None:
         """Notice who looks now, and whether a tray has come or gone meanwhile."""

@@ -62,13 +62,18 @@ class Tray(QObject):
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.timeout.connect(self._ask)
+        # Where a message is drawn by Qt, a click on the icon for its menu counts as one on the message too.
+        self._message_click = QTimer(self)
+        self._message_click.setSingleShot(True)
+        self._message_click.setInterval(0)
+        self._message_click.timeout.connect(self.message_clicked)
         self._menu = TrayMenu(look, backend.now_ms)
         self._connect_menu()
         self._icon = QSystemTrayIcon(self)
         self._icon.setObjectName("trayIcon")
         self._icon.setContextMenu(self._menu)
         self._icon.activated.connect(self._activate)
-        self._icon.messageClicked.connect(self.message_clicked)
+        self._icon.messageClicked.connect(self._message_click.start)
         self._show_state(self._state)
         backend.changed.connect(self._note_change)
 
@@ -161,6 +166,8 @@ class Tray(QObject):
         self._menu.show_state(state)
 
     def _activate(self, reason: QSystemTrayIcon.ActivationReason) -> None:
+        if reason is QSystemTrayIcon.ActivationReason.Context:
+            self._message_click.stop()
         # On macOS every click opens the menu.
         if reason is QSystemTrayIcon.ActivationReason.Trigger and sys.platform != "darwin":
             self.open_requested.emit()

@@ -282,6 +282,13 @@ def test_a_wanted_question_is_brought_into_sight(page: NeedsYouPage, qtbot: QtBo
     qtbot.waitUntil(lambda: area.rect().contains(QRect(card.mapTo(area, QPoint()), card.size())))
 
 
+def test_a_new_question_has_the_keys_at_once(page: NeedsYouPage) -> None:
+    page.show_questions([_question()], NOW)
+    page.focus_question()
+    assert _cards(page)[0].isVisible()
+    assert _focused(page) == "q1"
+
+
 def test_without_a_wish_the_oldest_comes_first(page: NeedsYouPage) -> None:
     _show(page, [_question(1), _question(2)])
     page.focus_question()

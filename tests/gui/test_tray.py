@@ -298,3 +298,11 @@ def test_a_left_click_opens_the_window(tray: Tray, qtbot: QtBot) -> None:
         _icon(tray).activated.emit(QSystemTrayIcon.ActivationReason.Trigger)
     with qtbot.assertNotEmitted(tray.open_requested):
         _icon(tray).activated.emit(QSystemTrayIcon.ActivationReason.Context)
+
+
+def test_a_click_on_a_message_is_told_unless_it_was_for_the_menu(tray: Tray, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(tray.message_clicked):
+        _icon(tray).messageClicked.emit()
+    with qtbot.assertNotEmitted(tray.message_clicked, wait=20):
+        _icon(tray).messageClicked.emit()
+        _icon(tray).activated.emit(QSystemTrayIcon.ActivationReason.Context)
