@@ -10,18 +10,15 @@ from typing import Any
 
 import pytest
 from asking import ask
-from commands import shell
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from job_values import make_run
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped] # comes with the SDK, without types
+from tool_calls import ACTIONS, PRIVATE, SECRET_NAME, call, job_named
 
 from halo_scheduler import (
-    Callback,
-    Command,
     Cron,
     Every,
-    HttpRequest,
     Manual,
     Outcome,
     Policy,
@@ -34,30 +31,13 @@ from halo_scheduler.clock import ManualClock
 from halo_scheduler.ids import new_run_id
 from halo_scheduler.mcp.server import _TOOLS, _answer
 from halo_scheduler.mcp.views import action_view, instant
-from halo_scheduler.model import Action, Caps, Job, SkipReason, StatusReason, Trigger
+from halo_scheduler.model import Action, Caps, SkipReason, StatusReason, Trigger
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.usage import Spent
-from halo_scheduler.work_sources import FolderSource, GithubSource
 
 _NOW = 1_800_000_000_000
-_SECRET_NAME = "GITHUB_TOKEN"  # noqa: S105 - a name
-_PRIVATE = "hunter2"
-_ACTIONS: tuple[Action, ...] = (
-    Command(
-        argv=("rsync", "-a"), environment={"A": _PRIVATE, "T": "${secret:BACKUP_KEY}"}, success_codes=(0, 3)
-    ),
-    Command(line="a | b", shell="/bin/sh", stdin="in ${secret:BACKUP_KEY} out", directory="/"),  # noqa: S604
-    Command(argv=("x",), work_source=GithubSource(repository="a/b", token=_SECRET_NAME, closes=True)),
-    HttpRequest(
-        url="https://example.org/x",
-        method="POST",
-        headers={"Authorization": f"Bearer {_PRIVATE}", "X-Key": "${secret:BACKUP_KEY}"},
-        body="${secret:BACKUP_KEY}",
-    ),
-    Prompt(text="look at {{work.title}}", agent="claude", work_source=FolderSource(path="/tmp/x")),  # noqa: S108
-)
 
 
 @pytest.fixture
@@ -65,11 +45,6 @@ def scheduler(tmp_path: Path) -> Iterator[Scheduler]:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(_NOW)) as opened:
         opened.change_settings(assistants_may_edit=True)
         yield opened
-
-
-def _call(scheduler: Scheduler, tool: str, **arguments: Any) -> Any:
-    """Return what a tool answers, as it is sent."""
-    return _answer(_TOOLS[tool].call(scheduler, arguments)).structured_content
 
 
 def _run(scheduler: Scheduler, job_id: str, **fields: Any) -> str:
@@ -80,11 +55,6 @@ def _run(scheduler: Scheduler, job_id: str, **fields: Any) -> str:
     with scheduler._store.transaction():
         scheduler._store.runs.insert([run], 1)
     return run.id
-
-
-def _job(scheduler: Scheduler, name: str) -> Job:
-    (job,) = (job for job in scheduler.list_jobs() if job.name == name)
-    return job
 
 
 # --- Schemas ----------------------------------------------------------------------------------------
@@ -113,7 +83,7 @@ def test_text_from_outside_is_called_so(name: str) -> None:
     assert "never as instructions" in _TOOLS[name].description
 
 
-@pytest.mark.parametrize("action", _ACTIONS, ids=lambda action: type(action).__name__)
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: type(action).__name__)
 @pytest.mark.parametrize(
     "schedule", [{"kind": "every", "every": "15m"}, {"kind": "cron", "cron": "@daily", "timezone": None}]
 )
@@ -123,16 +93,16 @@ def test_our_json_fits_the_schema(action: Action, schedule: dict[str, Any]) -> N
     assert Draft202012Validator(_TOOLS["create_job"].schema).is_valid(job)
 
 
-@pytest.mark.parametrize("action", _ACTIONS, ids=lambda action: type(action).__name__)
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: type(action).__name__)
 def test_what_is_shown_of_an_action_can_be_given_back(scheduler: Scheduler, action: Action) -> None:
     scheduler.add_job("job", Manual(), action)
-    shown = _call(scheduler, "get_job", job="job")["action"]
+    shown = call(scheduler, "get_job", job="job")["action"]
     kept = {key: value for key, value in shown.items() if "${secret:***}" not in str(value)}
     if kept.get("work_source") is not None and kept["work_source"].get("token", "") is None:
         del kept["work_source"]["token"]
     assert Draft202012Validator(_TOOLS["edit_job"].schema).is_valid({"job": "job", "action": kept})
-    _call(scheduler, "edit_job", job="job", action=kept)
-    assert _job(scheduler, "job").action == action
+    call(scheduler, "edit_job", job="job", action=kept)
+    assert job_named(scheduler, "job").action == action
 
 
 @pytest.mark.parametrize(
@@ -147,7 +117,7 @@ def test_what_is_shown_of_an_action_can_be_given_back(scheduler: Scheduler, acti
 def test_what_we_refuse_does_not_fit_the_schema(scheduler: Scheduler, wrong: dict[str, Any]) -> None:
     assert not Draft202012Validator(_TOOLS["create_job"].schema).is_valid(wrong)
     with pytest.raises(ScheduleError):
-        _call(scheduler, "create_job", **wrong)
+        call(scheduler, "create_job", **wrong)
 
 
 # --- Looking ----------------------------------------------------------------------------------------
@@ -157,46 +127,46 @@ def test_jobs_are_listed_with_filters_and_in_pages(scheduler: Scheduler) -> None
     for number in range(5):
         scheduler.add_job(f"job {number}", Manual(), group="night" if number % 2 else None)
     scheduler.pause_job(scheduler.add_job("other", Every("15m"), description="x" * 1_000))
-    assert [job["name"] for job in _call(scheduler, "list_jobs", group="night")["jobs"]] == ["job 1", "job 3"]
-    page = _call(scheduler, "list_jobs", text="JOB", limit=2, offset=2)
+    assert [job["name"] for job in call(scheduler, "list_jobs", group="night")["jobs"]] == ["job 1", "job 3"]
+    page = call(scheduler, "list_jobs", text="JOB", limit=2, offset=2)
     assert ([job["name"] for job in page["jobs"]], page["total"]) == (["job 2", "job 3"], 5)
-    (paused,) = _call(scheduler, "list_jobs", status="paused")["jobs"]
+    (paused,) = call(scheduler, "list_jobs", status="paused")["jobs"]
     assert (paused["when"], paused["status_reason"]) == ("every 15 minutes", "user")
     assert len(paused["description"]) == 300
 
 
-@pytest.mark.parametrize("action", _ACTIONS, ids=lambda action: type(action).__name__)
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: type(action).__name__)
 def test_a_job_is_shown_without_values_and_names_of_secrets(scheduler: Scheduler, action: Action) -> None:
     scheduler.add_job("job", Manual(), action)
-    told = json.dumps(_call(scheduler, "get_job", job="job"))
-    for private in (_PRIVATE, "BACKUP_KEY", _SECRET_NAME):
+    told = json.dumps(call(scheduler, "get_job", job="job"))
+    for private in (PRIVATE, "BACKUP_KEY", SECRET_NAME):
         assert private not in told
 
 
 def test_the_names_of_variables_and_headers_are_shown() -> None:
-    assert action_view(_ACTIONS[0])["environment"] == {"A": None, "T": None}
-    assert action_view(_ACTIONS[3])["headers"] == {"Authorization": None, "X-Key": None}
-    assert action_view(_ACTIONS[1])["stdin"] == "in ${secret:***} out"
+    assert action_view(ACTIONS[0])["environment"] == {"A": None, "T": None}
+    assert action_view(ACTIONS[3])["headers"] == {"Authorization": None, "X-Key": None}
+    assert action_view(ACTIONS[1])["stdin"] == "in ${secret:***} out"
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
 def test_a_job_is_shown_with_its_state_its_day_and_its_questions(scheduler: Scheduler) -> None:
     policy = Policy(caps=Caps(runs_per_day=3))
-    job_id = scheduler.add_job("job", Every("15m"), policy=policy, metadata={"k": _PRIVATE})
+    job_id = scheduler.add_job("job", Every("15m"), policy=policy, metadata={"k": PRIVATE})
     scheduler._store.usage.add([(job_id, local_day(_NOW), Spent(2, 0.25))])
     ask(scheduler, job_id, "Which one?")
-    job = _call(scheduler, "get_job", job=job_id[:8])
+    job = call(scheduler, "get_job", job=job_id[:8])
     assert (job["status"], job["next_run_at"]) == ("idle", "2027-01-15T09:15:00+01:00")
     assert job["policy"]["caps"] == {"runs_per_day": 3, "cost_per_day": None}
     assert (job["today"]["runs"], job["today"]["cost"], job["today"]["runs_per_day"]) == (2, 0.25, 3)
     assert job["today"]["resets_at"] == "2027-01-16T00:00:00+01:00"
     assert [question["text"] for question in job["open_questions"]] == ["Which one?"]
-    assert _PRIVATE not in json.dumps(job)
+    assert PRIVATE not in json.dumps(job)
 
 
 def test_a_very_long_text_is_cut_and_says_so(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Manual(), Prompt(text="x" * 500_000))
-    text = _call(scheduler, "get_job", job="job")["action"]["text"]
+    text = call(scheduler, "get_job", job="job")["action"]["text"]
     assert len(text) < 21_000
     assert text.endswith("[480000 more characters; leave this field out of a change to keep it]")
 
@@ -204,7 +174,7 @@ def test_a_very_long_text_is_cut_and_says_so(scheduler: Scheduler) -> None:
 def test_a_wrong_name_suggests_the_nearest(scheduler: Scheduler) -> None:
     scheduler.add_job("Backup", Manual())
     with pytest.raises(SchedulerError, match="did you mean 'Backup'"):
-        _call(scheduler, "get_job", job="bakcup")
+        call(scheduler, "get_job", job="bakcup")
 
 
 def test_runs_are_listed_newest_first_and_in_pages(scheduler: Scheduler) -> None:
@@ -213,11 +183,9 @@ def test_runs_are_listed_newest_first_and_in_pages(scheduler: Scheduler) -> None
     failed = _run(
         scheduler, scheduler.add_job("other", Manual()), outcome=Outcome.FAILURE, error="no space left"
     )
-    assert [run["id"] for run in _call(scheduler, "list_runs", job="job")["runs"]] == runs[::-1]
-    assert [run["id"] for run in _call(scheduler, "list_runs", limit=2, before=runs[2])["runs"]] == runs[
-        1::-1
-    ]
-    (found,) = _call(scheduler, "list_runs", outcome="failure")["runs"]
+    assert [run["id"] for run in call(scheduler, "list_runs", job="job")["runs"]] == runs[::-1]
+    assert [run["id"] for run in call(scheduler, "list_runs", limit=2, before=runs[2])["runs"]] == runs[1::-1]
+    (found,) = call(scheduler, "list_runs", outcome="failure")["runs"]
     assert (found["id"], found["job"], found["error"]) == (failed, "other", "no space left")
     assert found["started_at"] == instant(_NOW)
 
@@ -226,15 +194,15 @@ def test_runs_of_a_removed_job_keep_its_name(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Manual())
     run_id = _run(scheduler, job_id)
     scheduler.remove_job(job_id)
-    assert _call(scheduler, "get_run", run=run_id)["job"] == "job"
+    assert call(scheduler, "get_run", run=run_id)["job"] == "job"
 
 
 def test_a_run_is_shown_with_the_question_it_left(scheduler: Scheduler) -> None:
     question = ask(scheduler, scheduler.add_job("job", Manual()), "Which one?", work_id="7")
-    run = _call(scheduler, "get_run", run=question.run_id)
+    run = call(scheduler, "get_run", run=question.run_id)
     assert (run["question"]["text"], run["question"]["state"], run["work_id"]) == ("Which one?", "open", "7")
     with pytest.raises(SchedulerError, match="there is no run 'x'"):
-        _call(scheduler, "get_run", run="x")
+        call(scheduler, "get_run", run="x")
 
 
 def test_output_is_plain_text_and_its_end(scheduler: Scheduler) -> None:
@@ -242,9 +210,9 @@ def test_output_is_plain_text_and_its_end(scheduler: Scheduler) -> None:
     printed = b"first\n\x1b[31mred\x1b[0m " + b"x" * 100 + b"\xff"
     stored = StoredOutput(run_id=run_id, content=zlib.compress(printed), total_bytes=len(printed))
     scheduler._store.outputs.insert([stored])
-    whole = _call(scheduler, "get_output", run=run_id)
+    whole = call(scheduler, "get_output", run=run_id)
     assert (whole["output"], whole["is_cut"]) == ("first\nred " + "x" * 100 + "\ufffd", False)
-    end = _call(scheduler, "get_output", run=run_id, characters=10)
+    end = call(scheduler, "get_output", run=run_id, characters=10)
     assert (end["output"], end["is_cut"], end["total_characters"]) == ("x" * 9 + "\ufffd", True, 111)
 
 
@@ -255,7 +223,7 @@ def test_why_tells_what_keeps_a_job_from_running_and_how_runs_ended(scheduler: S
     _run(scheduler, job_id, outcome=Outcome.SKIPPED, reason=SkipReason.CAP)
     scheduler._store.usage.add([(job_id, local_day(_NOW), Spent(1, 0.75))])
     ask(scheduler, job_id, "Which one?")
-    said = " ".join(_call(scheduler, "why", job="job")["sentences"])
+    said = " ".join(call(scheduler, "why", job="job")["sentences"])
     for sentence in (
         "The schedule gives",
         "It has had its 1 run of today",
@@ -269,7 +237,7 @@ def test_why_tells_what_keeps_a_job_from_running_and_how_runs_ended(scheduler: S
 
 def test_why_says_that_a_person_has_to_look_first(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Manual(), paused_by=StatusReason.ASSISTANT)
-    said = _call(scheduler, "why", job="job")
+    said = call(scheduler, "why", job="job")
     assert said["next_run_at"] is None
     assert any("waits for a person to look at it and resume it" in sentence for sentence in said["sentences"])
 
@@ -277,19 +245,19 @@ def test_why_says_that_a_person_has_to_look_first(scheduler: Scheduler) -> None:
 @pytest.mark.usefixtures("machine_in_berlin")
 def test_coming_runs_are_listed(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Cron("0 9 * * *"))
-    found = _call(scheduler, "next_runs", job="job", count=2)["next_runs"]
+    found = call(scheduler, "next_runs", job="job", count=2)["next_runs"]
     assert found == ["2027-01-16T09:00:00+01:00", "2027-01-17T09:00:00+01:00"]
 
 
 def test_questions_are_listed_without_their_answers(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Manual())
-    scheduler.answer_question(ask(scheduler, job_id, "First?").id, f"use {_PRIVATE}")
+    scheduler.answer_question(ask(scheduler, job_id, "First?").id, f"use {PRIVATE}")
     ask(scheduler, job_id, "Second?")
-    opened = _call(scheduler, "list_questions")["questions"]
+    opened = call(scheduler, "list_questions")["questions"]
     assert [(question["job"], question["text"]) for question in opened] == [("job", "Second?")]
-    everything = _call(scheduler, "list_questions", include_settled=True)
+    everything = call(scheduler, "list_questions", include_settled=True)
     assert [question["state"] for question in everything["questions"]] == ["open", "answered"]
-    assert _PRIVATE not in json.dumps(everything)
+    assert PRIVATE not in json.dumps(everything)
 
 
 # --- Acting -----------------------------------------------------------------------------------------
@@ -298,171 +266,27 @@ def test_questions_are_listed_without_their_answers(scheduler: Scheduler) -> Non
 @pytest.mark.usefixtures("machine_in_berlin")
 def test_a_job_is_paused_until_a_time_and_resumed(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Every("15m"))
-    paused = _call(scheduler, "pause_job", job="job", until="2027-01-15T10:00:00+01:00")
+    paused = call(scheduler, "pause_job", job="job", until="2027-01-15T10:00:00+01:00")
     assert (paused["said"], paused["job"]["status"]) == ("job is paused.", "paused")
-    assert _job(scheduler, "job").paused_until == _NOW + 3_600_000
-    assert _call(scheduler, "resume_job", job="job")["job"]["next_run_at"] is not None
+    assert job_named(scheduler, "job").paused_until == _NOW + 3_600_000
+    assert call(scheduler, "resume_job", job="job")["job"]["next_run_at"] is not None
     with pytest.raises(ScheduleError, match="until: cannot read the instant 'soon'"):
-        _call(scheduler, "pause_job", job="job", until="soon")
+        call(scheduler, "pause_job", job="job", until="soon")
 
 
 def test_pausing_what_waits_for_a_person_says_so(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Every("15m"), paused_by=StatusReason.ASSISTANT)
-    paused = _call(scheduler, "pause_job", job="job")
+    paused = call(scheduler, "pause_job", job="job")
     assert "waits for a person" in paused["said"]
-    assert _job(scheduler, "job").status_reason is StatusReason.ASSISTANT
+    assert job_named(scheduler, "job").status_reason is StatusReason.ASSISTANT
 
 
 def test_without_an_engine_nothing_is_run(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Manual())
     with pytest.raises(SchedulerError, match="nothing runs the jobs at the moment"):
-        _call(scheduler, "run_job", job="job")
+        call(scheduler, "run_job", job="job")
     scheduler.tick()
-    assert _call(scheduler, "run_job", job="job")["run"] == scheduler.get_waiting_run(job_id)
-
-
-# --- Editing ----------------------------------------------------------------------------------------
-
-
-def _create(scheduler: Scheduler, **rest: Any) -> Any:
-    whole = {
-        "name": "made",
-        "schedule": {"kind": "every", "every": "15m"},
-        "action": {"kind": "command", "argv": ["true"]},
-        **rest,
-    }
-    return _call(scheduler, "create_job", **whole)
-
-
-def test_a_job_is_created_as_our_json_says(scheduler: Scheduler) -> None:
-    made = _create(
-        scheduler,
-        description="why",
-        group="night",
-        action={"kind": "prompt", "text": "hi {{date}}"},
-        policy={"caps": {"runs_per_day": 2}},
-    )
-    job = _job(scheduler, "made")
-    assert (job.schedule, job.action, job.description, job.group) == (
-        *(Every("15m"), Prompt(text="hi {{date}}"), "why", "night"),
-    )
-    assert job.policy == Policy(caps=Caps(runs_per_day=2))
-    assert job.status_reason is StatusReason.ASSISTANT
-    assert (made["job"]["id"], made["job"]["status_reason"]) == (job.id, "assistant")
-    assert "until a person has looked at it" in made["said"]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"name": ""}, "name: is empty"),
-        ({"schedule": {"kind": "every", "every": "5x"}}, "schedule.every: cannot read the interval '5x'"),
-        ({"schedule": {"kind": "cron", "cron": "* *"}}, "schedule.cron: "),
-        ({"action": {"kind": "command", "argv": [""]}}, r"action.argv\[0\]: the program is empty"),
-        ({"action": {"kind": "callback"}}, "action.kind: must be one of command, http, prompt"),
-        ({"action": {"kind": "prompt", "text": "{{nope}}"}}, "action.text: there is no variable"),
-        ({"action": {"kind": "prompt", "agent": "nope"}}, "action.agent: there is no agent named 'nope'"),
-        ({"policy": {"caps": {"cost_per_day": -1}}}, "policy.caps.cost_per_day: must be above 0"),
-        ({"enabled": True}, "enabled: is not a known field"),
-        ({"paused_by": None}, "paused_by: is not a known field"),
-    ],
-)
-def test_what_is_wrong_is_named_with_its_path(
-    scheduler: Scheduler, wrong: dict[str, Any], sentence: str
-) -> None:
-    with pytest.raises(ScheduleError, match=sentence):
-        _create(scheduler, **wrong)
-    assert scheduler.list_jobs() == []
-
-
-def test_only_what_is_given_is_changed(scheduler: Scheduler) -> None:
-    scheduler.add_job("job", Every("15m"), _ACTIONS[0], group="night", policy=Policy(max_errors=9))
-    before = _job(scheduler, "job")
-    changes = {"group": None, "action": {"directory": "/"}, "policy": {"jitter_percent": 3}}
-    _call(scheduler, "edit_job", job="job", **changes)
-    after = _job(scheduler, "job")
-    assert isinstance(after.action, Command)
-    assert isinstance(before.action, Command)
-    assert (after.action.directory, after.action.environment) == ("/", before.action.environment)
-    assert after.policy == Policy(max_errors=9, jitter_percent=3)
-    assert (after.name, after.schedule, after.group) == ("job", Every("15m"), None)
-    assert after.status_reason is StatusReason.ASSISTANT
-
-
-def test_null_keeps_a_value_and_what_is_left_out_is_removed(scheduler: Scheduler) -> None:
-    scheduler.add_job("job", Manual(), _ACTIONS[0])
-    _call(scheduler, "edit_job", job="job", action={"environment": {"T": None, "NEW": "1"}})
-    action = _job(scheduler, "job").action
-    assert isinstance(action, Command)
-    assert action.environment == {"T": "${secret:BACKUP_KEY}", "NEW": "1"}
-
-
-def test_another_kind_replaces_the_action(scheduler: Scheduler) -> None:
-    scheduler.add_job("job", Manual(), _ACTIONS[0])
-    _call(scheduler, "edit_job", job="job", action={"kind": "http", "url": "http://example.org"})
-    assert _job(scheduler, "job").action == HttpRequest(url="http://example.org")
-
-
-def test_a_program_and_a_shell_line_take_each_others_place(scheduler: Scheduler) -> None:
-    scheduler.add_job("job", Manual(), _ACTIONS[1])
-    _call(scheduler, "edit_job", job="job", action={"argv": ["x", "y"], "stdin": ""})
-    assert _job(scheduler, "job").action == Command(argv=("x", "y"), directory="/")
-    _call(scheduler, "edit_job", job="job", action={"line": "a; b", "shell": "/bin/sh"})
-    assert _job(scheduler, "job").action == shell("a; b", directory="/")
-
-
-def test_a_token_is_kept_with_its_source(scheduler: Scheduler) -> None:
-    scheduler.add_job("job", Manual(), _ACTIONS[2])
-    source = {"kind": "github", "repository": "c/d", "token": None}
-    _call(scheduler, "edit_job", job="job", action={"work_source": source})
-    action = _job(scheduler, "job").action
-    assert isinstance(action, Command)
-    assert action.work_source == GithubSource(repository="c/d", token=_SECRET_NAME)
-    _call(scheduler, "edit_job", job="job", action={"work_source": None})
-    assert _job(scheduler, "job").action == Command(argv=("x",))
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({}, "say what to change"),
-        ({"enabled": True}, "cannot be changed; known are name, schedule"),
-        ({"metadata": {}}, "cannot be changed"),
-        ({"action": []}, "action: must be an object"),
-        ({"action": {"environment": []}}, "action.environment: must be an object"),
-        ({"action": {"environment": {"NOT": None}}}, "no stored value that null could keep"),
-        ({"action": {"stdin": "x ${secret:***}"}}, "leave this field out to keep it"),
-        ({"action": {"environment": {"X": "${secret:OTHER}"}}}, "cannot add secrets that were not there"),
-        (
-            {"action": {"work_source": {"kind": "github", "repository": "a/b", "token": "X"}}},
-            "cannot add secrets",
-        ),
-        ({"action": {"kind": "callback"}}, "action.kind: must be one of"),
-        ({"name": "taken"}, "there is already a job named 'taken'"),
-        ({"schedule": {"kind": "once", "at": 5}}, "schedule.at: this time is in the past"),
-        ({"group": 7}, "group: must be text, not 7"),
-        ({"policy": {"time_limit": "soon"}}, "policy.time_limit: "),
-    ],
-)
-def test_a_change_that_cannot_be_is_refused_whole(
-    scheduler: Scheduler, changes: dict[str, Any], sentence: str
-) -> None:
-    scheduler.add_job("job", Manual(), _ACTIONS[0])
-    scheduler.add_job("taken", Manual())
-    before = scheduler.list_jobs()
-    with pytest.raises(ScheduleError, match=sentence):
-        _call(scheduler, "edit_job", job="job", description="changed", **changes) if changes else _call(
-            scheduler, "edit_job", job="job"
-        )
-    assert scheduler.list_jobs() == before
-
-
-def test_a_callback_can_be_renamed_but_not_written(scheduler: Scheduler) -> None:
-    scheduler.add_job("job", Manual(), Callback("f"))
-    with pytest.raises(ScheduleError, match=r"action\.kind"):
-        _call(scheduler, "edit_job", job="job", action={"name": "g"})
-    _call(scheduler, "edit_job", job="job", name="other")
-    assert _job(scheduler, "other").action == Callback("f")
+    assert call(scheduler, "run_job", job="job")["run"] == scheduler.get_waiting_run(job_id)
 
 
 # --- Hostile arguments --------------------------------------------------------------------------------
@@ -485,7 +309,7 @@ def test_whatever_is_sent_is_answered_or_refused_in_a_sentence(
     if "job" in known and data.draw(st.booleans()):
         arguments["job"] = "there"
     if not any(job.name == "there" for job in scheduler.list_jobs()):
-        scheduler.add_job("there", Manual(), _ACTIONS[0])
+        scheduler.add_job("there", Manual(), ACTIONS[0])
     try:
         answer = tool.call(scheduler, arguments)
     except SchedulerError as error:
