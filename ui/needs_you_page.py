@@ -19,6 +19,8 @@ from .widgets.tab_order import put_after
 _WIDEST = 760
 # Each has a field of its own; more than that nobody answers at a sitting.
 _MOST_CARDS = 30
+# Fields take a while to make: more than that at a time would be felt.
+_AT_ONCE = 4
 _SENT_MS = 4_000
 
 
@@ -43,6 +45,11 @@ class NeedsYouPage(QWidget):
         self._cards: dict[str, QuestionCard] = {}
         self._questions: tuple[OpenQuestion, ...] = ()
         self._wanted: str | None = None
+        self._now_ms = 0
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(0)
+        self._later.timeout.connect(self._add_cards)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         self._area = QScrollArea()
@@ -89,6 +96,7 @@ class NeedsYouPage(QWidget):
 
     def show_questions(self, questions: Sequence[OpenQuestion], now_ms: int) -> None:
         """Show what is asked now; cards stay where they are, and keep what is typed in them."""
+        self._now_ms = now_ms
         self._questions = tuple(questions)
         known = {question.id: question for question in questions}
         for question_id, card in list(self._cards.items()):
@@ -131,6 +139,8 @@ class NeedsYouPage(QWidget):
             card.show_refusal(sentence)
 
     def show_times(self, now_ms: int) -> None:
+        """Tell how long ago each question was asked."""
+        self._now_ms = now_ms
         for card in self._cards.values():
             card.show_time(now_ms)
 
@@ -146,20 +156,30 @@ class NeedsYouPage(QWidget):
         card = self._cards.get(question_id or "") or next(iter(waiting), None)
         if card is not None:
             card.focus_field()
-            # Once it has its place.
-            QTimer.singleShot(0, card, partial(self._area.ensureWidgetVisible, card, 0, MARGIN))
+            self._bring_into_sight(card)
+
+    def _bring_into_sight(self, card: QuestionCard) -> None:
+        # Once it has its place.
+        QTimer.singleShot(0, card, partial(self._area.ensureWidgetVisible, card, 0, MARGIN))
 
     # --- Cards --------------------------------------------------------------------------------------
 
     def _add_cards(self) -> None:
-        """Have a card for each of the first questions, and for the one that is wanted."""
+        """Have a card for each of the first questions and for the one that is wanted: a few now, then the others."""
         room = _MOST_CARDS - len(self._cards)
         missing = [question for question in self._questions if question.id not in self._cards]
         chosen = [
             question for place, question in enumerate(missing) if place < room or question.id == self._wanted
         ]
-        for question in chosen:
+        # A stable sort: the wanted one first, the rest by age.
+        for question in sorted(chosen, key=lambda question: question.id != self._wanted)[:_AT_ONCE]:
             self._add_card(question)
+        if len(chosen) > _AT_ONCE:
+            self._later.start()
+        elif self._wanted in self._cards:
+            # Those that were put above it have moved it.
+            self._bring_into_sight(self._cards[self._wanted])
+            self._wanted = None
         left_over = len(missing) - len(chosen)
         self._more.setText(self.tr("{count} more come when these are settled.").format(count=left_over))
         self._more.setVisible(left_over > 0)
@@ -177,6 +197,7 @@ class NeedsYouPage(QWidget):
         card.show()
         if before:
             put_after(before[-1].last_control, card)
+        card.show_time(self._now_ms)
         self._cards[question.id] = card
 
     def _end(self, card: QuestionCard) -> None:

@@ -44,8 +44,14 @@ def _question(number: int = 1, **fields: Any) -> OpenQuestion:
 
 def _show(page: NeedsYouPage, questions: Sequence[OpenQuestion]) -> None:
     page.show_questions(questions, NOW)
-    # New parts are seen in the next turn.
+    _settle(page)
+
+
+def _settle(page: NeedsYouPage) -> None:
+    """Wait until there is a card for every question that gets one."""
     QTest.qWait(0)
+    while page._later.isActive():
+        QTest.qWait(0)
 
 
 def _cards(page: NeedsYouPage) -> list[QuestionCard]:
@@ -278,8 +284,12 @@ def test_a_wanted_question_is_brought_into_sight(page: NeedsYouPage, qtbot: QtBo
     _show(page, [_question(number) for number in range(1, 13)])
     page.focus_question("q11")
     assert _focused(page) == "q11"
-    card, area = _cards(page)[10], page._area.viewport()
-    qtbot.waitUntil(lambda: area.rect().contains(QRect(card.mapTo(area, QPoint()), card.size())))
+    qtbot.waitUntil(lambda: _is_in_sight(page, _cards(page)[10]))
+
+
+def _is_in_sight(page: NeedsYouPage, card: QuestionCard) -> bool:
+    area = page._area.viewport()
+    return area.rect().contains(QRect(card.mapTo(area, QPoint()), card.size()))
 
 
 def test_a_new_question_has_the_keys_at_once(page: NeedsYouPage) -> None:
@@ -307,6 +317,18 @@ def test_of_very_many_the_rest_comes_as_the_first_are_settled(page: NeedsYouPage
     _show(page, questions[10:])
     assert _texts(page) == [question.text for question in questions[10:]]
     assert not more.isVisible()
+
+
+def test_many_cards_are_made_a_few_at_a_time_the_wanted_one_first(page: NeedsYouPage, qtbot: QtBot) -> None:
+    page.show_questions([_question(number) for number in range(1, 13)], NOW)
+    assert _texts(page) == [f"question {number}" for number in range(1, 5)]
+    page.focus_question("q11")
+    assert _focused(page) == "q11"
+    _settle(page)
+    assert _texts(page) == [f"question {number}" for number in range(1, 13)]
+    assert _focused(page) == "q11"
+    assert child(_cards(page)[11], QLabel, "questionWhen").text() == "48 min ago"
+    qtbot.waitUntil(lambda: _is_in_sight(page, _cards(page)[10]))
 
 
 def test_nothing_ticks_while_it_is_only_looked_at(page: NeedsYouPage) -> None:
