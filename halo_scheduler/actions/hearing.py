@@ -47,8 +47,15 @@ class Hearing:
         """Tell whether an output of this size has more to say."""
         return size != self._position
 
-    def hear(self, descriptor: int, most_bytes: int) -> None:
-        """Take in what is new, but not too much at once."""
+    def has_heard(self, size: int) -> bool:
+        """Tell whether the first so many bytes of the output were read."""
+        return self._position >= size
+
+    def hear(self, descriptor: int, most_bytes: int) -> bool:
+        """Take in what is new, but not too much at once; tell whether that was too little.
+
+        What was written in the meantime does not count: whoever writes without a pause is not waited for.
+        """
         if os.fstat(descriptor).st_size < self._position:
             self.skip_to(os.fstat(descriptor).st_size)
         while most_bytes > 0:
@@ -60,10 +67,11 @@ class Hearing:
             piece = piece[: hole_from(descriptor, start) - start]
             if not piece:
                 self._pass_empty_end(descriptor)
-                return
+                return False
             self._reader.feed(piece)
             self._position = start + len(piece)
             most_bytes -= len(piece)
+        return True
 
     def _pass_empty_end(self, descriptor: int) -> None:
         """Go to the end of an output that was only made longer: there is nothing to wait for."""

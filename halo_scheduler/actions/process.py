@@ -50,6 +50,7 @@ class ProcessWork:
         self._is_main_gone = False
         self._has_ticket = False
         self._end: Ended | None = None
+        self._end_size = 0
         self._is_over = False
         self._why: StopReason | None = None
         self._kill_at = 0
@@ -89,6 +90,8 @@ class ProcessWork:
             values = secrets()
             process = self._process = self._start_process(assignment, values)
         except Exception as error:  # noqa: BLE001 - whatever keeps it from starting is this run's failure
+            if self._is_left:
+                assignment.give_back()
             outcome, reason, sentence = _why_not_started(error)
             redacted = Redactor(values.values()).text(sentence)
             self._desk.home.post(lambda: self._report(outcome, redacted, reason=reason))
@@ -306,6 +309,8 @@ class ProcessWork:
         self._end = Ended(
             run_id=self._run.id, outcome=outcome, error=error, reason=reason, note=note, exit_code=exit_code
         )
+        # What it left running may go on printing without end.
+        self._end_size = self._spool.size()
         self._conclude()
 
     def _conclude(self) -> None:
@@ -325,7 +330,7 @@ class ProcessWork:
 
     def _has_more_to_say(self) -> bool:
         with suppress(OSError):
-            if self._spool.hear(_MOST_HEARD):
+            if self._spool.hear(_MOST_HEARD) and not self._spool.has_heard(self._end_size):
                 self.next_look_at = self._desk.home.now_ms()
                 self._desk.home.post(lambda: None)
                 return True

@@ -162,16 +162,19 @@ class Spool:
         self._hearing = Hearing(redactor, self._read_heard())
 
     def hear(self, most_bytes: int) -> bool:
-        """Take in some of what is new; tell whether there is more, which will not be cut out before."""
+        """Take in some of what is new; tell whether there may be more, which will not be cut out before."""
         hearing = self._hearing
         if hearing is None or not hearing.is_behind(self.size()):
             return False
         descriptor = os.open(self.output_path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            hearing.hear(descriptor, most_bytes)
+            return hearing.hear(descriptor, most_bytes)
         finally:
             os.close(descriptor)
-        return hearing.is_behind(self.size())
+
+    def has_heard(self, size: int) -> bool:
+        """Tell whether so much of the output was taken in, if anybody listens."""
+        return self._hearing is None or self._hearing.has_heard(size)
 
     def hear_at_once(self, most_bytes: int) -> None:
         """Take in what is new, and of too much only the beginning and the end."""

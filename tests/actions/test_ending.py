@@ -12,7 +12,7 @@ import pytest
 from agent_shop import AgentShop, open_agent_shop, quiet_machine
 from commands import shell
 from http_site import Site, open_site
-from process_probe import pids_in, until
+from process_probe import end_all, pids_in, until
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import HttpRequest, Manual, Outcome, Policy, Run, ScheduleError
@@ -141,6 +141,40 @@ def test_what_has_much_to_say_is_heard_in_one_go_and_then_cut(tmp_path: Path) ->
         run = scheduler.get_run(run_id)
         assert run is not None
         assert (run.outcome, run.cost) == (Outcome.SUCCESS, 3.0)
+
+
+_CHATTERS = "while :; do echo x; done"
+
+
+def test_what_prints_without_a_pause_is_not_looked_after_without_one(tmp_path: Path) -> None:
+    clock = ManualClock(1_735_689_600_000)
+    line = f"echo $$ >a.pid; {_CHATTERS}"
+    with Scheduler.open(tmp_path / "by hand.db", clock=clock) as scheduler:
+        action = shell(line, directory=str(tmp_path), grace="1s")
+        job_id = scheduler.add_job("job", Manual(), action, policy=Policy(reads_lines=True))
+        run_id = scheduler.trigger(job_id)
+        scheduler.tick()
+        until(lambda: pids_in(tmp_path))
+        engine = scheduler._get_engine()
+        for _ in range(20):
+            scheduler.tick()
+            clock.advance(1_000)
+            scheduler.tick()
+            next_look_at = engine._works[run_id].next_look_at
+            assert next_look_at is not None
+            assert next_look_at >= clock.now_ms() + 500
+        end_all(pids_in(tmp_path))
+
+
+def test_what_it_left_chattering_does_not_keep_a_run_from_ending(
+    shop: AgentShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It prints faster than anybody listens.
+    monkeypatch.setattr("halo_scheduler.actions.process._MOST_HEARD", 32)
+    chatters = f"setsid sh -c 'echo $$ >left.pid; {_CHATTERS}' & while [ ! -s left.pid ]; do sleep 0.02; done"
+    run = shop.run(shell(f"{chatters}; echo ::cost 1; exit 0", directory=str(shop.folder)), reads_lines=True)
+    assert (run.outcome, run.cost) == (Outcome.SUCCESS, 1.0)
+    end_all(pids_in(shop.folder))
 
 
 def test_one_that_says_the_same_without_end_is_stopped_as_any_other(shop: AgentShop) -> None:

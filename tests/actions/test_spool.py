@@ -466,6 +466,7 @@ def test_much_is_heard_in_steps(spool: Spool, child: Child) -> None:
     while spool.hear(100_000):
         steps += 1
     assert steps == 4
+    assert spool.has_heard(spool.size())
     assert spool.said().cost == 3.0
 
 
