@@ -71,7 +71,7 @@ _SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(
     st.just(Manual()),
 )
 _SOURCES: st.SearchStrategy[WorkSource] = st.one_of(
-    st.builds(FolderSource, path=_LABEL),
+    st.builds(FolderSource, path=_LABEL.map("/{}".format)),
     st.builds(
         GithubSource,
         repository=st.just("owner/name"),
