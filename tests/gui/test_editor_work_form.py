@@ -11,7 +11,7 @@ import pytest
 from editor_desk import FULL, Bench, Desk, command_of, opened_bench, prompt_of
 from github_site import REPOSITORY, TOKEN, GithubSite, open_github
 from PySide6.QtCore import QCoreApplication
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QLabel, QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Prompt
@@ -75,6 +75,22 @@ def test_a_folder_that_is_no_whole_path_is_refused_beside_the_field(bench: Bench
     desk.write("workFolderLine", "tasks")
     assert desk.error("workFolder") == "The folder must be a whole path, like /home/me/tasks or ~/tasks."
     assert not desk.can_save
+
+
+@pytest.mark.parametrize("typed", ["~/tasks", "~nobody-of-this-name/tasks"])
+def test_a_folder_is_looked_for_where_the_line_points(
+    bench: Bench, typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tasks").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    desk = _command(bench, FolderSource(path="/srv/tasks"))
+    desk.write("workFolderLine", typed)
+    desk.press("workFolderChoose")
+    dialog = desk.editor.findChild(QFileDialog)
+    assert dialog is not None
+    assert dialog.windowTitle() == "Folder of work"
+    assert (dialog.directory().path() == str(tmp_path / "tasks")) is typed.startswith("~/")
+    dialog.reject()
 
 
 def test_issues_of_a_repository_are_chosen(bench: Bench) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os.path
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QWidget
 
@@ -10,13 +12,14 @@ from ui.widgets.labels import icon_button
 
 
 class DirectoryEdit(QWidget):
-    """A working directory, typed or chosen."""
+    """A directory, typed or chosen."""
 
     changed = Signal()
 
     def __init__(self, look: Look, *, name: str, title: str, placeholder: str) -> None:
         super().__init__()
         self.setObjectName(name)
+        self._title = title
         self.line = QLineEdit()
         self.line.setObjectName(f"{name}Line")
         self.line.setAccessibleName(title)
@@ -37,7 +40,9 @@ class DirectoryEdit(QWidget):
         return [self.line, self._choose]
 
     def _look_for_it(self) -> None:
-        dialog = QFileDialog(self.window(), self.tr("Working directory"), self.line.text())
+        # Path's own way would raise for the home of somebody who is not known here.
+        start = os.path.expanduser(self.line.text())  # noqa: PTH111 - see above
+        dialog = QFileDialog(self.window(), self._title, start)
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(self.line.setText)
