@@ -66,7 +66,7 @@ def test_an_amount_is_read_as_people_write_it(text: str, amount: float) -> None:
     "text", ["", ".", "-1", "1e3", "1,000", "1.2.3", "nan", "inf", "\u0663", "$2", "9" * 400, "1 2"]
 )
 def test_what_is_no_amount_is_refused(text: str) -> None:
-    with pytest.raises(ScheduleError, match="is not an amount; write it like"):
+    with pytest.raises(ScheduleError, match=r"amount.*like 2\.50"):
         read_amount(text)
 
 

@@ -43,7 +43,8 @@ def test_the_notes_tell_of_the_next_clock_change_and_of_the_time_limit() -> None
         (Cron("* * * * * *"), 1_000_000, None),
         (Cron("0 9 * * *"), 1, None),
         (Manual(), 1, None),
-        (After("5m"), 1, None),
+        (After("1h"), 23, 23),
+        (After("1h"), 24, None),
     ],
 )
 def test_a_cap_that_the_schedule_goes_beyond_is_told(

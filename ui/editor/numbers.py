@@ -43,6 +43,8 @@ def write_intervals(delays_ms: tuple[int, ...]) -> str:
 
 def read_amount(text: str) -> float:
     """Return the amount of a line like "2.50"; a comma before one or two figures is a point."""
+    if not text.strip():
+        raise ScheduleError("write an amount, like 2.50")
     match = _AMOUNT.fullmatch(text.strip())
     if match is None or not any(match.groups()):
         raise ScheduleError(f"{shown(text.strip())} is not an amount; write it like 2.50")

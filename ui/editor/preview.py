@@ -25,7 +25,7 @@ class Preview:
     notes: tuple[Note, ...]
     is_after: bool = False
     capped_at: int | None = None
-    """After how many runs its cap ends the day, if there would be more."""
+    """After how many runs its cap ends the day, if there would be more; of an `after`, if there may be."""
 
 
 def look_ahead(schedule: Schedule, now_ms: int, *, anchor_at: int, policy: Policy | None = None) -> Preview:
@@ -51,6 +51,9 @@ def look_ahead(schedule: Schedule, now_ms: int, *, anchor_at: int, policy: Polic
 
 def _goes_beyond(most: int, schedule: Schedule, now_ms: int, anchor_at: int) -> bool:
     """Tell whether a schedule has more runs than so many in the day to come."""
+    if isinstance(schedule, After):
+        # There are the most when each run takes no time at all.
+        return DAY_MS // schedule.after_ms > most
     if most > _HIGHEST_CAP:
         return False
     return count_due(schedule, now_ms, now_ms + DAY_MS, anchor_at=anchor_at, most=most + 1) > most

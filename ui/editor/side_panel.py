@@ -111,8 +111,12 @@ class SidePanel(QScrollArea):
         self._show_runs(preview.runs, preview.now_ms)
         notes = [(note.severity, note.message) for note in preview.notes]
         if preview.capped_at is not None:
-            words = self.tr(
-                "It is due more often than it may run: {runs} a day start, the others are skipped."
+            words = (
+                self.tr("After {runs} in a day, the others are skipped until midnight.")
+                if preview.is_after
+                else self.tr(
+                    "It is due more often than it may run: {runs} a day start, the others are skipped."
+                )
             )
             notes.append((Severity.INFO, words.format(runs=counted(preview.capped_at, "run"))))
         self._show_notes(notes)
