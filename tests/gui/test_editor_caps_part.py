@@ -11,7 +11,7 @@ from editor_desk import FULL, Bench, Desk, opened_bench
 from PySide6.QtWidgets import QCheckBox, QLabel, QSpinBox
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Command, Every, HttpRequest, Policy, Prompt
+from halo_scheduler import After, Command, Every, HttpRequest, Policy, Prompt
 from halo_scheduler.model import Caps, JobSpec
 
 _PROMPT = replace(FULL, action=Prompt(text="sum up"), policy=Policy())
@@ -45,7 +45,7 @@ def test_caps_are_set_and_told_in_words(bench: Bench) -> None:
     ("text", "sentence"),
     [
         ("lots", "'lots' is not an amount; write it like 2.50."),
-        ("", "'' is not an amount; write it like 2.50."),
+        (" ", "Write an amount, like 2.50."),
         ("NaN", "'NaN' is not an amount; write it like 2.50."),
         ("1,000", "'1,000' is not an amount; write it like 2.50."),
         ("0", "The cost must be above 0 and at most 1000000, not 0.0."),
@@ -57,6 +57,10 @@ def test_an_amount_that_is_none_is_refused_beside_the_field(bench: Bench, text: 
     desk.write("costCap", text)
     assert (desk.error("costCapRow"), desk.can_save) == (sentence, False)
     assert desk.summary("capsFold") == "not right yet"
+    assert [desk.pages.summary(page) for page in (2, 3)] == [
+        "stops after 2 h · retries never",
+        "needs attention",
+    ]
 
 
 def test_an_amount_that_does_not_count_is_not_looked_at(bench: Bench) -> None:
@@ -83,6 +87,21 @@ def test_what_today_used_up_is_told_of_a_stored_job(bench: Bench) -> None:
     assert desk.summary("capsFold") == "at most 3 runs a day · today 0 runs"
 
 
+@pytest.mark.parametrize(
+    ("schedule", "note"),
+    [
+        (Every("1h"), "It is due more often than it may run: 3 runs a day start, the others are skipped."),
+        (After("1h"), "After 3 runs in a day, the others are skipped until midnight."),
+    ],
+)
+def test_a_cap_that_will_be_reached_is_told_beside_the_schedule(
+    bench: Bench, schedule: Every | After, note: str
+) -> None:
+    policy = Policy(caps=Caps(runs_per_day=3), time_limit="1m")
+    desk = bench.open(replace(_PROMPT, schedule=schedule, policy=policy))
+    assert desk.label("noteText0") == note
+
+
 def test_a_new_job_used_up_nothing(bench: Bench) -> None:
     desk = bench.open(_PROMPT, is_new=True)
     assert desk.label("usageToday") == ""
@@ -92,10 +111,10 @@ def test_a_cap_on_costs_nobody_hears_of_is_warned_of(bench: Bench) -> None:
     desk = bench.open(replace(_PROMPT, policy=Policy(caps=Caps(cost_per_day=1))))
     assert desk.label("costUnread") == ""
     desk.press("readsLines")
-    assert "switch on" in desk.label("costUnread")
+    assert "not known" in desk.label("costUnread")
     desk.press("readsLines")
     desk.press("actionKind_command")
-    assert "switch on" in desk.label("costUnread")
+    assert "not known" in desk.label("costUnread")
 
 
 def test_the_lines_of_prompts_are_read_and_those_of_others_are_not(bench: Bench) -> None:
@@ -103,7 +122,7 @@ def test_the_lines_of_prompts_are_read_and_those_of_others_are_not(bench: Bench)
     assert not _is_reading(desk)
     desk.press("actionKind_prompt")
     assert _is_reading(desk)
-    assert desk.summary("linesFold") == "its ::lines are read"
+    assert desk.summary("linesFold") == "costs and questions are read"
     desk.press("actionKind_http")
     assert not _is_reading(desk)
 

@@ -123,7 +123,7 @@ def test_an_empty_prompt_says_what_is_sent_instead(bench: Bench) -> None:
     assert (_preview(desk), desk.label("promptTextHint")) == ("sum up", "")
     desk.press("workFold")
     desk.press("workKind_folder")
-    assert "follows below" in desk.label("promptTextHint")
+    assert "added at the end" in desk.label("promptTextHint")
     desk.write_text("promptText", " ")
     assert "“Execute scheduled task.” and the item" in desk.label("promptTextHint")
 

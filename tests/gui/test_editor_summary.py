@@ -50,7 +50,7 @@ def test_a_long_command_is_cut() -> None:
     ],
 )
 def test_what_happens_when_it_goes_wrong(policy: Policy, words: str) -> None:
-    assert trouble_summary(policy) == words
+    assert trouble_summary(policy.time_limit, policy.retry) == words
 
 
 @pytest.mark.parametrize(

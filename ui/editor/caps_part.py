@@ -44,7 +44,7 @@ class CapsPart(QWidget):
         self._build_runs(page)
         self._build_cost(page)
         self._unread = label(
-            self.tr("Nothing is known of its cost: switch on that its output is read, below."),
+            self.tr("Its cost is not known: let it report costs in its output, below."),
             "warn",
             wrap=True,
             name="costUnread",

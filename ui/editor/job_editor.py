@@ -227,13 +227,12 @@ class JobEditor(QDialog):
         return [*told, *self._read.problems]
 
     def _show_summaries(self, reading: Reading, problems: list[Problem]) -> None:
+        trouble, also = reading.trouble, reading.also
         summaries = (
             "" if reading.action is None else action_summary(reading.action),
             "" if reading.when is None else self._list.summary(1),
-            "" if reading.policy is None else trouble_summary(reading.policy),
-            ""
-            if reading.policy is None
-            else also_summary(reading.policy, reading.group, enabled=reading.enabled),
+            "" if trouble is None else trouble_summary(trouble.time_limit, trouble.retry),
+            "" if also is None else also_summary(also.policy, also.group, enabled=also.enabled),
         )
         for number, (page, summary) in enumerate(zip(self._form.pages.all(), summaries, strict=True)):
             found = [problem for problem in problems if page.field_of(problem.path) is not None]
@@ -297,7 +296,7 @@ class JobEditor(QDialog):
         )
 
     def _show_preview(self, preview: Preview) -> None:
-        self._side.show_preview(preview, is_enabled=self._read.enabled)
+        self._side.show_preview(preview, is_enabled=self._read.is_enabled)
         self._list.set_state(1, preview.words, has_problem=self._list.has_problem(1))
 
     def _show_no_preview(self, _error: SchedulerError) -> None:

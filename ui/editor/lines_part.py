@@ -25,7 +25,7 @@ class LinesPart(QWidget):
         self._default = False
         self._is_explained = False
         self._fold = Fold(look, self.tr("What it says in its output"), name="linesFold")
-        self._reads = QCheckBox(self.tr("Read ::lines from its output"))
+        self._reads = QCheckBox(self.tr("Let it report costs and questions in its output"))
         self._reads.setObjectName("readsLines")
         self._fold.add(
             page.watch_field(
@@ -35,8 +35,8 @@ class LinesPart(QWidget):
                     path="policy.reads_lines",
                     subject=self.tr("The switch"),
                     hint=self.tr(
-                        "With whole lines that begin with two colons it tells Halo something; for prompts "
-                        "they are read unless you switch that off."
+                        "It does so in lines that begin with two colons. For prompts this is on unless you "
+                        "switch it off."
                     ),
                 )
             )
@@ -107,5 +107,5 @@ class LinesPart(QWidget):
 
     def _summarise(self) -> None:
         self._fold.set_summary(
-            self.tr("its ::lines are read") if self.is_reading else self.tr("is only shown")
+            self.tr("costs and questions are read") if self.is_reading else self.tr("is only shown")
         )

@@ -34,7 +34,9 @@ class PromptForm(QWidget):
         self._has_work = False
         self._text = PromptEdit(look, name="promptText", title=self.tr("Prompt"))
         self._text.setPlaceholderText(
-            self.tr("Read the notes in this folder and sum up what changed since yesterday, {{date}}.")
+            self.tr(
+                "Today is {{date}}. Read the notes in this folder and sum up what is new since yesterday."
+            )
         )
         self._variables = VariableMenu(look, self, name="insertVariable")
         self._agent = AgentPicker(backend, settings, name="agent")
@@ -124,7 +126,7 @@ class PromptForm(QWidget):
             hint = (
                 self.tr("Without a text of its own the agent reads “{words}” and the item.")
                 if is_empty
-                else self.tr("The item it works on follows below, as Markdown.")
+                else self.tr("The item it works on is added at the end.")
             )
             self._text_field.set_hint(hint.format(words=NOTHING_TO_SAY))
         else:

@@ -22,9 +22,9 @@ class Reading:
     action: Action | None
     description: str | None
     when: When | None
+    trouble: Trouble | None
+    also: Also | None
     policy: Policy | None
-    group: str | None
-    enabled: bool
     spec: JobSpec | None
     problems: tuple[Problem, ...]
 
@@ -32,6 +32,11 @@ class Reading:
     def what(self) -> What:
         """What the first of the pages says."""
         return What(self.name, self.description, self.action)
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether the job is switched on; it is while that cannot be told."""
+        return self.also is None or self.also.enabled
 
     def stand_in(self, schedule: Schedule) -> JobSpec:
         """Return as much of a spec as there is, for a schedule of another job."""
@@ -43,8 +48,8 @@ class Reading:
             action=self.action,
             description=self.description or "",
             policy=self.policy or Policy(),
-            group=self.group,
-            enabled=self.enabled,
+            group=None if self.also is None else self.also.group,
+            enabled=self.is_enabled,
         )
 
 
@@ -69,15 +74,14 @@ def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
     times = pages.when.read(findings, now_ms)
     troubles = pages.trouble.read(findings)
     rest = pages.also.read(findings)
-    policy = _policy(draft, troubles, rest)
     reading = Reading(
         name=said.name,
         action=said.action,
         description=said.description,
         when=times,
-        policy=policy,
-        group=None if rest is None else rest.group,
-        enabled=rest is None or rest.enabled,
+        trouble=troubles,
+        also=rest,
+        policy=_policy(draft, troubles, rest),
         spec=None,
         problems=(),
     )

@@ -14,6 +14,7 @@ from halo_scheduler.model import (
     CatchUp,
     Notify,
     Policy,
+    Retry,
 )
 from halo_scheduler.schedule.interval import SECOND_MS, format_interval, parse_interval
 from halo_scheduler.schedule.words import counted
@@ -52,15 +53,14 @@ def action_summary(action: Action) -> str:
     return joined(one_line(action_words(action), _LONGEST_WITH_WORK), work) if work else action_words(action)
 
 
-def trouble_summary(policy: Policy) -> str:
+def trouble_summary(limit: str | None, retry: Retry) -> str:
     """Return what happens when a run goes wrong: "stops after 2 h · retries never"."""
-    limit = policy.time_limit
     stops = (
         tr("no time limit")
         if limit is None
         else tr("stops after {limit}").format(limit=short_interval(limit))
     )
-    attempts = policy.retry.attempts
+    attempts = retry.attempts
     if attempts == 0:
         retries = tr("retries never")
     elif attempts == 1:

@@ -177,12 +177,14 @@ class _SourceChoice(QWidget):
         self._about.setText(
             self.tr("With a source, each run takes one item, works on it, and reports what became of it.")
             if kind == _NONE
-            else self.tr("Each run takes the first item that is ready; when there is none, it is skipped.")
+            else self.tr(
+                "Each run takes the first item that is ready; when there is none, the run is skipped."
+            )
         )
         self._given.setText(
             self.tr(
-                "The item follows your prompt, as Markdown; {{work.title}} and its like also put parts of it "
-                "into the text."
+                "The item is added at the end of the prompt. Parts of it, like {{work.title}}, can also stand "
+                "within: see “Insert variable” above."
             )
             if self._is_prompt
             else self.tr(
