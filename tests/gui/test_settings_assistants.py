@@ -118,9 +118,16 @@ def test_a_link_to_a_python_stays_in_its_environment(tmp_path: Path) -> None:
 
 def test_the_place_of_the_data_is_told_only_when_it_was_chosen(tmp_path: Path) -> None:
     python = _program(tmp_path, "python")
-    assert "env" not in _server(python, HALO_HOME="")
+    assert "env" not in _server(python, HALO_HOME="", XDG_DATA_HOME="", HOME="/home/me")
     strange = 'a "quoted" \\ näme'
     assert _server(python, HALO_HOME=strange)["env"] == {"HALO_HOME": os.path.abspath(strange)}  # noqa: PTH100
+
+
+def test_the_place_where_the_system_keeps_data_is_told_when_it_is_another(tmp_path: Path) -> None:
+    python = _program(tmp_path, "python")
+    assert _server(python, XDG_DATA_HOME="/data", HALO_HOME="")["env"] == {"XDG_DATA_HOME": "/data"}
+    both = {"HALO_HOME": "/halo", "XDG_DATA_HOME": "/data"}
+    assert _server(python, **both)["env"] == both
 
 
 def test_the_install_command_survives_a_blank_in_the_path() -> None:

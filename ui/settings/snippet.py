@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 _REQUIREMENT = "mcp>=2.3,<3"
+# What decides where the data is; assistants hand on little of their own environment.
+_PLACES = ("HALO_HOME", "XDG_DATA_HOME")
 
 
 def is_installed() -> bool:
@@ -27,9 +29,10 @@ def install_command(executable: str = sys.executable) -> str:
 def snippet(executable: str = sys.executable, environment: Mapping[str, str] = os.environ) -> str:
     """Return the JSON to paste; the data's place is in it only when it is not the usual one."""
     server: dict[str, Any] = _program(executable)
-    home = environment.get("HALO_HOME")
-    if home:
-        server["env"] = {"HALO_HOME": os.path.abspath(home)}  # noqa: PTH100 - as given, with its links
+    chosen = {name: environment[name] for name in _PLACES if environment.get(name)}
+    if chosen:
+        # Absolute, but as given, with its links.
+        server["env"] = {name: os.path.abspath(place) for name, place in chosen.items()}  # noqa: PTH100
     fields = ",\n".join(f"      {_json(name)}: {_json(value)}" for name, value in server.items())
     return f'{{\n  "mcpServers": {{\n    "halo": {{\n{fields}\n    }}\n  }}\n}}'
 
