@@ -17,7 +17,7 @@ from halo_scheduler.clock import Clock
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.live_output import OutputFollower
-from halo_scheduler.model import Job, JobSpec, JobStatus, Outcome, Question, Run, Trigger
+from halo_scheduler.model import Job, JobSpec, JobStatus, Outcome, Question, Run, SkipReason, Trigger
 from halo_scheduler.reports import DayCount, Gap, TrendPoint, Usage
 from halo_scheduler.schedule.explain import Explanation
 from halo_scheduler.searching import search
@@ -140,6 +140,11 @@ class Reader:
     def explain(self, job_id: str) -> Explanation:
         """Return why a job's next run is when it is, or why there is none."""
         return reports.explanation(self._store, self._existing(job_id), self._clock.now_ms())
+
+    def get_holds(self, job_ids: Iterable[str]) -> dict[str, SkipReason]:
+        """Return why the planned runs of some jobs would be skipped as things are: an open question, a cap."""
+        records = self._store.jobs.get_many(job_ids).values()
+        return reports.holds(self._store, records, self._clock.now_ms())
 
     def list_names(self) -> list[tuple[str, str | None]]:
         """Return the name and the group of every job, without the jobs."""

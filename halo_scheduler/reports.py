@@ -11,8 +11,8 @@ from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
 
-from halo_scheduler.engine.holds import Holds
-from halo_scheduler.model import After, Caps, Outcome, Rule, Source, Step, Trigger
+from halo_scheduler.engine.holds import Hold, Holds
+from halo_scheduler.model import After, Caps, Outcome, Rule, SkipReason, Source, Step, Trigger
 from halo_scheduler.schedule.days import day_ends_at, local_day
 from halo_scheduler.schedule.explain import Explanation, explain_plan
 from halo_scheduler.schedule.interval import MINUTE_MS, SECOND_MS
@@ -122,13 +122,32 @@ def next_runs(record: JobRecord, count: int, now_ms: int) -> list[int]:
 def explanation(store: Store, record: JobRecord, now_ms: int) -> Explanation:
     """Return why a job's next run is when it is, or why there is none; and what would keep it from starting then."""
     found = explain_plan(record.job, _trail(record.trail), now_ms, attempt=record.attempt)
-    if record.next_run_at is None:
-        return found
-    hold = Holds(store, max(now_ms, record.next_run_at)).find(record)
+    hold = _find_holds(store, [record], now_ms).get(record.id)
     if hold is None:
         return found
     end = "" if hold.sentence.endswith((".", "!", "?", "…")) else "."
     return Explanation(found.at, (*found.sentences, f"But it will be skipped then: {hold.sentence}{end}"))
+
+
+def holds(store: Store, records: Iterable[JobRecord], now_ms: int) -> dict[str, SkipReason]:
+    """Return why the planned runs of jobs would be skipped as things are; those that would start are left out."""
+    return {job_id: hold.reason for job_id, hold in _find_holds(store, records, now_ms).items()}
+
+
+def _find_holds(store: Store, records: Iterable[JobRecord], now_ms: int) -> dict[str, Hold]:
+    by_day: dict[str, Holds] = {}
+    found: dict[str, Hold] = {}
+    for record in records:
+        if record.next_run_at is None:
+            continue
+        at = max(now_ms, record.next_run_at)
+        day = local_day(at)
+        if day not in by_day:
+            by_day[day] = Holds(store, at)
+        hold = by_day[day].find(record)
+        if hold is not None:
+            found[record.id] = hold
+    return found
 
 
 def _trail(text: str) -> list[Step]:

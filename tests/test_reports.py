@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import ask
 from cases import utc_ms
 from machine import START, Bench
 
@@ -27,8 +28,10 @@ from halo_scheduler import (
     Source,
     Trigger,
 )
+from halo_scheduler.model import Caps, SkipReason
 from halo_scheduler.reports import DayCount, GapKind
 from halo_scheduler.service import Scheduler
+from halo_scheduler.store.usage import Spent
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 _OK, _BAD = Outcome.SUCCESS, Outcome.FAILURE
@@ -382,6 +385,24 @@ def test_why_is_answered_from_the_stored_trail(bench: Bench) -> None:
     )
     with pytest.raises(JobNotFoundError):
         bench.scheduler.explain("unknown")
+
+
+def test_jobs_are_held_back_by_a_question_or_by_a_cap_on_the_day_of_their_run(bench: Bench) -> None:
+    scheduler = bench.scheduler
+    capped = Policy(caps=Caps(runs_per_day=1))
+    free = scheduler.add_job("free", Every("1h"))
+    asks = scheduler.add_job("asks", Every("1h"))
+    by_hand = scheduler.add_job("by hand", Manual())
+    today = scheduler.add_job("today", Every("1h"), policy=capped)
+    tomorrow = scheduler.add_job("tomorrow", Every("1d"), policy=capped)
+    for job_id in (asks, by_hand):
+        ask(scheduler, job_id)
+    for job_id in (free, today, tomorrow):
+        scheduler._store.usage.add([(job_id, scheduler.get_usage(job_id).day, Spent(1, 0))])
+    assert scheduler.get_holds([free, asks, by_hand, today, tomorrow, "unknown"]) == {
+        asks: SkipReason.NEEDS_INPUT,
+        today: SkipReason.CAP,
+    }
 
 
 # --- Failures that nobody has seen ------------------------------------------------------------------

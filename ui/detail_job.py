@@ -64,7 +64,7 @@ class OneJob(QWidget):
         self._today = Today(look)
         self._schedule = WrappedText(look, name="detailSchedule")
         self._why = WrappedText(look, name="detailWhy")
-        self._next = NextRuns()
+        self._next = NextRuns(look)
         self._recent = RecentRuns(look)
         self._recent.run_wanted.connect(self.run_wanted)
         self._output = OutputTail()
@@ -143,7 +143,7 @@ class OneJob(QWidget):
         asks = bool(details.questions)
         self._status.set_text(status_sentence(details.job, now_ms, details.running, asks=asks))
         self._hint.show_sentence(hint_sentence(details.job, now_ms))
-        self._next.show_times(details.next_runs, now_ms)
+        self._next.show_times(details.next_runs, now_ms, details.held)
         self._recent.show_runs(details.runs, now_ms)
 
     def waits(self, now_ms: int) -> Iterator[int | None]:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from halo_scheduler.model import Run
+from halo_scheduler.model import Run, SkipReason
 from halo_scheduler.schedule.describe import describe_when, local_time
 from halo_scheduler.schedule.words import clock_time, short_date, weekday_name
 
@@ -26,6 +26,7 @@ from .marks import outcome_mark, paint_mark
 from .needs_you_reading import item_words
 from .theme import GRID, HALF, Look, Tone, mono_font, number_font, small_font
 from .widgets.labels import button, label
+from .widgets.wrapped_text import WrappedText
 from .wording import ago, cost_words, duration, moment, plain_tooltip, run_words
 
 _MARK = 8
@@ -45,11 +46,14 @@ class Section(QWidget):
 
 
 class NextRuns(Section):
-    """The next five runs: how far off, and when exactly."""
+    """The next five runs: how far off, when exactly, and what comes before them."""
 
-    def __init__(self) -> None:
+    def __init__(self, look: Look) -> None:
         super().__init__("")
         self.heading.setText(self.tr("Next runs"))
+        self._held = WrappedText(look, name="nextHeld", tone=Tone.WARN)
+        self._held.setVisible(False)
+        self.column.addWidget(self._held)
         self._times: tuple[int, ...] = ()
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
@@ -66,8 +70,9 @@ class NextRuns(Section):
             grid.addWidget(one, row, column)
         return ahead, at
 
-    def show_times(self, times: Sequence[int], now_ms: int) -> None:
+    def show_times(self, times: Sequence[int], now_ms: int, held: SkipReason | None = None) -> None:
         self._times = tuple(times)
+        self._held.set_text(self._held_words(held))
         self.setVisible(bool(times))
         for index, (ahead, at) in enumerate(self._rows):
             is_there = index < len(times)
@@ -80,6 +85,13 @@ class NextRuns(Section):
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         return (until_next_changes(at, now_ms) for at in self._times)
+
+    def _held_words(self, held: SkipReason | None) -> str:
+        if held is SkipReason.NEEDS_INPUT:
+            return self.tr("It waits for your answer first; until then these are skipped.")
+        if held is SkipReason.CAP:
+            return self.tr("It has reached its cap: those before midnight are skipped.")
+        return ""
 
 
 class RunButton(QAbstractButton):

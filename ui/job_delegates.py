@@ -145,6 +145,8 @@ class NextDelegate(RowDelegate):
         tone = Tone.TEXT if job.next_run_at is not None and not is_running else Tone.MUTED
         if row.asks and job.status is JobStatus.IDLE:
             tone = Tone.WARN
+        elif row.is_capped:
+            tone = Tone.MUTED
         self._text(painter, area, text, Letters.PLAIN, Tone.RUNNING if is_running else tone)
         run = self._model.run_of(job.id)
         if not is_running or run is None or run.progress is None:

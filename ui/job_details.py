@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halo_scheduler.model import Job, Outcome, Run
+from halo_scheduler.model import Job, Outcome, Run, SkipReason
 from halo_scheduler.output_text import ShownText
 from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.explain import error_sentences
@@ -27,6 +27,8 @@ class JobDetails:
 
     job: Job
     next_runs: tuple[int, ...] = ()
+    held: SkipReason | None = None
+    """Why the first of them will be skipped as things are."""
     why: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
     output: str = ""
@@ -58,6 +60,7 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
         usage=scheduler.get_usage(job_id),
         default_agent=scheduler.get_settings().default_agent,
         next_runs=tuple(scheduler.list_next_runs(job_id, NEXT_RUNS)),
+        held=scheduler.get_holds([job_id]).get(job_id),
         # The streak of errors and its limit have a line of their own.
         why=tuple(one for one in scheduler.explain(job_id).sentences if one not in error_sentences(job)),
         runs=tuple(runs),

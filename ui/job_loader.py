@@ -14,6 +14,7 @@ from halo_scheduler.model import Job, Run
 from halo_scheduler.service import Scheduler
 
 from .backend import Backend, Lane
+from .caps_reading import capped_jobs
 from .models.job_rows import JobFacts, JobRow, as_waiting, make_row, sort_key
 from .models.job_table import JobTableModel
 from .needs_you_reading import MOST_READ
@@ -185,7 +186,8 @@ def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) ->
     rows: list[JobRow] = []
     waiting, asking = scheduler.list_waiting_runs(), _asking(scheduler)
     for page in scheduler.list_jobs_in_pages():
-        rows += (_row(job, waiting, asking) for job in page)
+        capped = capped_jobs(scheduler, page)
+        rows += (_row(job, waiting, asking, capped) for job in page)
         if len(rows) == len(page):
             yield sorted(rows, key=key)
     # Sorted here: away from the window's thread.
@@ -196,18 +198,20 @@ def _read(scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str]) ->
     jobs = scheduler.get_jobs(dirty) if dirty else {}
     waiting = scheduler.list_waiting_runs() if dirty else {}
     asking = _asking(scheduler) if dirty else frozenset()
+    capped = capped_jobs(scheduler, jobs.values())
     trends = scheduler.get_trends(facts, _TREND) if facts else {}
     last = scheduler.get_last_runs(facts) if facts else {}
     return _Update(
-        rows=[_row(job, waiting, asking) for job in jobs.values()],
+        rows=[_row(job, waiting, asking, capped) for job in jobs.values()],
         gone=dirty - jobs.keys(),
         facts={job_id: JobFacts(last.get(job_id), trends.get(job_id, ())) for job_id in facts},
         running={run.job_id: run for run in scheduler.list_running()},
     )
 
 
-def _row(job: Job, waiting: Container[str], asking: Container[str]) -> JobRow:
-    return make_row(as_waiting(job) if job.id in waiting else job, asks=job.id in asking)
+def _row(job: Job, waiting: Container[str], asking: Container[str], capped: Container[str]) -> JobRow:
+    shown = as_waiting(job) if job.id in waiting else job
+    return make_row(shown, asks=job.id in asking, is_capped=job.id in capped)
 
 
 def _asking(scheduler: Scheduler) -> frozenset[str]:

@@ -40,7 +40,9 @@ def sum_up(rows: Iterable[JobRow]) -> Totals:
         groups.add(job.group or "")
         if job.waiting_for is not None:
             waiting.append(job.name)
-        elif job.next_run_at is not None and (next_at is None or job.next_run_at < next_at):
+        elif job.next_run_at is None or row.is_held:
+            continue
+        elif next_at is None or job.next_run_at < next_at:
             following, next_at = job, job.next_run_at
     summary = Summary(
         running=running,

@@ -69,7 +69,9 @@ def next_text(row: JobRow, run: Run | None, now_ms: int) -> str:
         )
     if job.status is JobStatus.PAUSED:
         return _pause_text(job, now_ms)
-    return tr("after your answer") if row.asks else next_words(job, now_ms)
+    if row.asks:
+        return tr("after your answer")
+    return tr("cap reached") if row.is_capped else next_words(job, now_ms)
 
 
 def _pause_text(job: Job, now_ms: int) -> str:
@@ -163,6 +165,8 @@ def _next_lines(row: JobRow, run: Run | None) -> list[str]:
         lines.append(tr("As many jobs as may are running; it starts when one ends."))
     if row.asks:
         lines.append(tr("It does not start by itself before its question is answered or dismissed."))
+    elif row.is_capped:
+        lines.append(tr("It has reached its cap for today: this run will be skipped."))
     return lines or [status_words(job)]
 
 

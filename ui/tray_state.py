@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from PySide6.QtCore import QCoreApplication
@@ -15,6 +15,7 @@ from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.words import short_date, weekday_name
 from halo_scheduler.service import Scheduler
 
+from .caps_reading import has_caps, held_by_caps
 from .wording import is_assistants, one_line
 
 MOST_LISTED = 25
@@ -67,6 +68,9 @@ class TrayState:
 
     running: tuple[Underway, ...] = ()
     upcoming: tuple[Upcoming, ...] = ()
+    """Only what will start as things are."""
+    held_count: int = 0
+    """How many jobs were passed over for those: they wait for an answer, or have reached a cap."""
     runnable: tuple[JobName, ...] = ()
     job_count: int = 0
     active_count: int = 0
@@ -103,6 +107,7 @@ class _Known:
     is_paused: bool
     paused_until: int | None
     has_no_place: bool
+    has_caps: bool
 
 
 class TrayReader:
@@ -121,9 +126,28 @@ class TrayReader:
             self._known = {job.id: _remembered(job) for page in pages for job in page}
         else:
             self._refresh(scheduler, self._known, stale)
-        state = _state(self._known, scheduler.list_running(), len(scheduler.unseen_failures()))
-        asked = scheduler.list_questions(limit=_MOST_ASKED)
-        return replace(state, asking=tuple(_name_of(one.job_id, self._known) for one in asked))
+        known = self._known
+        asking = tuple(_name_of(one.job_id, known) for one in scheduler.list_questions(limit=_MOST_ASKED))
+        asks = {job.id for job in asking}
+
+        def is_held(job_id: str) -> bool:
+            return job_id in asks or (known[job_id].has_caps and bool(held_by_caps(scheduler, [job_id])))
+
+        upcoming, held_count = _upcoming(known, is_held)
+        paused = [job for job in known.values() if job.is_paused]
+        ends = {job.paused_until for job in paused}
+        return TrayState(
+            running=tuple(_underway(run, known) for run in scheduler.list_running()),
+            upcoming=upcoming,
+            held_count=held_count,
+            runnable=_runnable(known, upcoming),
+            job_count=len(known),
+            active_count=sum(job.is_waiting for job in known.values()),
+            paused_count=len(paused),
+            paused_until=ends.pop() if len(ends) == 1 else None,
+            unseen_failures=len(scheduler.unseen_failures()),
+            asking=asking,
+        )
 
     @staticmethod
     def _refresh(scheduler: Scheduler, known: dict[str, _Known], stale: frozenset[str]) -> None:
@@ -175,8 +199,15 @@ def status_line(state: TrayState, now_ms: int) -> str:
     elif state.upcoming:
         parts.append(_next_words(state.upcoming[0], now_ms, is_first=not parts))
     elif not parts:
-        parts.append(_tr("Nothing planned") if state.job_count else _tr("No jobs yet"))
+        parts.append(_nothing_words(state))
     return one_line(" · ".join(parts), LONGEST_LINE)
+
+
+def _nothing_words(state: TrayState) -> str:
+    if state.held_count:
+        one, more = _tr("1 job is held back"), _tr("{count} jobs are held back")
+        return one if state.held_count == 1 else more.format(count=state.held_count)
+    return _tr("Nothing planned") if state.job_count else _tr("No jobs yet")
 
 
 def _asking_words(asking: Sequence[JobName]) -> str:
@@ -229,22 +260,7 @@ def _remembered(job: Job) -> _Known:
         is_paused,
         job.paused_until,
         job.waiting_for is not None,
-    )
-
-
-def _state(known: dict[str, _Known], running: Iterable[Run], unseen_failures: int) -> TrayState:
-    underway = tuple(_underway(run, known) for run in running)
-    paused = [job for job in known.values() if job.is_paused]
-    ends = {job.paused_until for job in paused}
-    return TrayState(
-        running=underway,
-        upcoming=_upcoming(known),
-        runnable=_runnable(known),
-        job_count=len(known),
-        active_count=sum(job.is_waiting for job in known.values()),
-        paused_count=len(paused),
-        paused_until=ends.pop() if len(ends) == 1 else None,
-        unseen_failures=unseen_failures,
+        has_caps(job),
     )
 
 
@@ -256,19 +272,26 @@ def _name_of(job_id: str, known: dict[str, _Known]) -> JobName:
     return JobName(job_id, known[job_id].name if job_id in known else _tr("A removed job"))
 
 
-def _upcoming(known: dict[str, _Known]) -> tuple[Upcoming, ...]:
-    planned = ((job.next_run_at, job.name, job_id) for job_id, job in known.items() if job.next_run_at)
-    return tuple(
-        Upcoming(JobName(job_id, name), at, known[job_id].has_no_place)
-        for at, name, job_id in heapq.nsmallest(NEXT_LISTED, planned)
-    )
+def _upcoming(known: dict[str, _Known], is_held: Callable[[str], bool]) -> tuple[tuple[Upcoming, ...], int]:
+    """Return what starts next, and how many jobs would come sooner but are held back."""
+    planned = [(job.next_run_at, job.name, job_id) for job_id, job in known.items() if job.next_run_at]
+    heapq.heapify(planned)
+    found: list[Upcoming] = []
+    held_count = 0
+    while planned and len(found) < NEXT_LISTED:
+        at, name, job_id = heapq.heappop(planned)
+        if is_held(job_id):
+            held_count += 1
+        else:
+            found.append(Upcoming(JobName(job_id, name), at, known[job_id].has_no_place))
+    return tuple(found), held_count
 
 
-def _runnable(known: dict[str, _Known]) -> tuple[JobName, ...]:
+def _runnable(known: dict[str, _Known], upcoming: Sequence[Upcoming]) -> tuple[JobName, ...]:
     """Return all jobs or, of many, those that ran last and those that run next."""
     chosen = list(known)
     if len(known) > MOST_LISTED:
-        soonest = [upcoming.job.id for upcoming in _upcoming(known)]
+        soonest = [one.job.id for one in upcoming]
         latest = heapq.nlargest(_FEWER_LISTED, known, key=lambda job_id: known[job_id].last_run_at)
         chosen = list(dict.fromkeys([*soonest, *latest]))[:_FEWER_LISTED]
     names = (JobName(job_id, known[job_id].name) for job_id in chosen)

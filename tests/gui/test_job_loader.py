@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model import Every, Manual, Outcome
+from halo_scheduler.model import Caps, Every, Manual, Outcome, Policy
 from ui.backend import Backend
 from ui.job_loader import JobLoader
 from ui.models.job_table import JobTableModel
@@ -248,3 +248,17 @@ def test_a_question_and_its_answer_change_the_row_of_its_job(
     qtbot.waitUntil(lambda: next(model.rows()).asks)
     bench.scheduler.dismiss_question(question.id)
     qtbot.waitUntil(lambda: not next(model.rows()).asks)
+
+
+def test_the_run_that_reaches_a_cap_changes_the_row_of_its_job(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel
+) -> None:
+    caps = Policy(caps=Caps(runs_per_day=1))
+    job_id = bench.scheduler.add_job("capped", Every("1m"), policy=caps)
+    _load(qtbot, loader)
+    assert not next(model.rows()).is_capped
+    (run,) = bench.tick(60_000)
+    bench.finish(run)
+    qtbot.waitUntil(lambda: next(model.rows()).is_capped)
+    bench.scheduler.update_job(job_id, policy=Policy())
+    qtbot.waitUntil(lambda: not next(model.rows()).is_capped)

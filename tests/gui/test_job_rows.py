@@ -50,6 +50,17 @@ def test_what_runs_comes_before_what_is_next_and_what_never_runs_comes_last() ->
     assert _sorted(jobs, Column.NEXT) == ["running", "soon", "later", "paused", "off"]
 
 
+def test_what_is_held_back_comes_after_what_runs_at_a_time() -> None:
+    rows = [
+        make_row(make_job("capped", next_run_at=NOW), is_capped=True),
+        make_row(make_job("asks", next_run_at=NOW), asks=True),
+        make_row(make_job("paused", next_run_at=None, status=JobStatus.PAUSED)),
+        make_row(make_job("soon", next_run_at=NOW + 1)),
+    ]
+    found = sorted(rows, key=sort_key(Column.NEXT))
+    assert [row.job.name for row in found] == ["soon", "asks", "capped", "paused"]
+
+
 def test_the_newest_run_comes_first() -> None:
     jobs = [
         make_job("never"),

@@ -45,6 +45,17 @@ def test_the_next_is_the_earliest_that_does_not_wait_for_a_place() -> None:
     assert totals.groups == {"G"}
 
 
+def test_what_is_held_back_is_not_said_to_come_next() -> None:
+    held = [
+        make_row(make_job("asks", next_run_at=NOW), asks=True),
+        make_row(make_job("capped", next_run_at=NOW), is_capped=True),
+    ]
+    assert sum_up(held).next_at is None
+    totals = sum_up([*held, make_row(make_job("later", next_run_at=NOW + MINUTE))])
+    assert (totals.summary.next_name, totals.next_at) == ("later", NOW + MINUTE)
+    assert totals.summary.ready == 3
+
+
 def test_what_an_assistant_made_is_not_among_what_can_be_resumed_together() -> None:
     made = make_job(status=JobStatus.PAUSED, status_reason=StatusReason.ASSISTANT, next_run_at=None)
     summary = sum_up([make_row(made)]).summary

@@ -71,6 +71,14 @@ def test_a_job_that_asks_says_so_on_hover_and_aloud() -> None:
     assert spoken_text(Column.NAME, row, _NO_FACTS, None, NOW) == "backup, Needs you"
 
 
+def test_a_job_that_has_reached_its_cap_promises_no_time() -> None:
+    row = make_row(make_job(), is_capped=True)
+    assert next_text(row, None, NOW) == "cap reached"
+    assert "this run will be skipped" in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
+    running = make_row(make_job(status=JobStatus.RUNNING), is_capped=True)
+    assert next_text(running, None, NOW) == "running"
+
+
 def test_what_else_keeps_a_job_that_asks_from_running_is_told_too() -> None:
     paused = make_job(status=JobStatus.PAUSED)
     assert status_sentence(paused, NOW, asks=True) == "Needs you: it waits for your answer · Paused"

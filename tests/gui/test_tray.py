@@ -16,7 +16,8 @@ from halo_scheduler import Callback, Every, Job, Manual, Outcome, Policy, Run, S
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StoreUnavailableError
-from halo_scheduler.model import StatusReason
+from halo_scheduler.model import Caps, StatusReason
+from halo_scheduler.store.usage import Spent
 from ui.backend import Backend
 from ui.icons import picture
 from ui.theme import Look
@@ -306,3 +307,39 @@ def test_a_click_on_a_message_is_told_unless_it_was_for_the_menu(tray: Tray, qtb
     with qtbot.assertNotEmitted(tray.message_clicked, wait=20):
         _icon(tray).messageClicked.emit()
         _icon(tray).activated.emit(QSystemTrayIcon.ActivationReason.Context)
+
+
+def test_a_job_that_asks_is_not_said_to_come_next(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+    asks = scheduler.add_job("agent", Every("5m"))
+    question = ask(scheduler, asks)
+    state = _read(tray, qtbot)
+    assert (state.upcoming, state.held_count) == ((), 1)
+    assert _icon(tray).toolTip() == "agent needs you"
+    scheduler.add_job("backup", Every("9m"))
+    assert [one.job.name for one in _read(tray, qtbot).upcoming] == ["backup"]
+    assert _icon(tray).toolTip() == "agent needs you · next: backup at 08:09"
+    scheduler.dismiss_question(question.id)
+    qtbot.waitUntil(lambda: _icon(tray).toolTip() == "Next: agent at 08:05")
+
+
+def test_a_job_that_has_reached_its_cap_comes_next_only_after_midnight(
+    tray: Tray, scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    caps = Policy(caps=Caps(runs_per_day=1))
+    today = scheduler.add_job("agent", Every("5m"), policy=caps)
+    scheduler._store.usage.add([(today, scheduler.get_usage(today).day, Spent(1, 0))])
+    assert _read(tray, qtbot).upcoming == ()
+    assert _icon(tray).toolTip() == "1 job is held back"
+    tomorrow = scheduler.add_job("nightly", Every("20h"), policy=caps)
+    scheduler._store.usage.add([(tomorrow, scheduler.get_usage(tomorrow).day, Spent(1, 0))])
+    assert [one.job.name for one in _read(tray, qtbot).upcoming] == ["nightly"]
+
+
+def test_those_held_back_take_no_places_among_the_next(
+    tray: Tray, scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    for number in range(6):
+        ask(scheduler, scheduler.add_job(f"agent {number}", Every("5m")))
+        scheduler.add_job(f"job {number}", Every("1h"))
+    names = [one.job.name for one in _read(tray, qtbot).upcoming]
+    assert names == [f"job {number}" for number in range(5)]

@@ -54,13 +54,21 @@ class StatusChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job with its search text, its place by name, and whether it waits for an answer."""
+    """A job with its search text, its place by name, and what keeps it from starting by itself."""
 
     id: str
     job: Job
     text: str
     by_name: tuple[Any, ...]
     asks: bool = False
+    """Whether it waits for an answer."""
+    is_capped: bool = False
+    """Whether its planned run comes too soon after what it has used up of its day."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether its planned run will not start as things are."""
+        return self.asks or self.is_capped
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +125,10 @@ def as_waiting(job: Job) -> Job:
     return job if job.status is JobStatus.RUNNING else replace(job, waiting_for=WaitingFor.AT_CAPACITY)
 
 
-def make_row(job: Job, *, asks: bool = False) -> JobRow:
+def make_row(job: Job, *, asks: bool = False, is_capped: bool = False) -> JobRow:
     """Work out what searching and sorting need; done away from the window's thread."""
     text = f"{job.name}\n{job.group or ''}\n{job.description}".casefold()
-    return JobRow(job.id, job, text, (_natural(job.name), job.id), asks)
+    return JobRow(job.id, job, text, (_natural(job.name), job.id), asks, is_capped)
 
 
 def _natural(name: str) -> tuple[str | int, ...]:
@@ -147,7 +155,8 @@ def _by_next(row: JobRow) -> tuple[Any, ...]:
     if job.status is JobStatus.RUNNING:
         return (0, 0, row.by_name)
     if job.next_run_at is not None:
-        return (1, job.next_run_at, row.by_name)
+        # What is held back starts at no time that can be told.
+        return (2, 0, row.by_name) if row.is_held else (1, job.next_run_at, row.by_name)
     return (2, inf if job.paused_until is None else job.paused_until, row.by_name)
 
 
