@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
@@ -93,12 +93,12 @@ class DetailPane(QWidget):
 
     # --- What is shown ------------------------------------------------------------------------------
 
-    def show_jobs(self, jobs: Iterable[Job]) -> None:
-        """Show these; of a single one that is already shown, what it is now."""
+    def show_jobs(self, jobs: Iterable[Job], asking: Container[str] = ()) -> None:
+        """Show these, some of which ask; of a single one that is already shown, what it is now."""
         before = self._shown_id()
         self._jobs = tuple(jobs)
         if len(self._jobs) > 1:
-            self._several.show_jobs(self._jobs)
+            self._several.show_jobs(self._jobs, asking)
         self._turn_page()
         if len(self._jobs) != 1:
             self._details = None
@@ -210,11 +210,13 @@ class SeveralJobs(QWidget):
         column.addWidget(self._buttons)
         column.addStretch(1)
 
-    def show_jobs(self, jobs: tuple[Job, ...]) -> None:
+    def show_jobs(self, jobs: tuple[Job, ...], asking: Container[str] = ()) -> None:
+        """Show how many of some jobs do what; those of `asking` wait for an answer."""
         self._title.set_text(self.tr("{count} jobs selected").format(count=len(jobs)))
-        statuses = list(map(_STATUS, jobs))
+        statuses = [(_STATUS(job), job.id in asking) for job in jobs]
         alike = dict(zip(statuses, jobs, strict=True))
-        counts = Counter(statuses)
-        lines = (f"{count} × {status_words(alike[status])}" for status, count in counts.most_common())
-        self._counts.set_text("\n".join(lines))
+        counts: Counter[str] = Counter()
+        for status, count in Counter(statuses).items():
+            counts[status_words(alike[status], asks=status[1])] += count
+        self._counts.set_text("\n".join(f"{count} × {words}" for words, count in counts.most_common()))
         self._buttons.fit()

@@ -264,8 +264,9 @@ class MainWindow(QMainWindow):
 
     def _follow_selection(self) -> None:
         jobs = self._view.selected_jobs()
-        self._actions.set_jobs(jobs, self._view.selected_asking())
-        self._pane.show_jobs(jobs)
+        asking = self._view.selected_asking()
+        self._actions.set_jobs(jobs, asking)
+        self._pane.show_jobs(jobs, asking)
 
     def _filter(self, chosen: JobFilter) -> None:
         self._model.set_filter(chosen)

@@ -160,6 +160,41 @@ def test_several_jobs_are_summed_up(
     assert {job.status.value for job in bench.scheduler.list_jobs()} == {"paused"}
 
 
+def test_those_of_several_that_ask_are_told_apart(
+    bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    ids = [bench.scheduler.add_job(name, Manual()) for name in "abc"]
+    jobs = bench.scheduler.get_jobs(ids)
+    actions.set_jobs(jobs.values())
+    pane.show_jobs(jobs.values(), {ids[1]})
+    assert _text(pane, "severalCounts") == "2 × Ready\n1 × Needs you"
+
+
+def test_the_next_runs_of_a_job_that_asks_come_after_the_answer(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    job_id = bench.scheduler.add_job("agent", Every("1h"))
+    question = ask(bench.scheduler, job_id)
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "nextHeld") == "It waits for your answer first; until then these are skipped."
+    assert "But it will be skipped then: it waits for your answer" in _text(pane, "detailWhy")
+    bench.scheduler.dismiss_question(question.id)
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "nextHeld") == ""
+
+
+def test_the_next_runs_of_a_job_that_has_reached_its_cap_begin_after_midnight(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    job_id = bench.scheduler.add_job("agent", Every("1h"), policy=Policy(caps=Caps(runs_per_day=1)))
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "nextHeld") == ""
+    bench.scheduler._store.usage.add([(job_id, bench.scheduler.get_usage(job_id).day, Spent(1, 0))])
+    _show(qtbot, bench, actions, pane, job_id)
+    assert _text(pane, "nextHeld") == "It has reached its cap: those before midnight are skipped."
+    assert "as many as its cap allows" in _text(pane, "detailWhy")
+
+
 def test_times_count_down_without_asking_again(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
