@@ -26,6 +26,7 @@ class Asking(Writer):
         with self._store.transaction():
             record = self._existing(job_id)
             self._refuse_running(record)
+            self._refuse_unseen(record, "run it")
             request = Request(kind=RequestKind.TRIGGER, job_id=job_id, run_id=new_run_id(), at=now_ms)
             self._store.requests.append(request)
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
@@ -51,6 +52,14 @@ class Asking(Writer):
     def _refuse_running(self, record: JobRecord) -> None:
         if record.run_id is not None or self._store.requests.has_trigger(record.id):
             raise ScheduleTriggerError(f"{record.spec.name} is already running", SkipReason.ALREADY_RUNNING)
+
+    def _refuse_unseen(self, record: JobRecord, what: str) -> None:
+        """Refuse to start what nobody has looked at: whoever asks for it may mean the job that it was before."""
+        if record.paused_by is StatusReason.ASSISTANT:
+            raise ScheduleTriggerError(
+                f"an assistant made or changed {record.spec.name}; look at it and resume it before you {what}",
+                SkipReason.PAUSED,
+            )
 
     def cancel_run(self, run_id: str) -> None:
         """Ask for a run to be stopped; one that has ended is left as it is."""
@@ -86,7 +95,7 @@ class Asking(Writer):
         run_id = new_run_id()
         with self._store.transaction():
             question = self._open_question(question_id)
-            self._refuse_changed(self._existing(question.job_id))
+            self._refuse_unseen(self._existing(question.job_id), "answer")
             self._store.questions.settle(
                 question_id, QuestionState.ANSWERED, now_ms, answer=answer, answer_run_id=run_id
             )
@@ -123,14 +132,6 @@ class Asking(Writer):
                 )
             self._note(question, EventKind.QUESTION_REOPENED, now_ms)
         self._changed(Change(ChangeKind.QUESTION, job_id=question.job_id))
-
-    def _refuse_changed(self, record: JobRecord) -> None:
-        """Refuse to start with an answer what nobody has looked at: the answer is meant for the job that asked."""
-        if record.paused_by is StatusReason.ASSISTANT:
-            raise ScheduleError(
-                f"an assistant has changed {record.spec.name}; look at it and resume it before you answer",
-                path="question",
-            )
 
     def _open_question(self, question_id: str) -> Question:
         question = self._store.questions.get(question_id)

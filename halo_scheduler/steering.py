@@ -8,7 +8,7 @@ from dataclasses import replace
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.checks import require_instant, require_label, require_whole
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, Manual, Once
+from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, JobSpec, Manual, Once
 from halo_scheduler.planning import plan
 from halo_scheduler.schedule.interval import parse_interval
 from halo_scheduler.store.events import EventKind
@@ -20,7 +20,10 @@ class Steering(Writer):
     """Pauses, resumes, advises and limits jobs."""
 
     def pause_job(self, job_id: str, until: int | None = None) -> None:
-        """Pause a job, for good or until an instant; one that runs finishes first."""
+        """Pause a job, for good or until an instant; one that runs finishes first.
+
+        What an assistant paused goes on waiting for somebody to look at it, whatever the instant.
+        """
         self._pause([job_id], until)
 
     def pause_all(self, until: int | None = None) -> None:
@@ -29,9 +32,12 @@ class Steering(Writer):
             [record.id for record in self._store.jobs.all() if _is_paused_longer_by(record, until)], until
         )
 
-    def resume_job(self, job_id: str) -> None:
-        """Let a paused or disabled job go on from now, its error count at 0; nothing is caught up."""
-        self._resume([job_id])
+    def resume_job(self, job_id: str, *, seen: JobSpec | None = None) -> None:
+        """Let a paused or disabled job go on from now, its error count at 0; nothing is caught up.
+
+        With `seen`, what the person saw of it, it is refused if an assistant has made something else of it since.
+        """
+        self._resume([job_id], seen)
 
     def resume_all(self) -> None:
         """Resume every paused job; disabled ones stay so, and so does a `once` whose time is past.
@@ -47,9 +53,9 @@ class Steering(Writer):
         if until is not None and require_instant("until", until) <= now_ms:
             raise ScheduleError("the pause would already be over; give a time that lies ahead", path="until")
         with self._store.transaction():
+            found = [self._existing(job_id) for job_id in job_ids]
             paused = [
-                self._existing(job_id).evolve(paused=True, paused_until=until, paused_by=None)
-                for job_id in job_ids
+                record.evolve(paused=True, paused_until=until) for record in found if record.paused_by is None
             ]
             self._store.jobs.save_states(
                 [plan(record, now_ms, self._store.runs.has_slot) for record in paused]
@@ -58,10 +64,13 @@ class Steering(Writer):
                 self._store.events.append(now_ms, EventKind.JOB_PAUSED, record.id, until=until)
         self._changed(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids))
 
-    def _resume(self, job_ids: list[str]) -> None:
+    def _resume(self, job_ids: list[str], seen: JobSpec | None = None) -> None:
         now_ms = self._clock.now_ms()
         with self._store.transaction():
-            resumed = [self._resumed(self._existing(job_id), now_ms) for job_id in job_ids]
+            found = [self._existing(job_id) for job_id in job_ids]
+            for record in found:
+                _refuse_changed_since(record, seen)
+            resumed = [self._resumed(record, now_ms) for record in found]
             self._store.jobs.save_states(resumed)
             for record in resumed:
                 self._store.events.append(now_ms, EventKind.JOB_RESUMED, record.id, by="user")
@@ -146,3 +155,8 @@ def _is_paused_longer_by(record: JobRecord, until: int | None) -> bool:
     if not record.paused:
         return True
     return record.paused_until is not None and (until is None or until > record.paused_until)
+
+
+def _refuse_changed_since(record: JobRecord, seen: JobSpec | None) -> None:
+    if seen is not None and record.paused_by is not None and record.spec != seen:
+        raise ScheduleError(f"an assistant has changed {record.spec.name} since you looked; look at it again")

@@ -21,7 +21,7 @@ from halo_scheduler import (
     ScheduleTriggerError,
 )
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Action, Caps, Job, JobSpec, JobStatus, StatusReason
+from halo_scheduler.model import Action, Caps, Job, JobSpec, JobStatus, SkipReason, StatusReason
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.usage import Spent
@@ -147,11 +147,50 @@ def test_an_answer_does_not_start_what_it_has_changed(scheduler: Scheduler) -> N
     job_id = scheduler.add_job("ask", Manual(), _TRUE)
     question = ask(scheduler, job_id, "Shall I?")
     scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
-    with pytest.raises(ScheduleError, match="look at it and resume it before you answer"):
+    with pytest.raises(ScheduleTriggerError, match="look at it and resume it before you answer"):
         scheduler.answer_question(question.id, "yes")
     assert (scheduler.get_waiting_run(job_id), len(scheduler.list_questions())) == (None, 1)
     scheduler.resume_job(job_id)
     assert scheduler.answer_question(question.id, "yes") == scheduler.get_waiting_run(job_id)
+
+
+def test_a_run_by_hand_does_not_start_what_nobody_has_looked_at(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("backup", Manual(), _TRUE)
+    scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
+    with pytest.raises(ScheduleTriggerError, match="look at it and resume it before you run it") as refused:
+        scheduler.trigger(job_id)
+    assert (refused.value.reason, scheduler.get_waiting_run(job_id)) == (SkipReason.PAUSED, None)
+    scheduler.resume_job(job_id)
+    assert scheduler.trigger(job_id) == scheduler.get_waiting_run(job_id)
+
+
+def test_what_it_changes_after_a_person_looked_is_not_resumed(scheduler: Scheduler) -> None:
+    job_id = _made(scheduler)
+    seen = _job(scheduler, job_id).spec
+    scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
+    with pytest.raises(ScheduleError, match="has changed made since you looked; look at it again"):
+        scheduler.resume_job(job_id, seen=seen)
+    assert _is_waiting(scheduler, job_id)
+    scheduler.resume_job(job_id, seen=_job(scheduler, job_id).spec)
+    assert _job(scheduler, job_id).next_run_at is not None
+
+
+def test_what_a_person_changes_after_another_looked_is_resumed(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
+    seen = _job(scheduler, job_id).spec
+    scheduler.pause_job(job_id)
+    scheduler.update_job(job_id, description="better")
+    scheduler.resume_job(job_id, seen=seen)
+    assert _job(scheduler, job_id).status is JobStatus.IDLE
+
+
+@pytest.mark.parametrize("until", [None, _NOW + 60_000])
+def test_a_pause_by_a_person_does_not_let_go_what_nobody_has_looked_at(
+    scheduler: Scheduler, until: int | None
+) -> None:
+    job_id = _made(scheduler)
+    scheduler.pause_job(job_id, until)
+    assert _is_waiting(scheduler, job_id)
 
 
 def test_a_run_with_an_answer_cannot_be_turned_into_another(scheduler: Scheduler) -> None:

@@ -198,7 +198,8 @@ class JobActions(QObject):
         # Of a mixed selection only what was paused: what switched itself off, or is done, stays so.
         paused = [job.id for job in self._jobs if job.status is JobStatus.PAUSED]
         resting = paused or [job.id for job in self._jobs if is_resting(job)]
-        self._each(resting, lambda scheduler, job_id: scheduler.resume_job(job_id))
+        seen = {job.id: job for job in self._jobs}
+        self._each(resting, lambda scheduler, job_id: scheduler.resume_job(job_id, seen=seen[job_id].spec))
 
     def _remove(self) -> None:
         jobs = self._jobs

@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler.model import Every, JobStatus, Manual, Outcome
+from halo_scheduler.model import Every, JobStatus, Manual, Outcome, StatusReason
 from ui.backend import Backend
 from ui.job_actions import JobActions
 from ui.theme import Look
@@ -183,6 +183,20 @@ def test_a_paused_job_offers_to_resume(bench: Bench, actions: JobActions, window
     texts = [action.text() for action in menu.actions()]
     assert "Resume" in texts
     assert "Pause" not in texts
+    actions.resume.trigger()
+    assert _status(bench, job_id) is JobStatus.IDLE
+
+
+def test_what_an_assistant_changed_since_it_was_shown_is_not_resumed(
+    qtbot: QtBot, bench: Bench, actions: JobActions
+) -> None:
+    job_id = bench.scheduler.add_job("a", Manual(), paused_by=StatusReason.ASSISTANT)
+    _choose(bench, actions, job_id)
+    bench.scheduler.update_job(job_id, description="another", paused_by=StatusReason.ASSISTANT)
+    with qtbot.waitSignal(actions.refused) as refused:
+        actions.resume.trigger()
+    assert refused.args == ["an assistant has changed a since you looked; look at it again"]
+    _choose(bench, actions, job_id)
     actions.resume.trigger()
     assert _status(bench, job_id) is JobStatus.IDLE
 
