@@ -144,6 +144,45 @@ def test_agents_that_were_changed_elsewhere_are_shown(
     qtbot.waitUntil(lambda: _names(page) == ["mine"])
 
 
+def test_a_change_made_elsewhere_leaves_alone_what_is_being_typed(
+    page: AgentsPage, scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    page.activateWindow()
+    _press(page, "editAgentButton", "codex")
+    _type(page, "helper", "codex exec --fast -")
+    mine = Agent(name="mine", argv=("cat",))
+    scheduler.change_settings(agents=(*scheduler.get_settings().agents, mine))
+    qtbot.waitUntil(lambda: "mine" in _names(page))
+    assert _edit(page, "agentNameEdit").text() == "helper"
+    assert _edit(page, "agentLineEdit").text() == "codex exec --fast -"
+    assert page.focusWidget() is _edit(page, "agentNameEdit")
+    child(page, QPushButton, "saveAgentButton").click()
+    qtbot.waitUntil(lambda: _stored(scheduler) == ["claude", "helper", "gemini", "ollama", "mine"])
+
+
+def test_a_name_that_is_taken_elsewhere_meanwhile_is_told(
+    page: AgentsPage, scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    child(page, QPushButton, "addAgentButton").click()
+    _type(page, "mine", "cat")
+    assert child(page, QPushButton, "saveAgentButton").isEnabled()
+    mine = Agent(name="mine", argv=("cat",))
+    scheduler.change_settings(agents=(*scheduler.get_settings().agents, mine))
+    qtbot.waitUntil(lambda: not child(page, QPushButton, "saveAgentButton").isEnabled())
+    assert _edit(page, "agentNameEdit").text() == "mine"
+    scheduler.change_settings(agents=PRESETS)
+    qtbot.waitUntil(lambda: child(page, QPushButton, "saveAgentButton").isEnabled())
+
+
+def test_a_change_made_elsewhere_leaves_the_keys_where_they_are(
+    page: AgentsPage, scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    child(_row(page, "gemini"), QToolButton, "editAgentButton").setFocus()
+    scheduler.change_settings(agents=PRESETS[1:])
+    qtbot.waitUntil(lambda: "claude" not in _names(page))
+    assert page.focusWidget() is child(_row(page, "gemini"), QToolButton, "editAgentButton")
+
+
 def test_without_agents_that_is_said(page: AgentsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.change_settings(agents=())
     qtbot.waitUntil(lambda: _names(page) == [])

@@ -64,6 +64,12 @@ class AgentForm(QFrame):
         self.show()
         self._name.setFocus()
 
+    def know_others(self, taken: frozenset[str]) -> None:
+        """Take over that the names of other agents have changed; what is typed stays."""
+        if taken != self._taken:
+            self._taken = taken
+            self._follow()
+
     def show_error(self, text: str) -> None:
         """Show why saving was refused."""
         self._error.setText(text)

@@ -76,6 +76,11 @@ class AgentRow(QWidget):
         self._about.setToolTip(plain_tooltip(_named(users)))
         self._missing.setVisible(is_missing)
 
+    @property
+    def has_focus(self) -> bool:
+        """Whether the keyboard is here."""
+        return self.isAncestorOf(self.window().focusWidget())
+
     def focus(self) -> None:
         """Give the keyboard to what is harmless."""
         self._edit.setFocus()

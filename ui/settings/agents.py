@@ -84,6 +84,7 @@ class AgentsPage(Page):
 
     def _show(self, settings: Settings) -> None:
         self._take(settings.agents, settings.default_agent)
+        self._form.know_others(self._others(self._edited))
 
     def _take(self, agents: tuple[Agent, ...], default: str) -> None:
         is_new = agents != self._agents
@@ -95,6 +96,7 @@ class AgentsPage(Page):
 
     def _fill(self) -> None:
         agents = self._agents or ()
+        focused = next((row.agent.name for row in self._rows if row.has_focus), None)
         self._card.clear()
         self._rows = [self._row(agent) for agent in agents]
         for row in self._rows:
@@ -107,6 +109,9 @@ class AgentsPage(Page):
         self._fill_presets()
         for one in (self._new, self._presets):
             one.setEnabled(True)
+        if focused is not None:
+            # Somebody else may have changed the agents meanwhile.
+            self._focus(focused)
 
     def _row(self, agent: Agent) -> AgentRow:
         row = AgentRow(agent, self._look)
@@ -153,8 +158,7 @@ class AgentsPage(Page):
     def _open_form(self, agent: Agent | None) -> None:
         self._drop_note()
         own = "" if agent is None else agent.name
-        taken = frozenset(one.name for one in self._agents or () if one.name != own)
-        self._form.ask(agent, taken, self._users.naming(own))
+        self._form.ask(agent, self._others(own), self._users.naming(own))
         self.verticalScrollBar().setValue(0)
 
     def _give_up(self) -> None:
@@ -278,6 +282,10 @@ class AgentsPage(Page):
 
     def _find(self, name: str) -> Agent | None:
         return next((one for one in self._agents or () if one.name == name), None)
+
+    def _others(self, name: str) -> frozenset[str]:
+        """Return the names that an agent of this name cannot be given."""
+        return frozenset(one.name for one in self._agents or ()) - {name}
 
     def _focus(self, name: str) -> None:
         row = next((row for row in self._rows if row.agent.name == name), None)

@@ -25,6 +25,7 @@ class SettingsLink(QObject):
         self._backend = backend
         self._settings: Settings | None = None
         self._under_way = 0
+        self._is_stale = False
         backend.changed.connect(self._note_change)
 
     @property
@@ -40,6 +41,7 @@ class SettingsLink(QObject):
     def load(self) -> None:
         """Read the settings."""
         self._under_way += 1
+        self._is_stale = False
         self._backend.ask(lambda scheduler: scheduler.get_settings(), self._take, self._fail, owner=self)
 
     def change(self, show_error: Callable[[str], None], **changes: Any) -> None:
@@ -66,7 +68,12 @@ class SettingsLink(QObject):
         )
 
     def _note_change(self, change: Change) -> None:
-        if change.kind is ChangeKind.SETTINGS and self._settings is not None and not self._under_way:
+        if change.kind is not ChangeKind.SETTINGS or self._settings is None:
+            return
+        if self._under_way:
+            # Its answer may be older than what somebody else has just changed.
+            self._is_stale = True
+        else:
             self.load()
 
     def _take(self, settings: Settings) -> None:
@@ -79,5 +86,9 @@ class SettingsLink(QObject):
     def _end_one(self) -> None:
         # While more is under way, a field may show a newer value than this answer knows.
         self._under_way -= 1
-        if not self._under_way and self._settings is not None:
+        if self._under_way or self._settings is None:
+            return
+        if self._is_stale:
+            self.load()
+        else:
             self.loaded.emit(self._settings)
