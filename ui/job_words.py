@@ -69,9 +69,8 @@ def next_text(row: JobRow, run: Run | None, now_ms: int) -> str:
         )
     if job.status is JobStatus.PAUSED:
         return _pause_text(job, now_ms)
-    if row.asks:
-        return tr("after your answer")
-    return tr("cap reached") if row.is_capped else next_words(job, now_ms)
+    held = tr("after your answer") if row.asks else tr("cap reached")
+    return held if row.is_held else next_words(job, now_ms)
 
 
 def _pause_text(job: Job, now_ms: int) -> str:
