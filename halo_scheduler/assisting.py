@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from halo_scheduler.asking import Asking
@@ -10,6 +11,7 @@ from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.editing import Editing
 from halo_scheduler.errors import ScheduleError, SchedulerError, ScheduleTriggerError
 from halo_scheduler.model import Action, Command, HttpRequest, JobSpec, Prompt, SkipReason, StatusReason
+from halo_scheduler.output_text import shown_text
 from halo_scheduler.steering import Steering
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.work_sources import GithubSource, WorkSource
@@ -38,6 +40,7 @@ class Assisting(Editing, Steering, Asking):
                 raise ScheduleError(
                     "an assistant cannot use secrets; leave them out, a person can add them", path="action"
                 )
+            _refuse_hiding(spec.to_dict())
             job_id = self.add_job(
                 spec.name,
                 spec.schedule,
@@ -63,6 +66,7 @@ class Assisting(Editing, Steering, Asking):
                 )
             changes = change(record.spec)
             _refuse_new_secrets(record.spec.action, changes.get("action", record.spec.action))
+            _refuse_hiding(replace(record.spec, **changes).to_dict(), record.spec.to_dict())
             self.update_job(job_id, paused_by=StatusReason.ASSISTANT, **changes)
         self._tell_of(job_id)
 
@@ -131,6 +135,30 @@ def _refuse_new_secrets(before: Action, after: Action) -> None:
             "the token would go to another address; only a person can change that",
             path="action.work_source.base_url",
         )
+
+
+def _refuse_hiding(after: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
+    """Refuse new texts of which a terminal or a window would not show all: a person decides by what is shown."""
+    known = {text for _, text in _texts(before or {})}
+    for path, text in _texts(after):
+        if text not in known and shown_text(text.encode()) != text:
+            raise ScheduleError(
+                "has control characters that would hide a part of it; write it without them", path=path
+            )
+
+
+def _texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Give all texts of a spec, each with the path of its field."""
+    match value:
+        case str():
+            yield path, value
+        case dict():
+            for key, item in value.items():
+                yield path, key
+                yield from _texts(item, f"{path}.{key}" if path else key)
+        case list():
+            for index, item in enumerate(value):
+                yield from _texts(item, f"{path}[{index}]")
 
 
 def _goes_elsewhere(before: WorkSource | None, after: WorkSource | None) -> bool:

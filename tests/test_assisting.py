@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import ask
+from commands import shell
 
 from halo_scheduler import (
     Command,
@@ -265,6 +267,35 @@ def test_secrets_that_are_there_may_stay(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Manual(), _WITH_SECRET[0])
     scheduler.update_job_for_assistant(job_id, _to(action=_WITH_SECRET[1]))
     assert _job(scheduler, job_id).action == _WITH_SECRET[1]
+
+
+_HIDING = (
+    {"name": "pukcab \u202e"},
+    {"description": "\x9b8mhidden"},
+    {"action": Command(argv=("sh", "-c", "rm -rf / #\recho hello       "))},
+    {"action": shell("evil\b\b\b\btrue")},
+    {"action": Command(argv=("sh",), stdin="rm -rf /\x1b[2K\rtrue")},
+    {"action": Command(argv=("true",), environment={"A": "\x1b]0;x\x07"})},
+    {"action": Prompt(text="Be good.\x1b[8m Be bad.")},
+    {"action": HttpRequest(url="http://example.org", body="a\rb")},
+)
+
+
+@pytest.mark.parametrize("hiding", _HIDING, ids=repr)
+def test_it_cannot_hide_what_a_person_is_to_look_at(scheduler: Scheduler, hiding: dict[str, Any]) -> None:
+    with pytest.raises(ScheduleError, match="would hide a part of it"):
+        _made(scheduler, **hiding)
+    job_id = scheduler.add_job("backup", Manual(), _TRUE)
+    with pytest.raises(ScheduleError, match="would hide a part of it"):
+        scheduler.update_job_for_assistant(job_id, _to(**hiding))
+    assert [(job.name, job.action) for job in scheduler.list_jobs()] == [("backup", _TRUE)]
+
+
+def test_what_a_person_wrote_so_may_stay(scheduler: Scheduler) -> None:
+    action = Command(argv=("printf", "\x1b[2J"), stdin="a\tb\n")
+    job_id = scheduler.add_job("clear", Manual(), action)
+    scheduler.update_job_for_assistant(job_id, _to(action=replace(action, stdin="c\td\n")))
+    assert _job(scheduler, job_id).action == replace(action, stdin="c\td\n")
 
 
 @pytest.mark.parametrize("has_source", [True, False])
