@@ -113,8 +113,10 @@ class NeedsYou(QObject):
     def open(self, whose: str | None = None) -> None:
         """Show the list, at the question that a run or a job of that id asks."""
         self._wanted, self._is_wanted = whose, True
-        # What is asked may be younger than what was read.
-        if not self._is_dirty and not self._is_asking:
+        if self._is_dirty:
+            # What is asked may be younger than what was read.
+            self._ask()
+        elif not self._is_asking:
             self._show_wanted()
 
     def close(self) -> None:
@@ -171,7 +173,7 @@ class NeedsYou(QObject):
             self._show_wanted()
 
     def _fail(self, error: SchedulerError) -> None:
-        self._is_asking, self._is_wanted = False, False
+        self._is_asking, self._is_wanted, self._is_dirty = False, False, True
         self.refused.emit(_sentence(error))
 
     def _show_wanted(self) -> None:

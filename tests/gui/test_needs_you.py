@@ -316,3 +316,19 @@ def test_the_menu_of_a_job_leads_to_its_question(
     qtbot.waitUntil(answer.isEnabled)
     answer.trigger()
     qtbot.waitUntil(lambda: _focused_question(window) == "ours?")
+
+
+def test_after_a_reading_that_failed_the_list_is_read_when_it_is_wanted(
+    qtbot: QtBot, bench: Bench, window: MainWindow, job_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _open(qtbot, window)
+
+    def refuse(_scheduler: Scheduler) -> tuple[()]:
+        raise StoreUnavailableError("the database is locked")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("ui.needs_you.read_questions", refuse)
+        with qtbot.waitSignal(window._needs_you.refused):
+            ask(bench.scheduler, job_id)
+    window.show_questions()
+    qtbot.waitUntil(lambda: bool(_cards(window)))
