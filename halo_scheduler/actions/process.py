@@ -17,7 +17,7 @@ from halo_scheduler.actions.spool import NOT_YET, Spool, Ticket
 from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.process import process_start
-from halo_scheduler.host.process_tree import ask_to_stop, find_members, kill
+from halo_scheduler.host.process_tree import ask_to_stop, beside_first, find_members, kill
 from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.work.item import NoWorkError, SourceError
@@ -54,6 +54,7 @@ class ProcessWork:
         self._is_over = False
         self._why: StopReason | None = None
         self._kill_at = 0
+        self._is_heard = False
         self._stop_looks = 0
         self._size = 0
         # Guards the moment of the start: either it is called off in time, or its process is waited for.
@@ -220,12 +221,17 @@ class ProcessWork:
     def _begin_stop(self, now_ms: int) -> None:
         self._kill_at = now_ms + self._action.grace_ms
         self.next_look_at = now_ms + _STOP_LOOK_MS
-        ask_to_stop(self._members(), self._session)
+        members = self._members()
+        self._is_heard = bool(beside_first(members, self._session))
+        ask_to_stop(members, self._session)
 
     def _go_on_stopping(self, now_ms: int) -> None:
         if now_ms < self._kill_at and not self._is_main_gone:
+            if not self._is_heard:
+                self._ask_latecomers()
             # Most programs need a moment; that the first one is gone is told without looking.
-            self.next_look_at = min(self._kill_at, now_ms + _STOP_LOOK_SLOW_MS)
+            pause_ms = _STOP_LOOK_SLOW_MS if self._is_heard else _STOP_LOOK_MS
+            self.next_look_at = min(self._kill_at, now_ms + pause_ms)
             return
         self._stop_looks += 1
         self.next_look_at = now_ms + min(_STOP_LOOK_MS * self._stop_looks, _STOP_LOOK_SLOW_MS)
@@ -233,6 +239,15 @@ class ProcessWork:
         denied = kill(left) if now_ms >= self._kill_at else 0
         if self._is_main_gone and (not left or denied == len(left)):
             self._report_stopped(denied)
+
+    def _ask_latecomers(self) -> None:
+        """Ask a program to end that its shim, which goes on when it is asked, had not yet started.
+
+        Only that one: what a program starts after it was asked may be its way of leaving things in order.
+        """
+        latecomers = beside_first(self._members(), self._session)
+        self._is_heard = bool(latecomers)
+        ask_to_stop(latecomers, None)
 
     def _drain(self, now_ms: int) -> None:
         """Wait for what goes on without the shim: somebody ended only that."""

@@ -42,6 +42,14 @@ def marked_processes(run_ids: Iterable[str]) -> dict[str, list[int]]:
     return found
 
 
+def beside_first(members: Iterable[psutil.Process], session: int | None) -> list[psutil.Process]:
+    """Return those that do something else than the first process of the session; its forks do the same as it."""
+    first = _command_line_of(session)
+    return [
+        process for process in members if process.pid != session and _command_line_of(process.pid) != first
+    ]
+
+
 def ask_to_stop(members: Iterable[psutil.Process], session: int | None) -> None:
     """Ask processes to end: a group as one, so that nobody is asked twice, and each of the others."""
     others = list(members)
@@ -89,6 +97,12 @@ def session_of(pid: int) -> int:
     with suppress(OSError, AttributeError):
         return os.getsid(pid)
     return -1
+
+
+def _command_line_of(pid: int | None) -> list[str] | None:
+    with suppress(psutil.Error):
+        return None if pid is None else psutil.Process(pid).cmdline()
+    return None
 
 
 def _group_of(pid: int) -> int:

@@ -484,6 +484,33 @@ def test_one_that_does_not_listen_is_killed_after_its_grace(shop: Workshop) -> N
     assert (run.outcome, shop.text(run)) == (Outcome.CANCELLED, "started\n")
 
 
+def test_one_that_its_shim_starts_only_after_the_stop_is_asked_too(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = shop.folder / "gate"
+    os.mkfifo(gate)
+    # Without a child of its own, the shim waits at the gate, also when a signal wakes it.
+    slow = f": >{shop.folder}/begun; until read line <{gate}; do :; done; f=$1"
+    script = launch._SHIM[2].replace("trap : ", f"trap ': >{shop.folder}/asked' ").replace("f=$1", slow)
+    monkeypatch.setattr(launch, "_SHIM", ("/bin/sh", "-c", script))
+    run_id = shop.begin(shell("echo $$ >a.pid; exec sleep 60", directory=str(shop.folder), grace="60s"))
+    shop.until((shop.folder / "begun").exists)
+    shop.scheduler.cancel_run(run_id)
+    shop.until((shop.folder / "asked").exists)
+    gate.write_text("open\n")
+    run = shop.end_of(run_id)
+    assert (run.outcome, living_in(shop.folder)) == (Outcome.CANCELLED, [])
+
+
+def test_what_a_program_starts_to_leave_things_in_order_is_not_asked_to_stop(shop: Workshop) -> None:
+    farewell = "trap 'sh -c \"sleep 1; echo tidy\"; exit 0' TERM"
+    line = f"{farewell}; echo $$ >a.pid; exec 2>/dev/null; while :; do sleep 0.05; done"
+    run_id = shop.begin(shell(line, directory=str(shop.folder), grace="20s"))
+    shop.until(lambda: pids_in(shop.folder))
+    shop.scheduler.cancel_run(run_id)
+    assert shop.text(shop.end_of(run_id)) == "tidy\n"
+
+
 def test_a_halted_command_is_stopped(shop: Workshop) -> None:
     run_id = shop.begin(shell("echo $$ >a.pid; exec sleep 60", directory=str(shop.folder)))
     shop.until(lambda: pids_in(shop.folder))
