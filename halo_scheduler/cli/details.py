@@ -24,6 +24,7 @@ def details(job: Job, usage: Usage, questions: Sequence[Question], now_ms: int) 
         ("about", job.description),
         ("group", job.group or ""),
         ("does", _action_words(job.action)),
+        *_more_words(job.action),
         ("work", _work_words(job.action)),
         ("when", describe(job.schedule)),
         ("next", next_words(job, now_ms, asks=bool(questions))),
@@ -38,7 +39,7 @@ def details(job: Job, usage: Usage, questions: Sequence[Question], now_ms: int) 
 def _action_words(action: Action) -> str:
     match action:
         case Command(argv=argv, line=line, shell=shell):
-            return shlex.join(argv) if argv else f"{line} ({shell})"
+            return _on_one_line(shlex.join(argv) if argv else f"{line} ({shell})")
         case HttpRequest(method=method, url=url):
             return f"{method} {url}"
         case Prompt(text=text, agent=agent):
@@ -49,6 +50,33 @@ def _action_words(action: Action) -> str:
             assert_never(action)
 
 
+def _more_words(action: Action) -> list[tuple[str, str]]:
+    """Return what else decides what it does: whoever lets it run is to know."""
+    match action:
+        case Command() | Prompt():
+            pairs = [f"{name}={value}" for name, value in action.environment.items()]
+            stdin = action.stdin if isinstance(action, Command) else ""
+            return [
+                ("where", action.directory or ""),
+                ("with", _on_one_line(shlex.join(pairs))),
+                ("stdin", _on_one_line(stdin)),
+            ]
+        case HttpRequest(headers=headers, body=body):
+            return [
+                ("headers", "; ".join(f"{name}: {value}" for name, value in headers.items())),
+                ("body", body),
+            ]
+        case Callback():
+            return []
+        case _:
+            assert_never(action)
+
+
+def _on_one_line(code: str) -> str:
+    """Return some lines as one; where they end can decide what they mean."""
+    return code.strip().replace("\n", " ↵ ")
+
+
 def _work_words(action: Action) -> str:
     source: WorkSource | None = action.work_source if isinstance(action, Command | Prompt) else None
     match source:
@@ -57,8 +85,14 @@ def _work_words(action: Action) -> str:
         case FolderSource(path=path):
             return f"takes one file of {path}/ready for each run"
         case GithubSource(repository=repository, ready=ready, in_progress=in_progress, closes=closes):
+            usual = GithubSource(repository=repository)
+            place = "" if source.base_url == usual.base_url else f" at {source.base_url}"
+            place += f" with the secret {source.token}" if source.token else ""
             ends = "closed" if closes else "left open"
-            return f"takes one issue of {repository} for each run, from {ready} to {in_progress}, then {ends}"
+            return (
+                f"takes one issue of {repository}{place} for each run, "
+                f"from {ready} to {in_progress}, then {ends}"
+            )
         case _:
             assert_never(source)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 
 import click
 
+from halo_scheduler.checks import LONGEST_TEXT
 from halo_scheduler.cli.details import details
 from halo_scheduler.cli.schedule_options import choice_of
 from halo_scheduler.cli.shown import (
@@ -20,12 +22,14 @@ from halo_scheduler.cli.shown import (
 )
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
-from halo_scheduler.model import Job, JobStatus
+from halo_scheduler.model import Job, JobStatus, Question, StatusReason
 from halo_scheduler.output_text import plain_line
+from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.describe import describe, describe_when
 from halo_scheduler.service import Scheduler
 
 _RECENT = 5
+_LONGEST = 1_000
 _MOST_QUESTIONS = 10_000
 
 
@@ -91,9 +95,7 @@ def show(*, name: str, as_json: bool) -> None:
         }
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
-    click.echo(f"{status_mark(job, asks=bool(questions))} {click.style(job.name, bold=True)}")
-    for label, text in details(job, usage, questions, now_ms):
-        click.echo(f"  {click.style(f'{label:<9}', dim=True)} {plain_line(text, 1_000)}")
+    _print_details(job, usage, questions, now_ms)
     for run in runs:
         at = run.started_at or run.finished_at or 0
         click.echo(
@@ -101,13 +103,25 @@ def show(*, name: str, as_json: bool) -> None:
         )
 
 
+def _print_details(
+    job: Job, usage: Usage, questions: Sequence[Question], now_ms: int, longest: int = _LONGEST
+) -> None:
+    click.echo(f"{status_mark(job, asks=bool(questions))} {click.style(job.name, bold=True)}")
+    for label, text in details(job, usage, questions, now_ms):
+        click.echo(f"  {click.style(f'{label:<9}', dim=True)} {plain_line(text, longest)}")
+
+
 @click.command()
 @click.argument("name")
-def resume(*, name: str) -> None:
-    """Let a paused or disabled job go on from now; also one that an assistant made or changed, once you saw it."""
+@click.option("--yes", is_flag=True, help="Do not show what an assistant made or changed, and do not ask.")
+def resume(*, name: str, yes: bool) -> None:
+    """Let a paused or disabled job go on from now; one that an assistant made or changed is shown to you first."""
     with Scheduler.open() as scheduler:
         job = find_job(scheduler, name)
-        scheduler.resume_job(job.id)
+        if job.status_reason is StatusReason.ASSISTANT and not yes and sys.stdin.isatty():
+            _print_details(job, scheduler.get_usage(job.id), (), SystemClock().now_ms(), LONGEST_TEXT)
+            click.confirm("Let it run?", abort=True)
+        scheduler.resume_job(job.id, seen=job.spec)
         resumed = scheduler.get_job(job.id) or job
     click.echo(f"{job.name} goes on; next: {next_words(resumed, SystemClock().now_ms())}")
 

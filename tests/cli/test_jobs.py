@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from asking import ask
 from click.testing import CliRunner, Result
+from commands import shell
 from job_values import make_run
 
 from halo_scheduler import (
@@ -32,6 +34,8 @@ from halo_scheduler.service import Scheduler
 from halo_scheduler.store.usage import Spent
 from halo_scheduler.work_sources import FolderSource, GithubSource
 
+_SECRET_NAME = "TOKEN"  # noqa: S105 - a name
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -42,6 +46,25 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _halo(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(halo, arguments, input=stdin)
+
+
+def _halo_on_terminal(*arguments: str, typed: str) -> subprocess.CompletedProcess[str]:
+    """Run the command with a terminal as its standard input."""
+    keys, terminal = os.openpty()
+    try:
+        os.write(keys, typed.encode())
+        return subprocess.run(
+            [sys.executable, "-m", "halo_scheduler", *arguments],
+            stdin=terminal,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=60,
+        )
+    finally:
+        os.close(keys)
+        os.close(terminal)
 
 
 def test_an_empty_list_says_how_to_begin() -> None:
@@ -105,7 +128,27 @@ def test_json_has_the_field_names_of_the_library() -> None:
             Command(argv=("x",), work_source=GithubSource(repository="me/shop", closes=True)),
             "takes one issue of me/shop for each run, from ready to in_progress, then closed",
         ),
+        (
+            Prompt(
+                text="x",
+                work_source=GithubSource(
+                    repository="a/b", base_url="https://git.example", token=_SECRET_NAME
+                ),
+            ),
+            "takes one issue of a/b at https://git.example with the secret TOKEN for each run",
+        ),
         (Callback("f"), "calls f of the program"),
+        (Command(argv=("x",), directory="/srv"), "where     /srv\n"),
+        (
+            Prompt(text="x", environment={"A": "1 2", "B": "${secret:B}"}),
+            "with      'A=1 2' 'B=${secret:B}'\n",
+        ),
+        (Command(argv=("sh",), stdin="echo #\nrm x\n"), "stdin     echo # ↵ rm x\n"),
+        (shell("echo # \nrm x"), "does      echo # ↵ rm x (/bin/sh)\n"),
+        (
+            HttpRequest(url="http://x.example", method="POST", headers={"A": "b", "C": "d"}, body="all"),
+            "headers   A: b; C: d\n  body      all\n",
+        ),
     ],
 )
 def test_a_job_is_shown_in_words(action: Action, words: str) -> None:
@@ -161,6 +204,31 @@ def test_what_an_assistant_made_is_resumed_by_a_person() -> None:
     assert "waits for you: an assistant made or changed it" in _halo("list").output
     assert _halo("resume", "made").output == "made goes on; next: in 15 min\n"
     assert json.loads(_halo("show", "made", "--json").output)["status"] == "idle"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the terminal is one of POSIX")
+@pytest.mark.parametrize(("typed", "is_resumed"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_on_a_terminal_it_is_shown_whole_before_it_goes_on(typed: str, is_resumed: bool) -> None:
+    action = Command(argv=("sh", "-c", f"echo {'x' * 5_000}; the end"))
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("made", Every("15m"), action, paused_by=StatusReason.ASSISTANT)
+    done = _halo_on_terminal("resume", "made", typed=typed)
+    assert "; the end'\n" in done.stdout
+    assert "Let it run? [y/N]" in done.stdout
+    assert done.returncode == (0 if is_resumed else 1)
+    assert json.loads(_halo("show", "made", "--json").output)["status"] == (
+        "idle" if is_resumed else "paused"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the terminal is one of POSIX")
+@pytest.mark.parametrize("arguments", [[], ["--yes"]])
+def test_what_was_paused_by_a_person_goes_on_without_a_question(arguments: list[str]) -> None:
+    with Scheduler.open() as scheduler:
+        by = StatusReason.ASSISTANT if arguments else None
+        scheduler.pause_job(scheduler.add_job("backup", Every("15m"), Command(argv=("true",)), paused_by=by))
+    done = _halo_on_terminal("resume", "backup", *arguments, typed="")
+    assert (done.returncode, done.stdout) == (0, "backup goes on; next: in 15 min\n")
 
 
 @pytest.mark.parametrize(
