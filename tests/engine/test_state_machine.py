@@ -198,11 +198,30 @@ class SchedulerMachine(RuleBasedStateMachine):
         run = data.draw(st.sampled_from(self._open_runs()))
         self.bench.end(run, outcome, cost=cost, question=question)
 
+    @rule(
+        job_id=jobs,
+        outcome=st.sampled_from([Outcome.SUCCESS, Outcome.FAILURE, Outcome.SKIPPED]),
+        cost=st.sampled_from([None, 0.4, 2.0]),
+        question=st.sampled_from(["", "Which?"]),
+    )
+    def run_by_hand(self, job_id: str, outcome: Outcome, cost: float | None, question: str) -> None:
+        self.trigger(job_id)
+        self.bench.tick()
+        for run in self._open_runs():
+            if run.job_id == job_id:
+                self.bench.end(run, outcome, cost=cost, question=question)
+
     @precondition(lambda self: bool(self._questions(QuestionState.OPEN)))
-    @rule(data=st.data())
-    def answer(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), is_beside_a_run=st.booleans(), is_removed=st.booleans())
+    def answer(self, data: st.DataObject, is_beside_a_run: bool, is_removed: bool) -> None:
         question = data.draw(st.sampled_from(self._questions(QuestionState.OPEN)))
+        if is_beside_a_run:
+            self.trigger(question.job_id)
+            self.bench.tick()
         self.bench.scheduler.answer_question(question.id, "this one")
+        if is_removed:
+            self.remove(question.job_id)
+        self.bench.tick()
 
     @precondition(lambda self: bool(self._questions(QuestionState.OPEN)))
     @rule(data=st.data())
