@@ -133,9 +133,9 @@ class Reader:
                 return found
         raise AssertionError("counting has no end")
 
-    def list_next_runs(self, job_id: str, count: int = 5) -> list[int]:
-        """Return a job's planned run, then what its schedule alone gives after it."""
-        return reports.next_runs(self._existing(job_id), count, self._clock.now_ms())
+    def list_next_runs(self, job_id: str, count: int = 5, *, since: int | None = None) -> list[int]:
+        """Return a job's planned run, then what its schedule alone gives after it; only those from an instant on."""
+        return reports.next_runs(self._existing(job_id), count, self._clock.now_ms(), since)
 
     def explain(self, job_id: str) -> Explanation:
         """Return why a job's next run is when it is, or why there is none."""

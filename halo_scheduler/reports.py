@@ -104,14 +104,17 @@ def trends(store: Store, job_ids: Iterable[str], limit: int) -> dict[str, tuple[
     return {job_id: tuple(points) for job_id, points in found.items()}
 
 
-def next_runs(record: JobRecord, count: int, now_ms: int) -> list[int]:
-    """Return a job's planned run, then what its schedule alone gives after it."""
+def next_runs(record: JobRecord, count: int, now_ms: int, since: int | None = None) -> list[int]:
+    """Return a job's planned run, then what its schedule alone gives after it; only those from an instant on."""
     if not record.is_active:
         return []
     schedule, anchor_at = record.spec.schedule, record.spec.anchor_at
     at = record.next_run_at
     if at is None and not isinstance(schedule, After):
         at = next_run(schedule, now_ms, anchor_at=anchor_at)
+    if at is not None and since is not None and at < since:
+        at = next_run(schedule, since - 1, anchor_at=anchor_at, last_completed_at=at)
+        at = at if at is None else max(at, since)
     found: list[int] = []
     while at is not None and len(found) < count:
         found.append(at)

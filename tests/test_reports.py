@@ -351,6 +351,19 @@ def test_a_running_job_has_the_runs_its_schedule_gives(bench: Bench) -> None:
     assert bench.scheduler.list_next_runs(after) == []
 
 
+def test_next_runs_can_be_asked_for_from_an_instant_on(bench: Bench) -> None:
+    scheduler = bench.scheduler
+    every = scheduler.add_job("every", Every("1h"))
+    assert scheduler.list_next_runs(every, 2, since=START) == [START + _HOUR, START + 2 * _HOUR]
+    later = START + 3 * _HOUR
+    assert scheduler.list_next_runs(every, 2, since=later) == [later, later + _HOUR]
+    assert scheduler.list_next_runs(every, 1, since=later + 1) == [later + _HOUR]
+    once = scheduler.add_job("once", Once(START + _HOUR))
+    assert scheduler.list_next_runs(once, since=later) == []
+    after = scheduler.add_job("after", After("5m"))
+    assert scheduler.list_next_runs(after, 1, since=later) == [later]
+
+
 def test_a_late_job_has_no_next_runs_in_the_past(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "few.db", max_concurrent=1)
     first = bench.scheduler.add_job("first", Every("1h"))

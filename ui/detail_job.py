@@ -8,6 +8,8 @@ from functools import cached_property
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
+from halo_scheduler.model import SkipReason
+
 from .detail_actions import ActionButtons
 from .detail_notes import AskedNote, SentenceNote
 from .detail_sections import NextRuns, OutputTail, RecentRuns, Section
@@ -141,9 +143,12 @@ class OneJob(QWidget):
     def show_times(self, details: JobDetails, now_ms: int) -> None:
         """Show the times as they are now."""
         asks = bool(details.questions)
-        self._status.set_text(status_sentence(details.job, now_ms, details.running, asks=asks))
+        is_capped = details.held is SkipReason.CAP
+        self._status.set_text(
+            status_sentence(details.job, now_ms, details.running, asks=asks, is_capped=is_capped)
+        )
         self._hint.show_sentence(hint_sentence(details.job, now_ms))
-        self._next.show_times(details.next_runs, now_ms, details.held)
+        self._next.show_times(details.next_runs, now_ms, asks=asks)
         self._recent.show_runs(details.runs, now_ms)
 
     def waits(self, now_ms: int) -> Iterator[int | None]:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from halo_scheduler.model import Run, SkipReason
+from halo_scheduler.model import Run
 from halo_scheduler.schedule.describe import describe_when, local_time
 from halo_scheduler.schedule.words import clock_time, short_date, weekday_name
 
@@ -70,9 +70,11 @@ class NextRuns(Section):
             grid.addWidget(one, row, column)
         return ahead, at
 
-    def show_times(self, times: Sequence[int], now_ms: int, held: SkipReason | None = None) -> None:
+    def show_times(self, times: Sequence[int], now_ms: int, *, asks: bool = False) -> None:
+        """Show when it runs; a job that asks skips these times until it is answered."""
         self._times = tuple(times)
-        self._held.set_text(self._held_words(held))
+        words = self.tr("It waits for your answer first; until then these are skipped.")
+        self._held.set_text(words if asks else "")
         self.setVisible(bool(times))
         for index, (ahead, at) in enumerate(self._rows):
             is_there = index < len(times)
@@ -85,13 +87,6 @@ class NextRuns(Section):
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         return (until_next_changes(at, now_ms) for at in self._times)
-
-    def _held_words(self, held: SkipReason | None) -> str:
-        if held is SkipReason.NEEDS_INPUT:
-            return self.tr("It waits for your answer first; until then these are skipped.")
-        if held is SkipReason.CAP:
-            return self.tr("It has reached its cap: those before midnight are skipped.")
-        return ""
 
 
 class RunButton(QAbstractButton):

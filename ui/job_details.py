@@ -28,7 +28,7 @@ class JobDetails:
     job: Job
     next_runs: tuple[int, ...] = ()
     held: SkipReason | None = None
-    """Why the first of them will be skipped as things are."""
+    """Why its planned run will be skipped as things are; the next runs are those after a cap that is reached."""
     why: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
     output: str = ""
@@ -54,13 +54,15 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
     runs = scheduler.get_run_log(job_id, RECENT_RUNS)
     spoke = next((run for run in runs if run.outcome not in _WITHOUT_OUTPUT), None)
     asked = scheduler.list_questions(limit=MOST_READ)
+    usage, held = scheduler.get_usage(job_id), scheduler.get_holds([job_id]).get(job_id)
+    since = usage.resets_at if held is SkipReason.CAP else None
     return JobDetails(
         job=job,
         questions=tuple(plain_lines(one.text) for one in asked if one.job_id == job_id),
-        usage=scheduler.get_usage(job_id),
+        usage=usage,
         default_agent=scheduler.get_settings().default_agent,
-        next_runs=tuple(scheduler.list_next_runs(job_id, NEXT_RUNS)),
-        held=scheduler.get_holds([job_id]).get(job_id),
+        next_runs=tuple(scheduler.list_next_runs(job_id, NEXT_RUNS, since=since)),
+        held=held,
         # The streak of errors and its limit have a line of their own.
         why=tuple(one for one in scheduler.explain(job_id).sentences if one not in error_sentences(job)),
         runs=tuple(runs),

@@ -134,7 +134,7 @@ def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_
     job = row.job
     match column:
         case Column.NAME:
-            sentence = status_sentence(job, now_ms, asks=row.asks)
+            sentence = status_sentence(job, now_ms, asks=row.asks, is_capped=row.is_capped)
             work = work_words(job.action)
             takes = tr("Takes its work from: {source}").format(source=work) if work else ""
             does = [action_words(job.action), takes]
@@ -225,14 +225,16 @@ def trend_sentence(trend: Iterable[TrendPoint]) -> str:
     )
 
 
-def status_sentence(job: Job, now_ms: int, run: Run | None = None, *, asks: bool = False) -> str:
+def status_sentence(
+    job: Job, now_ms: int, run: Run | None = None, *, asks: bool = False, is_capped: bool = False
+) -> str:
     """Return what a job is doing and what comes next: "Ready, runs in 4 min"; of a run, how far it has come."""
     if job.status is JobStatus.RUNNING and run is not None and run.started_at is not None:
         return _running_sentence(run, now_ms - run.started_at)
     if asks and job.status is not JobStatus.RUNNING:
         return _asking_sentence(job)
     if job.status is JobStatus.IDLE and job.waiting_for is None:
-        return _idle_sentence(job, now_ms)
+        return _idle_sentence(job, now_ms, is_capped=is_capped)
     if job.waiting_for is not None:
         return tr("Waiting for a place")
     if job.status is JobStatus.PAUSED and job.paused_until is not None:
@@ -240,8 +242,10 @@ def status_sentence(job: Job, now_ms: int, run: Run | None = None, *, asks: bool
     return status_words(job)
 
 
-def _idle_sentence(job: Job, now_ms: int) -> str:
+def _idle_sentence(job: Job, now_ms: int, *, is_capped: bool) -> str:
     words = status_words(job)
+    if is_capped:
+        return tr("{status}, held back by its cap").format(status=words)
     if job.next_run_at is None:
         return tr("{status}, runs only by hand").format(status=words)
     if job.next_run_at <= now_ms:

@@ -188,10 +188,13 @@ def test_the_next_runs_of_a_job_that_has_reached_its_cap_begin_after_midnight(
 ) -> None:
     job_id = bench.scheduler.add_job("agent", Every("1h"), policy=Policy(caps=Caps(runs_per_day=1)))
     _show(qtbot, bench, actions, pane, job_id)
-    assert _text(pane, "nextHeld") == ""
+    first = pane.findChild(QLabel, "nextRun0")
+    assert first is not None
+    assert first.text().startswith("today at ")
     bench.scheduler._store.usage.add([(job_id, bench.scheduler.get_usage(job_id).day, Spent(1, 0))])
     _show(qtbot, bench, actions, pane, job_id)
-    assert _text(pane, "nextHeld") == "It has reached its cap: those before midnight are skipped."
+    assert first.text().startswith("tomorrow at 00:")
+    assert _text(pane, "detailStatus") == "Ready, held back by its cap"
     assert "as many as its cap allows" in _text(pane, "detailWhy")
 
 

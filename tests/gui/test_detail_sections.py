@@ -21,7 +21,7 @@ def _label(section: NextRuns, name: str) -> QLabel:
 
 
 def test_the_next_runs_are_told_from_now_and_exactly(qtbot: QtBot) -> None:
-    section = NextRuns()
+    section = NextRuns(Look())
     qtbot.addWidget(section)
     section.show_times([NOW + 4 * MINUTE, NOW + 200 * 24 * HOUR], NOW)
     assert _label(section, "nextRun0").text() == "in 4 min"
@@ -32,7 +32,7 @@ def test_the_next_runs_are_told_from_now_and_exactly(qtbot: QtBot) -> None:
 
 
 def test_without_next_runs_there_is_no_heading_for_them(qtbot: QtBot) -> None:
-    section = NextRuns()
+    section = NextRuns(Look())
     qtbot.addWidget(section)
     section.show_times([], NOW)
     assert section.isHidden()

@@ -75,6 +75,7 @@ def test_a_job_that_has_reached_its_cap_promises_no_time() -> None:
     row = make_row(make_job(), is_capped=True)
     assert next_text(row, None, NOW) == "cap reached"
     assert "this run will be skipped" in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
+    assert "Ready, held back by its cap" in cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
     running = make_row(make_job(status=JobStatus.RUNNING), is_capped=True)
     assert next_text(running, None, NOW) == "running"
 
