@@ -356,7 +356,7 @@ class Engine:
     def look_delay_ms(self) -> int:
         """Return how long until a run wants to be looked after, which takes less than a tick."""
         looks = [work.next_look_at for work in self._works.values() if work.next_look_at is not None]
-        looks += [] if self._survey.due_at is None else [self._survey.due_at]
+        looks += [at for at in (self._survey.due_at, self._settlement.due_at) if at is not None]
         return min(max(min(looks) - self._clock.now_ms(), 0), MAX_DELAY_MS) if looks else MAX_DELAY_MS
 
     def look(self) -> bool:
@@ -380,6 +380,7 @@ class Engine:
                 self._tell(Change(ChangeKind.RUN_PROGRESS, job_id=job_id, run_id=run_id))
         if self._survey.due_at is not None and self._survey.due_at <= now_ms:
             self._look_for_survivors()
+        self._settlement.look(now_ms)
         return bool(self._ended)
 
     def _notice_clock(self, now_ms: int) -> None:
@@ -388,6 +389,7 @@ class Engine:
         if by_ms >= -_BACKWARDS_MS:
             return
         self._survey.shift(by_ms)
+        self._settlement.shift(by_ms)
         for work in self._works.values():
             work.shift(by_ms)
         for run_id, running in self._running.items():
@@ -401,12 +403,12 @@ class Engine:
 
     def _note_survivors(self, found: list[tuple[Run, str]]) -> None:
         for run, sentence in found:
-            self._add_note(run.id, sentence)
-            self._tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
+            self._add_note(run, sentence)
 
-    def _add_note(self, run_id: str, sentence: str) -> None:
+    def _add_note(self, run: Run, sentence: str) -> None:
         """Add to a recorded run what was found out about it."""
-        self._write(lambda: self._store.runs.add_note(run_id, sentence))
+        self._write(lambda: self._store.runs.add_note(run.id, sentence))
+        self._tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
 
     def _write(self, write: Callable[[], None]) -> None:
         """Write something beside a tick, as long as this engine is the one."""

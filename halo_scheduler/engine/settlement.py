@@ -5,14 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
-from halo_scheduler.model import Outcome, SkipReason
+from halo_scheduler.model import Outcome, Run, SkipReason
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS
 from halo_scheduler.store.store import Store
 from halo_scheduler.work.desk import WorkDesk
 from halo_scheduler.work.item import SourceError, Verdict
 
 _LOG = logging.getLogger(__name__)
+# An outage may last for hours; whoever asks then must not press the source.
+_PAUSES_MS = (MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS)
+_LONGEST_MS = 7 * DAY_MS
+_NOT_TOLD = "the item could not be"
 _WORDS = {
     Verdict.DONE: "reported as done",
     Verdict.FAILED: "reported as failed",
@@ -27,11 +33,33 @@ class Threads(Protocol):
 
     def post(self, news: Callable[[], None]) -> None: ...
 
+    def now_ms(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    """What a source is to be told about the item of a run, and how often that was tried in vain."""
+
+    run_id: str
+    run: Run | None
+    verdict: Verdict
+    is_noted: bool
+    """Whether the run says already, perhaps since an earlier engine, that its item could not be settled."""
+    tries: int = 0
+    due_at: int = 0
+
+    def is_hopeless(self, now_ms: int) -> bool:
+        """Tell whether it was tried for long enough; a clock that jumps does not decide that alone."""
+        ended_at = None if self.run is None else self.run.finished_at
+        is_old = now_ms - (now_ms if ended_at is None else ended_at) >= _LONGEST_MS
+        return self.tries >= len(_PAUSES_MS) and (is_old or self.tries * HOUR_MS >= _LONGEST_MS)
+
 
 class Settlement:
     """Settles one item after another, each on a thread of its own: nothing waits for a source.
 
-    What is not settled when the engine goes stays on disk, for the next one.
+    What cannot be told is tried again later and later, for a week. What is not settled when the engine goes stays
+    on disk, for the next one.
     """
 
     PAUSES_S: ClassVar[tuple[float, ...]] = (2.0, 10.0)
@@ -41,12 +69,13 @@ class Settlement:
         store: Store,
         desk: WorkDesk,
         threads: Threads,
-        add_note: Callable[[str, str], None],
+        add_note: Callable[[Run, str], None],
     ) -> None:
         self._store = store
         self._desk = desk
         self._threads = threads
         self._add_note = add_note
+        self._later: dict[str, _Report] = {}
         self._is_over = threading.Event()
 
     def settle(self, run_id: str, wait_until_prepared: Callable[[str], None]) -> None:
@@ -62,17 +91,39 @@ class Settlement:
         """Try nothing any more."""
         self._is_over.set()
 
+    @property
+    def due_at(self) -> int | None:
+        """When it wants to be looked after again."""
+        return min((report.due_at for report in self._later.values()), default=None)
+
+    def look(self, now_ms: int) -> None:
+        """Try again what is due."""
+        for report in [report for report in self._later.values() if report.due_at <= now_ms]:
+            del self._later[report.run_id]
+            self._submit(report, ())
+
+    def shift(self, by_ms: int) -> None:
+        """Move all instants it waits for: the clock was set back."""
+        self._later = {
+            run_id: replace(report, due_at=report.due_at + by_ms) for run_id, report in self._later.items()
+        }
+
     def _begin(self, run_id: str) -> None:
         verdict = verdict_of(self._store, run_id)
-        if verdict is None or self._is_over.is_set():
-            return
-        tell_source = self._desk.settlement(run_id, verdict)
-        if tell_source is not None:
-            self._threads.submit(lambda: self._try(run_id, verdict, tell_source))
+        if verdict is not None:
+            run = self._store.runs.get(run_id)
+            is_noted = run is not None and _NOT_TOLD in run.note
+            report = _Report(run_id=run_id, run=run, verdict=verdict, is_noted=is_noted)
+            self._submit(report, self.PAUSES_S)
 
-    def _try(self, run_id: str, verdict: Verdict, tell_source: Callable[[], None]) -> None:
+    def _submit(self, report: _Report, pauses_s: tuple[float, ...]) -> None:
+        tell_source = None if self._is_over.is_set() else self._desk.settlement(report.run_id, report.verdict)
+        if tell_source is not None:
+            self._threads.submit(lambda: self._try(report, tell_source, pauses_s))
+
+    def _try(self, report: _Report, tell_source: Callable[[], None], pauses_s: tuple[float, ...]) -> None:
         error: Exception | None = None
-        for pause_s in (0.0, *self.PAUSES_S):
+        for pause_s in (0.0, *pauses_s):
             if self._is_over.wait(pause_s):
                 return
             try:
@@ -83,16 +134,29 @@ class Settlement:
                 _LOG.exception("An item could not be settled.")
                 error = fault
             else:
+                if report.is_noted:
+                    self._threads.post(lambda: self._note(report, f"by now it was {_WORDS[report.verdict]}"))
                 return
-        sentence = f"the item could not be {_WORDS[verdict]}: {error}"
-        self._threads.post(lambda: self._give_up_on(run_id, sentence))
+        self._threads.post(lambda: self._put_off(replace(report, tries=report.tries + 1), str(error)))
 
-    def _give_up_on(self, run_id: str, sentence: str) -> None:
+    def _put_off(self, report: _Report, error: str) -> None:
         if self._is_over.is_set():
             return
-        _LOG.warning("Run %s: %s", run_id, sentence)
-        self._desk.forget(run_id)
-        self._add_note(run_id, sentence)
+        now_ms = self._threads.now_ms()
+        sentence = f"{_NOT_TOLD} {_WORDS[report.verdict]}"
+        if report.is_hopeless(now_ms):
+            self._desk.forget(report.run_id)
+            self._note(report, f"{sentence} within 7 days, so nobody tries it any more: {error}")
+            return
+        pause_ms = _PAUSES_MS[min(report.tries, len(_PAUSES_MS)) - 1]
+        self._later[report.run_id] = replace(report, due_at=now_ms + pause_ms, is_noted=True)
+        if not report.is_noted:
+            self._note(report, f"{sentence}, which is tried again for 7 days: {error}")
+
+    def _note(self, report: _Report, sentence: str) -> None:
+        _LOG.warning("Run %s: %s", report.run_id, sentence)
+        if report.run is not None:
+            self._add_note(report.run, sentence)
 
 
 def verdict_of(store: Store, run_id: str) -> Verdict | None:

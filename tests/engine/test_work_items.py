@@ -176,10 +176,10 @@ def test_a_source_that_cannot_be_told_leaves_a_note_and_the_outcome(
     monkeypatch.setattr(Settlement, "PAUSES_S", (0.0, 0.0))
     run = _run_and_block(shop)
     shop.until(lambda: _note(shop, run.id))
-    assert _note(shop, run.id).startswith("the item could not be reported as done: a.md cannot be moved")
+    assert _note(shop, run.id).startswith("the item could not be reported as done, which is tried again")
+    assert "a.md cannot be moved" in _note(shop, run.id)
     assert shop.get(run.id).outcome is Outcome.SUCCESS
-    # Nobody tries it again: the file stays where it is, for the user to see.
-    shop.until(lambda: shop.spooled() == [])
+    assert shop.spooled() == [f"{run.id}.item"]
     assert (shop.folder / "items" / "in-progress" / "a.md").exists()
 
 
@@ -241,15 +241,41 @@ class _Claimed:
         desk = WorkDesk(spool_folder(folder / "halo.db"), lambda _names: dict, self.bench.clock.now_ms)
         desk.open(FolderSource(path=str(self.items))).claim(self.run.id)
         store.runs.save_work(self.run.id, "a.md", "Fix it", "")
+        self.noted = ""
 
     def places(self) -> list[str]:
         return sorted(path.parent.name for path in self.items.glob("*/a.md"))
 
+    def note(self) -> str:
+        run = self.bench.scheduler.get_run(self.run.id)
+        assert run is not None
+        return run.note
+
     def tick_until(self, place: str) -> None:
+        self._until(
+            lambda: self.places() == [place] and not self.bench.scheduler._get_engine()._work_desk.claimed()
+        )
+
+    def next_note(self) -> str:
+        """Wait until something more is noted on the run, and return it all."""
+        before, self.noted = self.noted, ""
+        self._until(lambda: self.note() != before)
+        self.noted = self.note()
+        return self.noted
+
+    def fail_again(self) -> None:
+        """Wait for the next try, which is in vain."""
+        settlement = self.bench.scheduler._get_engine()._settlement
+        self._until(lambda: settlement.due_at is not None)
+        due_at = settlement.due_at or 0
+        self.bench.tick(max(0, due_at - self.bench.clock.now_ms()))
+        self._until(lambda: settlement.due_at not in (None, due_at))
+
+    def _until(self, condition: Callable[[], bool]) -> None:
         engine = self.bench.scheduler._get_engine()
         for _ in range(200):
             self.bench.tick()
-            if self.places() == [place] and not engine._work_desk.claimed():
+            if condition():
                 return
             engine.wait_for_end(0.05)
         raise AssertionError(self.places())
@@ -298,18 +324,83 @@ def test_a_source_that_is_gone_after_a_crash_keeps_nobody_from_starting(
     claimed.bench.end(claimed.run)
     shutil.rmtree(claimed.items)
     claimed.bench.crash()
-    bench = claimed.bench
-    assert len(bench.tick(_HOUR)) == 1
-    engine = bench.scheduler._get_engine()
-    for _ in range(200):
-        run = bench.scheduler.get_run(claimed.run.id)
-        if run is not None and run.note:
-            break
-        engine.wait_for_end(0.05)
-        bench.tick()
-    assert run is not None
-    assert run.note.startswith("the item could not be reported as done: the folder")
-    assert engine._work_desk.claimed() == set()
+    assert len(claimed.bench.tick(_HOUR)) == 1
+    assert claimed.next_note().startswith("the item could not be reported as done")
+
+
+# --- When the source cannot be told for long ----------------------------------------------------------
+
+
+@pytest.fixture
+def untold(claimed: _Claimed, monkeypatch: pytest.MonkeyPatch) -> _Claimed:
+    """Have a run that ended well, and whose source is away; that was tried a first time."""
+    monkeypatch.setattr(Settlement, "PAUSES_S", ())
+    claimed.items.rename(claimed.items.with_name("away"))
+    claimed.bench.end(claimed.run)
+    claimed.bench.crash()
+    assert "which is tried again for 7 days: the folder" in claimed.next_note()
+    return claimed
+
+
+def test_a_source_that_comes_back_is_told_at_the_next_try_and_the_run_says_so(untold: _Claimed) -> None:
+    untold.items.with_name("away").rename(untold.items)
+    untold.bench.tick(_MINUTE - 1)
+    assert untold.places() == ["in-progress"]
+    untold.bench.tick(1)
+    untold.tick_until("done")
+    assert untold.next_note().endswith("; by now it was reported as done")
+
+
+def test_each_try_waits_longer_than_the_last_and_the_run_says_it_once(untold: _Claimed) -> None:
+    engine = untold.bench.scheduler._get_engine()
+    pauses: list[int] = []
+    for _ in range(6):
+        due_at = engine._settlement.due_at
+        assert due_at is not None
+        pauses.append((due_at - untold.bench.clock.now_ms()) // _MINUTE)
+        untold.fail_again()
+    assert pauses == [1, 5, 15, 60, 60, 60]
+    assert untold.note().count("could not be") == 1
+
+
+def test_the_loop_wakes_for_the_next_try(untold: _Claimed) -> None:
+    engine = untold.bench.scheduler._get_engine()
+    untold.bench.clock.advance(_MINUTE - 5_000)
+    assert engine.look_delay_ms() == 5_000
+
+
+def test_a_clock_that_is_set_back_does_not_put_off_the_next_try(untold: _Claimed) -> None:
+    engine = untold.bench.scheduler._get_engine()
+    untold.bench.tick(-_HOUR)
+    assert engine.look_delay_ms() <= _MINUTE
+
+
+def test_after_a_week_the_item_is_forgotten_and_the_run_says_so(untold: _Claimed) -> None:
+    engine = untold.bench.scheduler._get_engine()
+    for _ in range(3):
+        untold.fail_again()
+    untold.bench.clock.advance(7 * 24 * _HOUR)
+    assert engine._work_desk.claimed() == {untold.run.id}
+    untold.bench.tick()
+    assert "within 7 days, so nobody tries it any more" in untold.next_note()
+    assert (engine._work_desk.claimed(), engine._settlement.due_at) == (set(), None)
+
+
+def test_a_clock_that_jumps_ahead_does_not_end_the_tries_at_once(untold: _Claimed) -> None:
+    engine = untold.bench.scheduler._get_engine()
+    untold.bench.clock.advance(30 * 24 * _HOUR)
+    untold.fail_again()
+    assert engine._work_desk.claimed() == {untold.run.id}
+
+
+def test_the_engine_after_the_next_goes_on_trying_without_saying_it_again(untold: _Claimed) -> None:
+    untold.bench.crash()
+    untold.fail_again()
+    untold.bench.crash()
+    untold.items.with_name("away").rename(untold.items)
+    untold.tick_until("done")
+    assert untold.next_note().endswith("; by now it was reported as done")
+    assert untold.note().count("could not be") == 1
 
 
 def test_the_item_of_a_run_that_outlives_its_engine_stays_with_it(shop: AgentShop) -> None:
