@@ -1,25 +1,34 @@
-"""Finding the job that a person means: by name, id, or the beginning of an id."""
+"""Finding what is meant: a job by its name or id, the questions of a job."""
 
 from __future__ import annotations
 
 from halo_scheduler.errors import JobNotFoundError, SchedulerError
-from halo_scheduler.model import Job
+from halo_scheduler.model import Job, Question
 from halo_scheduler.service import Scheduler
 
+MOST_QUESTIONS = 10_000
 _SHORTEST_PREFIX = 4
 
 
 def find_job(scheduler: Scheduler, wanted: str, *, also_removed: bool = False) -> Job:
     """Return the job of that name or id; JobNotFoundError suggests the nearest name."""
     jobs = scheduler.list_jobs() + (scheduler.list_removed() if also_removed else [])
-    for job in jobs:
-        if wanted in (job.name, job.id):
-            return job
+    # An id first: a job may be named like the id of another.
+    exact = [job for job in jobs if job.id == wanted] or [job for job in jobs if job.name == wanted]
+    if exact:
+        return exact[0]
     if len(wanted) >= _SHORTEST_PREFIX:
         begun = [job for job in jobs if job.id.startswith(wanted)]
         if len(begun) == 1:
             return begun[0]
     raise JobNotFoundError(f"there is no job {wanted!r}{near_name(wanted, [job.name for job in jobs])}")
+
+
+def open_questions(scheduler: Scheduler, job_id: str) -> list[Question]:
+    """Return what a job asks, the oldest first."""
+    return [
+        question for question in scheduler.list_questions(limit=MOST_QUESTIONS) if question.job_id == job_id
+    ]
 
 
 def require_engine(scheduler: Scheduler) -> None:

@@ -12,19 +12,23 @@ from halo_scheduler.cli.following import begins, exit_code_of, follow_run, inter
 from halo_scheduler.cli.shown import ASKS, moment, short_id
 from halo_scheduler.cli.typed_text import text_of_stdin
 from halo_scheduler.errors import JobNotFoundError, SchedulerError
-from halo_scheduler.finding import near_name, require_engine
+from halo_scheduler.finding import MOST_QUESTIONS, near_name, open_questions, require_engine
 from halo_scheduler.model import Question, QuestionState
 from halo_scheduler.output_text import plain_line, shown_text
 from halo_scheduler.service import Scheduler
 
-_MOST = 10_000
-_SHOWN = 100
+_MOST_SETTLED = 100
 _SHORTEST_PREFIX = 4
 _LONGEST_TITLE = 200
 
 
 @click.command()
-@click.option("--all", "everything", is_flag=True, help="Also what was answered or dismissed, newest first.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help=f"The last {_MOST_SETTLED}, newest first, also what was answered or dismissed.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def inbox(*, everything: bool, as_json: bool) -> None:
     """Show what runs ask you, the oldest first; their jobs wait until you answer or dismiss it.
@@ -36,7 +40,8 @@ def inbox(*, everything: bool, as_json: bool) -> None:
       halo answer 3f2a9c1b --dismiss
     """
     with Scheduler.open() as scheduler:
-        found = scheduler.list_questions(include_settled=everything, limit=_SHOWN)
+        limit = _MOST_SETTLED if everything else MOST_QUESTIONS
+        found = scheduler.list_questions(include_settled=everything, limit=limit)
         names = _names(scheduler)
     if as_json:
         data = [question.to_dict() | {"job_name": names.get(question.job_id)} for question in found]
@@ -93,13 +98,20 @@ def answer(*, run: str, text: str | None, dismiss: bool, wait: bool) -> None:
         name = _names(scheduler).get(question.job_id, question.job_id)
         if text is None:
             scheduler.dismiss_question(question.id)
-            click.echo(f"dismissed; {name} starts by itself again")
+            click.echo(f"dismissed{_what_is_left(scheduler, question.job_id, name)}")
             return
         said = text_of_stdin("the answer") if text == "-" else text
         run_id = scheduler.answer_question(question.id, said)
         if wait:
             _wait_for(scheduler, run_id, name)
         click.echo(_what_follows(scheduler, run_id, name))
+
+
+def _what_is_left(scheduler: Scheduler, job_id: str, name: str) -> str:
+    job = scheduler.get_job(job_id)
+    if open_questions(scheduler, job_id):
+        return f"; {name} asks more"
+    return "" if job is None or job.next_run_at is None else f"; {name} starts by itself again"
 
 
 def _wait_for(scheduler: Scheduler, run_id: str, name: str) -> None:
@@ -120,14 +132,14 @@ def _what_follows(scheduler: Scheduler, run_id: str, name: str) -> str:
 def _find_question(scheduler: Scheduler, wanted: str) -> Question:
     """Return the open question that is meant; what it was not is said."""
     names = _names(scheduler)
-    opened = scheduler.list_questions(limit=_MOST)
+    opened = scheduler.list_questions(limit=MOST_QUESTIONS)
     found = _matching(opened, wanted, names)
     if len(found) == 1:
         return found[0]
     if found:
         runs = ", ".join(short_id(question.run_id) for question in found[:5])
         raise click.UsageError(f"{wanted} asks {len(found)} things; say which: {runs}")
-    settled = _matching(scheduler.list_questions(include_settled=True, limit=_MOST), wanted, names)
+    settled = _matching(scheduler.list_questions(include_settled=True, limit=MOST_QUESTIONS), wanted, names)
     if settled:
         raise SchedulerError(f"this question was already {settled[0].state}")
     asking = [names.get(question.job_id, "") for question in opened]

@@ -21,7 +21,7 @@ from halo_scheduler.cli.shown import (
     status_mark,
 )
 from halo_scheduler.clock import SystemClock
-from halo_scheduler.finding import find_job
+from halo_scheduler.finding import MOST_QUESTIONS, find_job, open_questions
 from halo_scheduler.model import Job, JobStatus, Question, StatusReason
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.reports import Usage
@@ -30,7 +30,6 @@ from halo_scheduler.service import Scheduler
 
 _RECENT = 5
 _LONGEST = 1_000
-_MOST_QUESTIONS = 10_000
 
 
 @click.command("list")
@@ -49,7 +48,7 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
     """
     with Scheduler.open() as scheduler:
         jobs = scheduler.list_jobs(status=JobStatus(status) if status else None, group=group, text=text)
-        asking = {question.job_id for question in scheduler.list_questions(limit=_MOST_QUESTIONS)}
+        asking = {question.job_id for question in scheduler.list_questions(limit=MOST_QUESTIONS)}
     if as_json:
         click.echo(json.dumps([job.to_dict() for job in jobs], ensure_ascii=False, indent=2))
         return
@@ -84,9 +83,7 @@ def show(*, name: str, as_json: bool) -> None:
         job = find_job(scheduler, name)
         runs = scheduler.get_run_log(job.id, limit=_RECENT)
         usage = scheduler.get_usage(job.id)
-        questions = [
-            item for item in scheduler.list_questions(limit=_MOST_QUESTIONS) if item.job_id == job.id
-        ]
+        questions = open_questions(scheduler, job.id)
     if as_json:
         data = job.to_dict() | {
             "runs": [run.to_dict() | {"duration_ms": run.duration_ms} for run in runs],

@@ -10,7 +10,7 @@ import pytest
 from asking import ask, question_of
 from click.testing import CliRunner, Result
 
-from halo_scheduler import Command, JobNotFoundError, Manual, ScheduleError, SchedulerError
+from halo_scheduler import Command, Every, JobNotFoundError, Manual, ScheduleError, SchedulerError
 from halo_scheduler.cli import halo
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import QuestionState
@@ -93,11 +93,25 @@ def test_an_answer_may_come_from_a_pipe(scheduler: Scheduler) -> None:
 
 
 def test_a_question_may_be_dismissed(scheduler: Scheduler) -> None:
-    job_id = _job(scheduler)
+    job_id = scheduler.add_job("review", Every("15m"), Command(argv=("true",)))
     question = ask(scheduler, job_id)
     assert _halo("answer", "review", "--dismiss").output == "dismissed; review starts by itself again\n"
     assert question_of(scheduler, question).state is QuestionState.DISMISSED
     assert scheduler.get_waiting_run(job_id) is None
+
+
+def test_dismissing_promises_nothing_that_does_not_follow(scheduler: Scheduler) -> None:
+    first, _ = ask(scheduler, _job(scheduler)), ask(scheduler, _job(scheduler, "other"))
+    ask(scheduler, first.job_id, "And this?")
+    assert _halo("answer", first.run_id, "--dismiss").output == "dismissed; review asks more\n"
+    assert _halo("answer", "review", "--dismiss").output == "dismissed\n"
+
+
+def test_all_that_waits_is_shown_however_much_it_is(scheduler: Scheduler) -> None:
+    job_id = _job(scheduler)
+    for _ in range(101):
+        ask(scheduler, job_id)
+    assert _halo("inbox").output.count("◆") == 101
 
 
 def test_a_wrong_one_suggests_the_nearest(scheduler: Scheduler) -> None:

@@ -260,6 +260,13 @@ def test_the_last_runs_are_shown_with_their_errors() -> None:
     assert json.loads(_halo("history", "--outcome", "success", "--json").output) == []
 
 
+def test_no_name_takes_the_place_of_another_jobs_id() -> None:
+    with Scheduler.open() as scheduler:
+        meant = scheduler.add_job("meant", Manual())
+        scheduler.add_job(meant, Every("15m"), Command(argv=("true",)))
+    assert json.loads(_halo("show", meant, "--json").output)["name"] == "meant"
+
+
 def test_a_job_is_found_by_name_id_and_the_beginning_of_its_id() -> None:
     with Scheduler.open() as scheduler:
         job_id = scheduler.add_job("backup", Manual())
