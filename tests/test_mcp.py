@@ -226,13 +226,29 @@ def test_why_tells_what_keeps_a_job_from_running_and_how_runs_ended(scheduler: S
     said = " ".join(call(scheduler, "why", job="job")["sentences"])
     for sentence in (
         "The schedule gives",
-        "It has had its 1 run of today",
-        "It has cost 0.75 today and may cost 0.5",
         "waits for a person's answer: Which one?",
         "it failed: no space left.",
         "it was left out, because it had reached its cap for the day.",
     ):
         assert sentence in said
+
+
+def test_why_tells_once_of_a_cap(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("job", Every("15m"), policy=Policy(caps=Caps(runs_per_day=1)))
+    scheduler._store.usage.add([(job_id, local_day(_NOW), Spent(1, 0))])
+    said = call(scheduler, "why", job="job")["sentences"]
+    assert len([sentence for sentence in said if "today" in sentence]) == 1
+
+
+def test_a_question_is_found_behind_many_of_others(scheduler: Scheduler) -> None:
+    other = scheduler.add_job("other", Manual())
+    for _ in range(100):
+        ask(scheduler, other)
+    ask(scheduler, scheduler.add_job("job", Manual()), "Which one?")
+    assert [asked["text"] for asked in call(scheduler, "get_job", job="job")["open_questions"]] == [
+        "Which one?"
+    ]
+    assert any("Which one?" in sentence for sentence in call(scheduler, "why", job="job")["sentences"])
 
 
 def test_why_says_that_a_person_has_to_look_first(scheduler: Scheduler) -> None:

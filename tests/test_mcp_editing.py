@@ -10,9 +10,19 @@ import pytest
 from commands import shell
 from tool_calls import ACTIONS, SECRET_NAME, call, job_named
 
-from halo_scheduler import Callback, Command, Every, HttpRequest, Manual, Policy, Prompt, ScheduleError
+from halo_scheduler import (
+    Backoff,
+    Callback,
+    Command,
+    Every,
+    HttpRequest,
+    Manual,
+    Policy,
+    Prompt,
+    ScheduleError,
+)
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Caps, StatusReason
+from halo_scheduler.model import Caps, Limits, StatusReason
 from halo_scheduler.service import Scheduler
 from halo_scheduler.work_sources import GithubSource
 
@@ -165,3 +175,26 @@ def test_a_callback_can_be_renamed_but_not_written(scheduler: Scheduler) -> None
         call(scheduler, "edit_job", job="job", action={"name": "g"})
     call(scheduler, "edit_job", job="job", name="other")
     assert job_named(scheduler, "other").action == Callback("f")
+
+
+def test_a_change_of_one_cap_keeps_the_other(scheduler: Scheduler) -> None:
+    policy = Policy(caps=Caps(runs_per_day=3), limits=Limits(min_ms=5))
+    scheduler.add_job("job", Manual(), Command(argv=("x",)), policy=policy)
+    call(scheduler, "edit_job", job="job", policy={"caps": {"cost_per_day": 2}})
+    kept = job_named(scheduler, "job").policy
+    assert (kept.caps, kept.limits) == (Caps(runs_per_day=3, cost_per_day=2), Limits(min_ms=5))
+    call(scheduler, "edit_job", job="job", policy={"caps": {"runs_per_day": None}})
+    assert job_named(scheduler, "job").policy.caps == Caps(cost_per_day=2)
+
+
+def test_another_backoff_is_given_as_a_whole(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Manual(), Command(argv=("x",)))
+    call(scheduler, "edit_job", job="job", policy={"backoff": {"kind": "none"}})
+    assert job_named(scheduler, "job").policy.backoff == Backoff.none()
+
+
+def test_a_field_of_another_kind_is_refused_by_its_own_name(scheduler: Scheduler) -> None:
+    scheduler.add_job("ask", Manual(), Prompt(text="x"))
+    for name in ("argv", "line"):
+        with pytest.raises(ScheduleError, match=rf"action\.{name}: is not a known field"):
+            call(scheduler, "edit_job", job="ask", action={name: ["x"]})

@@ -69,12 +69,24 @@ def _changed(spec: JobSpec, changes: Mapping[str, Any]) -> dict[str, Any]:
             if key == "action":
                 found[key] = _changed_action(spec, value)
             elif key == "policy":
-                found[key] = decode(Policy, spec.policy.to_dict() | _object(value))
+                found[key] = _changed_policy(spec, value)
             else:
                 found[key] = decode(readers[key], value)
         except ScheduleError as error:
             raise error.under(key) from None
     return found
+
+
+def _changed_policy(spec: JobSpec, change: object) -> Policy:
+    """Return a policy with the given fields changed, also of its parts: another cap takes none away."""
+    given, stored = _object(change), spec.policy.to_dict()
+    for name, part in given.items():
+        before = stored.get(name)
+        # Another kind of part has other fields.
+        if isinstance(part, dict) and isinstance(before, dict) and "kind" not in part:
+            given[name] = before | part
+    policy: Policy = decode(Policy, stored | given)
+    return policy
 
 
 def _changed_action(spec: JobSpec, change: object) -> _Action:
@@ -86,14 +98,14 @@ def _changed_action(spec: JobSpec, change: object) -> _Action:
                 given[name] = _with_kept(name, given[name], stored.get(name, {}))
         if isinstance(given.get("work_source"), dict):
             given["work_source"] = _with_kept_token(given["work_source"], stored.get("work_source"))
-        given = stored | _one_program(given)
+        given = stored | (_one_program(given) if isinstance(spec.action, Command) else given)
     _refuse_hidden(given)
     action: _Action = decode(_Action, given)
     return action
 
 
 def _one_program(given: dict[str, Any]) -> dict[str, Any]:
-    """Let a program take the place of a shell line, and the other way round."""
+    """Let a program take the place of a command's shell line, and the other way round."""
     if "argv" in given and "line" not in given:
         return {"line": "", "shell": "", **given}
     return {"argv": [], **given} if "line" in given else given
@@ -144,7 +156,7 @@ def _edit_schema() -> Schema:
         "and a name that is left out is removed. Another kind has to be given as a whole",
         "description": "what it is for",
         "group": "a group it belongs to; null for none",
-        "policy": "the fields to change",
+        "policy": "the fields to change; a backoff of another kind has to be given as a whole",
     }
     schemas: dict[str, Schema] = {
         "job": {"type": "string"},

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import JobNotFoundError
-from halo_scheduler.finding import find_job
+from halo_scheduler.finding import find_job, open_questions
 from halo_scheduler.mcp.reasons import reasons
 from halo_scheduler.mcp.tools import Given, OfJob, ToolSpec, said, tool_of, within
 from halo_scheduler.mcp.views import (
@@ -46,7 +46,7 @@ def _list_jobs(scheduler: Scheduler, given: _JobFilter) -> View:
 
 def _get_job(scheduler: Scheduler, given: OfJob) -> View:
     job = find_job(scheduler, given.job)
-    questions = [question for question in scheduler.list_questions() if question.job_id == job.id]
+    questions = open_questions(scheduler, job.id)
     return job_view(job) | {
         "today": usage_view(scheduler.get_usage(job.id)),
         "open_questions": [question_view(question, job.name) for question in questions],

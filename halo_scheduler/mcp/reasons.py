@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from halo_scheduler.finding import open_questions
 from halo_scheduler.model import Job, Outcome, Run, SkipReason
 from halo_scheduler.output_text import plain_line
-from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.explain import Explanation, moment_in_words
-from halo_scheduler.schedule.words import counted
 from halo_scheduler.service import Scheduler
 
 _RECENT = 10
@@ -37,16 +36,14 @@ _REASONS = {
 
 def reasons(scheduler: Scheduler, job: Job, explanation: Explanation, now_ms: int) -> list[str]:
     """Return everything that keeps a job from running, or lets it run, and how its last runs ended."""
-    questions = [question for question in scheduler.list_questions() if question.job_id == job.id]
     runs = scheduler.get_run_log(job.id, limit=_RECENT)
     return [
         *_engine(scheduler),
         *explanation.sentences,
-        *_used_up(scheduler.get_usage(job.id), now_ms),
         *(
             f"It asked this at {moment_in_words(question.asked_at, now_ms)} and waits for a person's answer: "
             f"{plain_line(question.text, _LONGEST)}"
-            for question in questions
+            for question in open_questions(scheduler, job.id)
         ),
         *(_ending(run, now_ms) for run in runs if run.outcome in _WORDS),
     ]
@@ -56,21 +53,6 @@ def _engine(scheduler: Scheduler) -> list[str]:
     if scheduler.status().state == "running":
         return []
     return ["Nothing runs the jobs at the moment: Halo is not running."]
-
-
-def _used_up(usage: Usage, now_ms: int) -> list[str]:
-    until = moment_in_words(usage.resets_at, now_ms)
-    runs, cost = usage.caps.runs_per_day, usage.caps.cost_per_day
-    sentences = []
-    if runs is not None and usage.runs >= runs:
-        sentences.append(
-            f"It has had its {counted(runs, 'run')} of today; it is not started by itself before {until}."
-        )
-    if cost is not None and usage.cost >= cost:
-        sentences.append(
-            f"It has cost {usage.cost:g} today and may cost {cost:g}; it is not started by itself before {until}."
-        )
-    return sentences
 
 
 def _ending(run: Run, now_ms: int) -> str:
