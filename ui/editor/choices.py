@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -43,13 +43,16 @@ class Choices(QWidget):
     def __init__(
         self, look: Look, choices: Sequence[Choice], *, name: str, title: str, columns: int = 0
     ) -> None:
-        """Show cards in so many columns, or, without columns, segments in a row."""
+        """Show cards in so many columns, or fewer in a narrow place; without columns, segments in a row."""
         super().__init__()
         self.setObjectName(name)
         self.setAccessibleName(title)
         self._group = QButtonGroup(self)
         self._values = [choice.value for choice in choices]
-        layout: QGridLayout | QHBoxLayout = QGridLayout(self) if columns else QHBoxLayout(self)
+        self._most_columns = columns
+        self._columns = 0
+        self._grid = QGridLayout(self) if columns else None
+        layout = QHBoxLayout(self) if self._grid is None else self._grid
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID if columns else HALF)
         for index, choice in enumerate(choices):
@@ -59,14 +62,10 @@ class Choices(QWidget):
             made.setCheckable(True)
             made.setAutoDefault(False)
             self._group.addButton(made, index)
-            if isinstance(layout, QGridLayout):
-                layout.addWidget(made, index // columns, index % columns)
-                # The style sheet's least height of a button would let a card be squeezed in a low window.
-                layout.setRowMinimumHeight(index // columns, made.sizeHint().height())
-            else:
-                layout.addWidget(made)
+            layout.addWidget(made)
         if isinstance(layout, QHBoxLayout):
             layout.addStretch(1)
+        self._arrange(columns)
         self._group.button(0).setChecked(True)
         self._group.idToggled.connect(self._tell)
         self._let_tab_stop()
@@ -87,6 +86,19 @@ class Choices(QWidget):
         """Take a choice."""
         self._group.button(self._values.index(value)).setChecked(True)
 
+    def _arrange(self, columns: int) -> None:
+        """Put the cards into so many columns."""
+        if self._grid is None or columns == self._columns:
+            return
+        self._columns = columns
+        for row in range(self._grid.rowCount()):
+            self._grid.setRowMinimumHeight(row, 0)
+        for index, card in enumerate(self.buttons()):
+            self._grid.removeWidget(card)
+            self._grid.addWidget(card, index // columns, index % columns)
+            # The style sheet's least height of a button would let a card be squeezed in a low window.
+            self._grid.setRowMinimumHeight(index // columns, card.sizeHint().height())
+
     def _let_tab_stop(self) -> None:
         """Let the Tab key stop at what is chosen only; from there the arrow keys go to the others."""
         for one in self._group.buttons():
@@ -97,6 +109,12 @@ class Choices(QWidget):
         if is_chosen:
             self._let_tab_stop()
             self.chosen.emit(self._values[index])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        least = max((card.least_width() for card in self.buttons() if isinstance(card, _Card)), default=0)
+        fitting = (self.width() + GRID) // (least + GRID)
+        self._arrange(max(1, min(fitting, self._most_columns)))
 
 
 def _segment(look: Look, choice: Choice) -> QPushButton:
@@ -127,7 +145,7 @@ class _Card(QPushButton):
         texts.addWidget(title)
         texts.addWidget(remark)
         texts.addStretch(1)
-        row = QHBoxLayout(self)
+        row = self._row = QHBoxLayout(self)
         row.setContentsMargins(GRID + HALF, 0, GRID, 0)
         row.setSpacing(GRID + HALF)
         row.addWidget(self._picture)
@@ -135,11 +153,18 @@ class _Card(QPushButton):
         for child in (self._picture, title, remark):
             child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         for text in (title, remark):
-            # A narrow card cuts its words rather than growing.
+            # A card that is too narrow cuts its words rather than growing.
             text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._texts = (title, remark)
         self.toggled.connect(self._draw)
         look.changed.connect(self._draw)
         self._draw()
+
+    def least_width(self) -> int:
+        """Return how wide it must be to show all its words."""
+        margins = self._row.contentsMargins()
+        words = max(text.sizeHint().width() for text in self._texts)
+        return margins.left() + ICON + self._row.spacing() + words + margins.right()
 
     def _draw(self) -> None:
         icon = self._look.icon(self._icon_name, Tone.ACCENT if self.isChecked() else Tone.MUTED)

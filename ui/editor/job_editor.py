@@ -23,16 +23,18 @@ from .preview import Preview, look_ahead
 from .problems import Problem, as_sentence
 from .reading import Reading
 from .seen import show_if
-from .side_panel import SidePanel
+from .side_panel import PANEL_WIDTH, SidePanel
 from .summary import action_summary, also_summary, trouble_summary
 from .trial_panel import TrialEnd, TrialPanel
 
 _DEBOUNCE_MS = 120
 _LOOK_AGAIN_MS = 30_000
 _WIDTH, _HEIGHT = 1000, 680
+# The days of the week side by side need as much.
+_LEAST = QSize(680, 400)
 # Room for a title bar and a panel.
 _FRAME = QSize(16, 80)
-_NARROW = 860
+_NARROW = _LEAST.width() + PANEL_WIDTH
 
 
 class JobEditor(QDialog):
@@ -51,7 +53,9 @@ class JobEditor(QDialog):
         self.setObjectName("jobEditor")
         self.setWindowFlag(Qt.WindowType.Window)
         self.setModal(False)
-        self.resize(QSize(_WIDTH, _HEIGHT).boundedTo(self.screen().availableSize() - _FRAME))
+        room = self.screen().availableSize() - _FRAME
+        self.resize(QSize(_WIDTH, _HEIGHT).boundedTo(room))
+        self.setMinimumSize(_LEAST.boundedTo(room))
         self._backend = backend
         self._look = look
         self._draft = draft

@@ -29,7 +29,7 @@ from ui.wording import moment, plain_tooltip
 from .preview import Preview
 from .seen import show_if
 
-_WIDTH = 280
+PANEL_WIDTH = 280
 _SHOWN_RUNS = 5
 _MARK = 10
 _DAYS_FROM_MS = 2 * DAY_MS
@@ -47,7 +47,7 @@ class SidePanel(QScrollArea):
         super().__init__()
         self.setObjectName("sidePanel")
         self.setAccessibleName(self.tr("What will happen"))
-        self.setFixedWidth(_WIDTH)
+        self.setFixedWidth(PANEL_WIDTH)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
