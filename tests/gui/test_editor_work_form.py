@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Prompt
 from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
+from ui.editor.missing_folder import MissingFolder
 
 
 @pytest.fixture
@@ -91,6 +92,39 @@ def test_a_folder_is_looked_for_where_the_line_points(
     assert dialog.windowTitle() == "Folder of work"
     assert (dialog.directory().path() == str(tmp_path / "tasks")) is typed.startswith("~/")
     dialog.reject()
+
+
+def test_a_folder_that_does_not_exist_yet_is_created(bench: Bench, tmp_path: Path, qtbot: QtBot) -> None:
+    folder = tmp_path / "new" / "tasks"
+    desk = _command(bench, FolderSource(path=str(folder)))
+    note = desk.find(QWidget, "workFolderMissing")
+    qtbot.waitUntil(lambda: not note.isHidden())
+    assert desk.label("workFolderMissingWords") == "This folder does not exist yet."
+    assert desk.can_save is desk.editor.has_unsaved_changes() is False
+    desk.press("workFolderMissingCreate")
+    assert (folder / "ready").is_dir()
+    assert note.isHidden()
+    desk.press("readyItemsLook")
+    assert desk.label("readyItemsWords") == "Nothing is ready."
+
+
+def test_a_folder_that_cannot_be_created_says_why(bench: Bench, tmp_path: Path, qtbot: QtBot) -> None:
+    (tmp_path / "tasks").symlink_to("nowhere")
+    desk = _command(bench, FolderSource(path=str(tmp_path / "away")))
+    desk.write("workFolderLine", str(tmp_path / "tasks"))
+    note = desk.find(QWidget, "workFolderMissing")
+    qtbot.waitUntil(lambda: not note.isHidden())
+    desk.press("workFolderMissingCreate")
+    assert desk.label("workFolderMissingWords") == "It could not be created: File exists."
+
+
+@pytest.mark.parametrize("text", ["", "tasks", "~nobody-of-this-name/tasks", "/\0", "{existing}"])
+def test_only_a_whole_path_to_nothing_can_be_created(bench: Bench, tmp_path: Path, text: str) -> None:
+    desk = _command(bench, FolderSource(path=str(tmp_path / "away")))
+    desk.line("workFolderLine").setText(text.replace("{existing}", str(_folder(tmp_path))))
+    desk.find(MissingFolder, "workFolderMissing")._look()
+    desk.settle()
+    assert desk.find(QWidget, "workFolderMissing").isHidden()
 
 
 def test_issues_of_a_repository_are_chosen(bench: Bench) -> None:

@@ -6,10 +6,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from halo_scheduler.work_sources import FolderSource
+from ui.backend import Backend
 from ui.theme import GRID, HALF, Look, mono_font
 from ui.widgets.labels import label
 
 from .fields import Field, Page
+from .missing_folder import MissingFolder
 from .path_edit import DirectoryEdit
 from .problems import Findings
 
@@ -21,7 +23,7 @@ class FolderForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, look: Look, page: Page) -> None:
+    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
         super().__init__()
         self._folder = DirectoryEdit(
             look, name="workFolder", title=self.tr("Folder of work"), placeholder="~/tasks"
@@ -34,8 +36,11 @@ class FolderForm(QWidget):
                 Field(self.tr("Folder"), self._folder, path=_PATH, subject=self.tr("The folder"))
             )
         )
+        self._missing = MissingFolder(backend, name="workFolderMissing")
+        layout.addWidget(self._missing)
         layout.addLayout(self._explanation())
-        self._folder.changed.connect(self.changed)
+        self._folder.changed.connect(self._tell)
+        self._missing.created.connect(self.changed)
 
     def _explanation(self) -> QGridLayout:
         grid = QGridLayout()
@@ -64,13 +69,21 @@ class FolderForm(QWidget):
 
     def read(self, findings: Findings) -> FolderSource | None:
         """Return the folder, or None after noting what is wrong."""
-        path = self._folder.line.text().lstrip()
+        path = self._path
         if not path.strip():
             findings.miss(_PATH, self.tr("Choose the folder that holds its work."))
             return None
         return findings.take("action.work_source", lambda: FolderSource(path=path))
 
+    def _tell(self) -> None:
+        self._missing.look_at(self._path)
+        self.changed.emit()
+
+    @property
+    def _path(self) -> str:
+        return self._folder.line.text().lstrip()
+
     def words(self) -> str:
         """Return which folder it is."""
-        path = self._folder.line.text().strip()
+        path = self._path.rstrip()
         return self.tr("folder {path}").format(path=path) if path else self.tr("a folder")

@@ -112,7 +112,7 @@ class _SourceChoice(QWidget):
             title=self.tr("Where its work comes from"),
         )
         self._about = label("", "small", wrap=True, name="workAbout")
-        self._folder = FolderForm(look, page)
+        self._folder = FolderForm(backend, look, page)
         self._github = GithubForm(backend, look, page)
         self._given = label("", "small", wrap=True, name="workGiven")
         self._items = ReadyItems(backend, look, name="readyItems")
