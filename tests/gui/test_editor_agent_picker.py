@@ -100,6 +100,22 @@ def test_a_default_that_does_not_exist_is_said(bench: Bench) -> None:
     assert "the settings name no default agent that exists" in desk.error("agent").lower()
 
 
+def test_who_has_no_default_agent_is_told_to_choose(bench: Bench) -> None:
+    desk = _open(bench, settings=replace(_SETTINGS, default_agent=""))
+    assert desk.error("agent") == "Choose one here, or a default one in the settings."
+    _box(desk).setCurrentIndex(1)
+    desk.settle()
+    assert (desk.error("agent"), desk.can_save) == ("", True)
+
+
+def test_who_has_no_agent_at_all_is_sent_to_the_settings(bench: Bench) -> None:
+    desk = _open(bench, settings=Settings(agents=(), default_agent=""))
+    assert desk.error("agent") == "There is no agent yet: add one in the settings."
+    bench.change_settings(agents=(_PYTHON,), default_agent="python")
+    desk.settle()
+    assert desk.error("agent") == ""
+
+
 def test_agents_that_are_set_up_meanwhile_can_be_chosen(bench: Bench) -> None:
     desk = _open(bench, "gone")
     bench.change_settings(agents=(_PYTHON, Agent(name="gone", argv=("x",))), default_agent="python")

@@ -74,6 +74,10 @@ class AgentPicker(QWidget):
 
     def read(self) -> str:
         """Return the name, or raise ScheduleError when the settings know no such agent."""
+        if not self._settings.agents:
+            raise ScheduleError(self.tr("there is no agent yet: add one in the settings"), path="agent")
+        if not self.agent and not self._settings.default_agent:
+            raise ScheduleError(self.tr("choose one here, or a default one in the settings"), path="agent")
         self._settings.find_agent(self.agent)
         return self.agent
 

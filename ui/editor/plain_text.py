@@ -47,6 +47,7 @@ class GrowingText(PlainText):
 
     def __init__(self, *, name: str, title: str, least: int, most: int) -> None:
         super().__init__(name=name, title=title)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._least = least
         self._most = most
         self.document().documentLayout().documentSizeChanged.connect(self._fit)

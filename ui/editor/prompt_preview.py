@@ -31,6 +31,8 @@ class PromptPreview(QWidget):
         title = self.tr("What the agent reads")
         self._text = GrowingText(name=f"{name}Text", title=title, least=1, most=_MOST_LINES)
         self._text.setReadOnly(True)
+        self._text.setProperty("kind", "read")
+        self._text.document().setDocumentMargin(0)
         self._words = label("", "muted", wrap=True, name=f"{name}Words")
         self._fold.add(self._text)
         self._fold.add(self._words)
