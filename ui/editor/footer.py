@@ -43,7 +43,7 @@ class Footer(QFrame):
         made = QWidget()
         self._test = button(self.tr("Test run"), name="testButton")
         # The keys are the window's: they work also in the moment before a button notices what was typed.
-        tip = self.tr("Run it now, as it stands here; nothing is planned or counted")
+        tip = self.tr("Run it now, as it stands here; when it runs next stays as it is")
         self._test.setToolTip(with_shortcut(tip, TEST_KEYS))
         self._test.setAutoDefault(False)
         self._test.setIconSize(QSize(ICON, ICON))
