@@ -207,10 +207,10 @@ def test_the_import_arrows_hold() -> None:
     ("module", "line"),
     [
         ("halo_scheduler/errors.py", "from halo_scheduler import model"),
-        ("halo_scheduler/model.py", "from halo_scheduler.schedule import governor"),
+        ("halo_scheduler/model/plans.py", "from halo_scheduler.schedule import governor"),
         ("halo_scheduler/schedule/governor.py", "from halo_scheduler import cli"),
         ("halo_scheduler/schedule/cron.py", "import PySide6.QtCore"),
-        ("halo_scheduler/model.py", "import sqlite3"),
+        ("halo_scheduler/model/jobs.py", "import sqlite3"),
         ("halo_scheduler/schedule/lint.py", "from halo_scheduler.clock import SystemClock"),
         ("halo_scheduler/cli/preview.py", "import ui"),
         ("halo_scheduler/clock.py", "from halo_scheduler import cli"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from machine import START, Bench
@@ -119,7 +120,7 @@ def test_an_update_changes_only_what_is_given(bench: Bench) -> None:
         {"metadata": {"a": 5}},
     ],
 )
-def test_an_invalid_update_is_refused_whole(bench: Bench, changes: dict[str, object]) -> None:
+def test_an_invalid_update_is_refused_whole(bench: Bench, changes: dict[str, Any]) -> None:
     bench.scheduler.add_job("other", Manual())
     job_id = bench.scheduler.add_job("job", Every("1h"))
     before = bench.scheduler.get_job(job_id)

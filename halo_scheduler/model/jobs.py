@@ -1,0 +1,124 @@
+"""Jobs: what their users say of them beside what the engine knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self, cast
+
+from halo_scheduler.checks import (
+    frozen_mapping,
+    require_instant,
+    require_kind,
+    require_label,
+    require_text,
+)
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model.actions import Action, Callback, Prompt
+from halo_scheduler.model.plans import Hints
+from halo_scheduler.model.policies import Policy
+from halo_scheduler.model.schedules import Schedule
+from halo_scheduler.model.words import JobStatus, Outcome, Source, StatusReason, WaitingFor
+from halo_scheduler.strict_json import decode, encode
+from halo_scheduler.values import Value, put
+
+SCHEMA_VERSION = 1
+# What holds for a job that says nothing about it; one of each is enough, as they never change.
+_ANY_FUNCTION = Callback()
+_USUAL_POLICY = Policy()
+_NO_HINTS = Hints()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SpecFields(Value):
+    """What the user owns of a job: fields only, so that JobSpec and Job can both have them in slots."""
+
+    __slots__ = ()
+
+    name: str
+    schedule: Schedule
+    action: Action = _ANY_FUNCTION
+    description: str = ""
+    group: str | None = None
+    policy: Policy = _USUAL_POLICY
+    anchor_at: int = 0
+    enabled: bool = True
+    metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def reads_lines(self) -> bool:
+        """Whether what a run says in lines like `::cost 0.12` is taken in."""
+        chosen = self.policy.reads_lines
+        return isinstance(self.action, Prompt) if chosen is None else chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class _StateFields(Value):
+    """What the engine owns of a job: fields only, so that JobState and Job can both have them in slots."""
+
+    __slots__ = ()
+
+    status: JobStatus = JobStatus.IDLE
+    status_reason: StatusReason | None = None
+    waiting_for: WaitingFor | None = None
+    next_run_at: int | None = None
+    next_source: Source | None = None
+    paused_until: int | None = None
+    hints: Hints = _NO_HINTS
+    errors: int = 0
+    last_run_at: int | None = None
+    last_completed_at: int | None = None
+    last_outcome: Outcome | None = None
+    last_error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSpec(_SpecFields):
+    """A job as the user defined it."""
+
+    def __post_init__(self) -> None:
+        require_label("name", self.name)
+        if self.group is not None:
+            require_label("group", self.group)
+        require_text("description", self.description, longest=10_000)
+        require_kind("schedule", self.schedule, Schedule, "a schedule, like Every('15m')")
+        require_kind("action", self.action, Action, "an action, like Command(argv=['true'])")
+        require_kind("policy", self.policy, Policy, "a Policy")
+        require_kind("enabled", self.enabled, bool, "true or false")
+        require_instant("anchor_at", self.anchor_at)
+        put(self, metadata=frozen_mapping("metadata", self.metadata))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"version": SCHEMA_VERSION, **cast("dict[str, Any]", encode(self))}
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Read a spec from its JSON form, which carries the version of its schema."""
+        if not isinstance(data, dict):
+            raise ScheduleError("a job must be an object")
+        if "version" not in data:
+            raise ScheduleError(f"is missing; this Halo writes {SCHEMA_VERSION}", path="version")
+        version = data["version"]
+        if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
+            raise ScheduleError(f"must be {SCHEMA_VERSION}; a newer one needs a newer Halo", path="version")
+        return cast("Self", decode(cls, {key: value for key, value in data.items() if key != "version"}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobState(_StateFields):
+    """A job as the engine left it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(_SpecFields, _StateFields):
+    """A stored job: the user's spec and the engine's state side by side."""
+
+    id: str
+
+    @property
+    def spec(self) -> JobSpec:
+        return JobSpec(**{item.name: getattr(self, item.name) for item in fields(JobSpec)})
+
+    @property
+    def state(self) -> JobState:
+        return JobState(**{item.name: getattr(self, item.name) for item in fields(JobState)})

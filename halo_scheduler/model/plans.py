@@ -1,0 +1,67 @@
+"""Plans: when a job runs next, by which rules, on whose advice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from halo_scheduler.checks import require_instant, require_text, require_whole
+from halo_scheduler.model.words import Source
+from halo_scheduler.schedule.interval import MAX_INTERVAL_MS
+from halo_scheduler.values import Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hints(Value):
+    """A program's advice on when to run next; it counts only until `expires_at`, and without that never."""
+
+    interval_ms: int | None = None
+    next_at: int | None = None
+    expires_at: int | None = None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.interval_ms is not None:
+            require_whole("interval_ms", self.interval_ms, 1, MAX_INTERVAL_MS)
+        for name in ("next_at", "expires_at"):
+            if getattr(self, name) is not None:
+                require_instant(name, getattr(self, name))
+        require_text("reason", self.reason)
+
+    def count_at(self, now_ms: int) -> bool:
+        """Tell whether the advice still counts."""
+        return self.expires_at is not None and self.expires_at > now_ms
+
+
+class Rule(StrEnum):
+    """The step of the governor that changed the answer."""
+
+    BASELINE = "baseline"
+    JITTER = "jitter"
+    HINT = "hint"
+    NEVER_PAST = "never-past"
+    BACKOFF = "backoff"
+    RETRY = "retry"
+    MIN_LIMIT = "min-limit"
+    MAX_LIMIT = "max-limit"
+    PAUSE = "pause"
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Value):
+    """One step of a plan: the rule that spoke, the answer after it, and the duration it used, if any."""
+
+    rule: Rule
+    at: int | None
+    source: Source
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Value):
+    """The next run and why: `at` is None when there is none; `attempt` is above 1 for a retry."""
+
+    at: int | None
+    source: Source
+    attempt: int = 1
+    trail: tuple[Step, ...] = ()

@@ -1,0 +1,188 @@
+"""Policies: how a job is run, and how seldom or often at most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar, Self, cast
+
+from halo_scheduler.checks import (
+    frozen_list,
+    require_amount,
+    require_choice,
+    require_interval,
+    require_kind,
+    require_whole,
+)
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.schedule.interval import MAX_INTERVAL_MS, MINUTE_MS, SECOND_MS, parse_interval
+from halo_scheduler.strict_json import decode
+from halo_scheduler.values import Value, put
+
+
+class CatchUp(StrEnum):
+    """What happens to a slot missed while no engine was awake."""
+
+    ONCE = "once"
+    SKIP = "skip"
+
+
+class Notify(StrEnum):
+    """Which ends of a job's runs the user is told about; a job may leave that to the settings."""
+
+    NONE = "none"
+    FAILURES = "failures"
+    ALL = "all"
+    SETTINGS = "settings"
+
+
+class BackoffKind(StrEnum):
+    """How errors delay a job."""
+
+    LADDER = "ladder"
+    DOUBLE = "double"
+    NONE = "none"
+
+
+_DEFAULT_LADDER_MS = (30 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS)
+_MOST_RUNGS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff(Value):
+    """How long a job rests after errors: by rungs, by doubling its interval, or not at all."""
+
+    MAX_DOUBLINGS: ClassVar = 5
+
+    kind: BackoffKind = BackoffKind.LADDER
+    delays_ms: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        put(self, kind=require_choice(BackoffKind, self.kind, path="kind"))
+        put(self, delays_ms=frozen_list("delays_ms", self.delays_ms))
+        if self.kind is BackoffKind.LADDER and not self.delays_ms:
+            put(self, delays_ms=_DEFAULT_LADDER_MS)
+        if self.kind is not BackoffKind.LADDER and self.delays_ms:
+            raise ScheduleError("only a ladder has delays", path="delays_ms")
+        if len(self.delays_ms) > _MOST_RUNGS:
+            raise ScheduleError(f"a ladder has at most {_MOST_RUNGS} delays", path="delays_ms")
+        for index, delay_ms in enumerate(self.delays_ms):
+            require_whole(f"delays_ms[{index}]", delay_ms, 0, MAX_INTERVAL_MS)
+
+    @classmethod
+    def ladder(cls, *delays_ms: int) -> Self:
+        """Rest for the n-th delay after n errors in a row; the last one repeats."""
+        return cls(kind=BackoffKind.LADDER, delays_ms=delays_ms)
+
+    @classmethod
+    def double(cls) -> Self:
+        """Double the schedule's interval with every error, five times at most."""
+        return cls(kind=BackoffKind.DOUBLE)
+
+    @classmethod
+    def none(cls) -> Self:
+        """Never rest."""
+        return cls(kind=BackoffKind.NONE)
+
+    def delay_ms(self, errors: int) -> int:
+        """Return the rung for so many errors; 0 for the other kinds."""
+        return self.delays_ms[min(errors, len(self.delays_ms)) - 1] if errors and self.delays_ms else 0
+
+    def factor(self, errors: int) -> int:
+        """Return what a doubling backoff multiplies the interval by; 1 for the other kinds."""
+        return 2 ** min(errors, self.MAX_DOUBLINGS) if self.kind is BackoffKind.DOUBLE else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry(Value):
+    """How often a failed slot is tried again, and how long after the failure."""
+
+    attempts: int = 0
+    delay_ms: int = MINUTE_MS
+
+    def __post_init__(self) -> None:
+        require_whole("attempts", self.attempts, 0, 1_000)
+        require_whole("delay_ms", self.delay_ms, 0, MAX_INTERVAL_MS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits(Value):
+    """The least and the most time from now to the next run."""
+
+    min_ms: int | None = None
+    max_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("min_ms", "max_ms"):
+            if getattr(self, name) is not None:
+                require_whole(name, getattr(self, name), 1, MAX_INTERVAL_MS)
+        if self.min_ms is not None and self.max_ms is not None and self.min_ms > self.max_ms:
+            raise ScheduleError("must not be above max_ms", path="min_ms")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps(Value):
+    """How often a job may run in a day, and what its runs may cost together; a day ends at local midnight."""
+
+    runs_per_day: int | None = None
+    cost_per_day: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.runs_per_day is not None:
+            require_whole("runs_per_day", self.runs_per_day, 1, 1_000_000)
+        if self.cost_per_day is not None:
+            put(self, cost_per_day=require_amount("cost_per_day", self.cost_per_day))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Value):
+    """How a job is run; a time limit of None lets a run last for ever.
+
+    `reads_lines` tells whether lines like `::cost 0.12` in its output are read; None leaves it to the action:
+    those of a prompt are, others are not.
+    """
+
+    time_limit: str | None = "2h"
+    catch_up: CatchUp = CatchUp.ONCE
+    catch_up_max_age: str | None = None
+    max_errors: int = 5
+    backoff: Backoff = field(default_factory=Backoff.ladder)
+    retry: Retry = field(default_factory=Retry)
+    limits: Limits = field(default_factory=Limits)
+    jitter_percent: int = 0
+    notify: Notify = Notify.FAILURES
+    caps: Caps = field(default_factory=Caps)
+    reads_lines: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("time_limit", "catch_up_max_age"):
+            if getattr(self, name) is not None:
+                require_interval(name, getattr(self, name))
+        put(self, catch_up=require_choice(CatchUp, self.catch_up, path="catch_up"))
+        require_whole("max_errors", self.max_errors, 0, 1_000_000)
+        require_kind("backoff", self.backoff, Backoff, "a Backoff")
+        require_kind("retry", self.retry, Retry, "a Retry")
+        require_kind("limits", self.limits, Limits, "Limits")
+        require_jitter(self.jitter_percent)
+        put(self, notify=require_choice(Notify, self.notify, path="notify"))
+        require_kind("caps", self.caps, Caps, "Caps")
+        if self.reads_lines is not None:
+            require_kind("reads_lines", self.reads_lines, bool, "true, false or null")
+
+    @property
+    def time_limit_ms(self) -> int | None:
+        return None if self.time_limit is None else parse_interval(self.time_limit)
+
+    @property
+    def catch_up_max_age_ms(self) -> int | None:
+        return None if self.catch_up_max_age is None else parse_interval(self.catch_up_max_age)
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Read a policy from its JSON form; what is left out has its default."""
+        return cast("Self", decode(cls, data))
+
+
+def require_jitter(percent: object) -> None:
+    """Refuse a spread that is not from 0 to 10 percent."""
+    require_whole("jitter_percent", percent, 0, 10)

@@ -1,0 +1,89 @@
+"""The words for what jobs and runs are, how they got there, and why."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How a run ended, or that it has not."""
+
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILURE = "failure"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+    MISSED = "missed"
+    INTERRUPTED = "interrupted"
+
+
+class Trigger(StrEnum):
+    """Who started a run."""
+
+    SCHEDULE = "schedule"
+    MANUAL = "manual"
+    CHAIN = "chain"
+    ANSWER = "answer"
+    TEST = "test"
+
+
+class Source(StrEnum):
+    """Why a run is planned for just this instant."""
+
+    EVERY = "every"
+    AFTER = "after"
+    CRON = "cron"
+    ONCE = "once"
+    HINT_INTERVAL = "hint-interval"
+    HINT_ONCE = "hint-once"
+    CLAMPED_MIN = "clamped-min"
+    CLAMPED_MAX = "clamped-max"
+    BACKOFF = "backoff"
+    RETRY = "retry"
+    CATCH_UP = "catch-up"
+    PAUSED = "paused"
+    MANUAL = "manual"
+
+
+class SkipReason(StrEnum):
+    """Why a job did not run."""
+
+    DISABLED = "disabled"
+    PAUSED = "paused"
+    ALREADY_RUNNING = "already_running"
+    AT_CAPACITY = "at_capacity"
+    NOT_DUE = "not_due"
+    NO_WORK = "no_work"
+    CONDITION = "condition"
+    CAP = "cap"
+    NEEDS_INPUT = "needs_input"
+    SOURCE_UNAVAILABLE = "source_unavailable"
+    MISSED = "missed"
+    UNSUPPORTED_TYPE = "unsupported_type"
+
+
+class JobStatus(StrEnum):
+    """What a job is doing; running shows over paused."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    PAUSED = "paused"
+    DISABLED = "disabled"
+
+
+class StatusReason(StrEnum):
+    """Who or what brought a job into its status."""
+
+    USER = "user"
+    ERRORS = "errors"
+    DONE = "done"
+    IMPORTED = "imported"
+    ASSISTANT = "assistant"
+
+
+class WaitingFor(StrEnum):
+    """What a due job waits for."""
+
+    AT_CAPACITY = "at_capacity"
+    CONDITION = "condition"
