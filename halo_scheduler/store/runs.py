@@ -20,7 +20,7 @@ _INSERT = (
     f"VALUES ({', '.join('?' * len(COLUMNS))}, ?)"
 )
 
-_HELD_BACK = "outcome = 'skipped' AND ifnull(reason, '') IN ('cap', 'needs_input')"
+_HELD_BACK = "outcome = 'skipped' AND ifnull(reason, '') IN ('cap', 'needs_input', 'no_work')"
 _MOST_SORTED = 10_000
 
 
@@ -176,15 +176,27 @@ class RunTable:
             [keep_per_job, most],
         )
         for job_id, count in crowded:
-            # A job may be held back at every slot for days: that must not drive out what it did before.
-            is_sorted = count - keep_per_job <= _MOST_SORTED
-            order = f"NOT ({_HELD_BACK}), seq" if is_sorted else "seq"
+            # A job may be held back at every slot for days: that must not drive out what it did before. But why
+            # it did not run lately is to be seen too.
+            order, values = "seq", [job_id, min(count - keep_per_job, most - len(rows))]
+            if count - keep_per_job <= _MOST_SORTED:
+                order = f"NOT ({_HELD_BACK} AND seq <= ?3), seq"
+                values.append(self._newest_but(keep_per_job // 4, job_id))
             rows += self._database.rows(
                 "SELECT seq FROM (SELECT seq, outcome FROM scheduler_run_log INDEXED BY scheduler_run_log_job "
-                f"WHERE job_id = ? ORDER BY {order} LIMIT ?) WHERE outcome <> 'running'",
-                [job_id, min(count - keep_per_job, most - len(rows))],
+                f"WHERE job_id = ?1 ORDER BY {order} LIMIT ?2) WHERE outcome <> 'running'",
+                values,
             )
         return rows
+
+    def _newest_but(self, count: int, job_id: str) -> int:
+        """Return the newest row of a job but for so many; 0 when it has no more."""
+        row = self._database.row(
+            "SELECT seq FROM scheduler_run_log INDEXED BY scheduler_run_log_job "
+            "WHERE job_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
+            [job_id, count],
+        )
+        return 0 if row is None else int(row[0])
 
 
 def _values_of(run: Run) -> tuple[Value, ...]:

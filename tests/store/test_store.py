@@ -707,14 +707,27 @@ def _ended(run_id: str, reason: SkipReason | None = None) -> Run:
 def test_slots_that_were_only_held_back_are_pruned_before_real_runs(path: Path) -> None:
     store = Store.open(path, _NOW)
     store.jobs.insert([_record()])
-    held = [SkipReason.CAP, SkipReason.NEEDS_INPUT]
-    runs = [_ended("0"), _ended("1", SkipReason.NO_WORK)]
-    runs += [_ended(str(number), held[number % 2]) for number in range(2, 8)]
+    held = [SkipReason.CAP, SkipReason.NEEDS_INPUT, SkipReason.NO_WORK]
+    runs = [_ended("0"), _ended("1", SkipReason.PAUSED)]
+    runs += [_ended(str(number), held[number % 3]) for number in range(2, 8)]
     store.runs.insert([*runs, _ended("8")], 1)
     assert store.runs.prune(keep_per_job=5, ended_before=0, most=3) == 3
     assert store.runs.prune(keep_per_job=5, ended_before=0, most=3) == 1
     assert [run.id for run in store.history.log(RunFilter(), 50)] == ["8", "7", "6", "1", "0"]
     assert store.runs.has_slot("1", _NOW + 3)
+    store.close()
+
+
+def test_the_newest_rows_stay_also_when_they_only_say_what_held_a_job_back(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    runs = [_ended(str(number)) for number in range(8)]
+    runs += [_ended(str(number), SkipReason.NEEDS_INPUT) for number in range(8, 12)]
+    store.runs.insert(runs, 1)
+    while store.runs.prune(keep_per_job=8, ended_before=0, most=3):
+        pass
+    kept = [run.id for run in store.history.log(RunFilter(), 50)]
+    assert kept == ["11", "10", *(str(number) for number in range(7, 1, -1))]
     store.close()
 
 
