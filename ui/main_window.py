@@ -16,6 +16,7 @@ from .job_actions import JobActions
 from .job_loader import JobLoader
 from .job_totals import JobTotals
 from .job_view import JobView
+from .marks import ASKS
 from .models.job_rows import JobFilter, StatusChoice
 from .models.job_table import JobTableModel
 from .more_menu import MoreMenu
@@ -240,7 +241,7 @@ class MainWindow(QMainWindow):
         self._undo.offer(words, partial(self._actions.restore, job_ids))
 
     def _offer_reopening(self, words: str, question_id: str) -> None:
-        self._undo.offer(words, partial(self._needs_you.reopen, question_id), "close")
+        self._undo.offer(words, partial(self._needs_you.reopen, question_id), ASKS.shape)
 
     def _after_loading(self) -> None:
         self._fit_pages()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from .countdown import until_ago_changes
@@ -22,6 +22,7 @@ _MOST_CARDS = 30
 # Fields take a while to make: more than that at a time would be felt.
 _AT_ONCE = 4
 _SENT_MS = 4_000
+_RESIZED_MS = 50
 
 
 class NeedsYouPage(QWidget):
@@ -50,6 +51,11 @@ class NeedsYouPage(QWidget):
         self._later.setSingleShot(True)
         self._later.setInterval(0)
         self._later.timeout.connect(self._add_cards)
+        # Lines break elsewhere then, which takes some turns.
+        self._resized = QTimer(self)
+        self._resized.setSingleShot(True)
+        self._resized.setInterval(_RESIZED_MS)
+        self._resized.timeout.connect(self._keep_in_sight)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         self._area = QScrollArea()
@@ -162,6 +168,12 @@ class NeedsYouPage(QWidget):
         # Once it has its place.
         QTimer.singleShot(0, card, partial(self._area.ensureWidgetVisible, card, 0, MARGIN))
 
+    def _keep_in_sight(self) -> None:
+        """Let no other size move away what is being written."""
+        written = next((card for card in self._cards.values() if _has_keys(card)), None)
+        if written is not None:
+            self._bring_into_sight(written)
+
     # --- Cards --------------------------------------------------------------------------------------
 
     def _add_cards(self) -> None:
@@ -217,9 +229,17 @@ class NeedsYouPage(QWidget):
         place = self._column.indexOf(card)
         below = [other for other in cards if self._column.indexOf(other) > place]
         if cards:
-            (below or cards)[0].take_keys_from(card)
+            following = (below or cards)[0]
+            following.take_keys_from(card)
+            self._bring_into_sight(following)
         else:
             self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        self._resized.start()
 
 
 def _has_keys(card: QuestionCard) -> bool:

@@ -287,6 +287,27 @@ def test_a_wanted_question_is_brought_into_sight(page: NeedsYouPage, qtbot: QtBo
     qtbot.waitUntil(lambda: _is_in_sight(page, _cards(page)[10]))
 
 
+def test_what_is_being_written_stays_in_sight_in_another_size(page: NeedsYouPage, qtbot: QtBot) -> None:
+    long_text = "a rather long question " * 20
+    _show(page, [_question(number, text=long_text) for number in range(1, 13)])
+    card = _cards(page)[5]
+    page.focus_question("q6")
+    qtbot.waitUntil(lambda: _is_in_sight(page, card))
+    top, height = card.y(), card.height()
+    page.resize(page.width() // 2, page.height())
+    qtbot.waitUntil(lambda: card.height() > height and card.y() > top)
+    qtbot.waitUntil(lambda: _is_in_sight(page, card))
+
+
+def test_the_question_that_gets_the_keys_next_is_brought_into_sight(page: NeedsYouPage, qtbot: QtBot) -> None:
+    page.resize(page.width(), 240)
+    _show(page, [_question(number) for number in range(1, 4)])
+    page.focus_question("q1")
+    page.show_sent("q1", "Answered.")
+    assert _focused(page) == "q2"
+    qtbot.waitUntil(lambda: _is_in_sight(page, _cards(page)[1]))
+
+
 def _is_in_sight(page: NeedsYouPage, card: QuestionCard) -> bool:
     area = page._area.viewport()
     return area.rect().contains(QRect(card.mapTo(area, QPoint()), card.size()))
@@ -331,7 +352,9 @@ def test_many_cards_are_made_a_few_at_a_time_the_wanted_one_first(page: NeedsYou
     qtbot.waitUntil(lambda: _is_in_sight(page, _cards(page)[10]))
 
 
-def test_nothing_ticks_while_it_is_only_looked_at(page: NeedsYouPage) -> None:
+def test_nothing_ticks_while_it_is_only_looked_at(page: NeedsYouPage, qtbot: QtBot) -> None:
     _show(page, [_question()])
-    assert not any(timer.isActive() for timer in page.findChildren(QTimer))
+    timers = page.findChildren(QTimer)
+    assert all(timer.isSingleShot() for timer in timers)
+    qtbot.waitUntil(lambda: not any(timer.isActive() for timer in timers))
     assert list(page.waits(NOW)) == [MINUTE]
