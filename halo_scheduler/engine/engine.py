@@ -503,7 +503,8 @@ class Engine:
 
     def _settle_leftovers(self, now_ms: int, awake_until: int, changes: list[Change]) -> list[Leftover]:
         """Record how the runs ended that the last engine left; keep those whose processes still live."""
-        runs = self._store.runs.running()
+        claimed = self._work_desk.claimed()
+        runs = [self._with_item(run) if run.id in claimed else run for run in self._store.runs.running()]
         records = self._as_started(runs)
         specs = {job_id: record.spec for job_id, record in records.items()}
         stops = self._begun_stops(runs, records, awake_until)
@@ -515,8 +516,18 @@ class Engine:
         for left in leftovers:
             record = records.get(left.run.job_id)
             if left.session is not None and record is not None:
-                self._running[left.run.id] = _Running.of(record, left.run)
+                # The job may have been edited since: what counts is what its run took.
+                takes_items = left.run.id in claimed
+                self._running[left.run.id] = replace(_Running.of(record, left.run), takes_items=takes_items)
         return leftovers
+
+    def _with_item(self, run: Run) -> Run:
+        """Return a run with the item it took, also if the last engine died before that was written."""
+        work_id = run.work_id or self._work_desk.taken(run.id)
+        if work_id == run.work_id:
+            return run
+        self._store.runs.save_work(run.id, work_id, work_id, "")
+        return replace(run, work_id=work_id, work_title=work_id)
 
     def _as_started(self, runs: list[Run]) -> dict[str, JobRecord]:
         """Return the jobs of runs; one that is being tried as it was edited, so."""

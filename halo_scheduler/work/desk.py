@@ -28,7 +28,7 @@ class ReadSecrets(Protocol):
 class WorkDesk:
     """Opens sources, and remembers what was claimed: in a folder, so that it outlives a crash.
 
-    `open`, `claimed`, `settlement` and `forget` never wait for a source: they are for the engine's thread. What
+    `open`, `claimed`, `taken`, `settlement` and `forget` never wait for a source: they are for the engine's thread. What
     `open` and `settlement` return may wait, and is for worker threads.
     """
 
@@ -59,6 +59,11 @@ class WorkDesk:
     def claimed(self) -> set[str]:
         """Return the runs that may have an item: after a start, those of them that no longer run are to be settled."""
         return self._notes.run_ids()
+
+    def taken(self, run_id: str) -> str:
+        """Return the item that a run has for sure; empty when there is none."""
+        kept = self._notes.read(run_id)
+        return kept.claim.item_id if kept is not None and kept.claim.place else ""
 
     def settlement(self, run_id: str, verdict: Verdict) -> Callable[[], None] | None:
         """Return what reports the fate of a run's item; None when the run has none.

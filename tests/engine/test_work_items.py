@@ -298,6 +298,15 @@ def test_the_item_of_a_run_that_a_crash_interrupted_is_given_back(claimed: _Clai
     assert run.outcome is Outcome.INTERRUPTED
 
 
+def test_a_run_whose_engine_died_before_it_wrote_down_the_item_still_has_it(claimed: _Claimed) -> None:
+    claimed.bench.scheduler._store.runs.save_work(claimed.run.id, "", "", "")
+    claimed.bench.crash()
+    claimed.tick_until("ready")
+    run = claimed.bench.scheduler.get_run(claimed.run.id)
+    assert run is not None
+    assert (run.work_id, run.work_title) == ("a.md", "a.md")
+
+
 @pytest.mark.parametrize(
     ("outcome", "place"),
     [(Outcome.SUCCESS, "done"), (Outcome.FAILURE, "failed"), (Outcome.CANCELLED, "ready")],
@@ -412,6 +421,20 @@ def test_the_item_of_a_run_that_outlives_its_engine_stays_with_it(shop: AgentSho
     other = shop.run(shop.prompt("Do it", work_source=shop.items()))
     assert (other.outcome, other.reason) == (Outcome.SKIPPED, SkipReason.NO_WORK)
     assert shop.places() == {"in-progress": ["a.md"]}
+    go_on.touch()
+    assert shop.end_of(run_id).outcome is Outcome.SUCCESS
+    shop.until(lambda: shop.places() == {"done": ["a.md"]})
+
+
+def test_the_item_of_a_run_that_outlives_its_engine_is_settled_also_when_its_job_was_changed(
+    shop: AgentShop,
+) -> None:
+    go_on = shop.folder / "go on"
+    run_id = shop.begin(shop.prompt("Do it", ["wait", str(go_on)], work_source=shop.items(a="# Fix it")))
+    shop.note()
+    shop.scheduler.stop(wait=False)
+    shop.scheduler.update_job(shop.get(run_id).job_id, action=shop.prompt("Do something else"))
+    shop.scheduler.start()
     go_on.touch()
     assert shop.end_of(run_id).outcome is Outcome.SUCCESS
     shop.until(lambda: shop.places() == {"done": ["a.md"]})
