@@ -25,7 +25,7 @@ from halo_scheduler import (
 )
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine import engine as engine_module
-from halo_scheduler.model import JobSpec, JobStatus, Prompt, SkipReason
+from halo_scheduler.model import HttpRequest, JobSpec, JobStatus, SkipReason
 from halo_scheduler.store.requests import Request, RequestKind
 
 _MINUTE, _HOUR = 60_000, 3_600_000
@@ -213,7 +213,9 @@ def test_a_test_asked_for_while_nobody_was_there_does_not_start_days_later(bench
 
 def test_a_test_nobody_can_run_is_skipped(bench: Bench, job_id: str) -> None:
     before = _state(bench, job_id)
-    run_id = bench.scheduler.test_job(job_id, replace(_job(bench, job_id).spec, action=Prompt(text="hello")))
+    # Without an event loop there are no requests.
+    request = HttpRequest(url="http://localhost/")
+    run_id = bench.scheduler.test_job(job_id, replace(_job(bench, job_id).spec, action=request))
     bench.tick()
     assert _run_of(bench, run_id).reason is SkipReason.UNSUPPORTED_TYPE
     assert _state(bench, job_id) == before
