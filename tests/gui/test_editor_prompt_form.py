@@ -166,7 +166,7 @@ def test_a_prompt_that_cannot_be_rendered_says_so_beside_it(bench: Bench, text: 
     assert desk.error("promptText").startswith(sentence)
     assert not desk.can_save
     assert desk.reason.startswith(sentence[:60])
-    assert desk.label("promptPreviewWords").startswith("Nothing yet")
+    assert desk.label("promptPreviewWords") == "Shown once this page is in order."
     desk.write_text("promptText", "right again")
     assert (desk.error("promptText"), _preview(desk)) == ("", "right again")
 

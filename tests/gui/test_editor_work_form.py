@@ -200,6 +200,30 @@ def test_a_look_lists_what_is_ready_and_takes_nothing(bench: Bench, tmp_path: Pa
     assert sorted(one.name for one in (folder / "ready").iterdir()) == ["a.md", "b.md"]
 
 
+def test_a_look_leaves_the_keyboard_where_it_is_and_is_not_begun_twice(bench: Bench, tmp_path: Path) -> None:
+    folder = _folder(tmp_path, "a.md")
+    desk = _command(bench, FolderSource(path=str(folder)))
+    desk.press("workFold")
+    look = desk.find(QAbstractButton, "readyItemsLook")
+    look.setFocus()
+    look.click()
+    assert (desk.focus, desk.label("readyItemsWords")) == ("readyItemsLook", "Looking…")
+    (folder / "ready" / "b.md").write_text("late", encoding="utf-8")
+    look.click()
+    desk.settle()
+    assert (desk.focus, desk.label("readyItemsWords")) == ("readyItemsLook", "1 item ready:")
+    desk.press("readyItemsLook")
+    assert desk.label("readyItemsWords") == "2 items ready:"
+
+
+def test_the_button_to_look_is_as_wide_as_its_words(bench: Bench, tmp_path: Path) -> None:
+    desk = _command(bench, FolderSource(path=str(tmp_path)))
+    desk.press("workFold")
+    QCoreApplication.processEvents()
+    look = desk.find(QAbstractButton, "readyItemsLook")
+    assert look.width() == look.sizeHint().width()
+
+
 def test_of_many_items_the_first_are_listed_and_the_others_counted(bench: Bench, tmp_path: Path) -> None:
     folder = _folder(tmp_path, *(f"{number:03}.md" for number in range(200)))
     desk = _command(bench, FolderSource(path=str(folder)))

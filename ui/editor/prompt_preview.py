@@ -51,7 +51,7 @@ class PromptPreview(QWidget):
     def show_nothing(self) -> None:
         """Say that the prompt cannot be read yet: why stands beside what is wrong."""
         self._forget()
-        self._say(self.tr("Nothing yet: something on this page is not right."))
+        self._say(self.tr("Shown once this page is in order."))
 
     def _forget(self) -> None:
         if self._asked is not None:

@@ -33,6 +33,7 @@ class ReadyItems(QWidget):
         self.setObjectName(name)
         self._backend = backend
         self._asked: Asked | None = None
+        self._is_looking = False
         self._button = button(
             self.tr("Look now"), name=f"{name}Look", tip=self.tr("Ask what is ready; nothing is taken")
         )
@@ -46,20 +47,25 @@ class ReadyItems(QWidget):
         self._shown: list[QWidget] = []
         head = QHBoxLayout()
         head.setSpacing(GRID)
-        head.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignTop)
+        head.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         head.addWidget(self._words, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
         layout.addLayout(head)
         layout.addLayout(self._rows)
-        self._button.clicked.connect(self.wanted)
+        self._button.clicked.connect(self._want)
+
+    def _want(self) -> None:
+        # A button that is switched off meanwhile would hand the keyboard on to what comes after it.
+        if not self._is_looking:
+            self.wanted.emit()
 
     def look(self, source: WorkSource) -> None:
         """Ask a source what is ready."""
         self.clear()
         self._say(self.tr("Looking…"), "muted")
-        self._button.setEnabled(False)
+        self._is_looking = True
         self._asked = self._backend.ask(
             lambda scheduler: scheduler.list_ready_items(source),
             self._show,
@@ -77,7 +83,7 @@ class ReadyItems(QWidget):
         """Show nothing: what was found may not be so any more."""
         if self._asked is not None:
             self._asked.cancel()
-        self._button.setEnabled(True)
+        self._is_looking = False
         self._say("", "muted")
         for row in self._shown:
             self._rows.removeWidget(row)
