@@ -134,3 +134,14 @@ def test_the_install_command_survives_a_blank_in_the_path() -> None:
     words = shlex.split(install_command("/opt/my python/bin/python"))
     assert words[:4] == ["/opt/my python/bin/python", "-m", "pip", "install"]
     assert words[4].startswith("mcp")
+
+
+def test_a_page_that_fits_is_not_scrolled(page: AssistantsPage, qtbot: QtBot) -> None:
+    content = page.widget()
+    page.resize(560, 1_000)
+    qtbot.waitUntil(lambda: content.height() == page.viewport().height() > 900)
+    page.resize(560, content.heightForWidth(page.viewport().width()))
+    qtbot.waitUntil(lambda: page.viewport().height() < 900)
+    assert page.verticalScrollBar().maximum() == 0
+    page.resize(560, page.height() - 20)
+    qtbot.waitUntil(lambda: page.verticalScrollBar().maximum() > 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError, SchedulerError
@@ -91,6 +91,15 @@ class Card(QFrame):
                 widget.deleteLater()
 
 
+class _Content(QWidget):
+    """What a page scrolls: as high as its words are at its width."""
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        least = super().minimumSizeHint()
+        # Wrapped texts ask for the height of a narrow column, which would be scrolled without need.
+        return QSize(least.width(), 0) if self.hasHeightForWidth() else least
+
+
 class Page(QScrollArea):
     """A page that scrolls when it must."""
 
@@ -101,7 +110,7 @@ class Page(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # What can be scrolled is reached through its controls.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        content = QWidget()
+        content = _Content()
         content.setObjectName("pageContent")
         self._box = QVBoxLayout(content)
         self._box.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
