@@ -9,7 +9,12 @@ from cases import utc_ms
 
 from halo_scheduler import After, Backoff, Every, Hints, Job, Limits, Manual, Policy, Retry, Source
 from halo_scheduler.model import JobStatus, Once, StatusReason, WaitingFor
-from halo_scheduler.schedule.explain import duration_in_words, explain_plan, moment_in_words
+from halo_scheduler.schedule.explain import (
+    duration_in_words,
+    error_sentences,
+    explain_plan,
+    moment_in_words,
+)
 from halo_scheduler.schedule.governor import plan_next_run
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -225,3 +230,15 @@ def test_a_job_without_a_next_run_says_why(job: Job, sentences: list[str]) -> No
 )
 def test_a_duration_has_its_two_largest_units(milliseconds: int, words: str) -> None:
     assert duration_in_words(milliseconds) == words
+
+
+def test_what_is_said_of_the_limit_of_errors_can_be_had_alone() -> None:
+    failing = replace(_JOB, errors=4, next_run_at=_NOW + _HOUR, next_source=Source.EVERY)
+    assert error_sentences(failing) == ["After one more failure in a row it will be disabled."]
+    assert error_sentences(replace(failing, errors=0)) == []
+    disabled = replace(
+        failing, errors=5, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, next_run_at=None
+    )
+    assert error_sentences(disabled) == [
+        "It was disabled after it failed 5 times in a row; resume it to try again."
+    ]
