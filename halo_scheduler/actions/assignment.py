@@ -48,6 +48,8 @@ class Assignment:
             return None
         if self.run.trigger is Trigger.TEST:
             return self.source.first()
+        if self.occasion.asked_by:
+            self.source.give_back(self.occasion.asked_by)
         return self.source.claim(self.run.id, only=self.occasion.work_id)
 
     def give_back(self) -> None:

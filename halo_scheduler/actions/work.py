@@ -78,6 +78,8 @@ class Occasion:
     answer: str = ""
     work_id: str = ""
     """The one item that an answer is about; empty when any will do."""
+    asked_by: str = ""
+    """The run that left the question: it may not have given back the item yet."""
 
 
 NO_OCCASION = Occasion()
@@ -138,7 +140,7 @@ class OpenedSource(Protocol):
         """Return the first item without taking it; NoWorkError when there is none."""
 
     def give_back(self, run_id: str) -> None:
-        """Let somebody else have what a run has claimed."""
+        """Let somebody else have what a run has claimed here, if it still has it."""
 
 
 class OpenSource(Protocol):

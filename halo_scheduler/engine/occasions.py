@@ -34,6 +34,7 @@ def occasion_of(store: Store, job_id: str, spec: JobSpec, run: Run | None) -> Oc
         question=told.question,
         answer=told.answer,
         work_id=told.work_id,
+        asked_by=told.asked_by,
     )
 
 
@@ -44,7 +45,12 @@ def _told_of_question(store: Store, run: Run | None) -> Occasion:
         question = store.questions.answered_by(run.id)
     if question is None:
         return NO_OCCASION
-    return Occasion(question=question.text, answer=question.answer, work_id=question.work_id)
+    return Occasion(
+        question=question.text,
+        answer=question.answer,
+        work_id=question.work_id,
+        asked_by=question.run_id,
+    )
 
 
 def _end_of(output: bytes) -> bytes:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +35,8 @@ class ClaimNotes:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._lent: set[str] = set()
+        self._turn = threading.Condition()
 
     def run_ids(self) -> set[str]:
         """Return the runs that have a note here, whole or not."""
@@ -41,7 +45,7 @@ class ClaimNotes:
         return set()
 
     def read(self, run_id: str) -> KeptClaim | None:
-        """Return the note of a run; one that cannot be read is logged and removed."""
+        """Return the note of a run; one that nobody can make sense of is logged and removed."""
         path = self._path(run_id)
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
@@ -49,10 +53,27 @@ class ClaimNotes:
             return KeptClaim(decode(WorkSource, data["source"]), claim)
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, LookupError, TypeError, RecursionError, ScheduleError) as error:
+        except OSError as error:
+            # The disk, or a lack of descriptors: another time it may be read.
+            _LOG.warning("The note of the item of run %s cannot be read: %s", run_id, error)
+            return None
+        except (ValueError, LookupError, TypeError, RecursionError, ScheduleError) as error:
             _LOG.warning("The note of the item of run %s cannot be read and is removed: %s", run_id, error)
         self.remove(run_id)
         return None
+
+    @contextmanager
+    def lent(self, run_id: str) -> Iterator[KeptClaim | None]:
+        """Give the note of a run to one thread after the other, so that no item is settled twice at once."""
+        with self._turn:
+            self._turn.wait_for(lambda: run_id not in self._lent)
+            self._lent.add(run_id)
+        try:
+            yield self.read(run_id)
+        finally:
+            with self._turn:
+                self._lent.discard(run_id)
+                self._turn.notify_all()
 
     def write(self, run_id: str, kept: KeptClaim) -> None:
         """Write a note, or replace it in one step; it is on disk when this returns."""

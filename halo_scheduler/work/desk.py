@@ -28,8 +28,8 @@ class ReadSecrets(Protocol):
 class WorkDesk:
     """Opens sources, and remembers what was claimed: in a folder, so that it outlives a crash.
 
-    `open`, `claimed`, `taken`, `settlement` and `forget` never wait for a source: they are for the engine's thread. What
-    `open` and `settlement` return may wait, and is for worker threads.
+    Its own methods never wait for a source: they are for the engine's thread. What `open` and `settlement` return
+    may wait, and is for worker threads.
     """
 
     def __init__(
@@ -78,8 +78,10 @@ class WorkDesk:
         opened = self.open(kept.source)
 
         def settle() -> None:
-            opened.connect().settle(kept.claim, verdict)
-            self._notes.remove(run_id)
+            with self._notes.lent(run_id) as claimed:
+                if claimed is not None:
+                    opened.connect().settle(claimed.claim, verdict)
+                    self._notes.remove(run_id)
 
         return settle
 
@@ -123,11 +125,11 @@ class OpenedSource:
         raise NoWorkError("there is no item that is ready")
 
     def give_back(self, run_id: str) -> None:
-        """Let somebody else have what was claimed here for a run that does not start after all."""
-        kept = self._notes.read(run_id)
-        if kept is not None:
-            self.connect().settle(kept.claim, Verdict.RELEASED)
-            self._notes.remove(run_id)
+        """Let somebody else have what was claimed here for a run, if that still has it."""
+        with self._notes.lent(run_id) as kept:
+            if kept is not None and kept.source == self._source:
+                self.connect().settle(kept.claim, Verdict.RELEASED)
+                self._notes.remove(run_id)
 
     def ready(self) -> list[Item]:
         """Return what could be claimed, in this order, up to a thousand items; their bodies may be missing."""

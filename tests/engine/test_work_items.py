@@ -98,6 +98,22 @@ def test_an_answer_works_on_the_very_item_of_its_question(shop: AgentShop) -> No
     shop.until(lambda: shop.places() == {"done": ["a.md"], "ready": ["0.md", "b.md"]})
 
 
+def test_an_answer_takes_over_the_item_that_is_not_yet_given_back(
+    shop: AgentShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = shop.items(a="# First")
+    asking = shop.prompt("Do it", ["say", "::needs-input Which colour?"], work_source=source)
+    with monkeypatch.context() as patched:
+        patched.setattr(WorkDesk, "settlement", lambda *_: None)
+        first = shop.run(asking)
+        assert shop.places() == {"in-progress": ["a.md"]}
+        question = shop.scheduler.get_question_of_run(first.id)
+        assert question is not None
+        shop.scheduler.update_job(first.job_id, action=shop.prompt("Do it", work_source=source))
+        run = shop.end_of(shop.scheduler.answer_question(question.id, "blue"))
+    assert (run.outcome, run.work_id, run.error) == (Outcome.SUCCESS, "a.md", "")
+
+
 def test_an_answer_whose_item_is_gone_says_so(shop: AgentShop) -> None:
     source = shop.items(a="# First")
     asking = shop.prompt("Do it", ["say", "::needs-input Which colour?"], work_source=source)

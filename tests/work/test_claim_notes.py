@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 from machine import START
 
+from halo_scheduler.work.claim_notes import ClaimNotes
 from halo_scheduler.work.desk import WorkDesk
 from halo_scheduler.work.item import Verdict
 from halo_scheduler.work_sources import FolderSource
@@ -91,7 +93,7 @@ def test_a_folder_in_the_place_of_a_note_does_no_harm(
 ) -> None:
     (tmp_path / "spool" / "a.item").mkdir(parents=True)
     assert desk.settlement("a", Verdict.RELEASED) is None
-    assert "cannot be removed" in caplog.text
+    assert "cannot be read" in caplog.text
 
 
 def test_other_files_are_no_notes(desk: WorkDesk, tmp_path: Path) -> None:
@@ -99,3 +101,43 @@ def test_other_files_are_no_notes(desk: WorkDesk, tmp_path: Path) -> None:
     for name in ("a.out", "a.code", "a.ticket", "a.prompt", "a.work"):
         (tmp_path / "spool" / name).touch()
     assert desk.claimed() == set()
+
+
+def test_a_note_that_the_disk_does_not_give_now_is_kept(
+    desk: WorkDesk, base: Path, source: FolderSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _put(base, "1.md")
+    desk.open(source).claim("a")
+
+    def fail(_path: Path, **_: str) -> str:
+        raise OSError(24, "Too many open files")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_text", fail)
+        assert desk.settlement("a", Verdict.DONE) is None
+    assert desk.taken("a") == "1.md"
+
+
+def test_a_note_is_lent_to_one_thread_after_the_other(
+    desk: WorkDesk, base: Path, source: FolderSource, tmp_path: Path
+) -> None:
+    _put(base, "1.md")
+    desk.open(source).claim("a")
+    notes = ClaimNotes(tmp_path / "spool")
+    found: list[bool] = []
+    has_begun = threading.Event()
+
+    def borrow() -> None:
+        has_begun.set()
+        with notes.lent("a") as kept:
+            found.append(kept is not None)
+
+    second = threading.Thread(target=borrow)
+    with notes.lent("a"), notes.lent("another"):
+        second.start()
+        has_begun.wait()
+        second.join(0.1)
+        assert (second.is_alive(), found) == (True, [])
+        notes.remove("a")
+    second.join()
+    assert found == [False]

@@ -149,6 +149,30 @@ def test_what_a_run_does_not_use_is_given_back(desk: WorkDesk, base: Path, sourc
     assert (_tree(base), desk.claimed()) == (["ready/1.md"], set())
 
 
+def test_only_what_was_claimed_at_the_same_source_is_given_back(
+    desk: WorkDesk, base: Path, source: FolderSource, tmp_path: Path
+) -> None:
+    _put(base, "1.md")
+    desk.open(source).claim("a")
+    (tmp_path / "other").mkdir()
+    desk.open(FolderSource(path=str(tmp_path / "other"))).give_back("a")
+    assert (desk.claimed(), _tree(base)) == ({"a"}, ["in-progress/1.md"])
+
+
+def test_what_somebody_gives_back_meanwhile_is_not_settled_a_second_time(
+    desk: WorkDesk, base: Path, source: FolderSource
+) -> None:
+    _put(base, "1.md")
+    opened = desk.open(source)
+    opened.claim("a")
+    settle = desk.settlement("a", Verdict.DONE)
+    opened.give_back("a")
+    opened.claim("b")
+    assert settle is not None
+    settle()
+    assert (desk.claimed(), _tree(base)) == ({"b"}, ["in-progress/1.md"])
+
+
 def test_only_so_many_are_listed(desk: WorkDesk, base: Path, source: FolderSource) -> None:
     _put(base, *(f"{number}.md" for number in range(1_001)))
     assert len(desk.open(source).ready()) == 1_000
