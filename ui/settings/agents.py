@@ -289,12 +289,10 @@ class AgentsPage(Page):
 
     def _focus(self, name: str) -> None:
         row = next((row for row in self._rows if row.agent.name == name), None)
-        if row is None:
-            self._new.setFocus()
-        else:
-            row.focus()
-            # What was just added has its place only in the next turn.
-            QTimer.singleShot(0, row, lambda: self.ensureWidgetVisible(row))
+        shown: QWidget = row or self._new
+        row.focus() if row is not None else self._new.setFocus()
+        # What was just added, and what moved up for a form that is gone, has its place only in the next turn.
+        QTimer.singleShot(0, shown, lambda: self.ensureWidgetVisible(shown))
 
     def _drop_note(self) -> None:
         self._removed = None
