@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Any, Self, TypeVar
 
@@ -103,16 +104,14 @@ class _Door:
 
     async def watch_the_switch(self) -> None:
         """Tell the assistant when tools come or go, because somebody turned the switch in the settings."""
-        before = await self._lane.ask(_may_edit)
+        before: bool | None = None
         while True:
-            await asyncio.sleep(_LOOK_S)
-            try:
+            with suppress(SchedulerError):  # Busy or gone: a call will say so.
                 now = await self._lane.ask(_may_edit)
-            except SchedulerError:
-                continue  # Busy or gone: a call will say so.
-            if now != before:
+                if before is not None and now != before:
+                    await self._tell()
                 before = now
-                await self._tell()
+            await asyncio.sleep(_LOOK_S)
 
     async def _tell(self) -> None:
         # Newer assistants hear it because they listen; to the others it is simply sent.
@@ -123,7 +122,10 @@ class _Door:
 
 def serve() -> None:
     """Serve one assistant until it hangs up; SchedulerError when the jobs cannot be opened."""
-    asyncio.run(_serve())
+    try:
+        asyncio.run(_serve())
+    except* BrokenPipeError:
+        pass  # It hung up before it got its answer.
 
 
 async def _serve() -> None:

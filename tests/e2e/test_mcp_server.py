@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -331,7 +331,11 @@ def line(house: House) -> Iterator[_Line]:
     yield found
     if found.process.poll() is None:
         found.process.kill()
-    found.process.communicate()
+    found.process.wait()
+    for pipe in (found.process.stdin, found.process.stdout, found.process.stderr):
+        assert pipe is not None
+        with suppress(BrokenPipeError):
+            pipe.close()
 
 
 _CALL = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get_job","arguments":{"job":%s}}}'
@@ -370,6 +374,19 @@ def test_it_listens_on_no_port_and_ends_when_the_assistant_hangs_up(line: _Line)
     assert psutil.Process(line.process.pid).net_connections(kind="inet") == []
     assert line.end() == (b"", b"")
     assert line.process.returncode == 0
+
+
+def test_an_assistant_that_is_gone_leaves_no_complaint(line: _Line) -> None:
+    line.hello()
+    assert line.process.stdin is not None
+    assert line.process.stdout is not None
+    assert line.process.stderr is not None
+    line.process.stdout.close()
+    for number in range(2, 50):
+        line.send(b'{"jsonrpc":"2.0","id":%d,"method":"tools/list"}' % number)
+    line.process.stdin.close()
+    assert line.process.stderr.read() == b""
+    assert line.process.wait(30) == 0
 
 
 @pytest.mark.parametrize(
