@@ -117,6 +117,22 @@ def test_every_test_run_can_be_stopped_by_a_key(bench: Bench, qtbot: QtBot) -> N
         desk.editor.show_test_ended(_run(Outcome.CANCELLED))
 
 
+def test_the_keyboard_goes_from_the_test_button_to_the_stop_button_and_back(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.find(QAbstractButton, "testButton").setFocus()
+    desk.editor.show_test_started()
+    assert desk.focus == "trialStop"
+    desk.editor.show_test_ended(_run(Outcome.SUCCESS))
+    assert desk.focus == "testButton"
+
+
+def test_the_keyboard_stays_in_a_field_during_a_test_run(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.editor.show_test_started()
+    desk.editor.show_test_ended(_run(Outcome.SUCCESS))
+    assert desk.focus == "name"
+
+
 @pytest.mark.parametrize(
     ("run", "sentence", "words"),
     [

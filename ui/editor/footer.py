@@ -133,6 +133,15 @@ class Footer(QFrame):
         """Say something that needs no doing."""
         self._remark.setText(text)
 
+    @property
+    def test_has_keyboard(self) -> bool:
+        """Whether the next key would begin a test run."""
+        return self._test.hasFocus()
+
+    def focus_test(self) -> None:
+        """Let the next key begin a test run."""
+        self._test.setFocus()
+
     def allow(self, *, saving: bool, testing: bool) -> None:
         """Switch the buttons."""
         self._save.setEnabled(saving)

@@ -152,7 +152,11 @@ class JobEditor(QDialog):
 
     def show_test_started(self) -> None:
         """Show that the test run is under way."""
-        self._the_trial().begin()
+        trial = self._the_trial()
+        trial.begin()
+        # Switched off, the button would hand the keyboard on to the one that cancels.
+        if self._footer.test_has_keyboard:
+            trial.take_keyboard()
         self._show_state()
 
     def feed_test(self, data: bytes) -> None:
@@ -161,8 +165,12 @@ class JobEditor(QDialog):
 
     def show_test_ended(self, run: TrialEnd | None, sentence: str = "") -> None:
         """Show how the test run ended; None when it could not be started."""
-        self._the_trial().end(run, sentence)
+        trial = self._the_trial()
+        was_there = trial.has_keyboard
+        trial.end(run, sentence)
         self._show_state()
+        if was_there:
+            self._footer.focus_test()
 
     def _the_trial(self) -> TrialPanel:
         """Return the panel of test runs, which few who edit a job ever see."""

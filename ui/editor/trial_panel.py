@@ -117,6 +117,15 @@ class TrialPanel(QFrame):
         self._timer.start()
         self.show()
 
+    @property
+    def has_keyboard(self) -> bool:
+        """Whether the next key would stop the test run."""
+        return self._stop.hasFocus()
+
+    def take_keyboard(self) -> None:
+        """Let the next key stop the test run."""
+        self._stop.setFocus()
+
     def feed(self, data: bytes) -> None:
         """Show what it printed."""
         self._output.feed(data)
