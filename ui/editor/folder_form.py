@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from halo_scheduler.work_sources import FolderSource
 from ui.backend import Backend
-from ui.theme import GRID, HALF, Look, mono_font
-from ui.widgets.labels import label
+from ui.theme import GRID, Look
 
 from .fields import Field, Page
 from .missing_folder import MissingFolder
 from .path_edit import DirectoryEdit
 from .problems import Findings
+from .rows import explanations
 
 _PATH = "action.work_source.path"
 
@@ -38,29 +38,17 @@ class FolderForm(QWidget):
         )
         self._missing = MissingFolder(backend, name="workFolderMissing")
         layout.addWidget(self._missing)
-        layout.addLayout(self._explanation())
+        layout.addWidget(self._explanation())
         self._folder.changed.connect(self._tell)
         self._missing.created.connect(self.changed)
 
-    def _explanation(self) -> QGridLayout:
-        grid = QGridLayout()
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(GRID * 2)
-        grid.setVerticalSpacing(HALF)
-        grid.setColumnStretch(1, 1)
-        for row, (name, words) in enumerate(
-            (
-                ("ready/", self.tr("put a file here for each thing to do")),
-                ("in-progress/", self.tr("holds the one that is being worked on")),
-                ("done/", self.tr("gets it after a success")),
-                ("failed/", self.tr("gets it after a failure")),
-            )
-        ):
-            place = label(name, "small")
-            place.setFont(mono_font(place.font()))
-            grid.addWidget(place, row, 0)
-            grid.addWidget(label(words, "small", wrap=True), row, 1)
-        return grid
+    def _explanation(self) -> QWidget:
+        return explanations(
+            ("ready/", self.tr("put a file here for each thing to do")),
+            ("in-progress/", self.tr("holds the one that is being worked on")),
+            ("done/", self.tr("gets it after a success")),
+            ("failed/", self.tr("gets it after a failure")),
+        )
 
     def load(self, source: FolderSource) -> None:
         """Show a folder."""

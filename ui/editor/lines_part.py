@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
-from ui.theme import GRID, HALF, Look, mono_font
-from ui.widgets.labels import label
+from ui.theme import Look
 
 from .fields import Field, Page
 from .fold import Fold
+from .rows import explanations
 
 
 class LinesPart(QWidget):
@@ -54,24 +54,11 @@ class LinesPart(QWidget):
             self._fold.add(self._examples())
 
     def _examples(self) -> QWidget:
-        made = QWidget()
-        grid = QGridLayout(made)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(GRID * 2)
-        grid.setVerticalSpacing(HALF)
-        grid.setColumnStretch(1, 1)
-        for row, (line, words) in enumerate(
-            (
-                ("::cost 0.12", self.tr("what the run cost; several are added up")),
-                ("::needs-input Go on?", self.tr("a question for you; the job waits for your answer")),
-                ("::progress 0.4 copying", self.tr("how far it has come; read in any case")),
-            )
-        ):
-            shown = label(line, "small")
-            shown.setFont(mono_font(shown.font()))
-            grid.addWidget(shown, row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(label(words, "small", wrap=True), row, 1)
-        return made
+        return explanations(
+            ("::cost 0.12", self.tr("what the run cost; several are added up")),
+            ("::needs-input Go on?", self.tr("a question for you; the job waits for your answer")),
+            ("::progress 0.4 copying", self.tr("how far it has come; read in any case")),
+        )
 
     @property
     def is_reading(self) -> bool:

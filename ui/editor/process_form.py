@@ -40,7 +40,7 @@ class ProcessForm(QWidget):
     def __init__(self, backend: Backend, look: Look, page: Page, parent: QWidget) -> None:
         super().__init__(parent)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, MARGIN - HALF, 0, 0)
+        layout.setContentsMargins(0, MARGIN, 0, 0)
         layout.setSpacing(0)
         self._directory = DirectoryEdit(
             look,

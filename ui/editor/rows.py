@@ -1,11 +1,12 @@
-"""Controls side by side, and the order in which the Tab key visits them."""
+"""Controls and words side by side, in the order in which the Tab key visits them."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QWidget
 
-from ui.theme import GRID
+from ui.theme import GRID, HALF, mono_font
+from ui.widgets.labels import label
 
 from .interval_edit import IntervalEdit
 
@@ -21,6 +22,22 @@ def side_by_side(name: str, *widgets: QWidget) -> QWidget:
         layout.addWidget(widget)
     layout.addStretch(1)
     made.setFocusProxy(widgets[0])
+    return made
+
+
+def explanations(*pairs: tuple[str, str]) -> QWidget:
+    """Return a list of things that are typed, each with what it is for."""
+    made = QWidget()
+    grid = QGridLayout(made)
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(GRID * 2)
+    grid.setVerticalSpacing(HALF)
+    grid.setColumnStretch(1, 1)
+    for row, (typed, words) in enumerate(pairs):
+        shown = label(typed, "small")
+        shown.setFont(mono_font(shown.font()))
+        grid.addWidget(shown, row, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(label(words, "small", wrap=True), row, 1)
     return made
 
 

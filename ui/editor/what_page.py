@@ -100,7 +100,7 @@ class WhatPage(Page):
         self.add(self._kind)
         layout = self._forms = QVBoxLayout(forms)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(HALF)
+        layout.setSpacing(0)
         for widget in (self._command, self._words, self._process, self._describe):
             layout.addWidget(widget)
         self.add(forms)
