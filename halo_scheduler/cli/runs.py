@@ -24,6 +24,8 @@ from halo_scheduler.model import Job, Outcome, Run
 from halo_scheduler.schedule.interval import SECOND_MS, interval_in_words
 from halo_scheduler.service import Scheduler
 
+_MOST_RUNS = 1_000_000
+
 
 @click.command()
 @click.argument("name")
@@ -75,7 +77,9 @@ def cancel(*, name: str) -> None:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
+@click.option(
+    "--limit", type=click.IntRange(1, _MOST_RUNS), default=20, show_default=True, help="How many runs."
+)
 @click.option("--outcome", type=choice_of(Outcome), help="Only runs that ended so, or that are running.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool) -> None:

@@ -260,6 +260,12 @@ def test_the_last_runs_are_shown_with_their_errors() -> None:
     assert json.loads(_halo("history", "--outcome", "success", "--json").output) == []
 
 
+def test_more_runs_than_there_can_be_are_refused_in_words() -> None:
+    done = _halo("history", "--limit", "9" * 20)
+    assert done.exit_code == 2
+    assert "is not in the range" in done.output
+
+
 def test_no_name_takes_the_place_of_another_jobs_id() -> None:
     with Scheduler.open() as scheduler:
         meant = scheduler.add_job("meant", Manual())
