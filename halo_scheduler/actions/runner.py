@@ -253,15 +253,14 @@ def _with_rest(ended: Ended, action: ProcessAction, spool: Spool, *, reads_lines
 
 
 def _late(spool: Spool, limit: int, redactor: Redactor) -> Late:
-    """Return what was left of a run's end; what it asked with its exit code was told at once."""
+    """Return what was left of a run's end."""
     output = kept_output(spool, lambda: limit, redactor)
-    ticket, written = spool.read_ticket(), spool.read_code()
-    if ticket is None or not ticket.reads_lines or not isinstance(ticket.action, ProcessAction):
+    ticket = spool.read_ticket()
+    if ticket is None or not ticket.reads_lines:
         return Late(output=output)
     _hear_at_once(spool, redactor, _MOST_LATE)
     said = spool.said()
-    has_asked = written is not None and written[0] == ticket.action.needs_input_code
-    return Late(output=output, cost=said.cost, question="" if has_asked else said.question, note=said.fault)
+    return Late(output=output, cost=said.cost, question=said.question, note=said.fault)
 
 
 def _hear_at_once(spool: Spool, redactor: Redactor, most_bytes: int) -> None:

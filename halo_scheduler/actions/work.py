@@ -47,6 +47,7 @@ class Late:
     output: Output
     cost: float | None = None
     question: str = ""
+    """What it asks in words; that it asks may be known by its exit code."""
     note: str = ""
 
 

@@ -80,8 +80,16 @@ class Endings:
                 self._store.runs.add_note(run.id, late.note)
             if late.cost is not None or late.note:
                 changes.append(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
-            changes += self._ask(run, late.question, now_ms)
+            changes += self._ask_late(run, late.question, now_ms)
         return changes
+
+    def _ask_late(self, run: Run, text: str, now_ms: int) -> list[Change]:
+        """Keep what a run asks in words, also if it was known before that it asks something."""
+        asked = self._store.questions.of_run(run.id) if text else None
+        if asked is None:
+            return self._ask(run, text, now_ms)
+        self._store.questions.reword(asked.id, text)
+        return [Change(ChangeKind.QUESTION, job_id=run.job_id, run_id=run.id)]
 
     def _spend(self, spent: Iterable[tuple[Run, Spent]]) -> None:
         """Count runs and costs on the local day that each run began."""

@@ -73,6 +73,12 @@ class QuestionTable:
         )
         return self._database.changes() == 1
 
+    def reword(self, question_id: str, text: str) -> None:
+        """Say better what is asked, as long as nobody has decided about it."""
+        self._database.rows(
+            "UPDATE scheduler_questions SET text = ? WHERE id = ? AND state = 'open'", [text, question_id]
+        )
+
     def reopen(self, answer_run_id: str) -> Question | None:
         """Open the question again whose answer no run will be given; return it, if there is one."""
         question = self.answered_by(answer_run_id)

@@ -476,6 +476,34 @@ def test_a_run_that_asks_while_no_engine_is_there_is_heard_by_the_next(shop: Age
     shop.until(lambda: shop.places() == {"ready": ["a.md"]})
 
 
+@pytest.mark.parametrize("is_adopted", [True, False], ids=["adopted", "unseen"])
+@pytest.mark.parametrize("code", [0, 7], ids=["in words", "in words and by code"])
+def test_the_item_of_a_run_with_secrets_waits_for_what_can_only_be_read_with_them(
+    shop: AgentShop, is_adopted: bool, code: int
+) -> None:
+    shop.scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    go_on = shop.folder / "go on"
+    prompt = shop.prompt(
+        *("Do it", ["wait", str(go_on)], ["say", "::needs-input Which ${secret:TOKEN}?"], ["exit", code]),
+        work_source=shop.items(a="# Fix it"),
+        needs_input_code=7,
+    )
+    run_id = shop.begin(prompt)
+    shop.note()
+    shop.scheduler.stop(wait=False)
+    written = spool_folder(shop.scheduler.path) / f"{run_id}.code"
+    if not is_adopted:
+        go_on.touch()
+        shop.until(lambda: written.exists() and written.read_text())
+    shop.scheduler.start()
+    go_on.touch()
+    shop.end_of(run_id)
+    shop.until(lambda: shop.spooled() == [])
+    assert shop.places() == {"ready": ["a.md"]}
+    (question,) = shop.scheduler.list_questions()
+    assert (question.text, question.work_id) == ("Which ***?", "a.md")
+
+
 # --- The verdict by what is recorded ------------------------------------------------------------------
 
 
