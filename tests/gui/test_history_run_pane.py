@@ -295,6 +295,19 @@ def test_a_run_that_was_given_an_answer_tells_to_what(past: Past, pane: RunPane,
     assert _words(pane, "questionAnswer") == "main, please"
 
 
+def test_what_was_settled_while_nobody_looked_is_told_when_somebody_does(
+    past: Past, pane: RunPane, qtbot: QtBot
+) -> None:
+    run, question = _asked(past)
+    pane.show_run(run, JobName("fix"))
+    qtbot.waitUntil(lambda: _words(pane, "questionState").startswith("It waits for your answer"))
+    pane.hide()
+    past.scheduler.dismiss_question(question.id)
+    pane.show()
+    qtbot.waitUntil(lambda: _words(pane, "questionState").startswith("Dismissed on "))
+    assert not _is_shown(pane, "answerQuestionButton")
+
+
 def test_a_dismissed_question_says_so(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     run, question = _asked(past)
     past.scheduler.dismiss_question(question.id)

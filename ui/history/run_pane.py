@@ -346,7 +346,11 @@ class RunPane(QFrame):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         super().showEvent(event)
         self._tick_while_needed()
-        if self._run is not None and self._run.outcome is Outcome.RUNNING:
+        if self._run is None:
+            return
+        # What changed while nobody looked was not followed.
+        self._ask_for_question(self._run)
+        if self._run.outcome is Outcome.RUNNING:
             self._look_again(self._run)
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
