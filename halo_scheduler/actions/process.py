@@ -61,6 +61,7 @@ class ProcessWork:
         self._start_lock = threading.Lock()
         self._is_starting = False
         self._is_called_off = False
+        self._is_taking = False
         self._is_left = False
         self.has_begun = threading.Event()
         """Set when it was started, or never will be: nothing is claimed for it any more."""
@@ -112,6 +113,7 @@ class ProcessWork:
         launch = assignment.find_program(self._desk.login_environment(), secrets)
         if self._is_called_off:
             return None
+        self._is_taking = assignment.source is not None
         item = assignment.take_item()
         if item is not None:
             taken = (self._run.id, item.id, item.title, item.url)
@@ -214,7 +216,10 @@ class ProcessWork:
             if not self._is_starting and self._session is None:
                 self._is_called_off = True
         if self._is_called_off:
-            self._report(why.outcome, why.error)
+            # Nobody has worked on the item yet, should there be one: it was the source that took too long.
+            is_source = self._is_taking and why.outcome is Outcome.TIMEOUT
+            reason = SkipReason.SOURCE_UNAVAILABLE if is_source else None
+            self._report(why.outcome, why.error, reason=reason)
         elif self._session is not None:
             self._begin_stop(now_ms)
 

@@ -455,6 +455,19 @@ def test_a_run_that_is_stopped_while_it_claims_ends_at_once_and_gives_the_item_b
     assert not shop.note_path.exists()
 
 
+def test_an_item_that_is_not_had_within_the_time_limit_is_given_back_and_has_not_failed(
+    shop: AgentShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = _SlowDesk(monkeypatch)
+    run_id = shop.begin(shop.prompt("x", work_source=shop.items(a="# A")), time_limit="1s")
+    shop.until(desk.is_claiming.is_set)
+    run = shop.end_of(run_id)
+    assert (run.outcome, run.reason) == (Outcome.TIMEOUT, SkipReason.SOURCE_UNAVAILABLE)
+    desk.may_go.set()
+    assert desk.has_claimed.wait(20)
+    shop.until(lambda: shop.places() == {"ready": ["a.md"]} and shop.spooled() == [])
+
+
 def test_an_engine_that_goes_while_a_run_claims_keeps_nothing(
     shop: AgentShop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
