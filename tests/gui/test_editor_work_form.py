@@ -100,10 +100,12 @@ def test_a_folder_that_does_not_exist_yet_is_created(bench: Bench, tmp_path: Pat
     note = desk.find(QWidget, "workFolderMissing")
     qtbot.waitUntil(lambda: not note.isHidden())
     assert desk.label("workFolderMissingWords") == "This folder does not exist yet."
+    assert desk.summary("workFold") == f"folder {folder} · does not exist yet"
     assert desk.can_save is desk.editor.has_unsaved_changes() is False
     desk.press("workFolderMissingCreate")
     assert (folder / "ready").is_dir()
     assert note.isHidden()
+    assert desk.summary("workFold") == f"folder {folder}"
     desk.press("readyItemsLook")
     assert desk.label("readyItemsWords") == "Nothing is ready."
 

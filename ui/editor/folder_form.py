@@ -14,6 +14,7 @@ from .missing_folder import MissingFolder
 from .path_edit import DirectoryEdit
 from .problems import Findings
 from .rows import explanations
+from .summary import joined
 
 _PATH = "action.work_source.path"
 
@@ -22,6 +23,8 @@ class FolderForm(QWidget):
     """The folder, and what its sub folders are for."""
 
     changed = Signal()
+    noticed = Signal()
+    """Something is known of the folder that was not before."""
 
     def __init__(self, backend: Backend, look: Look, page: Page) -> None:
         super().__init__()
@@ -40,6 +43,7 @@ class FolderForm(QWidget):
         layout.addWidget(self._missing)
         layout.addWidget(self._explanation())
         self._folder.changed.connect(self._tell)
+        self._missing.noticed.connect(self.noticed)
         self._missing.created.connect(self.changed)
 
     def _explanation(self) -> QWidget:
@@ -74,4 +78,7 @@ class FolderForm(QWidget):
     def words(self) -> str:
         """Return which folder it is."""
         path = self._path.rstrip()
-        return self.tr("folder {path}").format(path=path) if path else self.tr("a folder")
+        if not path:
+            return self.tr("a folder")
+        words = self.tr("folder {path}").format(path=path)
+        return joined(words, self.tr("does not exist yet") if self._missing.is_missing else "")

@@ -23,12 +23,15 @@ _READY = "ready"
 class MissingFolder(QWidget):
     """Looks whether a folder of work exists; hidden as long as nothing is wrong."""
 
+    noticed = Signal()
+    """It is known whether the folder exists."""
     created = Signal()
 
     def __init__(self, backend: Backend, *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
         self._backend = backend
+        self.is_missing = False
         self._path = ""
         self._asked: Asked | None = None
         self._words = label("", "warn", wrap=True, name=f"{name}Words")
@@ -52,8 +55,12 @@ class MissingFolder(QWidget):
         """Look for a folder as soon as nobody types any more."""
         self._path = path
         self._forget()
-        show_if(self, is_wanted=False)
+        self._set_missing(is_missing=False)
         self._timer.start()
+
+    def _set_missing(self, *, is_missing: bool) -> None:
+        self.is_missing = is_missing
+        show_if(self, is_missing)
 
     def _forget(self) -> None:
         if self._asked is not None:
@@ -68,7 +75,8 @@ class MissingFolder(QWidget):
     def _show(self, is_missing: bool) -> None:  # noqa: FBT001 - an answer
         set_role(self._words, "warn")
         self._words.setText(self.tr("This folder does not exist yet."))
-        show_if(self, is_missing)
+        self._set_missing(is_missing=is_missing)
+        self.noticed.emit()
 
     def _make(self) -> None:
         path = self._path
@@ -84,7 +92,7 @@ class MissingFolder(QWidget):
                 self.tr("It could not be created: {reason}.").format(reason=one_line(why_not))
             )
             return
-        show_if(self, is_wanted=False)
+        self._set_missing(is_missing=False)
         self.created.emit()
 
     def _ignore(self, _error: SchedulerError) -> None:

@@ -82,6 +82,7 @@ class WorkForm(QWidget):
             put_after(self._fold.head, made)
             self._page.part_made.emit(made)
             made.changed.connect(self._tell)
+            made.noticed.connect(self._summarise)
         return self._choice
 
     def _tell(self) -> None:
@@ -97,6 +98,8 @@ class _SourceChoice(QWidget):
     """What is inside: the choice, the form of what was chosen, and a look at what is there."""
 
     changed = Signal()
+    noticed = Signal()
+    """Its words are others now, though nobody changed anything."""
 
     def __init__(self, backend: Backend, look: Look, page: Page) -> None:
         super().__init__()
@@ -129,6 +132,7 @@ class _SourceChoice(QWidget):
             layout.addWidget(widget)
         self._kind.chosen.connect(self._tell)
         self._folder.changed.connect(self._tell)
+        self._folder.noticed.connect(self.noticed)
         self._github.changed.connect(self._tell)
         self._items.wanted.connect(self._look_for_items)
         self._show_kind()
