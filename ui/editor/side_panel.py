@@ -111,13 +111,8 @@ class SidePanel(QScrollArea):
         self._show_runs(preview.runs, preview.now_ms)
         notes = [(note.severity, note.message) for note in preview.notes]
         if preview.capped_at is not None:
-            words = (
-                self.tr("After {runs} in a day, the others are skipped until midnight.")
-                if preview.is_after
-                else self.tr(
-                    "It is due more often than it may run: {runs} a day start, the others are skipped."
-                )
-            )
+            # Not how many will be due: those that find no work do not count.
+            words = self.tr("Once {runs} of a day have started, the others are skipped until midnight.")
             notes.append((Severity.INFO, words.format(runs=counted(preview.capped_at, "run"))))
         self._show_notes(notes)
         remark = ""
