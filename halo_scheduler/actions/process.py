@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from time import sleep
 
 import psutil
 
@@ -31,6 +32,7 @@ _STOP_LOOK_MS = 50
 _STOP_LOOK_SLOW_MS = 1_000
 _DRAIN_LOOK_MS = 500
 _LONGEST_SPAWN_S = 1.0
+_IN_CHARGE_LOOK_S = 0.05
 
 
 class ProcessWork:
@@ -119,6 +121,7 @@ class ProcessWork:
             taken = (self._run.id, item.id, item.title, item.url)
             self._desk.home.post(lambda: self._desk.home.note_item(*taken))
         launch = assignment.hand_over(launch, item, self._spool)
+        self._wait_until_in_charge()
         with self._start_lock:
             self._is_starting = not self._is_called_off
         if not self._is_starting:
@@ -130,6 +133,11 @@ class ProcessWork:
             # Whoever reads the output must know what to take out of it, also if the job is edited meanwhile.
             self._spool.write_ticket(self._ticket(NOT_YET, ""))
         return spawn(launch, self._spool)
+
+    def _wait_until_in_charge(self) -> None:
+        """Wait until the engine has looked whether it still is the one: all of this may have stood still for long."""
+        while not self._is_called_off and not self._desk.home.is_in_charge():
+            sleep(_IN_CHARGE_LOOK_S)
 
     def _take_up(self, process: subprocess.Popen[bytes], redactor: Redactor) -> None:
         self._session = process.pid

@@ -121,6 +121,9 @@ class Home(Protocol):
     def end(self, ended: Ended) -> None:
         """Take in the end of a run, on the engine's thread."""
 
+    def is_in_charge(self) -> bool:
+        """Tell, on whatever thread, whether nobody else can have taken over meanwhile."""
+
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
         """Write down which item a run works on, on the engine's thread."""
 

@@ -166,6 +166,10 @@ class Engine:
         self._ended.append(ended)
         self.wake()
 
+    def is_in_charge(self) -> bool:
+        """Tell, on whatever thread, whether the lease cannot have run out since it was last renewed."""
+        return abs(self._clock.now_ms() - self._last_tick_at) < LEASE_MS
+
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
         """Write down which item a run works on, on the engine's thread."""
         self._write(lambda: self._store.runs.save_work(run_id, work_id, title, url))

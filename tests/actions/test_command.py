@@ -26,9 +26,10 @@ from halo_scheduler.actions.process import ProcessWork
 from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.errors import StoreUnavailableError
+from halo_scheduler.errors import StaleEngineError, StoreUnavailableError
 from halo_scheduler.model import Backoff, SkipReason
 from halo_scheduler.service import Scheduler
+from halo_scheduler.store.lease import LEASE_MS
 from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, NumberSetting, SettingTable
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of POSIX")
@@ -818,6 +819,42 @@ def test_ticks_alone_run_a_command(hand: _Hand) -> None:
     assert (run.outcome, run.exit_code) == (Outcome.FAILURE, 2)
     assert hand.scheduler.get_output(run.id) == b"manual\n"
     assert list(spool_folder(hand.scheduler.path).iterdir()) == []
+
+
+def test_nothing_is_started_by_an_engine_that_stood_still_until_another_took_over(
+    hand: _Hand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
+    monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
+    run_id = hand.begin(Command(argv=("touch", str(tmp_path / "started"))))
+    until(lambda: pids_in(tmp_path))
+    assert hand.scheduler._engine is not None
+    (work,) = hand.scheduler._engine._works.values()
+    assert isinstance(work, ProcessWork)
+    hand.clock.advance(LEASE_MS)
+    (tmp_path / "go").touch()
+    assert not work.has_begun.wait(1)
+    with Scheduler.open(hand.scheduler.path, clock=hand.clock) as other:
+        other.tick()
+        with pytest.raises(StaleEngineError):
+            hand.scheduler.tick()
+        hand.scheduler._engine.leave_runs()
+        assert work.has_begun.wait(10)
+        run = other.get_run(run_id)
+    assert run is not None
+    assert (run.outcome, (tmp_path / "started").exists()) == (Outcome.INTERRUPTED, False)
+
+
+def test_an_engine_that_stood_still_and_still_is_the_one_goes_on_with_its_start(
+    hand: _Hand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
+    monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
+    run_id = hand.begin(shell("echo started"))
+    until(lambda: pids_in(tmp_path))
+    hand.clock.advance(LEASE_MS)
+    (tmp_path / "go").touch()
+    assert hand.scheduler.get_output(hand.end_of(run_id).id) == b"started\n"
 
 
 def test_ticks_alone_keep_the_time_limit(hand: _Hand, tmp_path: Path) -> None:
