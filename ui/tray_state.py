@@ -16,6 +16,7 @@ from halo_scheduler.schedule.words import short_date, weekday_name
 from halo_scheduler.service import Scheduler
 
 from .caps_reading import has_caps, held_by_caps
+from .needs_you_reading import MOST_READ
 from .wording import is_assistants, one_line
 
 MOST_LISTED = 25
@@ -24,7 +25,6 @@ NEXT_LISTED = 5
 _DAYS_BY_NAME = 7
 _LONGEST_NAME = 40
 LONGEST_LINE = 120
-_MOST_ASKED = 1_000
 
 
 class Mood(StrEnum):
@@ -127,7 +127,7 @@ class TrayReader:
         else:
             self._refresh(scheduler, self._known, stale)
         known = self._known
-        asking = tuple(_name_of(one.job_id, known) for one in scheduler.list_questions(limit=_MOST_ASKED))
+        asking = tuple(_name_of(one.job_id, known) for one in scheduler.list_questions(limit=MOST_READ))
         asks = {job.id for job in asking}
 
         def is_held(job_id: str) -> bool:

@@ -214,7 +214,6 @@ class Windows(QObject):
             self._history.stop_requested.connect(self.stop_run)
             self._history.edit_job_requested.connect(self.editing.edit)
             self._history.answer_requested.connect(self.show_questions)
-            self._history.answer_requested.connect(self.show_questions)
         # Its runs are asked for before it is shown, which is another turn's work.
         use(self._history)
         QTimer.singleShot(0, self._history, partial(_to_front, self._history))
