@@ -207,7 +207,7 @@ def test_it_fits_the_screen_and_a_narrow_window_leaves_the_room_to_the_fields(be
 def test_it_never_gets_so_small_that_its_fields_are_cut_off(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.editor.resize(0, 0)
-    assert (desk.editor.width(), desk.editor.height()) == (680, 400)
+    assert (desk.editor.width(), desk.editor.height()) == (720, 400)
 
 
 def test_it_is_put_together_in_many_small_turns(bench: Bench, qtbot: QtBot) -> None:

@@ -30,8 +30,8 @@ from .trial_panel import TrialEnd, TrialPanel
 _DEBOUNCE_MS = 120
 _LOOK_AGAIN_MS = 30_000
 _WIDTH, _HEIGHT = 1000, 680
-# The days of the week side by side need as much.
-_LEAST = QSize(680, 400)
+# The longest row of controls needs as much.
+_LEAST = QSize(720, 400)
 # Room for a title bar and a panel.
 _FRAME = QSize(16, 80)
 _NARROW = _LEAST.width() + PANEL_WIDTH
