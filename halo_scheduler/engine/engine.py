@@ -341,6 +341,7 @@ class Engine:
         self._ended = []
         self._forget_done()
         self._stop_what_must()
+        self._settlement.look_at_questions()
         for change in [*changes, *self._take_news()]:
             self._tell(change)
         return [run.id for record, run in claimed if self._try_to_start(record, run)]

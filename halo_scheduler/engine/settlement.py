@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
-from halo_scheduler.model import Outcome, Run, SkipReason
+from halo_scheduler.model import Outcome, Question, QuestionState, Run, SkipReason
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS
 from halo_scheduler.store.store import Store
 from halo_scheduler.work.desk import WorkDesk
@@ -76,6 +76,7 @@ class Settlement:
         self._threads = threads
         self._add_note = add_note
         self._later: dict[str, _Report] = {}
+        self._held: set[str] = set()
         self._is_over = threading.Event()
 
     def settle(self, run_id: str, wait_until_prepared: Callable[[str], None]) -> None:
@@ -86,6 +87,11 @@ class Settlement:
             self._threads.post(lambda: self._begin(run_id))
 
         self._threads.submit(wait)
+
+    def look_at_questions(self) -> None:
+        """Settle the items that no answer is waited for any more."""
+        for run_id in [run_id for run_id in self._held if verdict_of(self._store, run_id) is not None]:
+            self._begin(run_id)
 
     def give_up(self) -> None:
         """Try nothing any more."""
@@ -110,7 +116,10 @@ class Settlement:
 
     def _begin(self, run_id: str) -> None:
         verdict = verdict_of(self._store, run_id)
-        if verdict is not None:
+        self._held.discard(run_id)
+        if verdict is None:
+            self._held.add(run_id)
+        else:
             run = self._store.runs.get(run_id)
             is_noted = run is not None and _NOT_TOLD in run.note
             report = _Report(run_id=run_id, run=run, verdict=verdict, is_noted=is_noted)
@@ -160,15 +169,29 @@ class Settlement:
 
 
 def verdict_of(store: Store, run_id: str) -> Verdict | None:
-    """Return what became of the item of a run, by what is recorded of it; None while it is not over."""
+    """Return what became of the item of a run, by what is recorded of it; None while it is not over.
+
+    The item of a run that left a question waits with it: it is not done, and nobody else is to ask the same again.
+    """
     run = store.runs.get(run_id)
+    question = store.questions.of_run(run_id)
+    if question is not None:
+        return None if _is_waited_for(store, question) else Verdict.RELEASED
     if run is None:
         return Verdict.RELEASED
     if run.outcome is Outcome.RUNNING:
         return None
-    # Whoever waits for an answer has not finished; and what a source broke off was never begun.
-    if run.reason is SkipReason.SOURCE_UNAVAILABLE or store.questions.of_run(run_id) is not None:
-        return Verdict.RELEASED
+    if run.reason is SkipReason.SOURCE_UNAVAILABLE:
+        return Verdict.RELEASED  # What a source broke off was never begun.
     if run.outcome is Outcome.SUCCESS:
         return Verdict.DONE
     return Verdict.FAILED if run.outcome in (Outcome.FAILURE, Outcome.TIMEOUT) else Verdict.RELEASED
+
+
+def _is_waited_for(store: Store, question: Question) -> bool:
+    """Tell whether a run with the answer to a question is still to come, or under way: it takes the item over."""
+    record = store.jobs.get(question.job_id)
+    if record is None or record.removed_at is not None or question.state is QuestionState.DISMISSED:
+        return False
+    answer = None if question.answer_run_id is None else store.runs.get(question.answer_run_id)
+    return answer is None or answer.outcome is Outcome.RUNNING

@@ -365,7 +365,6 @@ def test_an_answer_reaches_the_agent_with_the_item_it_is_about(shop: AgentShop) 
     source = shop.items(a="# A", b="# B")
     action = shop.prompt("Go on.", ["say", "::needs-input red or blue?"], work_source=source)
     _, question_id = _ask(shop, action)
-    shop.until(lambda: shop.places() == {"ready": ["a.md", "b.md"]})
     (shop.folder / "items" / "ready" / "0.md").write_text("# An earlier one")
     shop.note_path.unlink()
     run = _answered(shop, question_id, "blue {{date}} ${secret:TOKEN}")
@@ -378,8 +377,7 @@ def test_an_answer_reaches_the_agent_with_the_item_it_is_about(shop: AgentShop) 
 def test_an_answer_fails_with_a_sentence_when_its_item_is_gone(shop: AgentShop) -> None:
     source = shop.items(a="# A", b="# B")
     _, question_id = _ask(shop, shop.prompt("x", ["say", "::needs-input well?"], work_source=source))
-    shop.until(lambda: shop.places() == {"ready": ["a.md", "b.md"]})
-    (shop.folder / "items" / "ready" / "a.md").unlink()
+    (shop.folder / "items" / "in-progress" / "a.md").unlink()
     run = _answered(shop, question_id, "yes")
     assert run.outcome is Outcome.FAILURE
     assert run.error == "the item a.md cannot be taken: it is not ready any more"

@@ -14,7 +14,7 @@ from halo_scheduler import Every, Manual, Outcome, Run, Source, Trigger
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.engine import engine as engine_module
 from halo_scheduler.engine.settlement import Settlement, verdict_of
-from halo_scheduler.model import Question, SkipReason
+from halo_scheduler.model import Question, QuestionState, SkipReason
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.store import Store
 from halo_scheduler.work.desk import WorkDesk
@@ -251,10 +251,32 @@ def test_what_the_source_broke_off_is_given_back(store: Store) -> None:
     assert verdict_of(store, "r") is Verdict.RELEASED
 
 
-def test_a_question_gives_the_item_back_whatever_its_state_is_by_now(store: Store) -> None:
+_QUESTION = Question(id="q", job_id="1", run_id="r", asked_at=0, text="?")
+
+
+@pytest.mark.parametrize("outcome", [Outcome.SUCCESS, Outcome.FAILURE])
+def test_an_open_question_keeps_the_item(store: Store, outcome: Outcome) -> None:
+    store.runs.insert([replace(_RUN, outcome=outcome)], 1)
+    store.questions.insert([_QUESTION])
+    assert verdict_of(store, "r") is None
+
+
+def test_a_dismissed_question_gives_the_item_back(store: Store) -> None:
     store.runs.insert([replace(_RUN, outcome=Outcome.SUCCESS)], 1)
-    store.questions.insert([Question(id="q", job_id="1", run_id="r", asked_at=0, text="?")])
+    store.questions.insert([replace(_QUESTION, state=QuestionState.DISMISSED)])
     assert verdict_of(store, "r") is Verdict.RELEASED
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"), [(None, None), (Outcome.RUNNING, None), (Outcome.FAILURE, Verdict.RELEASED)]
+)
+def test_an_answered_question_keeps_the_item_for_the_run_with_the_answer(
+    store: Store, answer: Outcome | None, verdict: Verdict | None
+) -> None:
+    store.runs.insert([replace(_RUN, outcome=Outcome.SUCCESS)], 1)
+    store.questions.insert([replace(_QUESTION, state=QuestionState.ANSWERED, answer_run_id="a")])
+    store.runs.insert([replace(_RUN, id="a", outcome=answer)] if answer else [], 1)
+    assert verdict_of(store, "r") is verdict
 
 
 def test_a_run_that_is_not_known_gives_its_item_back(store: Store) -> None:

@@ -41,10 +41,8 @@ def _note(shop: AgentShop, run_id: str) -> str:
         ([], Outcome.SUCCESS, {"done": ["a.md"]}),
         ([["exit", 1]], Outcome.FAILURE, {"failed": ["a.md"]}),
         ([["exit", 9]], Outcome.SKIPPED, {"ready": ["a.md"]}),
-        ([["say", "::needs-input Which?"]], Outcome.SUCCESS, {"ready": ["a.md"]}),
-        ([["say", "::needs-input Which?"], ["exit", 1]], Outcome.FAILURE, {"ready": ["a.md"]}),
     ],
-    ids=["success", "failure", "no work after all", "a question", "a question and a failure"],
+    ids=["success", "failure", "no work after all"],
 )
 def test_an_item_goes_where_the_outcome_of_its_run_sends_it(
     shop: AgentShop, steps: list[Any], outcome: Outcome, places: dict[str, list[str]]
@@ -81,7 +79,6 @@ def test_an_answer_works_on_the_very_item_of_its_question(shop: AgentShop) -> No
     question = shop.scheduler.get_question_of_run(first.id)
     assert question is not None
     assert (question.work_id, question.text) == ("a.md", "Which colour?")
-    shop.until(lambda: "in-progress" not in shop.places())
     # Somebody else would come first now.
     (shop.folder / "items" / "ready" / "0.md").write_text("# Urgent")
     shop.scheduler.update_job(job_id, action=shop.prompt("Do it", work_source=source))
@@ -93,30 +90,43 @@ def test_an_answer_works_on_the_very_item_of_its_question(shop: AgentShop) -> No
     shop.until(lambda: shop.places() == {"done": ["a.md"], "ready": ["0.md", "b.md"]})
 
 
-def test_an_answer_takes_over_the_item_that_is_not_yet_given_back(
-    shop: AgentShop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("exit_code", [0, 1])
+def test_the_item_of_a_question_waits_with_it(shop: AgentShop, exit_code: int) -> None:
     source = shop.items(a="# First")
-    asking = shop.prompt("Do it", ["say", "::needs-input Which colour?"], work_source=source)
-    with monkeypatch.context() as patched:
-        patched.setattr(WorkDesk, "settlement", lambda *_: None)
-        first = shop.run(asking)
-        assert shop.places() == {"in-progress": ["a.md"]}
-        question = shop.scheduler.get_question_of_run(first.id)
-        assert question is not None
-        shop.scheduler.update_job(first.job_id, action=shop.prompt("Do it", work_source=source))
-        run = shop.end_of(shop.scheduler.answer_question(question.id, "blue"))
-    assert (run.outcome, run.work_id, run.error) == (Outcome.SUCCESS, "a.md", "")
+    asking = shop.prompt("Do it", ["say", "::needs-input Which?"], ["exit", exit_code], work_source=source)
+    question = shop.scheduler.get_question_of_run(shop.run(asking).id)
+    assert question is not None
+    # Nobody else is asked to do it, and to ask the same again.
+    other = shop.run(shop.prompt("Do it", work_source=source))
+    assert (other.outcome, other.reason) == (Outcome.SKIPPED, SkipReason.NO_WORK)
+    assert shop.places() == {"in-progress": ["a.md"]}
+    shop.scheduler.dismiss_question(question.id)
+    shop.until(lambda: shop.places() == {"ready": ["a.md"]} and shop.spooled() == [])
+
+
+def test_the_item_of_a_question_waits_over_a_restart(shop: AgentShop) -> None:
+    asking = shop.prompt("Do it", ["say", "::needs-input Which?"], work_source=shop.items(a="# First"))
+    question = shop.scheduler.get_question_of_run(shop.run(asking).id)
+    assert question is not None
+    shop.scheduler.stop()
+    shop.scheduler.start()
+    shop.run(shop.prompt("Something else"))
+    assert shop.places() == {"in-progress": ["a.md"]}
+    shop.scheduler.dismiss_question(question.id)
+    shop.until(lambda: shop.places() == {"ready": ["a.md"]})
+
+
+def test_a_job_that_is_removed_gives_the_item_of_its_question_back(shop: AgentShop) -> None:
+    asking = shop.prompt("Do it", ["say", "::needs-input Which?"], work_source=shop.items(a="# First"))
+    shop.scheduler.remove_job(shop.run(asking).job_id)
+    shop.until(lambda: shop.places() == {"ready": ["a.md"]})
 
 
 def test_an_answer_whose_item_is_gone_says_so(shop: AgentShop) -> None:
-    source = shop.items(a="# First")
-    asking = shop.prompt("Do it", ["say", "::needs-input Which colour?"], work_source=source)
-    run = shop.run(asking)
-    shop.until(lambda: shop.places() == {"ready": ["a.md"]})
-    (shop.folder / "items" / "ready" / "a.md").unlink()
-    question = shop.scheduler.get_question_of_run(run.id)
+    asking = shop.prompt("Do it", ["say", "::needs-input Which?"], work_source=shop.items(a="# First"))
+    question = shop.scheduler.get_question_of_run(shop.run(asking).id)
     assert question is not None
+    (shop.folder / "items" / "in-progress" / "a.md").unlink()
     answer = shop.end_of(shop.scheduler.answer_question(question.id, "blue"))
     assert answer.outcome is Outcome.FAILURE
     assert "a.md" in answer.error
@@ -282,6 +292,7 @@ def test_a_run_that_asks_while_no_engine_is_there_is_heard_by_the_next(shop: Age
     assert question is not None
     assert (question.text, question.work_id) == ("Which colour?", "a.md")
     assert shop.scheduler.get_usage(run.job_id).cost == 0.25
+    shop.scheduler.dismiss_question(question.id)
     shop.until(lambda: shop.places() == {"ready": ["a.md"]})
 
 
@@ -307,7 +318,9 @@ def test_the_item_of_a_run_with_secrets_waits_for_what_can_only_be_read_with_the
     shop.scheduler.start()
     go_on.touch()
     shop.end_of(run_id)
-    shop.until(lambda: shop.spooled() == [])
-    assert shop.places() == {"ready": ["a.md"]}
+    shop.until(lambda: [question.text for question in shop.scheduler.list_questions()] == ["Which ***?"])
     (question,) = shop.scheduler.list_questions()
-    assert (question.text, question.work_id) == ("Which ***?", "a.md")
+    assert question.work_id == "a.md"
+    assert shop.places() == {"in-progress": ["a.md"]}
+    shop.scheduler.dismiss_question(question.id)
+    shop.until(lambda: shop.places() == {"ready": ["a.md"]} and shop.spooled() == [])
