@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.schedule.words import shown
@@ -93,6 +92,8 @@ def render(text: str, values: Mapping[str, str]) -> str:
 
 
 def _suggestion(name: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a name that does not exist
+
     near = get_close_matches(name, VARIABLES, n=1)
     if near:
         return f"; did you mean {{{{{near[0]}}}}}?"

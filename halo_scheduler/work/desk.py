@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.work.claim_notes import ClaimNotes, RunNote
 from halo_scheduler.work.folder import Folder
-from halo_scheduler.work.github import Github
 from halo_scheduler.work.github_memory import GithubMemory
 from halo_scheduler.work.item import Item, NoWorkError, Source, SourceError, Verdict
-from halo_scheduler.work.web import Web
 from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
+
+if TYPE_CHECKING:
+    from halo_scheduler.work.web import Web
 
 _MOST_SHOWN = 1_000
 
@@ -37,7 +38,7 @@ class WorkDesk:
     ) -> None:
         self._notes = ClaimNotes(folder)
         self._read_secrets = read_secrets
-        self._web = web or Web()
+        self._web = web
         self._memory = GithubMemory(now_ms)
 
     def open(self, source: WorkSource) -> OpenedSource:
@@ -49,12 +50,19 @@ class WorkDesk:
                 case FolderSource():
                     return Folder(source)
                 case GithubSource():
-                    token = _values(secrets).get(source.token, "")
-                    return Github(source, token, self._web, self._memory)
+                    return self._connect_github(source, _values(secrets).get(source.token, ""))
                 case _:
                     assert_never(source)
 
         return OpenedSource(source, connect, self._notes)
+
+    def _connect_github(self, source: GithubSource, token: str) -> Source:
+        # HTTP and TLS take longer to load than the rest of the engine, and few have such a source.
+        from halo_scheduler.work.github import Github  # noqa: PLC0415
+        from halo_scheduler.work.web import Web  # noqa: PLC0415
+
+        self._web = self._web or Web()
+        return Github(source, token, self._web, self._memory)
 
     def claimed(self) -> set[str]:
         """Return the runs that may have an item: after a start, those of them that no longer run are to be settled."""

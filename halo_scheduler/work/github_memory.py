@@ -7,14 +7,16 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.schedule.words import clock_time
 from halo_scheduler.schedule.zone import find_zone
 from halo_scheduler.work.item import Item, SourceError
-from halo_scheduler.work.web import Answer
 from halo_scheduler.work_sources import GithubSource
+
+if TYPE_CHECKING:
+    from halo_scheduler.work.web import Answer
 
 _MOST_PAGES = 64
 _MOST_LIMITS = 64
