@@ -114,7 +114,9 @@ def test_an_agent_of_the_settings_can_be_used_and_the_default_one_without_a_name
     for name in ("mine", ""):
         bench.scheduler.add_job(f"for {name!r}", Manual(), Prompt(agent=name))
     bench.scheduler.change_settings(default_agent="gone")
-    with pytest.raises(ScheduleError, match=r"^action\.agent: the settings name no default agent that exists"):
+    with pytest.raises(
+        ScheduleError, match=r"^action\.agent: the settings name no default agent that exists"
+    ):
         bench.scheduler.add_job("another", Manual(), Prompt())
 
 

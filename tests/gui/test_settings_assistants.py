@@ -138,6 +138,7 @@ def test_the_install_command_survives_a_blank_in_the_path() -> None:
 
 def test_a_page_that_fits_is_not_scrolled(page: AssistantsPage, qtbot: QtBot) -> None:
     content = page.widget()
+    assert content is not None
     page.resize(560, 1_000)
     qtbot.waitUntil(lambda: content.height() == page.viewport().height() > 900)
     page.resize(560, content.heightForWidth(page.viewport().width()))
