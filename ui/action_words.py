@@ -14,6 +14,7 @@ from .wording import one_line
 
 _LONGEST = 80
 _LONGEST_AGENT = 30
+_LONGEST_EXTRA = 200
 
 
 def tr(text: str) -> str:
@@ -39,6 +40,34 @@ def _prompt_words(prompt: Prompt) -> str:
     if not prompt.agent:
         return tr("prompt: {text}").format(text=text)
     return tr("prompt for {agent}: {text}").format(agent=one_line(prompt.agent, _LONGEST_AGENT), text=text)
+
+
+def extra_words(action: Action) -> str:
+    """Return what a job is given beside that: "in ~/work · with KEY in its environment · reads 34 characters"."""
+    match action:
+        case Command():
+            parts = [*_surroundings(action), _reading_words(action.stdin)]
+        case Prompt():
+            parts = _surroundings(action)
+        case HttpRequest():
+            headers = tr("with the headers {names}").format(names=", ".join(action.headers))
+            body = tr("sends {count:,} characters").format(count=len(action.body))
+            parts = [headers if action.headers else "", body if action.body else ""]
+        case Callback():
+            parts = []
+    return one_line(" · ".join(part for part in parts if part), _LONGEST_EXTRA)
+
+
+def _surroundings(action: Command | Prompt) -> list[str]:
+    names = ", ".join(action.environment)
+    return [
+        tr("in {directory}").format(directory=action.directory) if action.directory else "",
+        tr("with {names} in its environment").format(names=names) if names else "",
+    ]
+
+
+def _reading_words(stdin: str) -> str:
+    return tr("reads {count:,} characters").format(count=len(stdin)) if stdin else ""
 
 
 def work_words(action: Action) -> str:

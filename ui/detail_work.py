@@ -8,7 +8,7 @@ from halo_scheduler.model import Action, Callback, Prompt
 from halo_scheduler.prompt_text import NOTHING_TO_SAY
 from halo_scheduler.reports import Usage
 
-from .action_words import action_words, work_words
+from .action_words import action_words, extra_words, work_words
 from .detail_sections import Section
 from .needs_you_reading import plain_lines
 from .theme import Look, Tone
@@ -34,8 +34,9 @@ class WhatItDoes(Section):
         self._command = WrappedText(look, name="detailCommand", most_lines=_COMMAND_LINES)
         self._agent = WrappedText(look, name="detailAgent", tone=Tone.MUTED, most_lines=1)
         self._prompt = WrappedText(look, name="detailPrompt", most_lines=_PROMPT_LINES)
+        self._extra = WrappedText(look, name="detailExtra", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
         self._work = WrappedText(look, name="detailWork", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
-        for part in (self._command, self._agent, self._prompt, self._work):
+        for part in (self._command, self._agent, self._prompt, self._extra, self._work):
             self.column.addWidget(part)
             part.setVisible(False)
 
@@ -46,6 +47,8 @@ class WhatItDoes(Section):
         self._command.set_text(action_words(action) if prompt is None else "")
         self._agent.set_text("" if prompt is None else _agent_words(prompt, default_agent))
         self._prompt.set_text("" if prompt is None else _first_lines(prompt))
+        extra = extra_words(action)
+        self._extra.set_text(f"{extra[:1].upper()}{extra[1:]}")
         work = work_words(action)
         self._work.set_text(_tr("Works on {source}").format(source=work) if work else "")
 

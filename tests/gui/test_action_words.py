@@ -8,7 +8,7 @@ from commands import shell
 from halo_scheduler import Callback, Command, HttpRequest, Prompt
 from halo_scheduler.model import Action
 from halo_scheduler.work_sources import FolderSource, GithubSource
-from ui.action_words import action_words, work_words
+from ui.action_words import action_words, extra_words, work_words
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -42,6 +42,28 @@ def test_an_action_on_one_line(action: Action, words: str) -> None:
 )
 def test_a_source_of_work_in_a_few_words(action: Action, words: str) -> None:
     assert work_words(action) == words
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (Command(argv=("a",)), ""),
+        (Command(argv=("sh",), stdin="rm -rf x"), "reads 8 characters"),
+        (
+            Command(argv=("a",), directory="~/work", environment={"A": "1", "B": "2"}),
+            "in ~/work · with A, B in its environment",
+        ),
+        (Prompt(environment={"KEY": "${secret:KEY}"}), "with KEY in its environment"),
+        (HttpRequest(url="https://example.org"), ""),
+        (
+            HttpRequest(url="https://example.org", headers={"X-One": "1"}, method="POST", body="body"),
+            "with the headers X-One · sends 4 characters",
+        ),
+        (Callback("f"), ""),
+    ],
+)
+def test_what_else_a_job_is_given_can_be_seen(action: Action, words: str) -> None:
+    assert extra_words(action) == words
 
 
 def test_long_texts_are_cut() -> None:

@@ -384,8 +384,10 @@ def test_a_command_and_a_request_are_told_too(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     add = bench.scheduler.add_job
-    command = Command(argv=("rsync", "-a", "two words"), work_source=FolderSource(path="/srv/work"))
+    source = FolderSource(path="/srv/work")
+    command = Command(argv=("rsync", "-a", "two words"), stdin="abc", work_source=source)
     _show(qtbot, bench, actions, pane, add("sync", Manual(), command))
+    assert _text(pane, "detailExtra") == "Reads 3 characters"
     assert _text(pane, "detailCommand") == "rsync -a 'two words'"
     assert _text(pane, "detailWork") == "Works on folder /srv/work"
     assert not _is_seen(pane, "detailPrompt")
