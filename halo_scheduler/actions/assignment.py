@@ -48,9 +48,8 @@ class Assignment:
             return None
         if self.run.trigger is Trigger.TEST:
             return self.source.first()
-        if self.occasion.asked_by:
-            self.source.give_back(self.occasion.asked_by)
-        return self.source.claim(self.run.id, only=self.occasion.work_id)
+        kept = self.source.take_over(self.run.id, self.occasion.asked_by) if self.occasion.asked_by else None
+        return kept or self.source.claim(self.run.id, only=self.occasion.work_id)
 
     def give_back(self) -> None:
         """Let somebody else have the item: the run does not start. What cannot be told now is told later."""

@@ -80,7 +80,7 @@ class Occasion:
     work_id: str = ""
     """The one item that an answer is about; empty when any will do."""
     asked_by: str = ""
-    """The run that left the question: it may not have given back the item yet."""
+    """The run that left the question, and has kept the item for this one."""
 
 
 NO_OCCASION = Occasion()
@@ -140,11 +140,14 @@ class OpenedSource(Protocol):
     def claim(self, run_id: str, only: str = "") -> Item:
         """Take an item for a run: the first to be had, or `only` that one; NoWorkError when there is none."""
 
+    def take_over(self, run_id: str, from_run: str) -> Item | None:
+        """Go on with the item that an earlier run has kept; None when it has none of this source."""
+
     def first(self) -> Item:
         """Return the first item without taking it; NoWorkError when there is none."""
 
     def give_back(self, run_id: str) -> None:
-        """Let somebody else have what a run has claimed here, if it still has it."""
+        """Let somebody else have what a run has claimed."""
 
 
 class OpenSource(Protocol):

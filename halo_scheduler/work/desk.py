@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, assert_never
@@ -123,6 +124,20 @@ class OpenedSource:
             raise SourceError(f"the item {only} cannot be taken: it is not ready any more")
         raise NoWorkError("there is no item that is ready")
 
+    def take_over(self, run_id: str, from_run: str) -> Item | None:
+        """Go on with the item that an earlier run has kept; None when it has none of this source.
+
+        In between, nobody else can have it.
+        """
+        with self._notes.lent(from_run) as kept:
+            if kept is None or kept.source != self._source or not kept.claim.place:
+                return None
+            item = self.connect().resume(kept.claim)
+            if item is not None:
+                self._notes.write(run_id, replace(kept, claim=replace(kept.claim, key=run_id)))
+            self._notes.remove(from_run)
+            return item
+
     def first(self) -> Item:
         """Return the item that would be claimed now, whole, and leave it where it is; raises NoWorkError."""
         connected = self.connect()
@@ -133,9 +148,9 @@ class OpenedSource:
         raise NoWorkError("there is no item that is ready")
 
     def give_back(self, run_id: str) -> None:
-        """Let somebody else have what was claimed here for a run, if that still has it."""
+        """Let somebody else have what was claimed here for a run that does not start after all."""
         with self._notes.lent(run_id) as kept:
-            if kept is not None and kept.source == self._source:
+            if kept is not None:
                 self.connect().settle(kept.claim, Verdict.RELEASED)
                 self._notes.remove(run_id)
 

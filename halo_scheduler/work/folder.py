@@ -87,6 +87,14 @@ class Folder:
             note.drop()
             raise SourceError(f"{error}; it is now in {_FOLDERS[Verdict.FAILED]}/") from error
 
+    def resume(self, claim: Claim) -> Item | None:
+        """Return a file in `in-progress/` whole."""
+        path, name = _found(self._base(), claim), name_of(claim.item_id)
+        if not name or path is None:
+            return None
+        with _sentences(f"{claim.item_id} cannot be read"):
+            return _read(path, name)
+
     def settle(self, claim: Claim, verdict: Verdict) -> None:
         """Move a file to where it belongs now, if it is still where it was put."""
         base, name = self._base(), name_of(claim.item_id)

@@ -71,6 +71,12 @@ class Github:
         note.take(item_id)
         return self._confirmed(item_id)
 
+    def resume(self, claim: Claim) -> Item | None:
+        """Return an issue whole that still says that somebody works on it."""
+        issue = self._issue(claim.item_id)
+        is_ours = issue is not None and issue.is_open and issue.has(self._source.in_progress)
+        return issue.item() if issue is not None and is_ours else None
+
     def settle(self, claim: Claim, verdict: Verdict) -> None:
         """Take `in_progress` off, after `ready` was put back or the issue was closed.
 

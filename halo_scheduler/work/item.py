@@ -91,5 +91,8 @@ class Source(Protocol):
     def claim(self, item_id: str, note: ClaimNote) -> Item | None:
         """Take a ready item for ourselves and return it whole; None when somebody else was quicker."""
 
+    def resume(self, claim: Claim) -> Item | None:
+        """Return a claimed item whole, to go on with it; None when it is no longer ours."""
+
     def settle(self, claim: Claim, verdict: Verdict) -> None:
         """Give a claimed item back, or report what became of it; what is no longer ours is left alone."""

@@ -149,13 +149,59 @@ def test_what_a_run_does_not_use_is_given_back(desk: WorkDesk, base: Path, sourc
     assert (_tree(base), desk.claimed()) == (["ready/1.md"], set())
 
 
-def test_only_what_was_claimed_at_the_same_source_is_given_back(
+def test_an_item_is_taken_over_without_ever_being_ready(
+    desk: WorkDesk, base: Path, source: FolderSource
+) -> None:
+    _put(base, "1.md")
+    opened = desk.open(source)
+    opened.claim("a")
+    before = (base / "ready").stat().st_mtime_ns
+    taken = opened.take_over("b", "a")
+    assert taken is not None
+    assert (taken.id, taken.title, desk.claimed(), desk.taken("b")) == ("1.md", "Do 1.md", {"b"}, "1.md")
+    assert (base / "ready").stat().st_mtime_ns == before
+    _settle(desk, "b", Verdict.DONE)
+    assert _tree(base) == ["done/1.md"]
+
+
+def test_an_issue_is_taken_over_without_a_change_of_its_labels(desk: WorkDesk, site: GithubSite) -> None:
+    site.add(1)
+    opened = desk.open(_github(site))
+    opened.claim("a")
+    changes = [*site.asked("POST"), *site.asked("DELETE")]
+    taken = opened.take_over("b", "a")
+    assert taken is not None
+    assert (taken.id, desk.claimed()) == ("1", {"b"})
+    assert [*site.asked("POST"), *site.asked("DELETE")] == changes
+    _settle(desk, "b", Verdict.RELEASED)
+    assert site.labels(1) == {"ready"}
+
+
+def test_an_item_that_is_no_longer_there_cannot_be_taken_over(
+    desk: WorkDesk, base: Path, source: FolderSource
+) -> None:
+    _put(base, "1.md")
+    opened = desk.open(source)
+    opened.claim("a")
+    (base / "in-progress" / "1.md").unlink()
+    assert (opened.take_over("b", "a"), desk.claimed()) == (None, set())
+
+
+def test_an_issue_that_somebody_else_finished_cannot_be_taken_over(desk: WorkDesk, site: GithubSite) -> None:
+    site.add(1)
+    opened = desk.open(_github(site))
+    opened.claim("a")
+    site.issues[1].labels.clear()
+    assert (opened.take_over("b", "a"), desk.claimed()) == (None, set())
+
+
+def test_only_what_was_claimed_at_the_same_source_is_taken_over(
     desk: WorkDesk, base: Path, source: FolderSource, tmp_path: Path
 ) -> None:
     _put(base, "1.md")
     desk.open(source).claim("a")
     (tmp_path / "other").mkdir()
-    desk.open(FolderSource(path=str(tmp_path / "other"))).give_back("a")
+    assert desk.open(FolderSource(path=str(tmp_path / "other"))).take_over("b", "a") is None
     assert (desk.claimed(), _tree(base)) == ({"a"}, ["in-progress/1.md"])
 
 
