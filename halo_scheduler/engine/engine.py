@@ -341,10 +341,12 @@ class Engine:
         self._ended = []
         self._forget_done()
         self._stop_what_must()
-        self._settlement.look_at_questions()
         for change in [*changes, *self._take_news()]:
             self._tell(change)
-        return [run.id for record, run in claimed if self._try_to_start(record, run)]
+        started = [run.id for record, run in claimed if self._try_to_start(record, run)]
+        # Last: whatever keeps it from being read, what is claimed has begun.
+        self._settlement.look_at_questions()
+        return started
 
     def _take_news(self) -> list[Change]:
         return self._recovery.take_news() + self._claims.take_news()

@@ -13,7 +13,9 @@ from machine import Bench
 from halo_scheduler import Every, Manual, Outcome, Run, Source, Trigger
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.engine import engine as engine_module
+from halo_scheduler.engine import settlement as settlement_module
 from halo_scheduler.engine.settlement import Settlement, verdict_of
+from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import Question, QuestionState, SkipReason
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.store import Store
@@ -211,6 +213,21 @@ def test_the_engine_after_the_next_goes_on_trying_without_saying_it_again(untold
     untold.tick_until("done")
     assert untold.next_note().endswith("; by now it was reported as done")
     assert untold.note().count("could not be") == 1
+
+
+def test_a_fault_in_looking_at_questions_keeps_no_run_from_starting(
+    claimed: _Claimed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_store: Store, _run_id: str) -> None:
+        raise StoreUnavailableError("the database cannot be read")
+
+    bench = claimed.bench
+    bench.end(claimed.run)
+    bench.scheduler._get_engine()._settlement._held.add("a run")
+    monkeypatch.setattr(settlement_module, "verdict_of", fail)
+    with pytest.raises(StoreUnavailableError):
+        bench.tick(_HOUR)
+    assert len(bench.started) == 2
 
 
 # --- The verdict by what is recorded ------------------------------------------------------------------
