@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from machine import Bench
+from process_probe import until
 
 from halo_scheduler import Every, Manual, Outcome, Run, Source, Trigger
 from halo_scheduler.actions.spool import spool_folder
@@ -227,7 +228,7 @@ def test_a_fault_in_looking_at_questions_keeps_no_run_from_starting(
     monkeypatch.setattr(settlement_module, "verdict_of", fail)
     with pytest.raises(StoreUnavailableError):
         bench.tick(_HOUR)
-    assert len(bench.started) == 2
+    until(lambda: len(bench.started) == 2)
 
 
 # --- The verdict by what is recorded ------------------------------------------------------------------
