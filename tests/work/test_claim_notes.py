@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from machine import START
+from task_desk import folder_source, make_tasks, put
 
 from halo_scheduler.work.claim_notes import ClaimNotes
 from halo_scheduler.work.desk import WorkDesk
@@ -23,25 +24,18 @@ def desk(tmp_path: Path) -> WorkDesk:
 
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
-    folder = tmp_path / "tasks"
-    (folder / "ready").mkdir(parents=True)
-    return folder
+    return make_tasks(tmp_path)
 
 
 @pytest.fixture
 def source(base: Path) -> FolderSource:
-    return FolderSource(path=str(base))
-
-
-def _put(base: Path, *names: str) -> None:
-    for name in names:
-        (base / "ready" / name).write_text(f"# Do {name}\n")
+    return folder_source(base)
 
 
 def test_a_note_is_private_and_says_what_is_needed(
     desk: WorkDesk, base: Path, source: FolderSource, tmp_path: Path
 ) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     desk.open(source).claim("a")
     note = tmp_path / "spool" / "a.item"
     assert [path.name for path in note.parent.iterdir()] == ["a.item"]
@@ -106,7 +100,7 @@ def test_other_files_are_no_notes(desk: WorkDesk, tmp_path: Path) -> None:
 def test_a_note_that_the_disk_does_not_give_now_is_kept(
     desk: WorkDesk, base: Path, source: FolderSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     desk.open(source).claim("a")
 
     def fail(_path: Path, **_: str) -> str:
@@ -121,7 +115,7 @@ def test_a_note_that_the_disk_does_not_give_now_is_kept(
 def test_a_note_is_lent_to_one_thread_after_the_other(
     desk: WorkDesk, base: Path, source: FolderSource, tmp_path: Path
 ) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     desk.open(source).claim("a")
     notes = ClaimNotes(tmp_path / "spool")
     found: list[bool] = []

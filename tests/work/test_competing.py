@@ -7,20 +7,18 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
-from github_site import REPOSITORY, TOKEN, Ask, GithubSite, open_github
-from machine import START
+from github_site import REPOSITORY, Ask, GithubSite, open_github
+from task_desk import folder_source, github_source, make_tasks, new_desk, put, settle_item, tree
 
 from halo_scheduler.work.desk import WorkDesk
 from halo_scheduler.work.item import NoWorkError, Verdict
-from halo_scheduler.work.web import Web
-from halo_scheduler.work_sources import FolderSource, GithubSource
+from halo_scheduler.work_sources import FolderSource
 
-_NAME = "TOKEN"
 _PRELUDE = """
 import os, sys
 from pathlib import Path
@@ -33,54 +31,25 @@ opened = desk.open(FolderSource(path=base))
 """
 
 
-def _secrets(names: Iterable[str]) -> Callable[[], Mapping[str, str]]:
-    return lambda: dict.fromkeys(names, TOKEN)
-
-
-def _new_desk(tmp_path: Path) -> WorkDesk:
-    return WorkDesk(tmp_path / "spool", _secrets, lambda: START, web=Web(deadline_s=20))
-
-
 @pytest.fixture
 def desk(tmp_path: Path) -> WorkDesk:
-    return _new_desk(tmp_path)
+    return new_desk(tmp_path)
 
 
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
-    folder = tmp_path / "tasks"
-    (folder / "ready").mkdir(parents=True)
-    return folder
+    return make_tasks(tmp_path)
 
 
 @pytest.fixture
 def source(base: Path) -> FolderSource:
-    return FolderSource(path=str(base))
+    return folder_source(base)
 
 
 @pytest.fixture
 def site() -> Iterator[GithubSite]:
     with open_github() as opened:
         yield opened
-
-
-def _put(base: Path, *names: str) -> None:
-    for name in names:
-        (base / "ready" / name).write_text(f"# Do {name}\n")
-
-
-def _tree(base: Path) -> list[str]:
-    return sorted(str(path.relative_to(base)) for path in base.rglob("*") if path.is_file())
-
-
-def _settle(desk: WorkDesk, run_id: str, verdict: Verdict) -> None:
-    settle = desk.settlement(run_id, verdict)
-    assert settle is not None
-    settle()
-
-
-def _github(site: GithubSite) -> GithubSource:
-    return GithubSource(repository=REPOSITORY, token=_NAME, base_url=site.url)
 
 
 def _run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -94,7 +63,7 @@ def _run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_processes_that_compete_get_each_file_once(base: Path, tmp_path: Path) -> None:
-    _put(base, *(f"{number}.md" for number in range(200)))
+    put(base, *(f"{number}.md" for number in range(200)))
     program = """
 print("here", flush=True)
 sys.stdin.readline()
@@ -130,7 +99,7 @@ while True:
         f"{number}.md|Do {number}.md" for number in range(200)
     )
     assert sum(1 for lines in printed if lines) > 1
-    assert _tree(base) == sorted(f"done/{number}.md" for number in range(200))
+    assert tree(base) == sorted(f"done/{number}.md" for number in range(200))
     assert list((tmp_path / "spool").iterdir()) == []
 
 
@@ -138,9 +107,9 @@ while True:
 def test_threads_that_compete_get_each_item_once(
     kind: str, desk: WorkDesk, base: Path, source: FolderSource, site: GithubSite
 ) -> None:
-    _put(base, *(f"{number}" for number in range(1, 31)))
+    put(base, *(f"{number}" for number in range(1, 31)))
     site.add(*range(1, 31))
-    opened = desk.open(source if kind == "folder" else _github(site))
+    opened = desk.open(source if kind == "folder" else github_source(site))
     numbers, got, barrier = count(), Counter[str](), threading.Barrier(6)
 
     def work() -> None:
@@ -180,15 +149,15 @@ folder.move = lambda *_: os._exit(9)
 
 @pytest.mark.parametrize("moment", list(_CRASHES))
 def test_after_a_crash_the_item_is_released(moment: str, base: Path, tmp_path: Path) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     died = _run(f"{_CRASHES[moment]}\nopened.claim(run_id)", tmp_path / "spool", base, "a")
     assert died.returncode == 9, died.stderr
-    desk = _new_desk(tmp_path)
+    desk = new_desk(tmp_path)
     assert desk.claimed() == {"a"}
     settle = desk.settlement("a", Verdict.RELEASED)
     if settle is not None:
         settle()
-    assert _tree(base) == ["ready/1.md"]
+    assert tree(base) == ["ready/1.md"]
     assert list((tmp_path / "spool").iterdir()) == []
 
 
@@ -196,14 +165,14 @@ def test_after_a_crash_the_item_is_released(moment: str, base: Path, tmp_path: P
 def test_after_a_crash_before_the_claim_the_item_of_another_is_left_alone(
     moment: str, base: Path, source: FolderSource, tmp_path: Path
 ) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     _run(f"{_CRASHES[moment]}\nopened.claim(run_id)", tmp_path / "spool", base, "a")
-    desk = _new_desk(tmp_path)
+    desk = new_desk(tmp_path)
     assert desk.open(source).claim("b").id == "1.md"
     settle = desk.settlement("a", Verdict.RELEASED)
     if settle is not None:
         settle()
-    assert _tree(base) == ["in-progress/1.md"]
+    assert tree(base) == ["in-progress/1.md"]
     assert desk.claimed() == {"b"}
 
 
@@ -236,14 +205,14 @@ opened.claim("a")
     is_started.set()
     assert workers[0].wait(60) == -9
     getattr(site, when).clear()
-    desk = _new_desk(tmp_path)
+    desk = new_desk(tmp_path)
     assert desk.claimed() == {"a"}
-    _settle(desk, "a", Verdict.RELEASED)
+    settle_item(desk, "a", Verdict.RELEASED)
     assert (site.labels(1), desk.claimed()) == ({"ready"}, set())
 
 
 def test_on_a_full_disk_nothing_is_claimed(base: Path, tmp_path: Path) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     program = """
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -255,11 +224,11 @@ except SourceError as error:
     done = _run(program, tmp_path / "spool", base, "a")
     assert "what a run takes cannot be written down in" in done.stdout, done.stderr
     assert "File too large" in done.stdout
-    assert _tree(base) == ["ready/1.md"]
+    assert tree(base) == ["ready/1.md"]
 
 
 def test_folders_of_others_need_not_be_private(base: Path, source: FolderSource, desk: WorkDesk) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     (base / "ready" / "1.md").chmod(0o644)
     desk.open(source).claim("a")
     assert stat.S_IMODE((base / "in-progress" / "1.md").stat().st_mode) == 0o644

@@ -10,64 +10,33 @@ from pathlib import Path
 import pytest
 from github_site import REPOSITORY, TOKEN, Ask, GithubSite, open_github
 from machine import START
+from task_desk import TOKEN_NAME, folder_source, github_source, make_tasks, new_desk, put, settle_item, tree
 
 from halo_scheduler.errors import SecretError
 from halo_scheduler.work.desk import WorkDesk
 from halo_scheduler.work.item import NoWorkError, SourceError, Verdict
-from halo_scheduler.work.web import Web
 from halo_scheduler.work_sources import FolderSource, GithubSource
-
-_NAME = "TOKEN"
-
-
-def _secrets(names: Iterable[str]) -> Callable[[], Mapping[str, str]]:
-    return lambda: dict.fromkeys(names, TOKEN)
-
-
-def _new_desk(tmp_path: Path) -> WorkDesk:
-    return WorkDesk(tmp_path / "spool", _secrets, lambda: START, web=Web(deadline_s=20))
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> WorkDesk:
-    return _new_desk(tmp_path)
+    return new_desk(tmp_path)
 
 
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
-    folder = tmp_path / "tasks"
-    (folder / "ready").mkdir(parents=True)
-    return folder
+    return make_tasks(tmp_path)
 
 
 @pytest.fixture
 def source(base: Path) -> FolderSource:
-    return FolderSource(path=str(base))
+    return folder_source(base)
 
 
 @pytest.fixture
 def site() -> Iterator[GithubSite]:
     with open_github() as opened:
         yield opened
-
-
-def _put(base: Path, *names: str) -> None:
-    for name in names:
-        (base / "ready" / name).write_text(f"# Do {name}\n")
-
-
-def _tree(base: Path) -> list[str]:
-    return sorted(str(path.relative_to(base)) for path in base.rglob("*") if path.is_file())
-
-
-def _settle(desk: WorkDesk, run_id: str, verdict: Verdict) -> None:
-    settle = desk.settlement(run_id, verdict)
-    assert settle is not None
-    settle()
-
-
-def _github(site: GithubSite) -> GithubSource:
-    return GithubSource(repository=REPOSITORY, token=_NAME, base_url=site.url)
 
 
 def _bytes_below(folder: Path) -> bytes:
@@ -78,7 +47,7 @@ def _bytes_below(folder: Path) -> bytes:
 
 
 def test_runs_get_one_item_each_in_order(desk: WorkDesk, base: Path, source: FolderSource) -> None:
-    _put(base, "2.md", "1.md")
+    put(base, "2.md", "1.md")
     opened = desk.open(source)
     assert [item.id for item in opened.ready()] == ["1.md", "2.md"]
     assert opened.claim("a").title == "Do 1.md"
@@ -106,10 +75,10 @@ def test_nothing_ready_leaves_no_trace(
 def test_a_settled_item_is_forgotten(
     verdict: Verdict, place: str, desk: WorkDesk, base: Path, source: FolderSource
 ) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     desk.open(source).claim("a")
-    _settle(desk, "a", verdict)
-    assert _tree(base) == [place]
+    settle_item(desk, "a", verdict)
+    assert tree(base) == [place]
     assert desk.claimed() == set()
     assert desk.settlement("a", verdict) is None
 
@@ -117,42 +86,42 @@ def test_a_settled_item_is_forgotten(
 def test_exactly_the_item_that_is_asked_for_is_claimed(
     desk: WorkDesk, base: Path, source: FolderSource
 ) -> None:
-    _put(base, "1.md", "2.md")
+    put(base, "1.md", "2.md")
     assert desk.open(source).claim("a", only="2.md").id == "2.md"
     with pytest.raises(SourceError, match=r"the item 2\.md cannot be taken: it is not ready any more"):
         desk.open(source).claim("b", only="2.md")
     assert desk.claimed() == {"a"}
-    assert _tree(base) == ["in-progress/2.md", "ready/1.md"]
+    assert tree(base) == ["in-progress/2.md", "ready/1.md"]
 
 
 def test_the_first_item_can_be_looked_at_without_taking_it(
     desk: WorkDesk, base: Path, source: FolderSource
 ) -> None:
-    _put(base, "1.md", "2.md")
+    put(base, "1.md", "2.md")
     assert desk.open(source).first().id == "1.md"
     assert desk.claimed() == set()
-    assert _tree(base) == ["ready/1.md", "ready/2.md"]
+    assert tree(base) == ["ready/1.md", "ready/2.md"]
 
 
 def test_an_item_that_goes_while_it_is_looked_at_is_passed_over(desk: WorkDesk, site: GithubSite) -> None:
     site.add(1, 2)
     site.before[f"GET /repos/{REPOSITORY}/issues/1"] = lambda _: site.issues[1].labels.clear()
-    assert desk.open(_github(site)).first().id == "2"
+    assert desk.open(github_source(site)).first().id == "2"
 
 
 def test_what_a_run_does_not_use_is_given_back(desk: WorkDesk, base: Path, source: FolderSource) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     opened = desk.open(source)
     opened.claim("a")
     opened.give_back("a")
     opened.give_back("a")
-    assert (_tree(base), desk.claimed()) == (["ready/1.md"], set())
+    assert (tree(base), desk.claimed()) == (["ready/1.md"], set())
 
 
 def test_an_item_is_taken_over_without_ever_being_ready(
     desk: WorkDesk, base: Path, source: FolderSource
 ) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     opened = desk.open(source)
     opened.claim("a")
     before = (base / "ready").stat().st_mtime_ns
@@ -160,27 +129,27 @@ def test_an_item_is_taken_over_without_ever_being_ready(
     assert taken is not None
     assert (taken.id, taken.title, desk.claimed(), desk.taken("b")) == ("1.md", "Do 1.md", {"b"}, "1.md")
     assert (base / "ready").stat().st_mtime_ns == before
-    _settle(desk, "b", Verdict.DONE)
-    assert _tree(base) == ["done/1.md"]
+    settle_item(desk, "b", Verdict.DONE)
+    assert tree(base) == ["done/1.md"]
 
 
 def test_an_issue_is_taken_over_without_a_change_of_its_labels(desk: WorkDesk, site: GithubSite) -> None:
     site.add(1)
-    opened = desk.open(_github(site))
+    opened = desk.open(github_source(site))
     opened.claim("a")
     changes = [*site.asked("POST"), *site.asked("DELETE")]
     taken = opened.take_over("b", "a")
     assert taken is not None
     assert (taken.id, desk.claimed()) == ("1", {"b"})
     assert [*site.asked("POST"), *site.asked("DELETE")] == changes
-    _settle(desk, "b", Verdict.RELEASED)
+    settle_item(desk, "b", Verdict.RELEASED)
     assert site.labels(1) == {"ready"}
 
 
 def test_an_item_that_is_no_longer_there_cannot_be_taken_over(
     desk: WorkDesk, base: Path, source: FolderSource
 ) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     opened = desk.open(source)
     opened.claim("a")
     (base / "in-progress" / "1.md").unlink()
@@ -189,7 +158,7 @@ def test_an_item_that_is_no_longer_there_cannot_be_taken_over(
 
 def test_an_issue_that_somebody_else_finished_cannot_be_taken_over(desk: WorkDesk, site: GithubSite) -> None:
     site.add(1)
-    opened = desk.open(_github(site))
+    opened = desk.open(github_source(site))
     opened.claim("a")
     site.issues[1].labels.clear()
     assert (opened.take_over("b", "a"), desk.claimed()) == (None, set())
@@ -198,17 +167,17 @@ def test_an_issue_that_somebody_else_finished_cannot_be_taken_over(desk: WorkDes
 def test_only_what_was_claimed_at_the_same_source_is_taken_over(
     desk: WorkDesk, base: Path, source: FolderSource, tmp_path: Path
 ) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     desk.open(source).claim("a")
     (tmp_path / "other").mkdir()
     assert desk.open(FolderSource(path=str(tmp_path / "other"))).take_over("b", "a") is None
-    assert (desk.claimed(), _tree(base)) == ({"a"}, ["in-progress/1.md"])
+    assert (desk.claimed(), tree(base)) == ({"a"}, ["in-progress/1.md"])
 
 
 def test_what_somebody_gives_back_meanwhile_is_not_settled_a_second_time(
     desk: WorkDesk, base: Path, source: FolderSource
 ) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     opened = desk.open(source)
     opened.claim("a")
     settle = desk.settlement("a", Verdict.DONE)
@@ -216,11 +185,11 @@ def test_what_somebody_gives_back_meanwhile_is_not_settled_a_second_time(
     opened.claim("b")
     assert settle is not None
     settle()
-    assert (desk.claimed(), _tree(base)) == ({"b"}, ["in-progress/1.md"])
+    assert (desk.claimed(), tree(base)) == ({"b"}, ["in-progress/1.md"])
 
 
 def test_only_so_many_are_listed(desk: WorkDesk, base: Path, source: FolderSource) -> None:
-    _put(base, *(f"{number}.md" for number in range(1_001)))
+    put(base, *(f"{number}.md" for number in range(1_001)))
     assert len(desk.open(source).ready()) == 1_000
 
 
@@ -230,10 +199,10 @@ def test_a_run_without_an_item_has_nothing_to_settle(desk: WorkDesk) -> None:
 
 
 def test_a_forgotten_item_stays_where_it_is(desk: WorkDesk, base: Path, source: FolderSource) -> None:
-    _put(base, "1.md")
+    put(base, "1.md")
     desk.open(source).claim("a")
     desk.forget("a")
-    assert (desk.claimed(), _tree(base)) == (set(), ["in-progress/1.md"])
+    assert (desk.claimed(), tree(base)) == (set(), ["in-progress/1.md"])
 
 
 def test_a_lost_race_leads_to_the_next_item(desk: WorkDesk, site: GithubSite, tmp_path: Path) -> None:
@@ -246,7 +215,7 @@ def test_a_lost_race_leads_to_the_next_item(desk: WorkDesk, site: GithubSite, tm
         site.issues[1].labels = ["in_progress"]
 
     site.before[f"DELETE {issue}/labels/ready"] = others_win
-    assert desk.open(_github(site)).claim("a").id == "2"
+    assert desk.open(github_source(site)).claim("a").id == "2"
     assert noted == ["1"]
     assert json.loads((tmp_path / "spool" / "a.item").read_text())["item"] == "2"
 
@@ -257,13 +226,13 @@ def test_a_lost_race_for_the_last_item_is_no_work(desk: WorkDesk, site: GithubSi
         site.issues[1], "labels", ["in_progress"]
     )
     with pytest.raises(NoWorkError):
-        desk.open(_github(site)).claim("a")
+        desk.open(github_source(site)).claim("a")
     assert desk.claimed() == set()
 
 
 def test_a_source_that_cannot_be_told_keeps_its_note(desk: WorkDesk, site: GithubSite) -> None:
     site.add(1)
-    desk.open(_github(site)).claim("a")
+    desk.open(github_source(site)).claim("a")
     site.token = "another"  # noqa: S105 - of a site that exists for a second
     settle = desk.settlement("a", Verdict.DONE)
     assert settle is not None
@@ -281,7 +250,7 @@ def test_a_refused_claim_leaves_no_note(desk: WorkDesk, site: GithubSite) -> Non
     site.add(1)
     site.instead[f"GET /repos/{REPOSITORY}/issues/1"] = [lambda ask: ask.say(403, {"message": "No"})]
     with pytest.raises(SourceError, match="GitHub does not allow it"):
-        desk.open(_github(site)).claim("a")
+        desk.open(github_source(site)).claim("a")
     assert desk.claimed() == set()
 
 
@@ -289,9 +258,9 @@ def test_a_claim_that_was_cut_off_can_be_settled(desk: WorkDesk, site: GithubSit
     site.add(1)
     site.instead[f"DELETE /repos/{REPOSITORY}/issues/1/labels/ready"] = [Ask.cut_off]
     with pytest.raises(SourceError, match="closed the connection"):
-        desk.open(_github(site)).claim("a")
+        desk.open(github_source(site)).claim("a")
     assert desk.claimed() == {"a"}
-    _settle(desk, "a", Verdict.FAILED)
+    settle_item(desk, "a", Verdict.FAILED)
     assert (desk.claimed(), site.labels(1)) == (set(), {"ready"})
 
 
@@ -311,7 +280,7 @@ def test_where_secrets_are_is_found_out_at_once_but_they_are_had_later(tmp_path:
         return read
 
     desk = WorkDesk(tmp_path, read_secrets, lambda: START)
-    opened = desk.open(GithubSource(repository=REPOSITORY, token=_NAME))
+    opened = desk.open(GithubSource(repository=REPOSITORY, token=TOKEN_NAME))
     assert steps == ["find ['TOKEN']"]
     with pytest.raises(SourceError, match="the secret TOKEN is not set"):
         opened.claim("a")
@@ -324,7 +293,7 @@ def test_whatever_a_keyring_does_is_the_failure_of_the_source(tmp_path: Path) ->
 
     desk = WorkDesk(tmp_path, lambda _: read, lambda: START)
     with pytest.raises(SourceError, match="the token cannot be had: RuntimeError"):
-        desk.open(GithubSource(repository=REPOSITORY, token=_NAME)).ready()
+        desk.open(GithubSource(repository=REPOSITORY, token=TOKEN_NAME)).ready()
 
 
 def test_the_token_is_in_no_file_no_error_and_no_log(
@@ -334,9 +303,9 @@ def test_the_token_is_in_no_file_no_error_and_no_log(
     site.add(1, body=f"leaked: {TOKEN}", title=TOKEN)
     found: list[bytes] = []
     for verdict in (Verdict.FAILED, Verdict.RELEASED, Verdict.DONE):
-        item = desk.open(_github(site)).claim("a")
+        item = desk.open(github_source(site)).claim("a")
         found.append(f"{item}{_bytes_below(tmp_path)!r}".encode())
-        _settle(desk, "a", verdict)
+        settle_item(desk, "a", verdict)
     site.add(2)
     route = f"GET /repos/{REPOSITORY}/issues/2"
     for status in (302, 401, 403, 404, 409, 422, 500):
@@ -346,7 +315,7 @@ def test_the_token_is_in_no_file_no_error_and_no_log(
 
         site.instead[route] = [refuse, refuse]
         with pytest.raises((SourceError, NoWorkError)) as caught:
-            desk.open(_github(site)).claim("a")
+            desk.open(github_source(site)).claim("a")
         found.append(f"{caught.value}{caught.value.__cause__}{caught.value.__context__}".encode())
     assert b"leaked: ***" in found[0]
     assert TOKEN.encode() not in b"".join(found) + _bytes_below(tmp_path) + caplog.text.encode()
