@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.work.claim_notes import ClaimNotes, RunNote
-from halo_scheduler.work.folder import Folder
 from halo_scheduler.work.github_memory import GithubMemory
 from halo_scheduler.work.item import Item, NoWorkError, Source, SourceError, Verdict
 from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
@@ -49,7 +48,7 @@ class WorkDesk:
         def connect() -> Source:
             match source:
                 case FolderSource():
-                    return Folder(source)
+                    return _connect_folder(source)
                 case GithubSource():
                     return self._connect_github(source, _values(secrets).get(source.token, ""))
                 case _:
@@ -158,6 +157,12 @@ class OpenedSource:
         """Return what could be claimed, in this order, up to a thousand items; their bodies may be missing."""
         found: Iterator[Item] = self.connect().ready()
         return list(islice(found, _MOST_SHOWN))
+
+
+def _connect_folder(source: FolderSource) -> Source:
+    from halo_scheduler.work.folder import Folder  # noqa: PLC0415 - for those who have such a source
+
+    return Folder(source)
 
 
 def _values(secrets: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
