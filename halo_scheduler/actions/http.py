@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import version
 
 from PySide6.QtCore import QByteArray, QObject, QUrl
 from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequest, QSslError
@@ -395,6 +394,8 @@ class HttpWork(QObject):
 
 @cache
 def _user_agent() -> str:
+    from importlib.metadata import version  # noqa: PLC0415 - with the whole of e-mail behind it
+
     return f"halo-scheduler/{version('halo-scheduler')}"
 
 
