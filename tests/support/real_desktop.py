@@ -132,6 +132,8 @@ class Desktop:
         """Wait until a window is there and has the keyboard; return it."""
         self.wait_for(lambda: self.windows(title), seconds)
         self.wait_for(lambda: self.active_window() in self.windows(title), seconds)
+        # The window manager says so a moment before keys go there.
+        self.wait_for(lambda: self._ask("getwindowfocus").strip() == self.active_window(), seconds)
         return self.active_window()
 
     def wait_until_gone(self, title: str, seconds: float = 20) -> None:
