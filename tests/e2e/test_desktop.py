@@ -50,6 +50,8 @@ def _create_a_job(desktop: Desktop, scheduler: Scheduler) -> Job:
     desktop.wait_for_window(_MAIN)
     desktop.key("ctrl+n")
     desktop.wait_for_window("^New job")
+    # It is put together in turns: a person looks at it before they type.
+    desktop.picture("new job")
     desktop.type("Greet the world")
     desktop.key("Tab")
     desktop.type("echo Hello from Halo")
