@@ -93,15 +93,7 @@ class Trial(QObject):
         )
         self._spool = Spool(folder, self._run.id)
         self._watch = NotifierWatch(self) if HAS_PIDFD else None
-        desk = Desk(
-            home=self,
-            watch=self._watch or ThreadWatch(self.post),
-            login_environment=login_environment or LoginEnvironment().get,
-            output_limit=lambda: _OUTPUT_LIMIT,
-            spool_limit=lambda: _SPOOL_LIMIT,
-        )
-        work_desk = WorkDesk(folder, read_secrets, clock.now_ms)
-        self._runner = Runner(folder, desk, self._reader, HttpStarter(self).start, work_desk.open)
+        self._runner = self._make_runner(folder, login_environment or LoginEnvironment().get)
         self._work: Work | None = None
         self._reader_of_output: SpoolReader | None = None
         self._end: Ended | None = None
@@ -111,14 +103,28 @@ class Trial(QObject):
         self._began_at = 0
         self._elapsed = QElapsedTimer()
         self._timer = QTimer(self)
+        self._again = QTimer(self)
+        self._set_timers()
+        self._posted.connect(self._hear, Qt.ConnectionType.QueuedConnection)
+
+    def _make_runner(self, folder: Path, login_environment: Callable[[], Environment]) -> Runner:
+        desk = Desk(
+            home=self,
+            watch=self._watch or ThreadWatch(self.post),
+            login_environment=login_environment,
+            output_limit=lambda: _OUTPUT_LIMIT,
+            spool_limit=lambda: _SPOOL_LIMIT,
+        )
+        work_desk = WorkDesk(folder, self._read_secrets, self._clock.now_ms)
+        return Runner(folder, desk, self._reader, HttpStarter(self).start, work_desk.open)
+
+    def _set_timers(self) -> None:
         self._timer.setInterval(_LOOK_MS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._look)
-        self._again = QTimer(self)
         self._again.setInterval(_LOOK_MS)
         self._again.setSingleShot(True)
         self._again.timeout.connect(self._look_again)
-        self._posted.connect(self._hear, Qt.ConnectionType.QueuedConnection)
 
     @property
     def run_id(self) -> str:
