@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from halo_scheduler.changes import Change
 from halo_scheduler.reading import Reader
 from halo_scheduler.store.jobs import JobRecord
 
 
-class Writer(Reader):
+class Writer(Reader, ABC):
     """Reads and writes; a part of the scheduler, which says how changes are told."""
 
+    @abstractmethod
     def _changed(self, *changes: Change) -> None:
         """Let the engine, in this process or another, look at what we wrote."""
-        raise NotImplementedError
 
     def _is_in_its_slot(self, record: JobRecord) -> bool:
         """Whether the job runs because it was due: then it is planned when that run ends."""
