@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from halo_scheduler.actions.prompt import compose
-from halo_scheduler.engine.occasions import occasion_of
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import JobSpec, Manual, Prompt
+from halo_scheduler.occasions import occasion_of
 from halo_scheduler.prompt_text import variables_in
 from halo_scheduler.store.store import Store
 from halo_scheduler.work.item import Item

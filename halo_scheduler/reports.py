@@ -11,7 +11,7 @@ from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
 
-from halo_scheduler.engine.holds import Hold, Holds
+from halo_scheduler.holds import Hold, Holds
 from halo_scheduler.model import After, Caps, Outcome, Rule, SkipReason, Source, Step, Trigger
 from halo_scheduler.schedule.days import day_ends_at, local_day
 from halo_scheduler.schedule.explain import Explanation, explain_plan

@@ -156,8 +156,8 @@ class Scheduler(Assisting):
 
     def try_job(self, spec: JobSpec, parent: QObject | None = None) -> Trial:
         """Return a test run of a job that is not stored; it needs the Qt event loop of this thread."""
-        from halo_scheduler.engine.occasions import occasion_of  # noqa: PLC0415 - for those who need it
         from halo_scheduler.engine.trial import Trial, clear_left_trials, trial_folder  # noqa: PLC0415 - Qt
+        from halo_scheduler.occasions import occasion_of  # noqa: PLC0415 - for those who need it
 
         folder = trial_folder(self.path)
         if not self._has_tried:

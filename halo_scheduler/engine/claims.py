@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine.holds import Hold, Holds
 from halo_scheduler.engine.recovery import one_job
+from halo_scheduler.holds import Hold, Holds
 from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import Outcome, Run, SkipReason, Source, StatusReason, Trigger
 from halo_scheduler.planning import LATE_MS, UNPLANNABLE, passed_over, plan, plan_after_run, without_plan

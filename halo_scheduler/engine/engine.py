@@ -28,7 +28,6 @@ from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.claims import Claims
 from halo_scheduler.engine.endings import Ending, Endings, ending_of
-from halo_scheduler.engine.occasions import occasion_of
 from halo_scheduler.engine.recovery import Recovery
 from halo_scheduler.engine.settlement import Settlement
 from halo_scheduler.engine.survey import Survey
@@ -37,6 +36,7 @@ from halo_scheduler.host.login_environment import LoginEnvironment
 from halo_scheduler.host.process import is_alive, own_identity
 from halo_scheduler.host.watch import ThreadWatch, Watch
 from halo_scheduler.model import Callback, Outcome, ProcessAction, Run, SkipReason
+from halo_scheduler.occasions import occasion_of
 from halo_scheduler.secrets import SecretStore
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord

@@ -12,7 +12,7 @@ from machine import Bench
 from halo_scheduler import After, Cron, Every, Job, Manual, Once, Outcome, Policy, Retry, Run, Source, Trigger
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine import engine as engine_module
-from halo_scheduler.engine.holds import Holds
+from halo_scheduler.holds import Holds
 from halo_scheduler.model import Caps, JobStatus, Schedule, SkipReason, StatusReason
 from halo_scheduler.store.usage import Spent
 

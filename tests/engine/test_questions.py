@@ -29,8 +29,8 @@ from halo_scheduler.actions.spool import Output
 from halo_scheduler.actions.work import Late
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine import engine as engine_module
-from halo_scheduler.engine.occasions import occasion_of
 from halo_scheduler.model import Caps, JobStatus, Question, QuestionState, SkipReason, StatusReason
+from halo_scheduler.occasions import occasion_of
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 

@@ -12,8 +12,8 @@ import pytest
 from halo_scheduler import Command, Manual, Outcome, Prompt, Run, Scheduler, Source, Trigger
 from halo_scheduler.actions.work import NO_OCCASION
 from halo_scheduler.agents import Agent
-from halo_scheduler.engine.occasions import occasion_of
 from halo_scheduler.model import Action, JobSpec, Question, QuestionState, SkipReason
+from halo_scheduler.occasions import occasion_of
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.store import Store
 
