@@ -87,10 +87,15 @@ def require_whole(path: str, value: object, low: int, high: float = math.inf) ->
 
 def require_amount(path: str, value: object) -> float:
     """Return an amount of money: a number above 0 and up to a million."""
+    return require_number(path, value, above=0, most=MOST_AMOUNT)
+
+
+def require_number(path: str, value: object, *, above: int, most: int) -> float:
+    """Return a number that lies above one and is at most another."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ScheduleError(f"must be a number, not {shown(value)}", path=path)
-    if not 0 < value <= MOST_AMOUNT:
-        raise ScheduleError(f"must be above 0 and at most {MOST_AMOUNT}, not {shown(value)}", path=path)
+    if not above < value <= most:
+        raise ScheduleError(f"must be above {above} and at most {most}, not {shown(value)}", path=path)
     return float(value)
 
 

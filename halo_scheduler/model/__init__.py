@@ -11,8 +11,20 @@ from halo_scheduler.model.actions import (
     Redirects,
     action_from_dict,
 )
+from halo_scheduler.model.conditions import (
+    MOST_CONDITIONS,
+    Condition,
+    Idle,
+    Load,
+    MainsPower,
+    Network,
+    PathExists,
+    condition_from_dict,
+)
 from halo_scheduler.model.jobs import (
+    MOST_FOLLOWERS,
     SCHEMA_VERSION,
+    Follower,
     Job,
     JobSpec,
     JobState,
@@ -20,6 +32,7 @@ from halo_scheduler.model.jobs import (
 from halo_scheduler.model.plans import (
     Hints,
     Plan,
+    Proposal,
     Rule,
     Step,
 )
@@ -28,6 +41,7 @@ from halo_scheduler.model.policies import (
     BackoffKind,
     Caps,
     CatchUp,
+    InQuietTime,
     Limits,
     Notify,
     Policy,
@@ -50,6 +64,8 @@ from halo_scheduler.model.schedules import (
     schedule_from_dict,
 )
 from halo_scheduler.model.words import (
+    FollowOn,
+    HintSource,
     JobStatus,
     Outcome,
     SkipReason,
@@ -60,6 +76,8 @@ from halo_scheduler.model.words import (
 )
 
 __all__ = [
+    "MOST_CONDITIONS",
+    "MOST_FOLLOWERS",
     "SCHEMA_VERSION",
     "SHORTEST_EVERY_MS",
     "Action",
@@ -71,23 +89,34 @@ __all__ = [
     "Caps",
     "CatchUp",
     "Command",
+    "Condition",
     "Cron",
     "Every",
+    "FollowOn",
+    "Follower",
+    "HintSource",
     "Hints",
     "HttpRequest",
+    "Idle",
+    "InQuietTime",
     "Job",
     "JobSpec",
     "JobState",
     "JobStatus",
     "Limits",
+    "Load",
+    "MainsPower",
     "Manual",
+    "Network",
     "Notify",
     "Once",
     "Outcome",
+    "PathExists",
     "Plan",
     "Policy",
     "ProcessAction",
     "Prompt",
+    "Proposal",
     "Question",
     "QuestionState",
     "Redirects",
@@ -102,6 +131,7 @@ __all__ = [
     "Trigger",
     "WaitingFor",
     "action_from_dict",
+    "condition_from_dict",
     "require_jitter",
     "schedule_from_dict",
 ]

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self, cast
 
 from halo_scheduler.checks import (
+    frozen_list,
     frozen_mapping,
+    require_choice,
     require_instant,
     require_kind,
     require_label,
@@ -18,7 +20,7 @@ from halo_scheduler.model.actions import Action, Callback, Prompt
 from halo_scheduler.model.plans import Hints
 from halo_scheduler.model.policies import Policy
 from halo_scheduler.model.schedules import Schedule
-from halo_scheduler.model.words import JobStatus, Outcome, Source, StatusReason, WaitingFor
+from halo_scheduler.model.words import FollowOn, JobStatus, Outcome, Source, StatusReason, WaitingFor
 from halo_scheduler.strict_json import decode, encode
 from halo_scheduler.values import Value, put
 
@@ -27,6 +29,21 @@ SCHEMA_VERSION = 1
 _ANY_FUNCTION = Callback()
 _USUAL_POLICY = Policy()
 _NO_HINTS = Hints()
+
+
+MOST_FOLLOWERS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Follower(Value):
+    """A job that runs when a run of this one has ended in a certain way."""
+
+    job_id: str
+    on: FollowOn = FollowOn.SUCCESS
+
+    def __post_init__(self) -> None:
+        require_label("job_id", self.job_id)
+        put(self, on=require_choice(FollowOn, self.on, path="on"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +61,7 @@ class _SpecFields(Value):
     anchor_at: int = 0
     enabled: bool = True
     metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
+    followers: tuple[Follower, ...] = ()
 
     @property
     def reads_lines(self) -> bool:
@@ -61,6 +79,7 @@ class _StateFields(Value):
     status: JobStatus = JobStatus.IDLE
     status_reason: StatusReason | None = None
     waiting_for: WaitingFor | None = None
+    waiting_reason: str = ""
     next_run_at: int | None = None
     next_source: Source | None = None
     paused_until: int | None = None
@@ -87,6 +106,19 @@ class JobSpec(_SpecFields):
         require_kind("enabled", self.enabled, bool, "true or false")
         require_instant("anchor_at", self.anchor_at)
         put(self, metadata=frozen_mapping("metadata", self.metadata))
+        put(self, followers=frozen_list("followers", self.followers))
+        self._check_followers()
+
+    def _check_followers(self) -> None:
+        if len(self.followers) > MOST_FOLLOWERS:
+            raise ScheduleError(f"at most {MOST_FOLLOWERS} jobs can follow one", path="followers")
+        seen: set[str] = set()
+        for index, follower in enumerate(self.followers):
+            path = f"followers[{index}]"
+            require_kind(path, follower, Follower, "a Follower")
+            if follower.job_id in seen:
+                raise ScheduleError("the same job follows twice; choose `always` instead", path=path)
+            seen.add(follower.job_id)
 
     def to_dict(self) -> dict[str, Any]:
         return {"version": SCHEMA_VERSION, **cast("dict[str, Any]", encode(self))}

@@ -5,22 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from halo_scheduler.checks import require_instant, require_text, require_whole
-from halo_scheduler.model.words import Source
-from halo_scheduler.schedule.interval import MAX_INTERVAL_MS
-from halo_scheduler.values import Value
+from halo_scheduler.checks import require_choice, require_instant, require_text, require_whole
+from halo_scheduler.model.words import HintSource, Source
+from halo_scheduler.schedule.interval import HOUR_MS, MAX_INTERVAL_MS
+from halo_scheduler.values import Value, put
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints(Value):
-    """A program's advice on when to run next; it counts only until `expires_at`, and without that never."""
+    """Advice on when to run next; it counts only until `expires_at`, and without that never.
+
+    `source` is who gave the last of it; None when nobody said.
+    """
 
     interval_ms: int | None = None
     next_at: int | None = None
     expires_at: int | None = None
     reason: str = ""
+    source: HintSource | None = None
 
     def __post_init__(self) -> None:
+        if self.source is not None:
+            put(self, source=require_choice(HintSource, self.source, path="source"))
         if self.interval_ms is not None:
             require_whole("interval_ms", self.interval_ms, 1, MAX_INTERVAL_MS)
         for name in ("next_at", "expires_at"):
@@ -31,6 +37,23 @@ class Hints(Value):
     def count_at(self, now_ms: int) -> bool:
         """Tell whether the advice still counts."""
         return self.expires_at is not None and self.expires_at > now_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal(Value):
+    """What a run proposed about its own job: a pace, one more run so long after its end, or both, for a while."""
+
+    every_ms: int | None = None
+    next_ms: int | None = None
+    ttl_ms: int = HOUR_MS
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("every_ms", "next_ms"):
+            if getattr(self, name) is not None:
+                require_whole(name, getattr(self, name), 1, MAX_INTERVAL_MS)
+        require_whole("ttl_ms", self.ttl_ms, 1, MAX_INTERVAL_MS)
+        require_text("reason", self.reason)
 
 
 class Rule(StrEnum):

@@ -15,6 +15,7 @@ from halo_scheduler.checks import (
     require_whole,
 )
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model.conditions import Condition, require_conditions
 from halo_scheduler.schedule.interval import MAX_INTERVAL_MS, MINUTE_MS, SECOND_MS, parse_interval
 from halo_scheduler.strict_json import decode
 from halo_scheduler.values import Value, put
@@ -34,6 +35,13 @@ class Notify(StrEnum):
     FAILURES = "failures"
     ALL = "all"
     SETTINGS = "settings"
+
+
+class InQuietTime(StrEnum):
+    """What a job does that falls due in a quiet time."""
+
+    WAIT = "wait"
+    SKIP = "skip"
 
 
 class BackoffKind(StrEnum):
@@ -139,7 +147,8 @@ class Policy(Value):
     """How a job is run; a time limit of None lets a run last for ever.
 
     `reads_lines` tells whether lines like `::cost 0.12` in its output are read; None leaves it to the action:
-    those of a prompt are, others are not.
+    those of a prompt are, others are not. A due job waits until all its `conditions` hold, but not longer than
+    `condition_deadline`; None is for ever.
     """
 
     time_limit: str | None = "2h"
@@ -153,9 +162,13 @@ class Policy(Value):
     notify: Notify = Notify.FAILURES
     caps: Caps = field(default_factory=Caps)
     reads_lines: bool | None = None
+    conditions: tuple[Condition, ...] = ()
+    condition_deadline: str | None = None
+    in_quiet_time: InQuietTime = InQuietTime.WAIT
+    keep_awake: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("time_limit", "catch_up_max_age"):
+        for name in ("time_limit", "catch_up_max_age", "condition_deadline"):
             if getattr(self, name) is not None:
                 require_interval(name, getattr(self, name))
         put(self, catch_up=require_choice(CatchUp, self.catch_up, path="catch_up"))
@@ -168,6 +181,10 @@ class Policy(Value):
         require_kind("caps", self.caps, Caps, "Caps")
         if self.reads_lines is not None:
             require_kind("reads_lines", self.reads_lines, bool, "true, false or null")
+        put(self, conditions=frozen_list("conditions", self.conditions))
+        require_conditions(self.conditions)
+        put(self, in_quiet_time=require_choice(InQuietTime, self.in_quiet_time, path="in_quiet_time"))
+        require_kind("keep_awake", self.keep_awake, bool, "true or false")
 
     @property
     def time_limit_ms(self) -> int | None:
@@ -176,6 +193,10 @@ class Policy(Value):
     @property
     def catch_up_max_age_ms(self) -> int | None:
         return None if self.catch_up_max_age is None else parse_interval(self.catch_up_max_age)
+
+    @property
+    def condition_deadline_ms(self) -> int | None:
+        return None if self.condition_deadline is None else parse_interval(self.condition_deadline)
 
     @classmethod
     def from_dict(cls, data: object) -> Self:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from halo_scheduler.model.plans import Proposal
 from halo_scheduler.model.words import Outcome, SkipReason, Source, Trigger
 from halo_scheduler.values import Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(Value):
-    """One attempt to run a job; runs by hand, chain, answer and test have no slot."""
+    """One attempt to run a job; runs by hand, chain, answer and test have no slot.
+
+    `caused_by` is the run whose end started this one, of another job.
+    """
 
     id: str
     job_id: str
@@ -36,6 +40,8 @@ class Run(Value):
     work_id: str = ""
     work_title: str = ""
     work_url: str = ""
+    caused_by: str | None = None
+    proposal: Proposal | None = None
 
     @property
     def duration_ms(self) -> int | None:

@@ -56,6 +56,7 @@ class SkipReason(StrEnum):
     NOT_DUE = "not_due"
     NO_WORK = "no_work"
     CONDITION = "condition"
+    QUIET_TIME = "quiet_time"
     CAP = "cap"
     NEEDS_INPUT = "needs_input"
     SOURCE_UNAVAILABLE = "source_unavailable"
@@ -87,3 +88,21 @@ class WaitingFor(StrEnum):
 
     AT_CAPACITY = "at_capacity"
     CONDITION = "condition"
+    QUIET_TIME = "quiet_time"
+
+
+class HintSource(StrEnum):
+    """Who gave a hint."""
+
+    USER = "user"
+    PROGRAM = "program"
+    ASSISTANT = "assistant"
+    JOB = "job"
+
+
+class FollowOn(StrEnum):
+    """Which ends of a job's runs start another job."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    ALWAYS = "always"

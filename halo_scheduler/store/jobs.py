@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 from halo_scheduler.model import (
     Action,
+    Follower,
     Hints,
+    HintSource,
     Job,
     JobSpec,
     JobStatus,
@@ -25,6 +27,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.schedule.interval import DAY_MS
 from halo_scheduler.store.connection import Database, Row, Value
+from halo_scheduler.strict_json import decode
 
 _LOG = logging.getLogger(__name__)
 
@@ -47,6 +50,8 @@ _SPEC_COLUMNS = (
         "anchor_at",
         "enabled",
         "metadata",
+        "followers",
+        "has_conditions",
     ),
     "updated_at",
 )
@@ -64,6 +69,7 @@ _STATE_COLUMNS = (
     *("attempt", "trail", "counted_until", "passed_reason", "last_slot_at"),
     *("hint_interval_ms", "hint_next_at", "hint_expires_at", "hint_reason"),
     *("errors", "last_run_at", "last_completed_at", "last_outcome", "last_error", "paused_by"),
+    *("hint_source", "waiting_reason", "waits_until"),
 )
 _COLUMNS = ("id", "created_at", "removed_at", *_SPEC_COLUMNS, *_STATE_COLUMNS)
 _SPEC_START = 3
@@ -110,6 +116,10 @@ class JobRecord(NamedTuple):
     last_error: str = ""
     paused_by: StatusReason | None = None
     """Who paused it, when it was not the user."""
+    waiting_reason: str = ""
+    """What a due job waits for, in words."""
+    waits_until: int | None = None
+    """When a due job stops waiting for its conditions; set when it begins to, kept while its slot is."""
 
     def evolve(self, **changes: Any) -> JobRecord:
         """Return the job with some things changed."""
@@ -152,9 +162,11 @@ class JobRecord(NamedTuple):
             anchor_at=spec.anchor_at,
             enabled=spec.enabled,
             metadata=spec.metadata,
+            followers=spec.followers,
             status=self.status,
             status_reason=self.status_reason,
             waiting_for=self.waiting_for,
+            waiting_reason=self.waiting_reason,
             next_run_at=self.next_run_at,
             next_source=self.next_source,
             paused_until=self.paused_until,
@@ -257,6 +269,18 @@ class JobTable:
             most,
         )
 
+    def due_with_conditions(self, now_ms: int) -> list[JobRecord]:
+        """Return the due jobs that start only when something holds, oldest slot first."""
+        return self._records(
+            "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND has_conditions = 1 "
+            "AND next_run_at <= ? ORDER BY next_run_at, id",
+            now_ms,
+        )
+
+    def with_followers(self) -> list[JobRecord]:
+        """Return the jobs that start others when they end, also those in the trash."""
+        return self._records("WHERE followers <> '[]'")
+
     def mark_waiting(self, now_ms: int) -> None:
         """Note on every due job that it waits for a place."""
         self._database.rows(
@@ -289,13 +313,15 @@ class JobTable:
         return None if row is None else row[0]
 
     def next_instant(self, now_ms: int) -> int | None:
-        """Return the earliest planned run or end of a pause that lies ahead."""
+        """Return the earliest planned run, end of a pause, or end of waiting for conditions that lies ahead."""
         rows = self._database.rows(
             "SELECT min(next_run_at) FROM scheduler_jobs "
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at > ? "
             "UNION ALL SELECT min(paused_until) FROM scheduler_jobs "
-            "WHERE paused_until IS NOT NULL AND removed_at IS NULL AND paused_until > ?",
-            [now_ms, now_ms],
+            "WHERE paused_until IS NOT NULL AND removed_at IS NULL AND paused_until > ? "
+            "UNION ALL SELECT min(waits_until) FROM scheduler_jobs "
+            "WHERE waits_until IS NOT NULL AND removed_at IS NULL AND waits_until > ?",
+            [now_ms, now_ms, now_ms],
         )
         return min((row[0] for row in rows if row[0] is not None), default=None)
 
@@ -336,6 +362,8 @@ def _spec_values(spec: JobSpec) -> tuple[Value, ...]:
         spec.anchor_at,
         int(spec.enabled),
         _json(dict(spec.metadata)) if spec.metadata else "{}",
+        _json([follower.to_dict() for follower in spec.followers]) if spec.followers else "[]",
+        int(bool(spec.policy.conditions)),
     )
 
 
@@ -354,6 +382,7 @@ def _state_values(record: JobRecord) -> tuple[Value, ...]:
             record.last_error,
             record.paused_by,
         ),
+        *(hints.source, record.waiting_reason, record.waits_until),
     )
 
 
@@ -364,7 +393,8 @@ def _record_of(row: Row) -> JobRecord:
         :10
     ]
     counted_until, passed_reason, last_slot_at, *hints = state[10:17]
-    errors, last_run_at, last_completed_at, last_outcome, last_error, paused_by = state[17:]
+    errors, last_run_at, last_completed_at, last_outcome, last_error, paused_by = state[17:23]
+    hint_source, waiting_reason, waits_until = state[23:]
     return JobRecord(
         id=job_id,
         created_at=created_at,
@@ -384,20 +414,22 @@ def _record_of(row: Row) -> JobRecord:
         counted_until=counted_until,
         passed_reason=passed_reason,
         last_slot_at=last_slot_at,
-        hints=_hints(*hints),
+        hints=_hints(*hints, hint_source),
         errors=errors,
         last_run_at=last_run_at,
         last_completed_at=last_completed_at,
         last_outcome=last_outcome and Outcome(last_outcome),
         last_error=last_error,
         paused_by=paused_by and StatusReason(paused_by),
+        waiting_reason=waiting_reason,
+        waits_until=waits_until,
     )
 
 
 # More than there are jobs: going through them all in turn would otherwise never find one again.
 @lru_cache(maxsize=32_768)
 def _spec(values: Row) -> JobSpec:
-    name, description, group, schedule, action, policy, anchor_at, enabled, metadata = values
+    name, description, group, schedule, action, policy, anchor_at, enabled, metadata, followers, _ = values
     return JobSpec(
         name=name,
         description=description,
@@ -408,6 +440,7 @@ def _spec(values: Row) -> JobSpec:
         anchor_at=anchor_at,
         enabled=bool(enabled),
         metadata=json.loads(metadata),
+        followers=() if followers == "[]" else decode(tuple[Follower, ...], json.loads(followers)),
     )
 
 
@@ -432,8 +465,16 @@ def _policy_text(policy: Policy) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _hints(interval_ms: int | None, next_at: int | None, expires_at: int | None, reason: str) -> Hints:
-    return Hints(interval_ms=interval_ms, next_at=next_at, expires_at=expires_at, reason=reason)
+def _hints(
+    interval_ms: int | None, next_at: int | None, expires_at: int | None, reason: str, source: str | None
+) -> Hints:
+    return Hints(
+        interval_ms=interval_ms,
+        next_at=next_at,
+        expires_at=expires_at,
+        reason=reason,
+        source=HintSource(source) if source else None,
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -19,6 +19,7 @@ class RequestKind(StrEnum):
     TRIGGER = "trigger"
     TEST = "test"
     ANSWER = "answer"
+    CHAIN = "chain"
     TEST_UNDER_WAY = "test-under-way"
     CANCEL = "cancel"
     REFRESH = "refresh"
@@ -33,7 +34,9 @@ class Request:
     run_id: str
     at: int
     payload: str = ""
-    """The edited job that a test run is to try."""
+    """The edited job that a test run is to try; the run that causes a chain run."""
+    waiting_reason: str = ""
+    waits_until: int | None = None
 
     @property
     def spec(self) -> JobSpec | None:
@@ -71,12 +74,21 @@ class RequestTable:
 
     def _select(self, which: str, limit: int) -> list[Request]:
         rows = self._database.rows(
-            f"SELECT kind, job_id, run_id, at, payload FROM scheduler_requests WHERE {which} ORDER BY seq LIMIT ?",
+            "SELECT kind, job_id, run_id, at, payload, waiting_reason, waits_until "
+            f"FROM scheduler_requests WHERE {which} ORDER BY seq LIMIT ?",
             [limit],
         )
         return [
-            Request(kind=RequestKind(kind), job_id=job_id, run_id=run_id, at=at, payload=payload)
-            for kind, job_id, run_id, at, payload in rows
+            Request(
+                kind=RequestKind(kind),
+                job_id=job_id,
+                run_id=run_id,
+                at=at,
+                payload=payload,
+                waiting_reason=waiting_reason,
+                waits_until=waits_until,
+            )
+            for kind, job_id, run_id, at, payload, waiting_reason, waits_until in rows
         ]
 
     def has_trigger(self, job_id: str) -> bool:

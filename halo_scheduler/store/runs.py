@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import Outcome, Proposal, Run, SkipReason, Source, Trigger
 from halo_scheduler.store.connection import Database, Row, Value
+from halo_scheduler.strict_json import decode
 
 COLUMNS = (
     *("id", "job_id", "slot_at", "attempt", "trigger", "source", "outcome", "reason", "error"),
     *("started_at", "finished_at", "late_ms", "passed_over", "passed_reason", "exit_code", "http_status"),
     *("note", "progress", "progress_text", "cost", "work_id", "work_title", "work_url"),
+    *("caused_by", "proposal"),
 )
 # A tick may write thousands: this is the quickest way to all of them.
 _VALUES = attrgetter(*COLUMNS)
@@ -39,6 +41,7 @@ class RunEnd:
     exit_code: int | None = None
     http_status: int | None = None
     cost: float | None = None
+    proposal: Proposal | None = None
 
 
 class RunTable:
@@ -54,11 +57,11 @@ class RunTable:
         """Write how runs ended, once: what is no longer running stays as it is."""
         self._database.run_many(
             "UPDATE scheduler_run_log SET outcome = ?, reason = ?, error = ?, finished_at = ?, "
-            "note = ?, exit_code = ?, http_status = ?, cost = ? WHERE id = ? AND outcome = 'running'",
+            "note = ?, exit_code = ?, http_status = ?, cost = ?, proposal = ? WHERE id = ? AND outcome = 'running'",
             [
                 (
                     *(end.outcome, end.reason, end.error, end.finished_at),
-                    *(end.note, end.exit_code, end.http_status, end.cost, run_id),
+                    *(end.note, end.exit_code, end.http_status, end.cost, _text_of(end.proposal), run_id),
                 )
                 for run_id, end in ends
             ],
@@ -74,6 +77,12 @@ class RunTable:
     def save_cost(self, run_id: str, cost: float) -> None:
         """Write what a run cost, when that was found out after it had ended."""
         self._database.rows("UPDATE scheduler_run_log SET cost = ? WHERE id = ?", [cost, run_id])
+
+    def save_proposal(self, run_id: str, proposal: Proposal) -> None:
+        """Write what a run proposed, when that was found out after it had ended."""
+        self._database.rows(
+            "UPDATE scheduler_run_log SET proposal = ? WHERE id = ?", [_text_of(proposal), run_id]
+        )
 
     def save_work(self, run_id: str, work_id: str, title: str, url: str) -> None:
         """Write which item a run works on."""
@@ -204,7 +213,11 @@ class RunTable:
 
 def _values_of(run: Run) -> tuple[Value, ...]:
     values: tuple[Value, ...] = _VALUES(run)
-    return values
+    return values if run.proposal is None else (*values[:-1], _text_of(run.proposal))
+
+
+def _text_of(proposal: Proposal | None) -> str | None:
+    return None if proposal is None else json.dumps(proposal.to_dict(), ensure_ascii=False)
 
 
 def run_of(row: Row) -> Run:
@@ -214,4 +227,5 @@ def run_of(row: Row) -> Run:
     values["source"] = Source(values["source"])
     values["outcome"] = Outcome(values["outcome"])
     values["reason"] = values["reason"] and SkipReason(values["reason"])
+    values["proposal"] = values["proposal"] and decode(Proposal, json.loads(values["proposal"]))
     return Run(**values)

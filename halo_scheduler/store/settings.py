@@ -9,12 +9,14 @@ from typing import Any
 
 from halo_scheduler.agents import Agent
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.settings import Settings
 from halo_scheduler.store.connection import Database
 from halo_scheduler.strict_json import decode
 
 # Marks, beside what the user chose.
 _FAILURES_SEEN = "failures_seen"
+_LISTS: dict[str, Any] = {"agents": tuple[Agent, ...], "quiet_times": tuple[QuietTime, ...]}
 _TRUTH = {True: "true", False: "false"}
 
 
@@ -59,7 +61,7 @@ class SettingTable:
         for field in fields(Settings):
             if field.name in texts:
                 with suppress(ScheduleError, ValueError, RecursionError):
-                    value = _value_of(texts[field.name], getattr(found, field.name))
+                    value = _value_of(texts[field.name], getattr(found, field.name), field.name)
                     found = replace(found, **{field.name: value})
         return found
 
@@ -93,18 +95,18 @@ def _text_of(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, tuple):
-        return json.dumps([agent.to_dict() for agent in value])
+        return json.dumps([item.to_dict() for item in value])
     return _TRUTH[value] if isinstance(value, bool) else str(value)
 
 
-def _value_of(text: str, default: object) -> Any:
+def _value_of(text: str, default: object, name: str) -> Any:
     """Return the value of a stored text, of the same kind as the default."""
     if isinstance(default, bool):
         return {word: truth for truth, word in _TRUTH.items()}.get(text)
     if isinstance(default, int):
         return int(text)
     if isinstance(default, tuple):
-        return decode(tuple[Agent, ...], json.loads(text))
+        return decode(_LISTS[name], json.loads(text))
     return text or None
 
 
