@@ -17,6 +17,7 @@ from halo_scheduler.checks import (
 )
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Notify
+from halo_scheduler.quiet_times import MOST_QUIET_TIMES, QuietTime
 
 _MOST_CONCURRENT = 1_000
 _MOST_RUNS = 10_000_000
@@ -49,6 +50,7 @@ class Settings:
     agents: tuple[Agent, ...] = PRESETS
     default_agent: str = PRESETS[0].name
     assistants_may_edit: bool = False
+    quiet_times: tuple[QuietTime, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "theme", require_choice(Theme, self.theme, path="theme"))
@@ -66,6 +68,11 @@ class Settings:
         require_whole("runs_kept_days", self.runs_kept_days, 1, _MOST_DAYS)
         require_whole("output_kept_bytes", self.output_kept_bytes, 0, _MOST_BYTES)
         self._check_agents()
+        object.__setattr__(self, "quiet_times", frozen_list("quiet_times", self.quiet_times))
+        if len(self.quiet_times) > MOST_QUIET_TIMES:
+            raise ScheduleError(f"at most {MOST_QUIET_TIMES} quiet times are kept", path="quiet_times")
+        for index, quiet_time in enumerate(self.quiet_times):
+            require_kind(f"quiet_times[{index}]", quiet_time, QuietTime, "a QuietTime")
 
     def _check_agents(self) -> None:
         object.__setattr__(self, "agents", frozen_list("agents", self.agents))

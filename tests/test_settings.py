@@ -13,6 +13,7 @@ from halo_scheduler import Every, ScheduleError
 from halo_scheduler.agents import PRESETS, Agent
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import Notify
+from halo_scheduler.quiet_times import QuietTime, Weekday
 from halo_scheduler.settings import Settings, Theme
 from halo_scheduler.store.settings import MAX_CONCURRENT, NumberSetting
 from halo_scheduler.store.store import Store
@@ -29,6 +30,7 @@ _CHANGED = {
     "autostart_asked": True,
     "closing_explained": True,
     "agents": (Agent(name="mine", argv=("agent", "--file", "{prompt_file}")),),
+    "quiet_times": (QuietTime(name="Nights", group="web", days=(Weekday.MONDAY,), timezone="Asia/Tokyo"),),
     "default_agent": "mine",
     "assistants_may_edit": True,
 }
