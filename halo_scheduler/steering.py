@@ -8,7 +8,7 @@ from dataclasses import replace
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.checks import require_instant, require_label, require_whole
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, JobSpec, Manual, Once
+from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, HintSource, JobSpec, Manual, Once
 from halo_scheduler.planning import plan
 from halo_scheduler.schedule.interval import parse_interval
 from halo_scheduler.store.events import EventKind
@@ -101,14 +101,30 @@ class Steering(Writer):
         is_past = isinstance(schedule, Once) and schedule.due_at <= now_ms
         return is_past and record.next_run_at is None and not self._is_in_its_slot(record)
 
-    def propose_interval(self, job_id: str, interval: str, ttl: str = "60m", reason: str = "") -> None:
+    def propose_interval(
+        self,
+        job_id: str,
+        interval: str,
+        ttl: str = "60m",
+        reason: str = "",
+        *,
+        source: HintSource = HintSource.PROGRAM,
+    ) -> None:
         """Advise a pace for a while: a faster one counts at once, a slower one after the next run."""
         interval_ms = max(parse_interval(interval), SHORTEST_EVERY_MS)
-        self._propose(job_id, {"interval_ms": interval_ms}, ttl, reason)
+        self._propose(job_id, {"interval_ms": interval_ms}, ttl, reason, source)
 
-    def propose_next_run(self, job_id: str, at: int, ttl: str = "60m", reason: str = "") -> None:
+    def propose_next_run(
+        self,
+        job_id: str,
+        at: int,
+        ttl: str = "60m",
+        reason: str = "",
+        *,
+        source: HintSource = HintSource.PROGRAM,
+    ) -> None:
         """Advise one run at an instant; it counts if it is earlier than what is planned."""
-        self._propose(job_id, {"next_at": require_instant("at", at)}, ttl, reason)
+        self._propose(job_id, {"next_at": require_instant("at", at)}, ttl, reason, source)
 
     def clear_hints(self, job_id: str) -> None:
         """Forget all advice, and plan as the schedule says."""
@@ -121,7 +137,9 @@ class Steering(Writer):
             self._store.events.append(now_ms, EventKind.JOB_HINTED, job_id, cleared=True)
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
 
-    def _propose(self, job_id: str, advice: Mapping[str, int], ttl: str, reason: str) -> None:
+    def _propose(
+        self, job_id: str, advice: Mapping[str, int], ttl: str, reason: str, source: HintSource
+    ) -> None:
         now_ms = self._clock.now_ms()
         expires_at = now_ms + parse_interval(ttl)
         with self._store.transaction():
@@ -129,7 +147,14 @@ class Steering(Writer):
             schedule = record.spec.schedule
             if isinstance(schedule, Manual) or (isinstance(schedule, Once) and schedule.due_at <= now_ms):
                 raise ScheduleError("a job that is never due by itself takes no hints", path="hints")
-            hints = replace(record.hints, **advice, expires_at=expires_at, reason=reason)
+            hints = replace(
+                record.hints,
+                interval_ms=advice.get("interval_ms", record.hints.interval_ms),
+                next_at=advice.get("next_at", record.hints.next_at),
+                expires_at=expires_at,
+                reason=reason,
+                source=source,
+            )
             hinted = record.evolve(hints=hints)
             if record.is_active and not self._is_in_its_slot(record):
                 sooner = plan(hinted, now_ms, self._store.runs.has_slot)
