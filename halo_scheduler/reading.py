@@ -12,12 +12,23 @@ from typing import TYPE_CHECKING
 from halo_scheduler import reports
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.backups import find_backups
+from halo_scheduler.chains import Chain, WaitingRun, chain_of, waiting_runs
 from halo_scheduler.checks import LONGEST_NAME, require_whole
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.live_output import OutputFollower
-from halo_scheduler.model import Job, JobSpec, JobStatus, Outcome, Question, Run, SkipReason, Trigger
+from halo_scheduler.model import (
+    Condition,
+    Job,
+    JobSpec,
+    JobStatus,
+    Outcome,
+    Question,
+    Run,
+    SkipReason,
+    Trigger,
+)
 from halo_scheduler.reports import DayCount, Gap, TrendPoint, Usage
 from halo_scheduler.schedule.explain import Explanation
 from halo_scheduler.searching import search
@@ -31,6 +42,7 @@ from halo_scheduler.store.store import Store
 from halo_scheduler.work_sources import WorkSource
 
 if TYPE_CHECKING:
+    from halo_scheduler.conditions.probing import ConditionState
     from halo_scheduler.work.item import Item
 
 _COPY = re.compile(r" \(copy(?: [0-9]+)?\)$")
@@ -146,6 +158,16 @@ class Reader:
         records = self._store.jobs.get_many(job_ids).values()
         return reports.holds(self._store, records, self._clock.now_ms())
 
+    def get_chain(self, job_id: str) -> Chain:
+        """Return which jobs a job runs after, and which run after it."""
+        return chain_of(self._store, self._existing(job_id))
+
+    def check_condition(self, condition: Condition) -> ConditionState:
+        """Look whether a condition can be observed here and holds now, which may take seconds."""
+        from halo_scheduler.conditions.probing import check_condition  # noqa: PLC0415 - for those who need it
+
+        return check_condition(condition)
+
     def list_names(self) -> list[tuple[str, str | None]]:
         """Return the name and the group of every job, without the jobs."""
         return self._store.jobs.names()
@@ -195,6 +217,10 @@ class Reader:
     def list_waiting_runs(self) -> dict[str, str]:
         """Return the ids of the runs by hand that were asked for and wait for their place, by job."""
         return {request.job_id: request.run_id for request in self._store.requests.triggers()}
+
+    def list_waiting_chain_runs(self) -> list[WaitingRun]:
+        """Return the runs that the end of another job's run started and that wait for their turn, longest first."""
+        return waiting_runs(self._store)
 
     def get_output(self, run_id: str) -> bytes:
         """Return what a run printed, or has printed by now; what is secret is left out."""

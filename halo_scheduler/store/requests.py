@@ -67,15 +67,19 @@ class RequestTable:
         """Return everything else that was asked for, oldest first."""
         return self._select("kind IN ('cancel', 'refresh')", -1)
 
+    def chain_runs(self, limit: int = -1) -> list[Request]:
+        """Return the chain runs that wait for their turn, by the end of what caused them."""
+        return self._select("kind = 'chain'", limit, order="at, seq")
+
     def tests_under_way(self) -> dict[str, JobSpec]:
         """Return what the test runs under way try, by run."""
         found = ((request.run_id, request.spec) for request in self._select("kind = 'test-under-way'", -1))
         return {run_id: spec for run_id, spec in found if spec is not None}
 
-    def _select(self, which: str, limit: int) -> list[Request]:
+    def _select(self, which: str, limit: int, *, order: str = "seq") -> list[Request]:
         rows = self._database.rows(
             "SELECT kind, job_id, run_id, at, payload, waiting_reason, waits_until "
-            f"FROM scheduler_requests WHERE {which} ORDER BY seq LIMIT ?",
+            f"FROM scheduler_requests WHERE {which} ORDER BY {order} LIMIT ?",
             [limit],
         )
         return [

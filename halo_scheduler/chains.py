@@ -1,0 +1,131 @@
+"""Chains: which jobs run after which, and whether that can go on for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from halo_scheduler.model import FollowOn, JobSpec
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.store import Store
+
+_GONE = "a job that is gone"
+
+
+class LinkState(StrEnum):
+    """Whether a job in a chain can run."""
+
+    OK = "ok"
+    PAUSED = "paused"
+    DISABLED = "disabled"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainLink:
+    """Another job of a chain: which ends of the earlier job's runs start the later one, and how the other is."""
+
+    job_id: str
+    name: str
+    on: FollowOn
+    state: LinkState
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What a job runs after, and what runs after it; jobs in the trash start nothing, so they are not `before`."""
+
+    before: tuple[ChainLink, ...] = ()
+    after: tuple[ChainLink, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingRun:
+    """A chain run that waits for its turn since `at`; `reason` says for what, as far as that is not a place."""
+
+    run_id: str
+    job_id: str
+    caused_by: str
+    cause_job_id: str
+    cause_name: str
+    at: int
+    reason: str
+    waits_until: int | None = None
+
+
+def chain_of(store: Store, record: JobRecord) -> Chain:
+    """Return what stands beside a job in its chain."""
+    followers = record.spec.followers
+    found = store.jobs.get_many(follower.job_id for follower in followers) if followers else {}
+    after = tuple(_link(follower.job_id, found.get(follower.job_id), follower.on) for follower in followers)
+    before = [
+        _link(other.id, other, follower.on)
+        for other in store.jobs.with_followers()
+        for follower in other.spec.followers
+        if follower.job_id == record.id and other.removed_at is None
+    ]
+    return Chain(before=tuple(sorted(before, key=lambda link: link.name)), after=after)
+
+
+def waiting_runs(store: Store) -> list[WaitingRun]:
+    """Return the chain runs that wait for their turn, the one that waits longest first."""
+    requests = store.requests.chain_runs()
+    causes = store.history.get_many(request.payload for request in requests) if requests else {}
+    jobs = store.jobs.get_many({run.job_id for run in causes.values()}) if causes else {}
+    waiting: list[WaitingRun] = []
+    for request in requests:
+        cause = causes.get(request.payload)
+        job = None if cause is None else jobs.get(cause.job_id)
+        waiting.append(
+            WaitingRun(
+                run_id=request.run_id,
+                job_id=request.job_id,
+                caused_by=request.payload,
+                cause_job_id="" if cause is None else cause.job_id,
+                cause_name=_GONE if job is None else job.spec.name,
+                at=request.at,
+                reason=request.waiting_reason,
+                waits_until=request.waits_until,
+            )
+        )
+    return waiting
+
+
+def find_cycle(specs: Mapping[str, JobSpec], starts: Iterable[str]) -> list[str] | None:
+    """Return the ids of jobs that would start each other for ever, the first one also last; None if none would.
+
+    Only what can be reached from the `starts` is looked at.
+    """
+    done: set[str] = set()
+    for start in starts:
+        path: list[str] = []
+        # A stack of our own: a chain may be longer than Python's.
+        stack: list[tuple[str, bool]] = [(start, False)]
+        on_path: set[str] = set()
+        while stack:
+            job_id, is_left = stack.pop()
+            if is_left:
+                on_path.discard(path.pop())
+                done.add(job_id)
+            elif job_id in on_path:
+                return [*path[path.index(job_id) :], job_id]
+            elif job_id not in done and job_id in specs:
+                path.append(job_id)
+                on_path.add(job_id)
+                stack.append((job_id, True))
+                stack += [(follower.job_id, False) for follower in reversed(specs[job_id].followers)]
+    return None
+
+
+def _link(job_id: str, record: JobRecord | None, on: FollowOn) -> ChainLink:
+    name = job_id if record is None else record.spec.name
+    return ChainLink(job_id=job_id, name=name, on=on, state=_state(record))
+
+
+def _state(record: JobRecord | None) -> LinkState:
+    if record is None or record.removed_at is not None:
+        return LinkState.REMOVED
+    if record.disabled_reason is not None:
+        return LinkState.DISABLED
+    return LinkState.PAUSED if record.paused else LinkState.OK
