@@ -10,7 +10,7 @@ from halo_scheduler.actions.spool import Output, Spool
 from halo_scheduler.agents import Agent
 from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.host.watch import Watch
-from halo_scheduler.model import Outcome, SkipReason
+from halo_scheduler.model import Outcome, Proposal, SkipReason
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.work.item import Item
 from halo_scheduler.work_sources import WorkSource
@@ -32,6 +32,8 @@ class Ended:
     cost: float | None = None
     question: str = ""
     """What it left for a person to decide."""
+    proposal: Proposal | None = None
+    """What it proposed about its own job."""
     output: Output | None = None
     needs_secrets: frozenset[str] = frozenset()
     """Secrets without which the output cannot be stored: it follows when they are at hand."""
@@ -49,6 +51,7 @@ class Late:
     question: str = ""
     """What it asks in words; that it asks may be known by its exit code."""
     note: str = ""
+    proposal: Proposal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,17 @@ class StopReason:
 BY_USER = StopReason(Outcome.CANCELLED, "stopped by the user")
 TIME_LIMIT = StopReason(Outcome.TIMEOUT, "it ran longer than its time limit")
 QUIT = StopReason(Outcome.CANCELLED, "stopped because Halo was quit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainCause:
+    """The run of another job whose end started this one, with what is stored of its output."""
+
+    job_id: str
+    job_name: str
+    run_id: str
+    outcome: Outcome
+    output: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +95,8 @@ class Occasion:
     """The one item that an answer is about; empty when any will do."""
     asked_by: str = ""
     """The run that left the question, and has kept the item for this one."""
+    chain: ChainCause | None = None
+    """What started a run of a chain; None for every other run."""
 
 
 NO_OCCASION = Occasion()

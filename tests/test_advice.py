@@ -1,0 +1,82 @@
+"""Who takes advice, and what a proposal of its own run makes of it."""
+
+import pytest
+
+from halo_scheduler.advice import hints_after, still_counting, takes_hints
+from halo_scheduler.model import (
+    After,
+    Cron,
+    Every,
+    Hints,
+    HintSource,
+    JobSpec,
+    Manual,
+    Once,
+    Proposal,
+    Schedule,
+)
+
+NOW = 1_700_000_000_000
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+
+
+@pytest.mark.parametrize("schedule", [Every("15m"), After("5m"), Cron("0 9 * * *"), Once(NOW + 1)])
+def test_a_job_that_is_due_by_itself_takes_hints(schedule: Schedule) -> None:
+    assert takes_hints(JobSpec(name="a", schedule=schedule), NOW)
+
+
+@pytest.mark.parametrize("schedule", [Manual(), Once(NOW), Once(NOW - 1)])
+def test_a_job_that_is_not_due_by_itself_takes_no_hints(schedule: Schedule) -> None:
+    assert not takes_hints(JobSpec(name="a", schedule=schedule), NOW)
+
+
+def test_a_proposal_counts_from_the_end_of_its_run() -> None:
+    proposal = Proposal(every_ms=5 * MINUTE, next_ms=MINUTE, ttl_ms=2 * HOUR, reason="long queue")
+
+    hints = hints_after(Hints(), proposal, NOW)
+
+    assert hints == Hints(
+        interval_ms=5 * MINUTE,
+        next_at=NOW + MINUTE,
+        expires_at=NOW + 2 * HOUR,
+        reason="long queue",
+        source=HintSource.JOB,
+    )
+
+
+def test_a_proposal_is_kept_above_ten_seconds() -> None:
+    hints = hints_after(Hints(), Proposal(every_ms=1_000, next_ms=1_000), NOW)
+
+    assert (hints.interval_ms, hints.next_at) == (10_000, NOW + 10_000)
+
+
+def test_a_proposal_leaves_what_it_does_not_name() -> None:
+    before = Hints(interval_ms=MINUTE, next_at=NOW + HOUR, expires_at=NOW + 1, source=HintSource.USER)
+
+    faster = hints_after(before, Proposal(every_ms=2 * MINUTE), NOW)
+    sooner = hints_after(before, Proposal(next_ms=2 * MINUTE), NOW)
+
+    assert (faster.interval_ms, faster.next_at) == (2 * MINUTE, NOW + HOUR)
+    assert (sooner.interval_ms, sooner.next_at) == (MINUTE, NOW + 2 * MINUTE)
+
+
+def test_a_proposal_does_not_bring_back_what_has_expired() -> None:
+    before = Hints(interval_ms=MINUTE, next_at=NOW + HOUR, expires_at=NOW, reason="old")
+
+    hints = hints_after(before, Proposal(next_ms=2 * MINUTE), NOW)
+
+    assert hints.interval_ms is None
+    assert hints.reason == ""
+
+
+def test_a_one_shot_whose_time_has_come_is_not_left() -> None:
+    before = Hints(interval_ms=MINUTE, next_at=NOW, expires_at=NOW + 1)
+
+    assert still_counting(before, NOW) == Hints(interval_ms=MINUTE, expires_at=NOW + 1)
+
+
+def test_advice_that_counts_is_left_as_it_is() -> None:
+    before = Hints(interval_ms=MINUTE, next_at=NOW + 1, expires_at=NOW + 1)
+
+    assert still_counting(before, NOW) is before
