@@ -222,6 +222,14 @@ class Reader:
         """Return the runs that the end of another job's run started and that wait for their turn, longest first."""
         return waiting_runs(self._store)
 
+    def list_caused_runs(self, run_id: str) -> list[Run]:
+        """Return the runs of other jobs that the end of a run started, also those that then did not run."""
+        return self._store.history.caused_by(run_id)
+
+    def get_waits_until(self, job_id: str) -> int | None:
+        """Return until when a due job waits for its conditions; None when it waits for none, or without an end."""
+        return self._existing(job_id).waits_until
+
     def get_output(self, run_id: str) -> bytes:
         """Return what a run printed, or has printed by now; what is secret is left out."""
         with self.follow_output(run_id) as output:

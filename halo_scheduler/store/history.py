@@ -92,6 +92,15 @@ class RunHistory:
         )
         return {run.id: run for run in map(run_of, rows)}
 
+    def caused_by(self, run_id: str) -> list[Run]:
+        """Return the runs that the end of a run started, as they were recorded."""
+        rows = self._database.rows(
+            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run INDEXED BY scheduler_run_log_caused_by "
+            "WHERE caused_by = ? ORDER BY seq",
+            [run_id],
+        )
+        return [run_of(row) for row in rows]
+
     def newest(self, job_id: str) -> Run | None:
         """Return a job's newest run, ended or not; test runs do not count."""
         row = self._database.row(
