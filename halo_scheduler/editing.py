@@ -8,7 +8,7 @@ from typing import Any
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.checks import require_choice, require_label
-from halo_scheduler.errors import JobNotFoundError, ScheduleError
+from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
 from halo_scheduler.ids import new_job_id
 from halo_scheduler.model import (
     Action,
@@ -134,10 +134,18 @@ class Editing(Writer):
                 now_ms, EventKind.JOB_PAUSED, record.id, until=None, by=record.paused_by
             )
 
-    def update_job(self, job_id: str, *, paused_by: StatusReason | None = None, **changes: Any) -> None:
+    def update_job(
+        self,
+        job_id: str,
+        *,
+        paused_by: StatusReason | None = None,
+        seen: JobSpec | None = None,
+        **changes: Any,
+    ) -> None:
         """Change what is given of a job's spec, and nothing else; refused whole when it would be invalid.
 
-        With `paused_by` the job is paused in the same step, and says because of whom.
+        With `paused_by` the job is paused in the same step, and says because of whom. With `seen`, what the changes
+        were made from, it is refused if the job is something else by now.
         """
         now_ms = self._clock.now_ms()
         paused_by = _checked(paused_by)
@@ -146,6 +154,10 @@ class Editing(Writer):
             raise ScheduleError("is not a known field of a job", path=min(unknown))
         with self._store.transaction():
             record = self._existing(job_id)
+            if seen is not None and record.spec != seen:
+                raise SchedulerError(
+                    f"{record.spec.name} was changed elsewhere since you looked; look at it again"
+                )
             spec = replace(record.spec, **changes)
             if spec.name != record.spec.name and self._store.jobs.id_of_name(spec.name) is not None:
                 raise ScheduleError(
