@@ -12,10 +12,13 @@ from halo_scheduler.editing import Editing
 from halo_scheduler.errors import ScheduleError, SchedulerError, ScheduleTriggerError
 from halo_scheduler.model import Action, Command, HttpRequest, JobSpec, Prompt, SkipReason, StatusReason
 from halo_scheduler.output_text import shown_text
+from halo_scheduler.refusals import refuse_unobservable
 from halo_scheduler.steering import Steering
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.work_sources import GithubSource, WorkSource
 
+# What an assistant may say of a new job: which others follow it, for one, is a person's to decide.
+_GIVEN = ("name", "schedule", "action", "description", "group", "policy")
 _UNSEEN = {
     StatusReason.ASSISTANT: "an assistant made or changed it",
     StatusReason.IMPORTED: "it was imported",
@@ -34,6 +37,8 @@ class Assisting(Editing, Steering, Asking):
 
     def add_job_for_assistant(self, spec: JobSpec) -> str:
         """Store a job that is paused until a person resumes it, and return its id."""
+        self.require_assistants_may_edit()
+        refuse_unobservable([spec], (), self.check_condition)
         with self._store.transaction():
             self.require_assistants_may_edit()
             if _secret_names(spec.action):
@@ -41,20 +46,17 @@ class Assisting(Editing, Steering, Asking):
                     "an assistant cannot use secrets; leave them out, a person can add them", path="action"
                 )
             _refuse_hiding(spec.to_dict())
-            job_id = self.add_job(
-                spec.name,
-                spec.schedule,
-                spec.action,
-                description=spec.description,
-                group=spec.group,
-                policy=spec.policy,
-                paused_by=StatusReason.ASSISTANT,
-            )
+            now_ms = self._clock.now_ms()
+            given = {name: getattr(spec, name) for name in _GIVEN}
+            record = self._new_record({**given, "paused_by": StatusReason.ASSISTANT}, now_ms)
+            (job_id,) = self._add([record], now_ms)
         self._tell_of(job_id)
         return job_id
 
     def update_job_for_assistant(self, job_id: str, change: Callable[[JobSpec], Mapping[str, Any]]) -> None:
         """Change a job to what a function makes of its spec; it is then paused until a person resumes it."""
+        self.require_assistants_may_edit()
+        self._refuse_unobservable_change(job_id, change(self._existing(job_id).spec))
         with self._store.transaction():
             self.require_assistants_may_edit()
             record = self._existing(job_id)
@@ -67,7 +69,7 @@ class Assisting(Editing, Steering, Asking):
             changes = change(record.spec)
             _refuse_new_secrets(record.spec.action, changes.get("action", record.spec.action))
             _refuse_hiding(replace(record.spec, **changes).to_dict(), record.spec.to_dict())
-            self.update_job(job_id, paused_by=StatusReason.ASSISTANT, **changes)
+            self._update(job_id, changes, paused_by=StatusReason.ASSISTANT)
         self._tell_of(job_id)
 
     def pause_job_for_assistant(self, job_id: str, until: int | None = None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from halo_scheduler.ids import new_job_id
 from halo_scheduler.model import (
     Action,
     Callback,
+    Follower,
     JobSpec,
     Once,
     Policy,
@@ -22,6 +23,7 @@ from halo_scheduler.model import (
     StatusReason,
 )
 from halo_scheduler.planning import plan, slept_through, without_plan
+from halo_scheduler.refusals import refuse_chains, refuse_unobservable
 from halo_scheduler.settings import Settings
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import TRASH_MS, JobRecord
@@ -46,6 +48,7 @@ class Editing(Writer):
         enabled: bool = True,
         policy: Policy | None = None,
         metadata: Mapping[str, str] | None = None,
+        followers: Sequence[Follower] = (),
         paused_by: StatusReason | None = None,
     ) -> str:
         """Store a job and return its id; with `paused_by` it starts paused, and says because of whom."""
@@ -62,6 +65,7 @@ class Editing(Writer):
                     "enabled": enabled,
                     "policy": policy,
                     "metadata": metadata,
+                    "followers": followers,
                     "paused_by": paused_by,
                 }
             ]
@@ -69,11 +73,20 @@ class Editing(Writer):
         return added
 
     def add_jobs(self, jobs: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Store several jobs, all or none; each is given as the arguments of `add_job`."""
+        """Store several jobs, all or none; each is given as the arguments of `add_job`.
+
+        One may follow another of them, by its `job_id`. Conditions that cannot be observed here are refused, and
+        looking for that may take seconds.
+        """
         now_ms = self._clock.now_ms()
         records = [self._new_record(dict(job), now_ms) for job in jobs]
+        refuse_unobservable([record.spec for record in records], (), self.check_condition)
+        return self._add(records, now_ms)
+
+    def _add(self, records: list[JobRecord], now_ms: int) -> list[str]:
         with self._store.transaction():
             self._refuse_taken(records)
+            refuse_chains(self._store, {record.id: record.spec for record in records})
             self._refuse_unknown_agents([record.spec for record in records])
             self._store.jobs.insert(records)
             self._store.events.append_many(
@@ -145,8 +158,28 @@ class Editing(Writer):
         """Change what is given of a job's spec, and nothing else; refused whole when it would be invalid.
 
         With `paused_by` the job is paused in the same step, and says because of whom. With `seen`, what the changes
-        were made from, it is refused if the job is something else by now.
+        were made from, it is refused if the job is something else by now. Conditions that are new and cannot be
+        observed here are refused; looking for that may take seconds.
         """
+        self._refuse_unobservable_change(job_id, changes)
+        self._update(job_id, changes, paused_by=paused_by, seen=seen)
+
+    def _refuse_unobservable_change(self, job_id: str, changes: Mapping[str, Any]) -> None:
+        """Refuse new conditions that cannot be observed here; never in a transaction, as others wait for its end."""
+        policy = changes.get("policy")
+        if isinstance(policy, Policy) and policy.conditions:
+            spec = self._existing(job_id).spec
+            changed = replace(spec, policy=policy)
+            refuse_unobservable([changed], spec.policy.conditions, self.check_condition)
+
+    def _update(
+        self,
+        job_id: str,
+        changes: Mapping[str, Any],
+        *,
+        paused_by: StatusReason | None = None,
+        seen: JobSpec | None = None,
+    ) -> None:
         now_ms = self._clock.now_ms()
         paused_by = _checked(paused_by)
         unknown = set(changes) - _SPEC_NAMES
@@ -166,6 +199,8 @@ class Editing(Writer):
             if "action" in changes:
                 # Only what is new is refused: a job whose agent is gone can still be renamed.
                 self._refuse_unknown_agents([spec])
+            if spec.followers != record.spec.followers:
+                refuse_chains(self._store, {job_id: spec}, {job_id: record.spec})
             self._store.jobs.save_spec(job_id, spec, now_ms)
             self._store.events.append(
                 now_ms, EventKind.JOB_EDITED, job_id, before=record.spec.to_dict(), after=spec.to_dict()
@@ -222,6 +257,7 @@ class Editing(Writer):
                 raise ScheduleError(
                     f"there is now another job named {record.spec.name!r}; rename it first", path="name"
                 )
+            refuse_chains(self._store, {job_id: record.spec}, {job_id: record.spec})
             self._store.jobs.set_removed(job_id, None)
             restored = record.evolve(removed_at=None, counted_until=now_ms)
             recorded: list[Change] = []
