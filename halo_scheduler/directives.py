@@ -1,4 +1,4 @@
-"""What a job says about itself in whole lines of its output: what it cost, and that it needs somebody.
+"""What a job says about itself in whole lines of its output: what it cost, what it asks, when it wants to run next.
 
 A line counts from its first character to its last, and only if it has at most 16 KiB.
 """
@@ -8,13 +8,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import Proposal
 from halo_scheduler.output_text import plain_line
+from halo_scheduler.proposing import NO_WISH, Wish, pairs_in, read_wish
 from halo_scheduler.redaction import Redactor
 
 _COST = re.compile(rb"::cost[ \t]+([0-9]{1,7}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})[ \t]*\r?", re.ASCII)
 _QUESTION = re.compile(rb"::needs-input[ \t]+([^\r\n]*\S[^\r\n]*)\r?")
-_OURS = re.compile(rb"::(?:cost|needs-input)(?![A-Za-z0-9_-])")
-_BEGINNING = re.compile(rb"\n::(?:cost|needs-input)(?![A-Za-z0-9_-])")
+_PROPOSAL = re.compile(rb"::halo((?![A-Za-z0-9_-])[^\r\n]*)\r?")
+_OURS = re.compile(rb"::(?:cost|needs-input|halo)(?![A-Za-z0-9_-])")
+_BEGINNING = re.compile(rb"\n::(?:cost|needs-input|halo)(?![A-Za-z0-9_-])")
 _LONGEST_BEGINNING = len(b"\n::needs-input")
 _MOST_LINES = 10_000
 _TOO_MANY = f"it said more than {_MOST_LINES:,} lines about itself; the rest was not read"
@@ -30,6 +34,12 @@ class Said:
     cost: float | None = None
     question: str = ""
     fault: str = ""
+    wish: Wish = NO_WISH
+
+    @property
+    def proposal(self) -> Proposal | None:
+        """What it proposed about its own job."""
+        return self.wish.proposal
 
     def and_then(self, later: Said) -> Said:
         """Return what was said before and after."""
@@ -39,6 +49,7 @@ class Said:
             cost=round(sum(costs), 9) if costs else None,
             question=questions[:_LONGEST_QUESTION],
             fault=self.fault or later.fault,
+            wish=self.wish if later.wish is NO_WISH else self.wish.and_then(later.wish),
         )
 
 
@@ -130,9 +141,18 @@ def _read_line(line: bytes) -> Said:
         if (question := _QUESTION.fullmatch(line)) is not None:
             text = plain_line(question[1].decode(errors="replace"), _LONGEST_QUESTION)
             return Said(question=text)
+        if (proposal := _PROPOSAL.fullmatch(line)) is not None:
+            return _read_proposal(line, proposal[1])
     return _unreadable(line)
 
 
-def _unreadable(line: bytes) -> Said:
+def _read_proposal(line: bytes, said: bytes) -> Said:
+    try:
+        return Said(wish=read_wish(pairs_in(said.decode(errors="replace"))))
+    except ScheduleError as error:
+        return _unreadable(line, f" ({error})")
+
+
+def _unreadable(line: bytes, why: str = "") -> Said:
     shown = plain_line(line[:_LONGEST_LINE].decode(errors="replace"), _LONGEST_SHOWN)
-    return Said(fault=f"a line of its output could not be read: {shown}")
+    return Said(fault=f"a line of its output could not be read: {shown}{why}")

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_scheduler.directives import NOTHING_SAID, LineReader, Said
+from halo_scheduler.model import Proposal
 from halo_scheduler.redaction import Redactor
 
 _HIDDEN = "hunter22"
@@ -106,6 +107,112 @@ def test_a_question_has_an_end() -> None:
     assert len(said.question) == 2_000
 
 
+# --- Proposals ------------------------------------------------------------------------------------
+
+_MINUTE = 60_000
+
+
+@pytest.mark.parametrize(
+    ("line", "proposal"),
+    [
+        (b"::halo every=5m", Proposal(every_ms=5 * _MINUTE)),
+        (b"::halo next=10m", Proposal(next_ms=10 * _MINUTE)),
+        (b'::halo next="1 H" \t every=5M\t ', Proposal(every_ms=5 * _MINUTE, next_ms=60 * _MINUTE)),
+        (
+            b'::halo every=5m ttl=2h reason="queue is long"',
+            Proposal(every_ms=5 * _MINUTE, ttl_ms=120 * _MINUTE, reason="queue is long"),
+        ),
+        (
+            b"::halo reason=busy ttl=366d every=1s",
+            Proposal(every_ms=1_000, ttl_ms=31_622_400_000, reason="busy"),
+        ),
+        (
+            rb'::halo next=1m reason="a \"b\" \\ c=d every=9m"',
+            Proposal(next_ms=_MINUTE, reason=r'a "b" \ c=d every=9m'),
+        ),
+        (b'::halo next=1m reason=""', Proposal(next_ms=_MINUTE)),
+        (b"::halo next=1m reason=a=b", Proposal(next_ms=_MINUTE, reason="a=b")),
+    ],
+)
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""], ids=["line", "dos", "no end"])
+def test_a_proposal_is_read(line: bytes, proposal: Proposal, end: bytes) -> None:
+    said = _said(line + end)
+    assert (said.proposal, said.fault) == (proposal, "")
+
+
+def test_later_lines_override_earlier_ones_key_by_key() -> None:
+    said = _said(
+        b'::halo every=5m ttl=2h reason="first"\n::halo next=1m\n::halo every=6m reason=""\n::halo next=3m ttl=1h\n'
+    )
+    assert said.proposal == Proposal(every_ms=6 * _MINUTE, next_ms=3 * _MINUTE, ttl_ms=60 * _MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b"::halo", "write it like ::halo every=5m"),
+        (b"::halo ", "write it like"),
+        (b"::halo every", "write it like"),
+        (b"::halo every=", "write it like"),
+        (b"::halo every =5m", "write it like"),
+        (b"::halo =5m", "write it like"),
+        (b"::halo,every=5m", "write it like"),
+        (b'::halo every="5m', "write it like"),
+        (b'::halo every=5m"', "write it like"),
+        (b'::halo every="5m"next="6m"', "write it like"),
+        (rb'::halo every=5m reason="C:\temp"', "write it like"),
+        (rb'::halo every=5m reason="open\"', "write it like"),
+        (b"::halo every=5m words", "write it like"),
+        (b"::halo every=5m every=6m", "a key is there twice"),
+        (b"::halo every=5m pace=6m", "there is no key 'pace'; known are every, next, ttl, reason"),
+        (b"::halo Every=5m", "there is no key 'Every'"),
+        (b"::halo ttl=5m reason=x", "it needs an every, a next, or both"),
+        (b"::halo every=5", "every: cannot read the interval '5': the unit is missing"),
+        (b"::halo every=0s", "is zero"),
+        (b"::halo every=-5m", "it is negative"),
+        (b"::halo next=1.5h", "it has a decimal"),
+        (b'::halo next=""', "next: the interval is empty"),
+        (b"::halo next=36501d", "longer than 100 years"),
+        (b"::halo next=1m ttl=x", "ttl: cannot read the interval 'x'"),
+        (b"::halo next=1m ttl=367d", "ttl: advice counts for 366d at most"),
+        ("::halo every=\u0665m".encode(), "it is malformed"),
+        (b"::halo every=" + b"9" * 5_000 + b"m", "longer than 64 characters"),
+        (b"::halo every=5m\r\r", ""),
+    ],
+)
+def test_a_proposal_that_cannot_be_read_is_told_of_and_the_rest_counts(line: bytes, why: str) -> None:
+    said = _said(b"::halo next=2m\n" + line + b"\n::halo ttl=2h every=3m\n")
+    assert said.proposal == Proposal(every_ms=3 * _MINUTE, next_ms=2 * _MINUTE, ttl_ms=120 * _MINUTE)
+    assert said.fault.startswith("a line of its output could not be read: ::halo")
+    assert why in said.fault
+    assert said.fault.isprintable()
+    assert len(said.fault) < 400
+
+
+@pytest.mark.parametrize(
+    "text", [b"::halos every=5m\n", b"::halo-x every=5m\n", b" ::halo every=5m\n", b"x::halo every=5m\n"]
+)
+def test_what_only_looks_like_a_proposal_says_nothing(text: bytes) -> None:
+    assert _said(text) == NOTHING_SAID
+
+
+def test_a_reason_is_short_plain_text() -> None:
+    said = _said(b'::halo every=5m reason="\x1b[31mred\x1b[0m \xff\0 \xe2\x80\xae evil"\n')
+    assert said.proposal == Proposal(every_ms=5 * _MINUTE, reason="red \ufffd\ufffd \ufffd evil")
+    long = _said(b'::halo every=5m reason="' + b"x" * 5_000 + b'"\n').proposal
+    assert long is not None
+    assert (len(long.reason), long.reason[-2:]) == (200, "x…")
+
+
+@pytest.mark.parametrize("size", [1, 4, 9, 100])
+def test_a_secret_is_taken_out_of_a_proposal(size: int) -> None:
+    text = rb'::halo every=5m reason="it is hunter22, or hun\"ter"' + b"\n"
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    said = _said(*pieces, secrets=(_HIDDEN, 'hun"ter'))
+    assert said.proposal == Proposal(every_ms=5 * _MINUTE, reason="it is ***, or ***")
+    assert "77m" not in _said(b"::halo every=77m\n", secrets=("77m",)).fault
+
+
 # --- Whole lines only -----------------------------------------------------------------------------
 
 
@@ -147,7 +254,21 @@ def test_pieces_of_any_size_say_the_same(size: int) -> None:
 @given(
     st.lists(
         st.sampled_from(
-            [b"\n", b"::", b"cost ", b"1", b"::cost 2", b"::needs-input ", b"w", b"\r", b"hun", b"ter22"]
+            [
+                *[
+                    b"\n",
+                    b"::",
+                    b"cost ",
+                    b"1",
+                    b"::cost 2",
+                    b"::needs-input ",
+                    b"w",
+                    b"\r",
+                    b"hun",
+                    b"ter22",
+                ],
+                *[b"::halo every=2m", b" next=", b'reason="', b'"', b"\\"],
+            ]
         )
     ),
     st.lists(st.integers(0, 60), max_size=8),

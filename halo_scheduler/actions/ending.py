@@ -41,7 +41,13 @@ def with_said(ended: Ended, action: ProcessAction, spool: Spool, redactor: Redac
         with suppress(OSError):
             question = spool.last_line(redactor)
         question = "\n".join(filter(None, [_question_of_code(ended), question]))
-    return replace(ended, cost=said.cost, question=question, note=joined(ended.note, said.fault))
+    return replace(
+        ended,
+        cost=said.cost,
+        question=question,
+        proposal=said.proposal,
+        note=joined(ended.note, said.fault),
+    )
 
 
 def asks_by_code(ended: Ended, action: ProcessAction) -> bool:

@@ -260,7 +260,9 @@ def _late(spool: Spool, limit: int, redactor: Redactor) -> Late:
         return Late(output=output)
     _hear_at_once(spool, redactor, _MOST_LATE)
     said = spool.said()
-    return Late(output=output, cost=said.cost, question=said.question, note=said.fault)
+    return Late(
+        output=output, cost=said.cost, question=said.question, note=said.fault, proposal=said.proposal
+    )
 
 
 def _hear_at_once(spool: Spool, redactor: Redactor, most_bytes: int) -> None:

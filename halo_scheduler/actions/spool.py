@@ -23,13 +23,15 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Action, action_from_dict
 from halo_scheduler.output_text import last_progress, plain_line
 from halo_scheduler.redaction import RedactedStream, Redactor
+from halo_scheduler.strict_json import decode
 
 _WINDOW = 65_536
 _CHUNK = 1 << 20
 _BLOCK = 4_096
 _LAST_LINES = 16_384
-_OUTPUT, _CODE, _TICKET, _SAID, _PROMPT, _WORK = ".out", ".code", ".ticket", ".said", ".prompt", ".work"
-_SUFFIXES = frozenset({_OUTPUT, _CODE, _TICKET, _SAID, _PROMPT, _WORK})
+_OUTPUT, _CODE, _TICKET, _SAID = ".out", ".code", ".ticket", ".said"
+_PROMPT, _WORK, _CAUSE = ".prompt", ".work", ".cause"
+_SUFFIXES = frozenset({_OUTPUT, _CODE, _TICKET, _SAID, _PROMPT, _WORK, _CAUSE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Spool:
         self.code_path = stem + _CODE
         self.prompt_path = stem + _PROMPT
         self.work_path = stem + _WORK
+        self.cause_path = stem + _CAUSE
         self._ticket_path = stem + _TICKET
         self._said_path = stem + _SAID
         self._read_to = 0
@@ -198,8 +201,7 @@ class Spool:
     def _read_heard(self) -> Heard:
         try:
             data = json.loads(_read(self._said_path))
-            said = Said(**data["said"])
-            return Heard(int(data["position"]), said)
+            return Heard(int(data["position"]), decode(Said, data["said"]))
         except (OSError, ValueError, KeyError, TypeError):
             return Heard()
 
