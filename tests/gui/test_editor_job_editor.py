@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from commands import shell
-from editor_desk import FULL, NOW, Bench, opened_bench
+from editor_desk import FULL, NOW, Bench, Desk, opened_bench
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import (
@@ -182,14 +182,23 @@ def test_saving_what_was_not_changed_does_nothing(bench: Bench) -> None:
 def test_what_is_typed_before_all_pages_are_there_counts_as_a_change(bench: Bench) -> None:
     for spec in (FULL, None):
         editor = bench.make(spec)
-        form = editor._form
-        while not form._is_open:
-            next(form._building)
-        assert not form.is_complete
+        assert not editor._form.is_complete
         name = editor.findChild(QLineEdit, "name")
         assert name is not None
         name.setText("typed at once")
         assert editor.has_unsaved_changes()
+
+
+def test_letters_typed_the_moment_it_appears_are_kept(bench: Bench) -> None:
+    editor = bench.make()
+    editor.show()
+    # Nothing has had its turn yet but the window itself.
+    desk = Desk(editor)
+    desk.keys("Say hello")
+    desk.key(Qt.Key.Key_Tab)
+    desk.keys("echo hello")
+    spec = desk.save()
+    assert (spec.name, spec.action) == ("Say hello", Command(argv=("echo", "hello")))
 
 
 def test_it_fits_the_screen_and_a_narrow_window_leaves_the_room_to_the_fields(bench: Bench) -> None:
@@ -212,7 +221,7 @@ def test_it_never_gets_so_small_that_its_fields_are_cut_off(bench: Bench) -> Non
 
 def test_it_is_put_together_in_many_small_turns(bench: Bench, qtbot: QtBot) -> None:
     editor = bench.make(FULL)
-    assert editor.findChild(QLineEdit, "name") is None
+    assert editor.findChild(QLineEdit, "commandLine") is None
     turns = len(list(editor._form._building))
     assert turns > 8
     assert editor._form.is_complete

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QElapsedTimer, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QSignalBlocker, QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from halo_scheduler.model import Cron, JobSpec
@@ -27,13 +27,12 @@ _TURN_MS = 4
 class Form(QStackedWidget):
     """Shows one page at a time.
 
-    All four made in one go would hold up every window: they are put together part by part while the event loop is
-    free, or at once as soon as somebody asks for what is on them.
+    All made in one go would hold up every window: they are put together part by part while the event loop is free, or
+    at once as soon as somebody asks for what is on them. Only the field for the name is there from the beginning: it
+    gets what is typed the moment the window appears.
     """
 
     edited = Signal()
-    opened = Signal()
-    """The first page is there."""
     completed = Signal()
     second_wanted = Signal()
 
@@ -67,6 +66,16 @@ class Form(QStackedWidget):
         if not self._is_complete:
             for _ in self._building:
                 pass
+
+    def begin(self) -> None:
+        """Make the field for the name, once the window has everything else."""
+        # The Tab key goes through what is made later later.
+        next(self._building)
+
+    def open(self) -> None:
+        """Make what is not yet there of the first page."""
+        while not self._is_open:
+            next(self._building)
 
     def read(self, now_ms: int) -> Reading:
         """Return what the form says now."""
@@ -105,8 +114,7 @@ class Form(QStackedWidget):
 
     def select_name(self, *, is_on: bool) -> None:
         """Select the name, to be overwritten, or leave nothing selected that a stray key would replace."""
-        if self._is_open:
-            self._what.select_name(is_on=is_on)
+        self._what.select_name(is_on=is_on)
 
     def look_ahead(self, reading: Reading) -> None:
         """Show what the agent of a prompt would read."""
@@ -132,12 +140,20 @@ class Form(QStackedWidget):
         what = self._what = WhatPage(
             self._backend, self._look, self._draft.settings, self._draft.is_taken, self
         )
+        what.begin("" if self._draft.spec is None else spec.name)
+        self.addWidget(what)
+        name_at_first = snapshot(what)
+        what.edited.connect(self._note_edit)
+        yield
         yield from what.build()
         yield
+        quiet = QSignalBlocker(what)
         what.load(spec, is_empty=self._draft.spec is None)
-        self._add(what)
+        quiet.unblock()
+        self._note_part(what)
+        self._start_contents |= name_at_first
+        what.part_made.connect(self._note_part)
         self._is_open = True
-        self.opened.emit()
         yield
         when = WhenPage(self._backend.now_ms, self._look, self)
         yield from when.build()

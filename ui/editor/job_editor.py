@@ -77,6 +77,9 @@ class JobEditor(QDialog):
         self._again.setInterval(_LOOK_AGAIN_MS)
         self._again.timeout.connect(self._look_ahead)
         self._connect()
+        self._form.begin()
+        self._form.focus_first_page()
+        self._form.select_name(is_on=self._draft.is_new)
         self._footer.show_problem("")
         self._footer.allow(saving=False, testing=False)
 
@@ -113,7 +116,6 @@ class JobEditor(QDialog):
 
     def _connect(self) -> None:
         self._form.edited.connect(self._note_edit)
-        self._form.opened.connect(self._begin)
         self._form.completed.connect(self._check)
         self._form.second_wanted.connect(self._make_second)
         for number in range(self._list.count()):
@@ -188,11 +190,6 @@ class JobEditor(QDialog):
         """Show a page, counted from 0, and give the keyboard to its first field."""
         self._list.setCurrentRow(number)
         self._form.focus_first()
-
-    def _begin(self) -> None:
-        """Let the name be typed: it is there."""
-        self._form.focus_first_page()
-        self._form.select_name(is_on=self._draft.is_new)
 
     def _show_page(self, number: int) -> None:
         self._form.complete()
@@ -359,6 +356,11 @@ class JobEditor(QDialog):
         if self._is_testing:
             self.test_stop_requested.emit()
         super().reject()
+
+    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002, FBT001, N802 - Qt's names
+        # Whoever is quick must not leave the name for a button because the field after it is not there yet.
+        self._form.open()
+        return super().focusNextPrevChild(next)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)

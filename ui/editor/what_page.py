@@ -75,10 +75,21 @@ class WhatPage(Page):
         self._http: HttpForm | None = None
         self._prompt: PromptForm | None = None
 
+    def begin(self, name: str) -> None:
+        """Make the field for the name, which is typed into the moment the window appears."""
+        self._name = QLineEdit()
+        self._name.setObjectName("name")
+        self._name.setAccessibleName(self.tr("Name"))
+        self._name.setPlaceholderText(self.tr("Back up my photos"))
+        self._name.setText(name)
+        self._name.setCursorPosition(0)
+        self.add_field(Field(self.tr("Name"), self._name, path="name", subject=self.tr("The name")))
+        self._name.textChanged.connect(self.edited)
+
     def build(self) -> Iterator[None]:
-        """Make what is on the page, giving way after each part."""
+        """Make the rest of the page, giving way after each part."""
         look = self._look
-        self._build_name(look)
+        self._build_description(look)
         self._kind = Choices(
             look,
             (
@@ -107,12 +118,13 @@ class WhatPage(Page):
         self.column.addStretch(1)
         self._set_tab_order()
         self._kind.chosen.connect(self._change_kind)
-        for signal in (self._command.changed, self._name.textChanged):
-            signal.connect(self.edited)
+        self._command.changed.connect(self.edited)
         self._process.changed.connect(self._follow_work)
         self._process.changed.connect(self.edited)
         self._description.textChanged.connect(self._tell_description)
         self._show_kind()
+        # In a window that is seen already Qt would do so later, and the Tab key would pass them over until then.
+        forms.show()
 
     def _set_tab_order(self) -> None:
         """Let the Tab key lead from the name straight to what is done; how it is written comes after it."""
@@ -127,12 +139,7 @@ class WhatPage(Page):
         for before, after in pairwise(stops):
             QWidget.setTabOrder(before, after)
 
-    def _build_name(self, look: Look) -> None:
-        self._name = QLineEdit()
-        self._name.setObjectName("name")
-        self._name.setAccessibleName(self.tr("Name"))
-        self._name.setPlaceholderText(self.tr("Back up my photos"))
-        self.add_field(Field(self.tr("Name"), self._name, path="name", subject=self.tr("The name")))
+    def _build_description(self, look: Look) -> None:
         self._description = PlainText(name="description", title=self.tr("Description"))
         self._description.setFixedHeight(self._description.fontMetrics().lineSpacing() * _LINES + MARGIN)
         self._describe = Fold(look, self.tr("Description"), name="descriptionFold")
@@ -187,9 +194,10 @@ class WhatPage(Page):
             self._name.deselect()
 
     def load(self, spec: JobSpec, *, is_empty: bool) -> None:
-        """Show a job's name and action; those of an empty one are not meant."""
-        self._name.setText("" if is_empty else spec.name)
-        self._name.setCursorPosition(0)
+        """Show a job's action and description; the action of an empty one is not meant.
+
+        Its name has been there from the beginning, and may be typed into by now.
+        """
         self._description.show_text(spec.description)
         action = spec.action
         self._kept = action if isinstance(action, Callback) else None
