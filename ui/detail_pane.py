@@ -29,7 +29,7 @@ from .wording import status_words
 
 _LATE_MS = 120
 # What makes a job's status words: taken from thousands of jobs, the words made for a few.
-_STATUS = attrgetter("status", "status_reason", "waiting_for", "errors")
+_STATUS = attrgetter("status", "status_reason", "waiting_for", "waiting_reason", "errors")
 
 
 class DetailPane(QWidget):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
@@ -15,9 +15,10 @@ from halo_scheduler.service import Scheduler
 
 from .backend import Backend, Lane
 from .caps_reading import capped_jobs
-from .models.job_rows import JobFacts, JobRow, as_waiting, make_row, sort_key
+from .models.job_rows import Followers, JobFacts, JobRow, as_waiting, make_row, sort_key
 from .models.job_table import JobTableModel
 from .needs_you_reading import MOST_READ
+from .waiting_reading import read_waiting
 
 # A burst of changes is one question.
 _GATHER_MS = 40
@@ -65,6 +66,7 @@ class JobLoader(QObject):
         self._stale_facts: set[str] = set()
         self._wants_running = False
         self._rows: list[JobRow] = []
+        self._followers = Followers()
         self._loading = QElapsedTimer()
         self._load_ms = 0
         self._gather = QTimer(self)
@@ -121,8 +123,9 @@ class JobLoader(QObject):
         self._stale_facts -= facts
         self._wants_running = False
         self._is_asking = True
+        following = self._followers.ids
         self._backend.ask(
-            lambda scheduler: _read(scheduler, dirty, facts),
+            lambda scheduler: _read(scheduler, dirty, facts, following),
             lambda update: self._take(update, dirty),
             self._fail,
             owner=self,
@@ -137,6 +140,8 @@ class JobLoader(QObject):
     def _take(self, update: _Update, asked: Iterable[str]) -> None:
         self._is_asking = False
         self._model.update(update.rows, update.gone)
+        # Whether a job runs after another is said by that other.
+        self._dirty |= self._followers.take(update.rows, update.gone)
         self._model.set_running(update.running)
         self._model.set_facts(update.facts)
         self.updated.emit(frozenset(asked))
@@ -170,6 +175,7 @@ class JobLoader(QObject):
         rows, self._rows = self._rows, []
         self._load_ms = self._loading.elapsed()
         self._model.replace(rows)
+        self._followers = Followers(rows)
         self._is_loaded = True
         self._wants_running = True
         self.loaded.emit()
@@ -184,34 +190,46 @@ class JobLoader(QObject):
 def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) -> Iterator[list[JobRow]]:
     """Give the first page at once, then everything together: so the rows move only once."""
     rows: list[JobRow] = []
-    waiting, asking = scheduler.list_waiting_runs(), _asking(scheduler)
+    waiting, asking = read_waiting(scheduler), _asking(scheduler)
     for page in scheduler.list_jobs_in_pages():
         capped = capped_jobs(scheduler, page)
         rows += (_row(job, waiting, asking, capped) for job in page)
         if len(rows) == len(page):
             yield sorted(rows, key=key)
+    following = Followers(rows).ids
+    rows = [replace(row, is_following=True) if row.id in following else row for row in rows]
     # Sorted here: away from the window's thread.
     yield sorted(rows, key=key)
 
 
-def _read(scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str]) -> _Update:
+def _read(
+    scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str], following: frozenset[str]
+) -> _Update:
     jobs = scheduler.get_jobs(dirty) if dirty else {}
-    waiting = scheduler.list_waiting_runs() if dirty else {}
+    waiting = read_waiting(scheduler) if dirty else {}
     asking = _asking(scheduler) if dirty else frozenset()
     capped = capped_jobs(scheduler, jobs.values())
     trends = scheduler.get_trends(facts, _TREND) if facts else {}
     last = scheduler.get_last_runs(facts) if facts else {}
     return _Update(
-        rows=[_row(job, waiting, asking, capped) for job in jobs.values()],
+        rows=[_row(job, waiting, asking, capped, following) for job in jobs.values()],
         gone=dirty - jobs.keys(),
         facts={job_id: JobFacts(last.get(job_id), trends.get(job_id, ())) for job_id in facts},
         running={run.job_id: run for run in scheduler.list_running()},
     )
 
 
-def _row(job: Job, waiting: Container[str], asking: Container[str], capped: Container[str]) -> JobRow:
-    shown = as_waiting(job) if job.id in waiting else job
-    return make_row(shown, asks=job.id in asking, is_capped=job.id in capped)
+def _row(
+    job: Job,
+    waiting: Mapping[str, str],
+    asking: Container[str],
+    capped: Container[str],
+    following: Container[str] = (),
+) -> JobRow:
+    shown = as_waiting(job, waiting[job.id]) if job.id in waiting else job
+    return make_row(
+        shown, asks=job.id in asking, is_capped=job.id in capped, is_following=job.id in following
+    )
 
 
 def _asking(scheduler: Scheduler) -> frozenset[str]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from halo_scheduler.model import Job, JobStatus
 
 from .models.job_rows import JobRow, StatusChoice, has_status
+from .waiting_words import WaitingJob
 from .widgets.status_strip import Summary
-from .wording import is_assistants, one_line
+from .wording import is_assistants, one_line, waited_for
 
 _SHORT_NAME = 40
 
@@ -28,7 +29,7 @@ def sum_up(rows: Iterable[JobRow]) -> Totals:
     running = failing = paused = ready = 0
     following: Job | None = None
     next_at: int | None = None
-    waiting: list[str] = []
+    waiting: list[WaitingJob] = []
     groups = set()
     for row in rows:
         job = row.job
@@ -39,7 +40,7 @@ def sum_up(rows: Iterable[JobRow]) -> Totals:
         failing += has_status(row, StatusChoice.FAILING)
         groups.add(job.group or "")
         if job.waiting_for is not None:
-            waiting.append(job.name)
+            waiting.append(WaitingJob(one_line(job.name, _SHORT_NAME), waited_for(job)))
         elif job.next_run_at is None or row.is_held:
             continue
         elif next_at is None or job.next_run_at < next_at:
@@ -49,7 +50,7 @@ def sum_up(rows: Iterable[JobRow]) -> Totals:
         failing=failing,
         paused=paused,
         ready=ready,
-        waiting=tuple(one_line(name, _SHORT_NAME) for name in waiting),
+        waiting=tuple(waiting),
         next_name="" if following is None else one_line(following.name, _SHORT_NAME),
     )
     return Totals(summary, next_at, frozenset(groups - {""}))

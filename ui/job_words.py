@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.model import Job, JobStatus, Outcome, Run, Source, StatusReason, WaitingFor
+from halo_scheduler.model import Job, JobStatus, Manual, Outcome, Run, Source, StatusReason, WaitingFor
 from halo_scheduler.reports import TrendPoint
 from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
@@ -28,6 +28,7 @@ from .wording import (
     short_moment,
     status_advice,
     status_words,
+    waited_for,
 )
 
 _DAYS_BY_NAME = 7
@@ -45,7 +46,7 @@ def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now
         case Column.NAME:
             return one_line(job.name)
         case Column.SCHEDULE:
-            return one_line(schedule_words(job.schedule))
+            return one_line(pace_words(row))
         case Column.NEXT:
             return next_text(row, run, now_ms)
         case Column.LAST:
@@ -54,23 +55,42 @@ def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now
             return ""
 
 
+def pace_words(row: JobRow) -> str:
+    """Return a job's schedule; of one that has none, whether it runs after another."""
+    is_after = row.is_following and isinstance(row.job.schedule, Manual)
+    return tr("After another job") if is_after else schedule_words(row.job.schedule)
+
+
 def next_text(row: JobRow, run: Run | None, now_ms: int) -> str:
     """Return when a job runs next, or how far it has come."""
     job = row.job
     if job.status is JobStatus.RUNNING:
-        if run is not None and run.progress is not None:
-            return tr("running, {percent}").format(percent=f"{run.progress:.0%}")
-        return tr("running")
-    if job.waiting_for is WaitingFor.AT_CAPACITY:
-        return tr("waiting for a place")
+        progress = None if run is None else run.progress
+        return (
+            tr("running") if progress is None else tr("running, {percent}").format(percent=f"{progress:.0%}")
+        )
+    if job.waiting_for is not None:
+        return _waiting_text(job)
     if job.status is JobStatus.DISABLED:
         return {StatusReason.DONE: tr("done"), StatusReason.ERRORS: tr("off after errors")}.get(
             job.status_reason or StatusReason.USER, tr("off")
         )
-    if job.status is JobStatus.PAUSED:
-        return _pause_text(job, now_ms)
-    held = tr("after your answer") if row.asks else tr("cap reached")
-    return held if row.is_held else next_words(job, now_ms)
+    return _pause_text(job, now_ms) if job.status is JobStatus.PAUSED else _idle_text(row, now_ms)
+
+
+def _waiting_text(job: Job) -> str:
+    if job.waiting_for is WaitingFor.QUIET_TIME:
+        # Which one, and until when, is too long for a column.
+        return tr("in a quiet time")
+    return tr("waiting for {what}").format(what=waited_for(job))
+
+
+def _idle_text(row: JobRow, now_ms: int) -> str:
+    if row.is_held:
+        return tr("after your answer") if row.asks else tr("cap reached")
+    if row.is_following and row.job.next_run_at is None:
+        return tr("after another job")
+    return next_words(row.job, now_ms)
 
 
 def _pause_text(job: Job, now_ms: int) -> str:
@@ -134,15 +154,16 @@ def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_
     job = row.job
     match column:
         case Column.NAME:
-            sentence = status_sentence(job, now_ms, asks=row.asks, is_capped=row.is_capped)
+            after = tr("another job") if row.is_following else ""
+            sentence = status_sentence(job, now_ms, asks=row.asks, is_capped=row.is_capped, after=after)
             work = work_words(job.action)
             takes = tr("Takes its work from: {source}").format(source=work) if work else ""
             does = [action_words(job.action), takes]
             lines = [job.name, sentence, status_advice(job), *does, job.description]
         case Column.SCHEDULE:
-            lines = [schedule_words(job.schedule)]
+            lines = [pace_words(row)]
         case Column.NEXT:
-            lines = _next_lines(row, run)
+            lines = _next_lines(row, run, now_ms)
         case Column.LAST:
             lines = _last_lines(job, facts, run)
         case Column.TREND:
@@ -150,18 +171,21 @@ def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_
     return plain_tooltip("\n".join(filter(None, lines)))
 
 
-def _next_lines(row: JobRow, run: Run | None) -> list[str]:
+def _next_lines(row: JobRow, run: Run | None, now_ms: int) -> list[str]:
     job, lines = row.job, []
     if run is not None and run.progress_text:
         lines.append(run.progress_text)
     if job.next_run_at is not None:
-        lines.append(moment(job.next_run_at))
+        is_due = job.waiting_for is not None and job.next_run_at <= now_ms
+        lines.append((tr("Due since {when}") if is_due else "{when}").format(when=moment(job.next_run_at)))
     if job.paused_until is not None:
         lines.append(tr("Paused until {when}").format(when=moment(job.paused_until)))
     if job.next_source is not None and job.next_run_at is not None:
         lines.append(source_words(job.next_source))
     if job.waiting_for is WaitingFor.AT_CAPACITY:
         lines.append(tr("As many jobs as may are running; it starts when one ends."))
+    elif job.waiting_for is not None:
+        lines.append(tr("It waits for {what}, and starts then.").format(what=waited_for(job)))
     if row.asks:
         lines.append(tr("It does not start by itself before its question is answered or dismissed."))
     elif row.is_capped:
@@ -226,26 +250,37 @@ def trend_sentence(trend: Iterable[TrendPoint]) -> str:
 
 
 def status_sentence(
-    job: Job, now_ms: int, run: Run | None = None, *, asks: bool = False, is_capped: bool = False
+    job: Job,
+    now_ms: int,
+    run: Run | None = None,
+    *,
+    asks: bool = False,
+    is_capped: bool = False,
+    after: str = "",
 ) -> str:
-    """Return what a job is doing and what comes next: "Ready, runs in 4 min"; of a run, how far it has come."""
+    """Return what a job is doing and what comes next: "Ready, runs in 4 min"; of a run, how far it has come.
+
+    `after` names a job after which it runs.
+    """
     if job.status is JobStatus.RUNNING and run is not None and run.started_at is not None:
         return _running_sentence(run, now_ms - run.started_at)
     if asks and job.status is not JobStatus.RUNNING:
         return _asking_sentence(job)
     if job.status is JobStatus.IDLE and job.waiting_for is None:
-        return _idle_sentence(job, now_ms, is_capped=is_capped)
+        return _idle_sentence(job, now_ms, is_capped=is_capped, after=after)
     if job.waiting_for is not None:
-        return tr("Waiting for a place")
+        return tr("Waiting for {what}").format(what=waited_for(job))
     if job.status is JobStatus.PAUSED and job.paused_until is not None:
         return tr("Paused until {when}").format(when=short_moment(job.paused_until, now_ms))
     return status_words(job)
 
 
-def _idle_sentence(job: Job, now_ms: int, *, is_capped: bool) -> str:
+def _idle_sentence(job: Job, now_ms: int, *, is_capped: bool, after: str) -> str:
     words = status_words(job)
     if is_capped:
         return tr("{status}, held back by its cap").format(status=words)
+    if job.next_run_at is None and after:
+        return tr("{status}, runs after {name}").format(status=words, name=after)
     if job.next_run_at is None:
         return tr("{status}, runs only by hand").format(status=words)
     if job.next_run_at <= now_ms:
@@ -312,8 +347,8 @@ def source_words(source: Source) -> str:
         Source.AFTER: tr("by its schedule"),
         Source.CRON: tr("by its schedule"),
         Source.ONCE: tr("its one time"),
-        Source.HINT_INTERVAL: tr("at the pace a program advised"),
-        Source.HINT_ONCE: tr("at the time a program advised"),
+        Source.HINT_INTERVAL: tr("at the pace that was advised"),
+        Source.HINT_ONCE: tr("at the time that was advised"),
         Source.CLAMPED_MIN: tr("held back by its shortest pause"),
         Source.CLAMPED_MAX: tr("brought forward by its longest pause"),
         Source.BACKOFF: tr("waiting after an error"),

@@ -17,6 +17,7 @@ _LONGEST_TOOLTIP = 2_000
 _WHOLE_LINE = 80
 _DAYS_BY_NAME = 7
 _LEAST_COST = 0.0001
+_LONGEST_REASON = 120
 
 
 def tr(text: str) -> str:
@@ -103,7 +104,7 @@ def next_words(job: Job, now_ms: int) -> str:
     if job.next_run_at is not None:
         if job.next_run_at > now_ms:
             return describe_when(job.next_run_at, now_ms)
-        return tr("waiting for a place") if job.waiting_for is WaitingFor.AT_CAPACITY else tr("now")
+        return tr("now") if job.waiting_for is None else tr("waiting for {what}").format(what=waited_for(job))
     if job.paused_until is not None:
         return tr("paused until {when}").format(when=short_moment(job.paused_until, now_ms))
     if job.status is JobStatus.IDLE:
@@ -122,8 +123,18 @@ def status_words(job: Job, *, asks: bool = False) -> str:
     if job.status is JobStatus.PAUSED:
         return tr("Paused by an assistant") if is_assistants(job) else tr("Paused")
     if job.waiting_for is not None:
-        return tr("Waiting for a place")
+        return tr("Waiting for {what}").format(what=waited_for(job))
     return tr("Failing") if job.errors else tr("Ready")
+
+
+def waited_for(job: Job) -> str:
+    """Return what a due job waits for, as it stands behind "waiting for": "mains power", "a place"."""
+    usual = {
+        WaitingFor.CONDITION: tr("its conditions"),
+        WaitingFor.QUIET_TIME: tr("the end of a quiet time"),
+    }
+    said = one_line(job.waiting_reason, _LONGEST_REASON)
+    return said or usual.get(job.waiting_for or WaitingFor.AT_CAPACITY, tr("a place"))
 
 
 def is_assistants(job: Job) -> bool:
@@ -169,7 +180,8 @@ def reason_words(reason: SkipReason) -> str:
         SkipReason.AT_CAPACITY: tr("no place was free"),
         SkipReason.NOT_DUE: tr("it was not due"),
         SkipReason.NO_WORK: tr("there was nothing to do"),
-        SkipReason.CONDITION: tr("its condition did not hold"),
+        SkipReason.CONDITION: tr("its conditions did not hold in time"),
+        SkipReason.QUIET_TIME: tr("it was a quiet time"),
         SkipReason.CAP: tr("it had reached its cap for the day"),
         SkipReason.NEEDS_INPUT: tr("it waited for your answer"),
         SkipReason.SOURCE_UNAVAILABLE: tr("its work items could not be fetched"),

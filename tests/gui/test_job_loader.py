@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from asking import ask
+from chain_waits import let_chain_wait
 from job_values import NOW
 from machine import Bench
 from PySide6.QtCore import QObject
@@ -15,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model import Caps, Every, Manual, Outcome, Policy
+from halo_scheduler.model import Caps, Every, Follower, FollowOn, Manual, Outcome, Policy, WaitingFor
 from ui.backend import Backend
 from ui.job_loader import JobLoader
 from ui.models.job_table import JobTableModel
@@ -262,3 +263,34 @@ def test_the_run_that_reaches_a_cap_changes_the_row_of_its_job(
     qtbot.waitUntil(lambda: next(model.rows()).is_capped)
     bench.scheduler.update_job(job_id, policy=Policy())
     qtbot.waitUntil(lambda: not next(model.rows()).is_capped)
+
+
+def test_a_run_that_another_job_started_and_that_waits_is_told(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel
+) -> None:
+    first = bench.scheduler.add_job("first", Manual())
+    then = bench.scheduler.add_job("then", Manual())
+    let_chain_wait(bench.scheduler, first, then, "network")
+    _load(qtbot, loader)
+    job = model.job(then)
+    assert job is not None
+    assert (job.waiting_for, job.waiting_reason) == (WaitingFor.CONDITION, "network")
+
+
+def test_whom_a_job_starts_is_shown_there_as_soon_as_it_is_said_here(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel
+) -> None:
+    then = bench.scheduler.add_job("then", Manual())
+    first = bench.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    _load(qtbot, loader)
+
+    def follows() -> bool:
+        return model.row_at(model.row_of(then)).is_following
+
+    assert follows()
+    bench.scheduler.update_job(first, followers=())
+    qtbot.waitUntil(lambda: not follows())
+    bench.scheduler.update_job(first, followers=(Follower(job_id=then, on=FollowOn.ALWAYS),))
+    qtbot.waitUntil(follows)
+    bench.scheduler.remove_job(first)
+    qtbot.waitUntil(lambda: not follows())

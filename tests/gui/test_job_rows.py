@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from job_values import MINUTE, NOW, make_job
+from job_values import HOUR, MINUTE, NOW, make_job
 
 from halo_scheduler.model import (
     After,
     Cron,
     Every,
+    Follower,
     Job,
     JobStatus,
     Manual,
@@ -19,7 +20,16 @@ from halo_scheduler.model import (
     StatusReason,
     WaitingFor,
 )
-from ui.models.job_rows import Column, JobFilter, StatusChoice, make_row, schedule_words, sort_key
+from ui.models.job_rows import (
+    Column,
+    Followers,
+    JobFilter,
+    StatusChoice,
+    as_waiting,
+    make_row,
+    schedule_words,
+    sort_key,
+)
 
 
 def _sorted(jobs: Sequence[Job], column: Column) -> list[str]:
@@ -135,3 +145,41 @@ def test_only_an_open_filter_leaves_nothing_out() -> None:
 
 def test_a_schedule_begins_a_sentence() -> None:
     assert schedule_words(Every("15m")) == "Every 15 minutes"
+
+
+def test_what_waits_stands_between_what_runs_and_what_comes_the_longest_first() -> None:
+    mains = {"waiting_for": WaitingFor.CONDITION, "waiting_reason": "mains power"}
+    jobs = [
+        make_job("soon", next_run_at=NOW + MINUTE),
+        make_job("by hand", next_run_at=None),
+        make_job("since a minute", next_run_at=NOW - MINUTE, **mains),
+        make_job("since an hour", next_run_at=NOW - HOUR, **mains),
+        # A run that another job started has no time of its own.
+        make_job("after another", next_run_at=None, waiting_for=WaitingFor.AT_CAPACITY),
+        make_job("running", status=JobStatus.RUNNING),
+    ]
+    assert _sorted(jobs, Column.NEXT) == [
+        *("running", "after another", "since an hour", "since a minute", "soon", "by hand"),
+    ]
+
+
+def test_a_run_that_was_asked_for_waits_for_what_it_says_or_for_a_place() -> None:
+    job = make_job(waiting_for=WaitingFor.CONDITION, waiting_reason="mains power")
+    assert as_waiting(job).waiting_for is WaitingFor.AT_CAPACITY
+    assert as_waiting(job).waiting_reason == ""
+    assert as_waiting(job, "network").waiting_reason == "network"
+    running = make_job(status=JobStatus.RUNNING)
+    assert as_waiting(running, "network") is running
+
+
+def test_who_runs_after_another_is_known_from_what_the_other_says() -> None:
+    first = make_row(make_job("first", followers=(Follower(job_id="then"),)))
+    followers = Followers([first, make_row(make_job("then"))])
+    assert followers.ids == {"then"}
+    assert followers.take([first], []) == frozenset()
+    other = make_row(make_job("first", followers=(Follower(job_id="last"),)))
+    assert followers.take([other], []) == {"then", "last"}
+    assert followers.ids == {"last"}
+    assert followers.take([], ["then"]) == frozenset()
+    assert followers.take([], ["first"]) == {"last"}
+    assert followers.ids == frozenset()

@@ -7,6 +7,7 @@ from job_values import MINUTE, NOW, make_job
 from halo_scheduler.model import JobStatus, StatusReason, WaitingFor
 from ui.job_summary import sum_up
 from ui.models.job_rows import make_row
+from ui.waiting_words import WaitingJob
 
 
 def test_without_jobs_nothing_comes() -> None:
@@ -39,7 +40,7 @@ def test_the_next_is_the_earliest_that_does_not_wait_for_a_place() -> None:
         ]
     )
     assert totals.next_at == NOW + MINUTE
-    assert totals.summary.waiting == ("late",)
+    assert totals.summary.waiting == (WaitingJob("late", "a place"),)
     assert totals.summary.next_name.startswith("nnn")
     assert len(totals.summary.next_name) <= 40
     assert totals.groups == {"G"}

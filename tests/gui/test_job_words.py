@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from job_values import HOUR, MINUTE, NOW, SECOND, make_job, make_run
 
-from halo_scheduler.model import Hints, JobStatus, Outcome, Policy, Source, StatusReason, WaitingFor
+from halo_scheduler.model import Hints, JobStatus, Manual, Outcome, Policy, Source, StatusReason, WaitingFor
 from halo_scheduler.reports import TrendPoint
 from ui.job_words import (
+    cell_text,
     cell_tip,
     hint_sentence,
     last_outcome,
@@ -192,6 +193,40 @@ def test_a_run_under_way_tells_its_progress_on_hover() -> None:
 def test_waiting_for_a_place_is_explained() -> None:
     job = make_job(next_run_at=NOW - SECOND, waiting_for=WaitingFor.AT_CAPACITY)
     assert "it starts when one ends" in cell_tip(Column.NEXT, make_row(job), _NO_FACTS, None, NOW)
+
+
+def test_a_job_that_waits_says_for_what() -> None:
+    job = make_job(
+        next_run_at=NOW - HOUR,
+        waiting_for=WaitingFor.CONDITION,
+        waiting_reason="mains power and <i>nas</i>\u202e:22 to answer",
+    )
+    row = make_row(job)
+    reason = "mains power and <i>nas</i>\ufffd:22 to answer"
+    assert next_text(row, None, NOW) == f"waiting for {reason}"
+    assert status_sentence(job, NOW) == f"Waiting for {reason}"
+    tip = cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
+    assert "Due since" in tip
+    assert "It waits for mains power and &lt;i&gt;nas" in tip
+    assert spoken_text(Column.NAME, row, _NO_FACTS, None, NOW) == f"backup, Waiting for {reason}"
+
+
+def test_a_quiet_time_is_told_shortly_in_the_column_and_whole_on_hover() -> None:
+    words = "the end of the quiet time Nights at 06:00"
+    row = make_row(make_job(next_run_at=NOW - 1, waiting_for=WaitingFor.QUIET_TIME, waiting_reason=words))
+    assert next_text(row, None, NOW) == "in a quiet time"
+    assert words in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
+
+
+def test_a_job_without_a_time_of_its_own_tells_that_another_starts_it() -> None:
+    row = make_row(make_job(schedule=Manual(), next_run_at=None), is_following=True)
+    assert cell_text(Column.SCHEDULE, row, _NO_FACTS, None, NOW) == "After another job"
+    assert next_text(row, None, NOW) == "after another job"
+    assert "Ready, runs after another job" in cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
+    # Its own time says more.
+    timed = make_row(make_job(), is_following=True)
+    assert cell_text(Column.SCHEDULE, timed, _NO_FACTS, None, NOW) == "Every 15 minutes"
+    assert next_text(timed, None, NOW) == "in 4 min"
 
 
 @pytest.mark.parametrize("source", list(Source))

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from ui.pauses import PauseChoice
 from ui.theme import Look
+from ui.waiting_words import WaitingJob
 from ui.widgets.status_strip import EngineShown, StatusStrip, Summary
 from ui.widgets.wrapped_text import WrappedText
 
@@ -44,6 +45,11 @@ def _button(strip: StatusStrip, name: str) -> QPushButton:
             "Running 2 jobs · next: backup at 14:05",
         ),
         (EngineShown("here"), Summary(running=1), "Running 1 job"),
+        (
+            EngineShown("here"),
+            Summary(ready=2, waiting=(WaitingJob("backup", "mains power"),), next_name="a", next_when="now"),
+            "Idle · backup waits for mains power · next: a now",
+        ),
         (EngineShown("here"), Summary(paused=2), "All jobs are paused"),
         (
             EngineShown("elsewhere", "Jobs are run by halo daemon (process 123)."),

@@ -23,6 +23,7 @@ from ui.wording import (
     status_advice,
     status_words,
     trigger_words,
+    waited_for,
 )
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -99,6 +100,18 @@ def test_moments() -> None:
             Job(id="j", name="n", schedule=_EVERY, next_run_at=_NOW - 1, waiting_for=WaitingFor.AT_CAPACITY),
             "Waiting for a place",
             "waiting for a place",
+        ),
+        (
+            Job(
+                id="j",
+                name="n",
+                schedule=_EVERY,
+                next_run_at=_NOW - 1,
+                waiting_for=WaitingFor.CONDITION,
+                waiting_reason="mains power",
+            ),
+            "Waiting for mains power",
+            "waiting for mains power",
         ),
         (Job(id="j", name="n", schedule=_EVERY, status=JobStatus.RUNNING), "Running", "running now"),
         (Job(id="j", name="n", schedule=_EVERY, status=JobStatus.PAUSED), "Paused", "Paused"),
@@ -187,6 +200,7 @@ def test_every_choice_has_words_of_its_own() -> None:
     [
         (_run(Outcome.FAILURE, "exit code 3"), "Failed: exit code 3"),
         (_run(Outcome.SKIPPED, reason=SkipReason.NO_WORK), "Skipped: there was nothing to do"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.QUIET_TIME), "Skipped: it was a quiet time"),
         (_run(Outcome.SKIPPED, reason=SkipReason.CAP), "Skipped: it had reached its cap for the day"),
         (_run(Outcome.SKIPPED, reason=SkipReason.NEEDS_INPUT), "Skipped: it waited for your answer"),
         (
@@ -249,3 +263,22 @@ def test_one_line_has_no_line_breaks_and_no_direction_marks() -> None:
 def test_short_lines_of_a_tooltip_stay_whole() -> None:
     assert "white-space: pre" in plain_tooltip("Paused until Wed 18 Nov 2026, 08:00:00\nby its schedule")
     assert "white-space" not in plain_tooltip("word " * 60)
+
+
+@pytest.mark.parametrize("reason", list(SkipReason))
+def test_every_reason_why_a_job_did_not_run_has_words(reason: SkipReason) -> None:
+    assert reason_words(reason)
+
+
+@pytest.mark.parametrize(
+    ("waiting_for", "words"),
+    [
+        (WaitingFor.AT_CAPACITY, "a place"),
+        (WaitingFor.CONDITION, "its conditions"),
+        (WaitingFor.QUIET_TIME, "the end of a quiet time"),
+    ],
+)
+def test_what_a_job_waits_for_has_words_also_when_nobody_gave_any(
+    waiting_for: WaitingFor, words: str
+) -> None:
+    assert waited_for(Job(id="j", name="n", schedule=_EVERY, waiting_for=waiting_for)) == words

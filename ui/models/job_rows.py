@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from functools import lru_cache
@@ -64,6 +64,8 @@ class JobRow:
     """Whether it waits for an answer."""
     is_capped: bool = False
     """Whether its planned run comes too soon after what it has used up of its day."""
+    is_following: bool = False
+    """Whether it also runs after another job."""
 
     @property
     def is_held(self) -> bool:
@@ -120,15 +122,47 @@ _CHOICES: dict[StatusChoice, Callable[[JobRow], bool]] = {
 }
 
 
-def as_waiting(job: Job) -> Job:
-    """Return a job whose run was asked for and has not begun: it waits as one that is due does."""
-    return job if job.status is JobStatus.RUNNING else replace(job, waiting_for=WaitingFor.AT_CAPACITY)
+def as_waiting(job: Job, reason: str = "") -> Job:
+    """Return a job whose run was asked for and has not begun: it waits as one that is due does.
+
+    Without a reason it waits for a place.
+    """
+    if job.status is JobStatus.RUNNING:
+        return job
+    waiting_for = WaitingFor.CONDITION if reason else WaitingFor.AT_CAPACITY
+    return replace(job, waiting_for=waiting_for, waiting_reason=reason)
 
 
-def make_row(job: Job, *, asks: bool = False, is_capped: bool = False) -> JobRow:
+def make_row(job: Job, *, asks: bool = False, is_capped: bool = False, is_following: bool = False) -> JobRow:
     """Work out what searching and sorting need; done away from the window's thread."""
     text = f"{job.name}\n{job.group or ''}\n{job.description}".casefold()
-    return JobRow(job.id, job, text, (_natural(job.name), job.id), asks, is_capped)
+    return JobRow(job.id, job, text, (_natural(job.name), job.id), asks, is_capped, is_following)
+
+
+class Followers:
+    """Knows which jobs run after others, from what the others say; few do."""
+
+    def __init__(self, rows: Iterable[JobRow] = ()) -> None:
+        self._by_job = {row.id: row.job.followers for row in rows if row.job.followers}
+        self.ids = self._all()
+
+    def take(self, rows: Iterable[JobRow], gone: Iterable[str]) -> frozenset[str]:
+        """Take in jobs that have changed or are gone; return those that run after another now, or no longer do."""
+        is_other = False
+        for job_id, followers in (
+            *((row.id, row.job.followers) for row in rows),
+            *((one, ()) for one in gone),
+        ):
+            if followers != self._by_job.get(job_id, ()):
+                is_other = True
+                self._by_job[job_id] = followers
+        if not is_other:
+            return frozenset()
+        before, self.ids = self.ids, self._all()
+        return before ^ self.ids
+
+    def _all(self) -> frozenset[str]:
+        return frozenset(one.job_id for followers in self._by_job.values() for one in followers)
 
 
 def _natural(name: str) -> tuple[str | int, ...]:
@@ -154,10 +188,13 @@ def _by_next(row: JobRow) -> tuple[Any, ...]:
     job = row.job
     if job.status is JobStatus.RUNNING:
         return (0, 0, row.by_name)
+    if job.waiting_for is not None:
+        # What was to start long ago starts first.
+        return (1, job.next_run_at or 0, row.by_name)
     if job.next_run_at is not None:
         # What is held back starts at no time that can be told.
-        return (2, 0, row.by_name) if row.is_held else (1, job.next_run_at, row.by_name)
-    return (2, inf if job.paused_until is None else job.paused_until, row.by_name)
+        return (3, 0, row.by_name) if row.is_held else (2, job.next_run_at, row.by_name)
+    return (3, inf if job.paused_until is None else job.paused_until, row.by_name)
 
 
 def _by_last(row: JobRow) -> tuple[Any, ...]:

@@ -170,7 +170,7 @@ class JobToolbar(QWidget):
             StatusChoice.ALL: self.tr("All jobs"),
             StatusChoice.RUNNING: self.tr("Running"),
             StatusChoice.ASKING: self.tr("Needs you"),
-            StatusChoice.WAITING: self.tr("Waiting for a place"),
+            StatusChoice.WAITING: self.tr("Waiting"),
             StatusChoice.FAILING: self.tr("Failing"),
             StatusChoice.PAUSED: self.tr("Paused"),
             StatusChoice.OFF: self.tr("Off or done"),

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 from ui.marks import Mark, Shape, paint_mark
 from ui.pauses import PauseChoice, add_pause_choices
 from ui.theme import GRID, MARGIN, Look, Tone
+from ui.waiting_words import WaitingJob, waiting_line
 from ui.widgets.labels import button, frame, set_words, tint
 from ui.widgets.wrapped_text import WrappedText
 
@@ -36,8 +37,8 @@ class Summary:
     failing: int = 0
     paused: int = 0
     ready: int = 0
-    waiting: tuple[str, ...] = ()
-    """The names of the jobs that are due and wait for a place."""
+    waiting: tuple[WaitingJob, ...] = ()
+    """The jobs that are due and may not start yet."""
     next_name: str = ""
     next_when: str = ""
 
@@ -183,7 +184,7 @@ class StatusStrip(QWidget):
             return self._engine.text or self.tr("Starting…")
         parts = [self._doing()]
         if summary.waiting:
-            parts.append(self._waiting_words(summary.waiting))
+            parts.append(waiting_line(summary.waiting))
         if summary.next_name:
             parts.append(
                 self.tr("next: {name} {when}").format(name=summary.next_name, when=summary.next_when)
@@ -191,11 +192,6 @@ class StatusStrip(QWidget):
         if self._engine.text:
             parts.append(self._engine.text)
         return " · ".join(parts)
-
-    def _waiting_words(self, names: tuple[str, ...]) -> str:
-        if len(names) == 1:
-            return self.tr("{name} waits for a place").format(name=names[0])
-        return self.tr("{count} jobs wait for a place").format(count=len(names))
 
     def _doing(self) -> str:
         if self._summary.running == 1:

@@ -1,0 +1,12 @@
+"""Which jobs wait because a run of theirs was asked for, by hand or by a chain, and has not begun."""
+
+from __future__ import annotations
+
+from halo_scheduler.service import Scheduler
+
+
+def read_waiting(scheduler: Scheduler) -> dict[str, str]:
+    """Return what each such job waits for; nothing is said of a place."""
+    # Of several runs of one job, the one that has waited longest starts first.
+    chained = {one.job_id: one.reason for one in reversed(scheduler.list_waiting_chain_runs())}
+    return chained | dict.fromkeys(scheduler.list_waiting_runs(), "")
