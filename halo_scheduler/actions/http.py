@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
 
 from PySide6.QtCore import QByteArray, QObject, QUrl
 from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequest, QSslError
 
+from halo_scheduler.actions.http_headers import credentials, default_headers, shown_value, without
+from halo_scheduler.actions.json_answer import JsonAnswer
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
-from halo_scheduler.directives import NOTHING_SAID, LineReader
+from halo_scheduler.directives import NOTHING_SAID, LineReader, Said
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects, Run
 from halo_scheduler.output_text import plain_line
-from halo_scheduler.redaction import MARK, Redactor
+from halo_scheduler.redaction import Redactor
 from halo_scheduler.secret_refs import filled_in, referenced_names
 
 _MOST_REDIRECTS = 10
@@ -28,15 +29,11 @@ _SEE_OTHER = 303
 _MOVED = frozenset({301, 302, _SEE_OTHER})
 _REDIRECTS = _MOVED | {307, 308}
 _PORTS = {"http": 80, "https": 443}
-_SHORTEST_SECRET = 4
 # What may be sent to a host the user did not name.
 _HARMLESS_HEADERS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
 # What only Qt knows: with another length, or none, a body would end elsewhere than the server believes.
 _FRAMING_HEADERS = frozenset({"content-length", "transfer-encoding"})
-_SECRET_WORDS = ("auth", "cookie", "token", "secret", "passw", "key", "session", "signature")
-_CHALLENGES = frozenset({"www-authenticate", "proxy-authenticate"})
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_USER_INFO = re.compile(rb"(?<=//)[^/?#\s]*@")
 _Attribute = QNetworkRequest.Attribute
 _Error = QNetworkReply.NetworkError
 _CUT_OFF = "closed the connection in the middle of its answer"
@@ -79,6 +76,7 @@ class HttpWork(QObject):
         self._stream = self._redactor.stream()
         self._reads_lines = False
         self._lines: LineReader | None = None
+        self._answer: JsonAnswer | None = None
         self._reply: QNetworkReply | None = None
         self._headers: dict[str, str] = {}
         self._body = b""
@@ -86,6 +84,7 @@ class HttpWork(QObject):
         self._redirects = 0
         self._tls_errors: list[str] = []
         self._has_head = False
+        self._is_whole = False
         self._body_bytes = 0
         self._body_bytes_seen = 0
         self._why: StopReason | None = None
@@ -152,18 +151,18 @@ class HttpWork(QObject):
         is_json = request.body_kind is BodyKind.JSON
         escape = (lambda value: json.dumps(value)[1:-1]) if is_json else str
         self._body = filled_in(request.body, secrets, escape).encode()
-        self._headers = _default_headers(request)
+        self._headers = default_headers(request)
         for name, value in request.headers.items():
             if name.lower() in _FRAMING_HEADERS:
                 continue
-            self._headers = _without(self._headers, name)
+            self._headers = without(self._headers, name)
             self._headers[name] = filled_in(value, secrets)
             if _CONTROL.search(self._headers[name]):
                 # Only a secret can bring them in. Qt would leave the header out and send the rest.
                 sentence = f"a secret in the header {name} has more than one line or control characters"
                 self._report(Outcome.FAILURE, sentence)
                 return
-        self._redactor = Redactor([*secrets.values(), *_credentials(self._headers)])
+        self._redactor = Redactor([*secrets.values(), *credentials(self._headers)])
         try:
             self._descriptor = self._spool.create()
         except OSError as error:
@@ -199,10 +198,12 @@ class HttpWork(QObject):
         reply.finished.connect(self._finish)
         self._reply = reply
         self._has_head = False
+        self._is_whole = False
         self._body_bytes = self._body_bytes_seen = 0
         self._stream = self._redactor.stream()
         # What was said on the way to another place does not count.
         self._lines = LineReader(self._redactor) if self._reads_lines else None
+        self._answer = None
 
     # --- Receiving -----------------------------------------------------------------------------------
 
@@ -235,6 +236,8 @@ class HttpWork(QObject):
             self._body_bytes += len(data)
             if self._lines is not None:
                 self._lines.feed(data)
+            if self._answer is not None:
+                self._answer.feed(data)
             self._write(self._stream.feed(data))
 
     def _write_head(self, reply: QNetworkReply) -> None:
@@ -242,12 +245,14 @@ class HttpWork(QObject):
         if self._has_head or status is None:
             return
         self._has_head = True
+        if self._reads_lines:
+            self._answer = JsonAnswer(_content_type_of(reply))
         lines = [f"HTTP {status} {_phrase_of(reply)}".rstrip().encode()]
         for raw_name, raw_value in reply.rawHeaderPairs():
             name, value = bytes(raw_name.data()), bytes(raw_value.data())
             if name.lower() == b"content-encoding":
                 continue  # The body below is stored decoded.
-            lines.append(name + b": " + _shown_value(name.decode("latin-1").lower(), value))
+            lines.append(name + b": " + shown_value(name.decode("latin-1").lower(), value))
         self._write(self._stream.feed(b"\n".join(lines) + b"\n\n"))
 
     def _write(self, data: bytes) -> None:
@@ -275,6 +280,7 @@ class HttpWork(QObject):
         elif self._is_cut_off(reply, status):
             self._report(Outcome.FAILURE, f"{_place(reply.url())} {_CUT_OFF}", http_status=status)
         else:
+            self._is_whole = True
             self._take_status(reply, status)
 
     def _is_cut_off(self, reply: QNetworkReply, status: int) -> bool:
@@ -325,7 +331,7 @@ class HttpWork(QObject):
         if status == _SEE_OTHER or (status in _MOVED and self._method.upper() == "POST"):
             self._method = "HEAD" if self._method.upper() == "HEAD" else "GET"
             self._body = b""
-            self._headers = _without(self._headers, "Content-Type")
+            self._headers = without(self._headers, "Content-Type")
         if not _is_same_owner(url, target):
             if self._body:
                 sentence = f"{_place(url)} redirects to {_place(target)}, which must not get the body"
@@ -372,7 +378,7 @@ class HttpWork(QObject):
         if self._reply is not None:
             self._reply.abort()
         self._close()
-        said = NOTHING_SAID if self._lines is None else self._lines.end()
+        said = self._said()
         ended = Ended(
             run_id=self._run.id,
             outcome=outcome,
@@ -381,22 +387,22 @@ class HttpWork(QObject):
             http_status=http_status,
             cost=said.cost,
             question=said.question,
+            proposal=said.proposal,
             output=kept_output(self._spool, self._desk.output_limit, Redactor()),
         )
         self._desk.home.end(ended)
         self.deleteLater()
 
+    def _said(self) -> Said:
+        said = NOTHING_SAID if self._lines is None else self._lines.end()
+        if self._answer is None or not self._is_whole:
+            return said
+        return said.and_then(self._answer.read(self._redactor))
+
     def _close(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-
-
-@cache
-def _user_agent() -> str:
-    from importlib.metadata import version  # noqa: PLC0415 - with the whole of e-mail behind it
-
-    return f"halo-scheduler/{version('halo-scheduler')}"
 
 
 def _status_of(reply: QNetworkReply) -> int | None:
@@ -406,6 +412,10 @@ def _status_of(reply: QNetworkReply) -> int | None:
 
 def _phrase_of(reply: QNetworkReply) -> str:
     return str(reply.attribute(_Attribute.HttpReasonPhraseAttribute) or "")
+
+
+def _content_type_of(reply: QNetworkReply) -> str:
+    return bytes(reply.rawHeader("Content-Type").data()).decode("latin-1")
 
 
 def _is_broken(reply: QNetworkReply, status: int) -> bool:
@@ -441,40 +451,3 @@ def _is_same_owner(url: QUrl, target: QUrl) -> bool:
     ports = tuple(address.port(_PORTS[address.scheme()]) for address in (url, target))
     is_upgrade = ports == (_PORTS["http"], _PORTS["https"])
     return _is_same_host(url, target) and (ports[0] == ports[1] or is_upgrade)
-
-
-def _default_headers(request: HttpRequest) -> dict[str, str]:
-    headers = {"User-Agent": _user_agent()}
-    if request.body:
-        is_json = request.body_kind is BodyKind.JSON
-        headers["Content-Type"] = "application/json" if is_json else "text/plain; charset=utf-8"
-    elif request.method.upper() == "POST":
-        # Qt would add it by itself to some, with a warning.
-        headers["Content-Type"] = "application/x-www-form-urlencoded"
-    return headers
-
-
-def _without(headers: Mapping[str, str], name: str) -> dict[str, str]:
-    return {key: value for key, value in headers.items() if key.lower() != name.lower()}
-
-
-def _is_secret_name(name: str) -> bool:
-    return name not in _CHALLENGES and any(word in name for word in _SECRET_WORDS)
-
-
-def _shown_value(name: str, value: bytes) -> bytes:
-    """Return the value of an answer's header as it may be stored."""
-    if _is_secret_name(name):
-        return MARK
-    return _USER_INFO.sub(MARK + b"@", value) if name == "location" else value
-
-
-def _credentials(headers: Mapping[str, str]) -> Iterator[str]:
-    """Return what in some headers must not show up in an answer that repeats them."""
-    for name, value in headers.items():
-        if not _is_secret_name(name.lower()):
-            continue
-        # Without its scheme, as in "Bearer abc", and without its names, as in "a=b; c=d".
-        cookies = value.split("; ") if name.lower() == "cookie" else []
-        parts = (value, value.rpartition(" ")[2], *(cookie.partition("=")[2] for cookie in cookies))
-        yield from (part for part in parts if len(part) >= _SHORTEST_SECRET)

@@ -1,0 +1,151 @@
+"""The halo object of answers in JSON, from servers that mean well and others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from halo_scheduler.actions.json_answer import JsonAnswer
+from halo_scheduler.directives import NOTHING_SAID, Said
+from halo_scheduler.model import Proposal
+from halo_scheduler.redaction import Redactor
+
+_HIDDEN = "hunter22"
+_MINUTE = 60_000
+_MIB = 1 << 20
+
+
+def _said(body: object, content_type: str = "application/json") -> Said:
+    answer = JsonAnswer(content_type)
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    for start in range(0, len(data), 100_000):
+        answer.feed(data[start : start + 100_000])
+    return answer.read(Redactor([_HIDDEN]))
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["application/json", "Application/JSON; charset=utf-8", " application/problem+json ;x", "text/x+json"],
+)
+def test_the_halo_object_of_a_json_answer_is_read(content_type: str) -> None:
+    halo = {"every": "5m", "next": "1m", "ttl": "2h", "reason": "queue is long"}
+    said = _said({"items": [1, 2], "halo": halo}, content_type)
+    assert said.proposal == Proposal(
+        every_ms=5 * _MINUTE, next_ms=_MINUTE, ttl_ms=120 * _MINUTE, reason="queue is long"
+    )
+    assert said.fault == ""
+
+
+@pytest.mark.parametrize(
+    "content_type", ["", "text/plain", "application/jsonx", "json", "text/html;x=application/json"]
+)
+def test_what_does_not_say_that_it_is_json_is_not_read(content_type: str) -> None:
+    assert _said({"halo": {"every": "5m"}}, content_type) == NOTHING_SAID
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"no json",
+        {},
+        [],
+        5,
+        "text",
+        None,
+        {"Halo": {"every": "5m"}},
+        {"x": {"halo": {"every": "5m"}}},
+        [{"halo": {"every": "5m"}}],
+        "halo",
+        b"[" * 500_000,
+        b"9" * 10_000,
+    ],
+)
+def test_an_answer_without_a_halo_says_nothing(body: object) -> None:
+    assert _said(body) == NOTHING_SAID
+
+
+def test_null_is_a_key_that_is_not_there() -> None:
+    assert _said({"halo": {"every": "5m", "ttl": None, "reason": None}}).proposal == Proposal(
+        every_ms=5 * _MINUTE
+    )
+
+
+@pytest.mark.parametrize(
+    ("halo", "why"),
+    [
+        (None, "it is no object"),
+        ("every=5m", "it is no object"),
+        ([], "it is no object"),
+        (5, "it is no object"),
+        ({}, "it needs an every, a next, or both"),
+        ({"every": None}, "it needs an every, a next, or both"),
+        ({"ttl": "5m"}, "it needs an every, a next, or both"),
+        ({"every": 300}, "every: must be text, like 5m"),
+        ({"every": True}, "every: must be text"),
+        ({"every": ["5m"]}, "every: must be text"),
+        ({"every": {"x": _HIDDEN}}, "every: must be text"),
+        ({"every": "5m", "reason": 7}, "reason: must be text"),
+        ({"every": "5"}, "every: cannot read the interval '5'"),
+        ({"every": "5m", "ttl": "400d"}, "ttl: advice counts for 366d at most"),
+        ({"every": "5m", "pace": "1m"}, "there is no key 'pace'"),
+        ({"every": _HIDDEN}, "every: cannot read the interval '***'"),
+        ({_HIDDEN: "5m"}, "there is no key '***'"),
+        ({"k\n\x1b[31m" * 100: 5}, "must be text"),
+    ],
+)
+def test_a_halo_that_cannot_be_read_is_a_note_at_most(halo: object, why: str) -> None:
+    said = _said({"halo": halo})
+    assert said.proposal is None
+    assert said.fault.startswith("the halo of its answer could not be read: ")
+    assert why in said.fault
+    assert _HIDDEN not in said.fault
+    assert said.fault.isprintable()
+    assert len(said.fault) < 300
+
+
+def test_a_key_that_is_there_twice_is_refused() -> None:
+    said = _said(b'{"halo": {"every": "5m", "every": "6m"}}')
+    assert said == Said(fault="the halo of its answer could not be read: a key is there twice")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"halo": {"every": "5m"}',
+        b'{"halo": {"every": "5m"}} {"halo": 1}',
+        b'{"halo": ' + b"[" * 500_000,
+        b'{"halo": ' + b'{"a":' * 100_000,
+        b'{"halo": ' + b"9" * 500_000 + b"}",
+        b'{"halo": {"every": "\xff"}}',
+        b"\x00" * 50 + b'"halo"',
+    ],
+    ids=["open", "two", "deep lists", "deep objects", "number", "no text", "zeros"],
+)
+def test_a_halo_in_what_is_no_json_is_told_of(body: bytes) -> None:
+    assert _said(body) == Said(fault="its answer could not be read as JSON")
+
+
+def test_an_answer_of_a_mebibyte_is_read_and_one_byte_more_is_not() -> None:
+    body = json.dumps({"halo": {"next": "1m"}, "x": ""}).encode()
+    body = body.replace(b'""', b'"' + b"x" * (_MIB - len(body)) + b'"')
+    assert len(body) == _MIB
+    assert _said(body).proposal == Proposal(next_ms=_MINUTE)
+    said = _said(body + b" ")
+    assert said == Said(fault="its answer has more than 1,048,576 bytes and was not searched for halo")
+
+
+def test_an_endless_answer_is_not_kept() -> None:
+    answer = JsonAnswer("application/json")
+    for _ in range(100):
+        answer.feed(b"x" * 100_000)
+    assert len(answer._body) == 0
+
+
+def test_a_reason_is_short_plain_and_without_secrets_however_it_is_written() -> None:
+    body = b'{"halo": {"next": "1m", "reason": "a\\u0000\\n\\ud800 \\u0068unter22 ' + b"x" * 300 + b'"}}'
+    proposal = _said(body).proposal
+    assert proposal is not None
+    assert proposal.reason.startswith("a\ufffd ? *** xxx")
+    assert len(proposal.reason) == 200
