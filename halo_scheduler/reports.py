@@ -11,12 +11,14 @@ from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
 
+from halo_scheduler.chains import LinkState, chain_of, waiting_runs
 from halo_scheduler.holds import Hold, Holds
 from halo_scheduler.model import After, Caps, Outcome, Rule, SkipReason, Source, Step, Trigger
 from halo_scheduler.schedule.days import day_ends_at, local_day
-from halo_scheduler.schedule.explain import Explanation, explain_plan
+from halo_scheduler.schedule.explain import ChainWait, Explanation, Outlook, Predecessor, explain_plan
 from halo_scheduler.schedule.interval import MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.next_run import next_run
+from halo_scheduler.schedule.quiet import quiet_at
 from halo_scheduler.schedule.zone import machine_zone, to_instant, to_wall, wall_seconds, wall_time
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.jobs import JobRecord
@@ -124,12 +126,34 @@ def next_runs(record: JobRecord, count: int, now_ms: int, since: int | None = No
 
 def explanation(store: Store, record: JobRecord, now_ms: int) -> Explanation:
     """Return why a job's next run is when it is, or why there is none; and what would keep it from starting then."""
-    found = explain_plan(record.job, _trail(record.trail), now_ms, attempt=record.attempt)
     hold = _find_holds(store, [record], now_ms).get(record.id)
+    outlook = _outlook(store, record, now_ms, is_held=hold is not None)
+    found = explain_plan(record.job, trail_of(record), now_ms, attempt=record.attempt, outlook=outlook)
     if hold is None:
         return found
     end = "" if hold.sentence.endswith((".", "!", "?", "…")) else "."
     return Explanation(found.at, (*found.sentences, f"But it will be skipped then: {hold.sentence}{end}"))
+
+
+def _outlook(store: Store, record: JobRecord, now_ms: int, *, is_held: bool) -> Outlook:
+    """Return what a job meets beside its plan; one that is held back is skipped before anything else is asked."""
+    quiet = None
+    if record.next_run_at is not None and not is_held:
+        times = store.settings.read().quiet_times
+        quiet = quiet_at(times, record.spec.group, max(now_ms, record.next_run_at))
+    return Outlook(
+        quiet=quiet,
+        waits_until=record.waits_until,
+        predecessors=tuple(
+            Predecessor(link.name, link.on, "" if link.state is LinkState.OK else link.state)
+            for link in chain_of(store, record).before
+        ),
+        chain_waits=tuple(
+            ChainWait(cause=wait.cause_name, since=wait.at, reason=wait.reason, until=wait.waits_until)
+            for wait in waiting_runs(store)
+            if wait.job_id == record.id
+        ),
+    )
 
 
 def holds(store: Store, records: Iterable[JobRecord], now_ms: int) -> dict[str, SkipReason]:
@@ -153,8 +177,10 @@ def _find_holds(store: Store, records: Iterable[JobRecord], now_ms: int) -> dict
     return found
 
 
-def _trail(text: str) -> list[Step]:
-    return [Step(Rule(rule), at, Source(source), took_ms) for rule, at, source, took_ms in json.loads(text)]
+def trail_of(record: JobRecord) -> list[Step]:
+    """Return the steps that led to a job's plan."""
+    steps = json.loads(record.trail)
+    return [Step(Rule(rule), at, Source(source), took_ms) for rule, at, source, took_ms in steps]
 
 
 # --- Days -------------------------------------------------------------------------------------------

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
+from halo_scheduler.condition_words import describe_condition
 from halo_scheduler.model import (
     After,
+    FollowOn,
+    Hints,
+    HintSource,
+    InQuietTime,
     Job,
     JobStatus,
     Manual,
@@ -14,10 +20,12 @@ from halo_scheduler.model import (
     Source,
     StatusReason,
     Step,
+    WaitingFor,
 )
 from halo_scheduler.schedule.describe import describe, local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.schedule.words import clock_time, short_date
+from halo_scheduler.schedule.quiet import Quiet
+from halo_scheduler.schedule.words import clock_time, listed, short_date
 
 _SENTENCES = {
     Rule.JITTER: "It is spread by {took}, so {at}.",
@@ -27,6 +35,13 @@ _SENTENCES = {
     Rule.MAX_LIMIT: "At most {took} may lie between, so {at}.",
     Rule.PAUSE: "It is paused until {at}.",
 }
+_ASKERS = {
+    HintSource.USER: "You",
+    HintSource.PROGRAM: "A program",
+    HintSource.ASSISTANT: "An assistant",
+    HintSource.JOB: "The job itself",
+}
+_ENDS = {FollowOn.SUCCESS: "succeeds", FollowOn.FAILURE: "fails", FollowOn.ALWAYS: "ends"}
 _UNITS = ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "min"), (SECOND_MS, "s"))
 
 
@@ -38,16 +53,60 @@ class Explanation:
     sentences: tuple[str, ...]
 
 
-def explain_plan(job: Job, trail: Sequence[Step], now_ms: int, *, attempt: int = 1) -> Explanation:
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """A job whose ends start this one; `state` is a word for why it does not run, if it does not."""
+
+    name: str
+    on: FollowOn
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainWait:
+    """A run after another job's that waits since an instant, for a place unless there is a reason."""
+
+    cause: str
+    since: int
+    reason: str = ""
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What a job meets beside its plan.
+
+    `quiet` is the quiet time its planned run falls into; `waits_until` when it stops waiting for its conditions.
+    """
+
+    quiet: Quiet | None = None
+    waits_until: int | None = None
+    predecessors: tuple[Predecessor, ...] = ()
+    chain_waits: tuple[ChainWait, ...] = ()
+
+
+_NOTHING_ELSE = Outlook()
+
+
+def explain_plan(
+    job: Job, trail: Sequence[Step], now_ms: int, *, attempt: int = 1, outlook: Outlook = _NOTHING_ELSE
+) -> Explanation:
     """Explain a job's next run from the trail of its plan; `attempt` is that of the planned run."""
-    if job.next_run_at is None:
-        return Explanation(None, (*_why_not(job, now_ms), *_at_the_limit(job)))
+    sentences = (
+        _why_not(job, now_ms, outlook)
+        if job.next_run_at is None
+        else [
+            *(["It is running now, outside its schedule."] if job.status is JobStatus.RUNNING else []),
+            *_steps(job, trail, now_ms, attempt),
+            *_start(job, job.next_run_at, now_ms, outlook),
+        ]
+    )
     return Explanation(
         job.next_run_at,
         (
-            *(["It is running now, outside its schedule."] if job.status is JobStatus.RUNNING else []),
-            *_steps(job, trail, now_ms, attempt),
-            *_waiting(job, now_ms),
+            *sentences,
+            *_unused_advice(job, trail, now_ms),
+            *_chain(job, now_ms, outlook),
             *_at_the_limit(job),
         ),
     )
@@ -82,13 +141,24 @@ def moment_in_words(at: int, now_ms: int) -> str:
     return f"{short_date(moment, year=moment.year != today.year)} at {clock_time(moment)}"
 
 
-def _why_not(job: Job, now_ms: int) -> list[str]:
+def ends_in_words(predecessors: Sequence[Predecessor]) -> str:
+    """Return which ends of other jobs start a job: "after backup fails and after report succeeds"."""
+    words = [
+        f"after {before.name}{f' ({before.state})' if before.state else ''} {_ENDS[before.on]}"
+        for before in predecessors
+    ]
+    return listed(words)
+
+
+def _why_not(job: Job, now_ms: int, outlook: Outlook) -> list[str]:
     """Return why a job has no next run."""
     running = ["It is running now."] if job.status is JobStatus.RUNNING else []
     if job.status_reason is StatusReason.USER and job.enabled:
         return [*running, *_paused(job, now_ms)]
     if job.status_reason is not None:
         return [*running, _disabled(job)]
+    if isinstance(job.schedule, Manual) and outlook.predecessors:
+        return [*running, f"It runs {ends_in_words(outlook.predecessors)}, or by hand."]
     if isinstance(job.schedule, Manual):
         return [*running, "It runs only by hand: it is never due by itself."]
     if running:
@@ -151,10 +221,50 @@ def _baseline(job: Job, at: str) -> str:
 
 
 def _hint(job: Job, step: Step, at: str, took: str) -> str:
-    because = f" ({job.hints.reason})" if job.hints.reason else ""
-    if step.source is Source.HINT_INTERVAL:
-        return f"A program asked for a run every {took}{because}, so {at}."
-    return f"A program asked for a run at {at}{because}."
+    is_pace = step.source is Source.HINT_INTERVAL
+    # What was advised since then is not what made this plan.
+    given = (step.duration_ms == job.hints.interval_ms) if is_pace else (step.at == job.hints.next_at)
+    who = _asker(job.hints) if given else "Earlier advice"
+    because = f" ({job.hints.reason})" if given and job.hints.reason else ""
+    if is_pace:
+        return f"{who} asked for a run every {took}{because}, so {at}."
+    return f"{who} asked for a run at {at}{because}."
+
+
+def _unused_advice(job: Job, trail: Sequence[Step], now_ms: int) -> list[str]:
+    """Return what was advised and is not, or not yet, followed; and until when all of it counts."""
+    hints = job.hints
+    if not hints.count_at(now_ms) or (hints.interval_ms is None and hints.next_at is None):
+        return []
+    used = {(step.source, step.duration_ms, step.at) for step in trail if step.rule is Rule.HINT}
+    paces = {took for source, took, _ in used if source is Source.HINT_INTERVAL}
+    because = f" ({hints.reason})" if hints.reason else ""
+    sentences = []
+    if hints.interval_ms is not None and hints.interval_ms not in paces:
+        took = duration_in_words(hints.interval_ms)
+        sentences.append(
+            f"{_asker(hints)} asked for a run every {took}{because}, {_why_unused(job, 'counts after that run')}."
+        )
+    if hints.next_at is not None and (Source.HINT_ONCE, None, hints.next_at) not in used:
+        at = moment_in_words(hints.next_at, now_ms)
+        sentences.append(
+            f"{_asker(hints)} asked for a run at {at}{because}, {_why_unused(job, 'comes after that run')}."
+        )
+    until = moment_in_words(hints.expires_at or 0, now_ms)
+    return [*sentences, f"What was asked for counts until {until}."]
+
+
+def _why_unused(job: Job, usual: str) -> str:
+    if job.next_run_at is not None:
+        return f"which {usual}"
+    return {
+        JobStatus.RUNNING: "which is looked at when this run ends",
+        JobStatus.PAUSED: "but it is paused",
+    }.get(job.status, "but it is disabled")
+
+
+def _asker(hints: Hints) -> str:
+    return _ASKERS[hints.source or HintSource.PROGRAM]
 
 
 def _backoff(job: Job, step: Step, at: str, took: str) -> str:
@@ -164,10 +274,60 @@ def _backoff(job: Job, step: Step, at: str, took: str) -> str:
     return f"It {failed}: its interval is longer by {took}, so {at}."
 
 
-def _waiting(job: Job, now_ms: int) -> list[str]:
-    if job.waiting_for is None or job.next_run_at is None or job.next_run_at > now_ms:
+def _start(job: Job, at: int, now_ms: int, outlook: Outlook) -> list[str]:
+    """Return what a due job waits for, or what a planned run will meet."""
+    if job.waiting_for is None or at > now_ms:
+        return [*_quiet(job, at, now_ms, outlook.quiet), *_conditions(job)]
+    since = f"It has been due since {moment_in_words(at, now_ms)} and waits for"
+    match job.waiting_for:
+        case WaitingFor.AT_CAPACITY:
+            return [f"{since} a place: as many runs as allowed are under way."]
+        case WaitingFor.QUIET_TIME:
+            return [f"{since} {job.waiting_reason or 'the end of the quiet time'}.", *_conditions(job)]
+        case WaitingFor.CONDITION:
+            skipped = _then_skipped(outlook.waits_until, now_ms)
+            return [f"{since} {job.waiting_reason or 'its conditions'}.", *skipped]
+        case _:
+            assert_never(job.waiting_for)
+
+
+def _quiet(job: Job, at: int, now_ms: int, quiet: Quiet | None) -> list[str]:
+    if quiet is None:
         return []
-    return ["It is due and waits for a place: as many runs as allowed are under way."]
+    which = f"the quiet time {quiet.by.name}" if quiet.by.name else "a quiet time"
+    then = f"it starts when that ends, at {moment_in_words(quiet.until, now_ms)}"
+    if job.policy.in_quiet_time is InQuietTime.SKIP:
+        then = "it will be skipped"
+    return [f"{'Now it is' if at <= now_ms else 'That is in'} {which}: {then}."]
+
+
+def _conditions(job: Job) -> list[str]:
+    if not job.policy.conditions:
+        return []
+    words = listed([describe_condition(condition) for condition in job.policy.conditions])
+    limit_ms = job.policy.condition_deadline_ms
+    waits = "" if limit_ms is None else f", and waits for that {duration_in_words(limit_ms)} at most"
+    return [f"It starts only {words}{waits}."]
+
+
+def _then_skipped(waits_until: int | None, now_ms: int) -> list[str]:
+    if waits_until is None:
+        return []
+    return [f"At {moment_in_words(waits_until, now_ms)} it stops waiting, and this run is skipped."]
+
+
+def _chain(job: Job, now_ms: int, outlook: Outlook) -> list[str]:
+    """Return what a job runs after beside its schedule, and which such runs wait."""
+    is_told = job.next_run_at is None and job.status_reason is None and isinstance(job.schedule, Manual)
+    also = "" if is_told or not outlook.predecessors else ends_in_words(outlook.predecessors)
+    # What would be started while the job is paused or disabled is skipped.
+    verb = "also runs" if job.status_reason is None else "would also run"
+    sentences = [f"It {verb} {also}."] if also else []
+    for wait in outlook.chain_waits:
+        since = moment_in_words(wait.since, now_ms)
+        sentences.append(f"A run after {wait.cause} has waited since {since} for {wait.reason or 'a place'}.")
+        sentences += _then_skipped(wait.until, now_ms)
+    return sentences
 
 
 def _at_the_limit(job: Job) -> list[str]:

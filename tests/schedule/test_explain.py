@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from cases import utc_ms
 
 from halo_scheduler import After, Backoff, Every, Hints, Job, Limits, Manual, Policy, Retry, Source
-from halo_scheduler.model import JobStatus, Once, StatusReason, WaitingFor
+from halo_scheduler.model import (
+    FollowOn,
+    HintSource,
+    Idle,
+    InQuietTime,
+    JobStatus,
+    Load,
+    MainsPower,
+    Network,
+    Once,
+    PathExists,
+    StatusReason,
+    WaitingFor,
+)
+from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.schedule.explain import (
+    ChainWait,
+    Outlook,
+    Predecessor,
     duration_in_words,
     error_sentences,
     explain_plan,
     moment_in_words,
 )
 from halo_scheduler.schedule.governor import plan_next_run
+from halo_scheduler.schedule.quiet import Quiet
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 
@@ -104,12 +123,98 @@ def test_a_retry_counts_its_attempts() -> None:
 def test_advice_is_named_with_its_reason() -> None:
     hints = Hints(interval_ms=5 * _MINUTE, expires_at=_NOW + _HOUR, reason="new mail")
     job = replace(_JOB, hints=hints)
-    assert _explained(job)[1:] == ["A program asked for a run every 5 min (new mail), so 13:55."]
+    assert _explained(job)[1:] == [
+        "A program asked for a run every 5 min (new mail), so 13:55.",
+        "What was asked for counts until 14:50.",
+    ]
     job = replace(_JOB, hints=Hints(next_at=_NOW - _HOUR, expires_at=_NOW + _HOUR))
     assert _explained(job)[1:] == [
         "A program asked for a run at 12:50.",
         "That is past, so it is due at once.",
+        "What was asked for counts until 14:50.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "who"),
+    [
+        (HintSource.USER, "You"),
+        (HintSource.PROGRAM, "A program"),
+        (HintSource.ASSISTANT, "An assistant"),
+        (HintSource.JOB, "The job itself"),
+    ],
+)
+def test_advice_says_who_gave_it(source: HintSource, who: str) -> None:
+    job = replace(_JOB, hints=Hints(next_at=_NOW + _MINUTE, expires_at=_NOW + _HOUR, source=source))
+    assert _explained(job)[1] == f"{who} asked for a run at 13:51."
+
+
+def test_advice_that_limits_overrule_is_still_told() -> None:
+    job = replace(
+        _JOB,
+        hints=Hints(interval_ms=_MINUTE, expires_at=_NOW + _HOUR, source=HintSource.USER),
+        policy=Policy(limits=Limits(min_ms=20 * _MINUTE)),
+    )
+    assert _explained(job)[1:] == [
+        "You asked for a run every 1 min, so 13:51.",
+        "At least 20 min must lie between, so 14:10.",
+        "What was asked for counts until 14:50.",
+    ]
+
+
+def test_advice_that_made_no_difference_says_why() -> None:
+    trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
+    hints = Hints(
+        interval_ms=_HOUR,
+        next_at=_NOW + _HOUR,
+        expires_at=_NOW + 2 * _HOUR,
+        reason="calm",
+        source=HintSource.JOB,
+    )
+    job = replace(_JOB, hints=hints, next_run_at=_NOW + 10 * _MINUTE, next_source=Source.EVERY)
+    assert explain_plan(job, trail, _NOW).sentences[1:] == (
+        "The job itself asked for a run every 1 h (calm), which counts after that run.",
+        "The job itself asked for a run at 14:50 (calm), which comes after that run.",
+        "What was asked for counts until 15:50.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "why"),
+    [
+        (JobStatus.PAUSED, StatusReason.USER, "but it is paused"),
+        (JobStatus.DISABLED, StatusReason.ERRORS, "but it is disabled"),
+        (JobStatus.RUNNING, None, "which is looked at when this run ends"),
+    ],
+)
+def test_advice_for_a_job_without_a_plan_says_what_comes_first(
+    status: JobStatus, reason: StatusReason | None, why: str
+) -> None:
+    hints = Hints(interval_ms=_MINUTE, expires_at=_NOW + _HOUR)
+    job = replace(_JOB, hints=hints, status=status, status_reason=reason)
+    assert f"A program asked for a run every 1 min, {why}." in explain_plan(job, (), _NOW).sentences
+
+
+def test_a_plan_of_earlier_advice_does_not_borrow_the_words_of_the_newer() -> None:
+    old = Hints(interval_ms=5 * _MINUTE, next_at=_NOW + _MINUTE, expires_at=_NOW + _HOUR, reason="old")
+    plan = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR, hints=old)
+    new = Hints(interval_ms=10 * _MINUTE, expires_at=_NOW + _HOUR, reason="new", source=HintSource.USER)
+    job = replace(_JOB, hints=new, next_run_at=plan.at, next_source=plan.source)
+    assert explain_plan(job, plan.trail, _NOW).sentences[1:] == (
+        "Earlier advice asked for a run every 5 min, so 13:55.",
+        "Earlier advice asked for a run at 13:51.",
+        "You asked for a run every 10 min (new), which counts after that run.",
+        "What was asked for counts until 14:50.",
+    )
+
+
+@pytest.mark.parametrize(
+    "hints",
+    [Hints(interval_ms=_MINUTE, expires_at=_NOW), Hints(reason="spent", expires_at=_NOW + _HOUR)],
+    ids=["expired", "used up"],
+)
+def test_advice_that_is_over_is_not_told(hints: Hints) -> None:
+    assert _explained(replace(_JOB, hints=hints)) == ["The schedule gives 14:00: every 15 minutes."]
 
 
 def test_limits_and_jitter_say_what_they_did() -> None:
@@ -137,11 +242,102 @@ def test_a_due_job_without_a_place_says_so() -> None:
     trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
     waiting = replace(_JOB, next_run_at=_NOW, next_source=Source.EVERY, waiting_for=WaitingFor.AT_CAPACITY)
     assert explain_plan(waiting, trail, _NOW).sentences[-1] == (
-        "It is due and waits for a place: as many runs as allowed are under way."
+        "It has been due since 13:50 and waits for a place: as many runs as allowed are under way."
     )
     # The mark of an earlier wait is nothing while its time lies ahead.
     ahead = replace(waiting, next_run_at=_NOW + 10 * _MINUTE)
     assert explain_plan(ahead, trail, _NOW).sentences == ("The schedule gives 14:00: every 15 minutes.",)
+
+
+def _due(waiting_for: WaitingFor | None = None, reason: str = "", **policy: Any) -> Job:
+    return replace(
+        _JOB,
+        next_run_at=_NOW - 5 * _MINUTE,
+        next_source=Source.EVERY,
+        waiting_for=waiting_for,
+        waiting_reason=reason,
+        policy=Policy(**policy),
+    )
+
+
+def _sentences(job: Job, **outlook: Any) -> list[str]:
+    """Explain a job without a trail, and leave out the sentence on its plan."""
+    found = list(explain_plan(job, (), _NOW, outlook=Outlook(**outlook)).sentences)
+    return found[1:] if job.next_run_at is not None else found
+
+
+def test_a_job_that_waits_for_its_conditions_names_them_and_its_deadline() -> None:
+    waiting = _due(WaitingFor.CONDITION, "mains power and network", conditions=(MainsPower(), Network()))
+    assert _sentences(waiting) == ["It has been due since 13:45 and waits for mains power and network."]
+    assert _sentences(waiting, waits_until=_NOW + _HOUR) == [
+        "It has been due since 13:45 and waits for mains power and network.",
+        "At 14:50 it stops waiting, and this run is skipped.",
+    ]
+    assert _sentences(replace(waiting, waiting_reason=""))[0].endswith("waits for its conditions.")
+
+
+def test_a_job_that_waits_for_the_end_of_a_quiet_time_says_what_comes_then() -> None:
+    reason = "the end of the quiet time Nights at 06:00"
+    waiting = _due(WaitingFor.QUIET_TIME, reason, conditions=(Load(below=2),))
+    assert _sentences(waiting) == [
+        "It has been due since 13:45 and waits for the end of the quiet time Nights at 06:00.",
+        "It starts only with a load below 2.",
+    ]
+    assert _sentences(_due(WaitingFor.QUIET_TIME)) == [
+        "It has been due since 13:45 and waits for the end of the quiet time."
+    ]
+
+
+def test_a_planned_run_says_on_what_it_starts() -> None:
+    conditions = (MainsPower(), Idle(idle="10m"), PathExists(path="/mnt/backup"))
+    assert _explained(replace(_JOB, policy=Policy(conditions=conditions)))[1:] == [
+        "It starts only on mains power, after 10 minutes without input and when /mnt/backup is there."
+    ]
+    policy = Policy(conditions=(MainsPower(),), condition_deadline="2h")
+    assert _explained(replace(_JOB, policy=policy))[1:] == [
+        "It starts only on mains power, and waits for that 2 h at most."
+    ]
+
+
+def test_a_planned_run_says_which_quiet_time_it_meets() -> None:
+    quiet = Quiet(_NOW + 2 * _HOUR, QuietTime(name="Lunch"))
+    ahead = replace(_due(), next_run_at=_NOW + _HOUR)
+    assert _sentences(ahead, quiet=quiet) == [
+        "That is in the quiet time Lunch: it starts when that ends, at 15:50."
+    ]
+    assert _sentences(_due(), quiet=quiet) == [
+        "Now it is the quiet time Lunch: it starts when that ends, at 15:50."
+    ]
+    skipping = replace(ahead, policy=Policy(in_quiet_time=InQuietTime.SKIP))
+    unnamed = Quiet(_NOW + 2 * _HOUR, QuietTime())
+    assert _sentences(skipping, quiet=unnamed) == ["That is in a quiet time: it will be skipped."]
+
+
+def test_what_starts_a_job_beside_its_schedule_is_told() -> None:
+    before = (Predecessor("backup", FollowOn.FAILURE), Predecessor("sync", FollowOn.ALWAYS, "paused"))
+    assert _sentences(_due(), predecessors=before) == [
+        "It also runs after backup fails and after sync (paused) ends."
+    ]
+    by_hand = replace(_JOB, schedule=Manual())
+    after = (Predecessor("backup", FollowOn.SUCCESS),)
+    assert _sentences(by_hand, predecessors=after) == ["It runs after backup succeeds, or by hand."]
+    paused = replace(by_hand, status=JobStatus.PAUSED, status_reason=StatusReason.USER)
+    assert _sentences(paused, predecessors=after) == [
+        "It is paused until you resume it.",
+        "It would also run after backup succeeds.",
+    ]
+
+
+def test_a_run_of_a_chain_that_waits_is_told() -> None:
+    waits = (
+        ChainWait(cause="backup", since=_NOW - _HOUR),
+        ChainWait(cause="sync", since=_NOW - _MINUTE, reason="mains power", until=_NOW + _HOUR),
+    )
+    assert _sentences(_due(), chain_waits=waits) == [
+        "A run after backup has waited since 12:50 for a place.",
+        "A run after sync has waited since 13:49 for mains power.",
+        "At 14:50 it stops waiting, and this run is skipped.",
+    ]
 
 
 def test_a_run_outside_the_schedule_leaves_the_plan() -> None:
