@@ -2,118 +2,175 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
 
-from halo_scheduler.cli.schedule_options import AnyCommand, choice_of, with_options
+from halo_scheduler.cli.given import as_it_is, chosen, is_given, numbers, or_none, pairs, whole_or_none
+from halo_scheduler.cli.option_sections import SectionOption, choice_of
 from halo_scheduler.cli.typed_text import text_of_file, text_of_stdin
-from halo_scheduler.cli.work_options import WORK_NAMES, WORK_OPTIONS, work_source_of
-from halo_scheduler.model import BodyKind, Command, HttpRequest, Prompt, Redirects
+from halo_scheduler.cli.work_options import WORK_NAMES, WORK_OPTIONS, changed_work_source
+from halo_scheduler.model import Action, BodyKind, Command, HttpRequest, ProcessAction, Prompt, Redirects
 
-_OPTIONS = (
-    click.option("--shell", metavar="/bin/sh", help="Give the one COMMAND as a line to this shell."),
-    click.option("--dir", "--directory", "directory", metavar="DIR", help="Where it runs. [your home]"),
-    click.option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment."),
-    click.option("--stdin", default="", metavar="TEXT", help="What a command reads from standard input."),
-    click.option("--success-codes", metavar="0,1", help="Exit codes that mean success. [0]"),
-    click.option("--no-work-code", type=int, metavar="N", help='The exit code that means "nothing to do".'),
-    click.option("--needs-input-code", type=int, metavar="N", help="The exit code that asks for you."),
-    click.option("--grace", metavar="10s", help="From asking it to stop to force. [10s]"),
-    click.option("--http", nargs=2, metavar="METHOD URL", help="An HTTP request instead of a command."),
-    click.option("--header", multiple=True, metavar="'NAME: VALUE'", help="A header of the request."),
-    click.option("--body", metavar="TEXT", help="The body of the request."),
-    click.option("--json-body", metavar="JSON", help="The body of the request, as JSON."),
-    click.option("--expect", metavar="200,204", help="Statuses that mean success. [any 2xx]"),
-    click.option("--redirects", type=choice_of(Redirects), help="[same-host]"),
-    click.option(
+_option = partial(click.option, cls=SectionOption, section="What it does")
+
+ACTION_OPTIONS = (
+    _option("--shell", metavar="/bin/sh", help="Give the one COMMAND as a line to this shell."),
+    _option("--dir", "--directory", "directory", metavar="DIR", help="Where it runs.", usual="your home"),
+    _option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment."),
+    _option("--stdin", metavar="TEXT", help="What a command reads from standard input."),
+    _option("--success-codes", metavar="0,1", help="Exit codes that mean success.", usual="0"),
+    _option(
+        "--no-work-code",
+        type=whole_or_none,
+        metavar="N",
+        help='The exit code that means "nothing to do".',
+    ),
+    _option("--needs-input-code", type=whole_or_none, metavar="N", help="The exit code that asks for you."),
+    _option("--grace", metavar="10s", help="From asking it to stop to force.", usual="10s"),
+    _option("--http", nargs=2, metavar="METHOD URL", help="An HTTP request instead of a command."),
+    _option("--header", multiple=True, metavar="'NAME: VALUE'", help="A header of the request."),
+    _option("--body", metavar="TEXT", help="The body of the request."),
+    _option("--json-body", metavar="JSON", help="The body of the request, as JSON."),
+    _option("--expect", metavar="200,204", help="Statuses that mean success.", usual="any 2xx"),
+    _option("--redirects", type=choice_of(Redirects), help="Where it may be sent on to.", usual="same-host"),
+    _option(
         "--prompt",
         metavar="TEXT|@FILE|-",
         help="A prompt for an AI agent instead of a command; from a file, or from standard input.",
     ),
-    click.option("--agent", metavar="NAME", help='Which agent, see "halo agent list". [the default one]'),
+    _option("--agent", metavar="NAME", help='Which agent, see "halo agent list".', usual="the default one"),
     *WORK_OPTIONS,
 )
 _OF_COMMANDS = ("shell", "stdin")
+_OF_PROMPTS = ("agent",)
 _OF_PROCESSES = (
     *("directory", "env", "success_codes", "no_work_code", "needs_input_code", "grace"),
     *WORK_NAMES,
 )
 _OF_REQUESTS = ("header", "body", "json_body", "expect", "redirects")
+_OF_ACTIONS = (*_OF_COMMANDS, *_OF_PROMPTS, *_OF_PROCESSES, *_OF_REQUESTS)
+_OPTION_NAMES = {"directory": "dir"}
+
+_PROCESS_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "directory": ("directory", as_it_is),
+    "success_codes": ("success_codes", partial(numbers, "--success-codes")),
+    "no_work_code": ("no_work_code", or_none),
+    "needs_input_code": ("needs_input_code", or_none),
+    "grace": ("grace", as_it_is),
+}
+_KEPT_BY_PROCESSES = (
+    *("directory", "environment", "success_codes", "no_work_code", "needs_input_code", "grace"),
+    "work_source",
+)
 
 
-def action_options(command: AnyCommand) -> AnyCommand:
-    """Give a command the options that make an action."""
-    return with_options(command, _OPTIONS)
+def changed_action(before: Action | None, given: Mapping[str, Any], command: tuple[str, ...]) -> Action:
+    """Return the one action that was asked for, else the one from before, with what was given of it.
+
+    Between a command and a prompt all that both can have is kept.
+    """
+    kind = _kind_given(given, command) or type(before)
+    if issubclass(kind, HttpRequest):
+        return _changed_request(before, given)
+    if issubclass(kind, Prompt):
+        return _changed_prompt(before, given)
+    if issubclass(kind, Command):
+        return _changed_command(before, given, command)
+    if before is None:
+        raise click.UsageError("say what to run: -- COMMAND ARG…, --http GET URL or --prompt TEXT")
+    _refuse(given, _OF_ACTIONS, "a command, a request or a prompt")
+    return before
 
 
-def action_of(given: dict[str, Any], command: tuple[str, ...]) -> Command | HttpRequest | Prompt:
-    """Return the one action that was asked for."""
+def _kind_given(given: Mapping[str, Any], command: tuple[str, ...]) -> type[Action] | None:
     if sum([bool(command), bool(given["http"]), given["prompt"] is not None]) > 1:
         raise click.UsageError("give either a command, --http or --prompt, not both")
     if given["http"]:
-        _refuse(given, ("agent",), "--prompt")
-        _refuse(given, _OF_COMMANDS, "a command")
-        _refuse(given, _OF_PROCESSES, "a command or a prompt")
-        return _request(given)
-    _refuse(given, _OF_REQUESTS, "--http")
+        return HttpRequest
     if given["prompt"] is not None:
-        _refuse(given, _OF_COMMANDS, "a command")
-        return Prompt(text=_text(given["prompt"]), agent=given["agent"] or "", **_process_fields(given))
-    _refuse(given, ("agent",), "--prompt")
-    return _command(given, command)
+        return Prompt
+    return Command if command else None
 
 
-def _refuse(given: dict[str, Any], names: Sequence[str], what: str) -> None:
-    for name in names:
-        if given[name] is not None and given[name] is not False and given[name] not in ("", ()):
-            option = name.replace("directory", "dir").replace("_", "-")
-            raise click.UsageError(f"--{option} goes with {what} only")
+def _changed_command(before: Action | None, given: Mapping[str, Any], command: tuple[str, ...]) -> Command:
+    _refuse(given, _OF_REQUESTS, "--http")
+    _refuse(given, _OF_PROMPTS, "--prompt")
+    own = chosen(given, {"stdin": ("stdin", as_it_is)})
+    own |= _program(before, given["shell"], command) | _process_fields(before, given)
+    return replace(before, **own) if isinstance(before, Command) else Command(**own)
 
 
-def _command(given: dict[str, Any], command: tuple[str, ...]) -> Command:
-    if not command:
-        raise click.UsageError("say what to run: -- COMMAND ARG…, --http GET URL or --prompt TEXT")
-    shell = given["shell"] or ""
-    if shell and len(command) != 1:
+def _program(before: Action | None, shell: str | None, command: tuple[str, ...]) -> dict[str, Any]:
+    """Return a program with its arguments, or a line with its shell."""
+    if not command and shell is None:
+        return {}
+    line = before.line if isinstance(before, Command) and not command else ""
+    if shell and not line and len(command) != 1:
         raise click.UsageError("with --shell, give the line as one argument, in quotes")
-    return Command(
-        argv=() if shell else command,
-        line=command[0] if shell else "",
-        shell=shell,
-        stdin=given["stdin"],
-        **_process_fields(given),
-    )
+    if shell:
+        return {"argv": (), "line": line or command[0], "shell": shell}
+    return {"argv": command, "line": "", "shell": ""}
 
 
-def _process_fields(given: dict[str, Any]) -> dict[str, Any]:
+def _changed_prompt(before: Action | None, given: Mapping[str, Any]) -> Prompt:
+    _refuse(given, _OF_REQUESTS, "--http")
+    _refuse(given, _OF_COMMANDS, "a command")
+    own = chosen(given, {"prompt": ("text", _text), "agent": ("agent", as_it_is)})
+    own |= _process_fields(before, given)
+    return replace(before, **own) if isinstance(before, Prompt) else Prompt(**own)
+
+
+def _process_fields(before: Action | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what commands and prompts have in common."""
+    had = before if isinstance(before, ProcessAction) else None
+    kept = {name: getattr(had, name) for name in _KEPT_BY_PROCESSES if had is not None}
+    environment = {} if had is None or given.get("no_env") else had.environment
+    source = None if had is None or given.get("no_work") else had.work_source
     return {
-        "directory": given["directory"],
-        "environment": _pairs("--env", "=", given["env"]),
-        "success_codes": _numbers("--success-codes", given["success_codes"] or "0"),
-        "no_work_code": given["no_work_code"],
-        "needs_input_code": given["needs_input_code"],
-        "grace": given["grace"] or "10s",
-        "work_source": work_source_of(given),
+        **kept,
+        **chosen(given, _PROCESS_FIELDS),
+        "environment": {**environment, **pairs("--env", "=", given["env"])},
+        "work_source": changed_work_source(source, given),
     }
 
 
-def _request(given: dict[str, Any]) -> HttpRequest:
+def _changed_request(before: Action | None, given: Mapping[str, Any]) -> HttpRequest:
+    _refuse(given, _OF_PROMPTS, "--prompt")
+    _refuse(given, _OF_COMMANDS, "a command")
+    _refuse(given, _OF_PROCESSES, "a command or a prompt")
+    had = before if isinstance(before, HttpRequest) else None
+    headers = {} if had is None or given.get("no_headers") else had.headers
+    own = {
+        **chosen(given, {"redirects": ("redirects", Redirects), "expect": ("expected_statuses", _statuses)}),
+        **_body(given),
+        "headers": {**headers, **pairs("--header", ":", given["header"])},
+    }
+    if given["http"]:
+        own["method"], own["url"] = given["http"]
+    return HttpRequest(**own) if had is None else replace(had, **own)
+
+
+def _body(given: Mapping[str, Any]) -> dict[str, Any]:
     if given["body"] is not None and given["json_body"] is not None:
         raise click.UsageError("give either --body or --json-body")
-    method, url = given["http"]
-    is_json = given["json_body"] is not None
-    return HttpRequest(
-        url=url,
-        method=method,
-        headers=_pairs("--header", ":", given["header"]),
-        body=(given["json_body"] if is_json else given["body"]) or "",
-        body_kind=BodyKind.JSON if is_json else BodyKind.TEXT,
-        expected_statuses=_numbers("--expect", given["expect"]) if given["expect"] else (),
-        redirects=Redirects(given["redirects"] or Redirects.SAME_HOST),
-    )
+    if given["json_body"] is not None:
+        return {"body": given["json_body"], "body_kind": BodyKind.JSON}
+    return {} if given["body"] is None else {"body": given["body"], "body_kind": BodyKind.TEXT}
+
+
+def _statuses(text: str) -> tuple[int, ...]:
+    return () if text == "any" else numbers("--expect", text)
+
+
+def _refuse(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
+    for name in names:
+        if is_given(given[name]):
+            option = _OPTION_NAMES.get(name, name).replace("_", "-")
+            raise click.UsageError(f"--{option} goes with {what} only")
 
 
 def _text(given: str) -> str:
@@ -121,22 +178,3 @@ def _text(given: str) -> str:
     if given == "-":
         return text_of_stdin("the prompt")
     return text_of_file("the prompt", given[1:]) if given.startswith("@") else given
-
-
-def _pairs(option: str, separator: str, texts: Sequence[str]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for text in texts:
-        name, found, value = text.partition(separator)
-        if not found:
-            raise click.UsageError(f"{option} {text!r} has no {separator!r}")
-        pairs[name.strip()] = value.strip() if separator == ":" else value
-    return pairs
-
-
-def _numbers(option: str, text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise click.UsageError(
-            f"{option} takes whole numbers with commas between them, not {text!r}"
-        ) from None

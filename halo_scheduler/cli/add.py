@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import click
 
-from halo_scheduler.cli.action_options import action_of, action_options
-from halo_scheduler.cli.policy_options import policy_of, policy_options
-from halo_scheduler.cli.schedule_options import schedule_options, take_schedule_options
+from halo_scheduler.cli.job_options import fields_of_new, job_options, secret_names
+from halo_scheduler.cli.option_sections import SectionCommand
 from halo_scheduler.cli.shown import next_words, note_line
 from halo_scheduler.clock import SystemClock
-from halo_scheduler.model import Command, HttpRequest, Job, Prompt
+from halo_scheduler.finding import find_job
+from halo_scheduler.model import Job
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.lint import lint
 from halo_scheduler.service import Scheduler
 
 
-@click.command()
+@click.command(cls=SectionCommand)
 @click.argument("name")
-@schedule_options
-@click.option("--group", metavar="GROUP", help="Jobs of a group can share a limit.")
-@click.option("--description", default="", metavar="TEXT", help="What it is for.")
-@click.option("--disabled", is_flag=True, help="Store it without letting it run by itself.")
-@policy_options
-@action_options
+@job_options
 @click.argument("command", nargs=-1, metavar="[-- COMMAND ARG…]")
 def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
     """Add a job.
@@ -44,29 +40,13 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
     Secrets are kept with "halo secret set"; ${secret:NAME} stands for them in --env, --stdin, --header and bodies.
     """
     now_ms = SystemClock().now_ms()
-    options = take_schedule_options(given)
-    schedule = options.schedule(now_ms)
-    action = action_of(given, command)
     with Scheduler.open() as scheduler:
-        job_id = scheduler.add_job(
-            name,
-            schedule,
-            action,
-            description=given["description"],
-            group=given["group"],
-            anchor_at=options.anchor_at(now_ms),
-            enabled=not given["disabled"],
-            policy=policy_of(given),
-        )
+        fields = fields_of_new(given, command, partial(find_job, scheduler), now_ms)
+        job_id = scheduler.add_job(name, **fields)
         job = scheduler.get_job(job_id)
-        missing = _secret_names(action) - {secret.name for secret in scheduler.list_secrets()}
+        missing = secret_names(fields["action"]) - {secret.name for secret in scheduler.list_secrets()}
     if job is not None:
         _show_added(job, missing, now_ms)
-
-
-def _secret_names(action: Command | HttpRequest | Prompt) -> frozenset[str]:
-    source = None if isinstance(action, HttpRequest) else action.work_source
-    return action.secret_names | (frozenset() if source is None else source.secret_names)
 
 
 def _show_added(job: Job, missing_secrets: Iterable[str], now_ms: int) -> None:

@@ -10,7 +10,7 @@ import click
 
 from halo_scheduler.checks import LONGEST_TEXT
 from halo_scheduler.cli.details import details
-from halo_scheduler.cli.schedule_options import choice_of
+from halo_scheduler.cli.option_sections import choice_of
 from halo_scheduler.cli.shown import (
     duration,
     moment,

@@ -15,8 +15,8 @@ from halo_scheduler.cli.following import (
     tell_end,
     tell_question,
 )
+from halo_scheduler.cli.option_sections import choice_of
 from halo_scheduler.cli.printer import Printer
-from halo_scheduler.cli.schedule_options import choice_of
 from halo_scheduler.cli.shown import duration, moment, outcome_mark, print_table, run_words
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.finding import find_job, require_engine

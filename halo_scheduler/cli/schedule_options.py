@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import click
 
+from halo_scheduler.cli.given import or_none
+from halo_scheduler.cli.option_sections import AnyCommand, SectionOption, with_options
 from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
 from halo_scheduler.schedule.when import parse_when
 
-AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
+_option = partial(click.option, cls=SectionOption, section="When it runs")
 
-_OPTIONS = (
-    click.option("--every", metavar="15m", help="A fixed pace, counted from --anchor."),
-    click.option("--anchor", metavar="WHEN", help="Where --every counts from; now, if not given."),
-    click.option("--after", metavar="5m", help="So long after the last run ended."),
-    click.option(
+SCHEDULE_OPTIONS = (
+    _option("--every", metavar="15m", help="A fixed pace, counted from --anchor."),
+    _option("--anchor", metavar="WHEN", help="Where --every counts from.", usual="now"),
+    _option("--after", metavar="5m", help="So long after the last run ended."),
+    _option(
         "--cron", metavar='"0 9 * * 1-5"', help="Five fields, six with seconds first, or @daily and the like."
     ),
-    click.option(
+    _option(
         "--tz",
         metavar="ZONE",
-        help="The time zone of --cron, like Europe/Berlin; this machine's, if not given.",
+        help='The time zone of --cron, like Europe/Berlin; "none" is this machine\'s.',
+        usual="none",
     ),
-    click.option("--once", metavar="WHEN", help='One time: "2026-12-24 18:00", "tomorrow 9:00", "in 2h".'),
-    click.option("--manual", is_flag=True, help="Only by hand."),
+    _option("--once", metavar="WHEN", help='One time: "2026-12-24 18:00", "tomorrow 9:00", "in 2h".'),
+    _option("--manual", is_flag=True, default=None, help="Only by hand, or after another job."),
 )
 
 
@@ -41,18 +43,20 @@ class ScheduleOptions:
     cron: str | None
     tz: str | None
     once: str | None
-    manual: bool
+    manual: bool | None
 
-    def schedule(self, now_ms: int) -> Schedule:
-        """Return the one schedule that was asked for."""
+    def schedule(self, now_ms: int, before: Schedule | None = None) -> Schedule:
+        """Return the one schedule that was asked for; without one, that from before."""
         given = (
             Every(self.every) if self.every is not None else None,
             After(self.after) if self.after is not None else None,
-            Cron(self.cron, timezone=self.tz) if self.cron is not None else None,
+            self._cron(self.cron, before) if self.cron is not None else None,
             Once(parse_when(self.once, now_ms)) if self.once is not None else None,
             Manual() if self.manual else None,
         )
         schedules = [schedule for schedule in given if schedule is not None]
+        if not schedules and before is not None:
+            schedules = [self._in_zone(before)]
         if len(schedules) != 1:
             raise click.UsageError("give exactly one of --every, --after, --cron, --once and --manual")
         (schedule,) = schedules
@@ -62,26 +66,26 @@ class ScheduleOptions:
             raise click.UsageError("--anchor goes with --every only")
         return schedule
 
-    def anchor_at(self, now_ms: int) -> int:
-        """Return where an `every` counts from."""
-        return now_ms if self.anchor is None else parse_when(self.anchor, now_ms)
+    def anchor_at(self, now_ms: int, before: int | None = None) -> int:
+        """Return where an `every` counts from; if that was not given, from where it did, or from now."""
+        if self.anchor is not None:
+            return parse_when(self.anchor, now_ms)
+        return now_ms if before is None else before
 
+    def _cron(self, expression: str, before: Schedule | None) -> Cron:
+        if self.tz is None and isinstance(before, Cron):
+            return Cron(expression, timezone=before.timezone)
+        return Cron(expression, timezone=or_none(self.tz))
 
-def choice_of(words: type[StrEnum]) -> click.Choice[str]:
-    """Return the words of an enum to choose from."""
-    return click.Choice([word.value for word in words])
+    def _in_zone(self, before: Schedule) -> Schedule:
+        if self.tz is None or not isinstance(before, Cron):
+            return before
+        return replace(before, timezone=or_none(self.tz))
 
 
 def schedule_options(command: AnyCommand) -> AnyCommand:
     """Give a command the options that say when."""
-    return with_options(command, _OPTIONS)
-
-
-def with_options(command: AnyCommand, options: Sequence[Callable[[AnyCommand], AnyCommand]]) -> AnyCommand:
-    """Give a command some options, in the order in which they are listed."""
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(command, SCHEDULE_OPTIONS)
 
 
 def take_schedule_options(given: dict[str, Any]) -> ScheduleOptions:

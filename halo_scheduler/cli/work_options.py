@@ -2,50 +2,55 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
 
+from halo_scheduler.cli.given import as_it_is, chosen, lasting_path
+from halo_scheduler.cli.option_sections import SectionOption
 from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
 
+_option = partial(click.option, cls=SectionOption, section="Where its work comes from")
+
 WORK_OPTIONS = (
-    click.option(
+    _option(
         "--work-folder", metavar="DIR", help="Give each run one file of DIR/ready, then move it to DIR/done."
     ),
-    click.option("--work-github", metavar="OWNER/REPO", help="Give each run one issue of this repository."),
-    click.option("--work-token", metavar="SECRET", help="The secret that holds the token for it."),
-    click.option("--work-ready", metavar="LABEL", help="The label of what can be done. [ready]"),
-    click.option(
-        "--work-in-progress", metavar="LABEL", help="The label of what is being done. [in_progress]"
+    _option("--work-github", metavar="OWNER/REPO", help="Give each run one issue of this repository."),
+    _option("--work-token", metavar="SECRET", help="The secret that holds the token for it."),
+    _option("--work-ready", metavar="LABEL", help="The label of what can be done.", usual="ready"),
+    _option(
+        "--work-in-progress", metavar="LABEL", help="The label of what is being done.", usual="in_progress"
     ),
-    click.option("--work-url", metavar="URL", help="The API, if it is not GitHub's own."),
-    click.option("--work-close", is_flag=True, help="Close the issue after a success."),
+    _option("--work-url", metavar="URL", help="The API, if it is not GitHub's own."),
+    _option("--work-close/--no-work-close", default=None, help="Close the issue after a success."),
 )
 _OF_GITHUB = {
-    "work_token": "token",
-    "work_ready": "ready",
-    "work_in_progress": "in_progress",
-    "work_url": "base_url",
-    "work_close": "closes",
+    "work_token": ("token", as_it_is),
+    "work_ready": ("ready", as_it_is),
+    "work_in_progress": ("in_progress", as_it_is),
+    "work_url": ("base_url", as_it_is),
+    "work_close": ("closes", as_it_is),
 }
 WORK_NAMES = ("work_folder", "work_github", *_OF_GITHUB)
 
 
-def work_source_of(given: dict[str, Any]) -> WorkSource | None:
-    """Return the source that was asked for, if one was."""
+def changed_work_source(before: WorkSource | None, given: Mapping[str, Any]) -> WorkSource | None:
+    """Return the source that was asked for, else the one from before, with what was given of it."""
     folder, repository = given["work_folder"], given["work_github"]
     if folder is not None and repository is not None:
         raise click.UsageError("give either --work-folder or --work-github")
-    chosen = {field: given[name] for name, field in _OF_GITHUB.items() if given[name]}
+    fields = chosen(given, _OF_GITHUB)
     if repository is not None:
-        return GithubSource(repository=repository, **chosen)
-    for name, field in _OF_GITHUB.items():
-        if field in chosen:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --work-github only")
-    return None if folder is None else FolderSource(path=_lasting(folder))
-
-
-def _lasting(path: str) -> str:
-    """Return a path that means the same wherever the jobs are run."""
-    return path if path.startswith("~") or not path.strip() else str(Path(path).absolute())
+        fields["repository"] = repository
+        return replace(before, **fields) if isinstance(before, GithubSource) else GithubSource(**fields)
+    found = before if folder is None else FolderSource(path=lasting_path(folder))
+    if not fields:
+        return found
+    if isinstance(found, GithubSource):
+        return replace(found, **fields)
+    name = next(name for name, (field, _) in _OF_GITHUB.items() if field in fields)
+    raise click.UsageError(f"--{name.replace('_', '-')} goes with --work-github only")

@@ -1,0 +1,86 @@
+"""The options that make a job, the same for a new one as for one that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import click
+
+from halo_scheduler.cli.action_options import ACTION_OPTIONS, changed_action
+from halo_scheduler.cli.chain_options import CHAIN_OPTIONS, changed_followers
+from halo_scheduler.cli.condition_options import CONDITION_OPTIONS, changed_conditions
+from halo_scheduler.cli.given import as_it_is, chosen
+from halo_scheduler.cli.option_sections import AnyCommand, SectionOption, with_options
+from halo_scheduler.cli.policy_options import POLICY_OPTIONS, changed_policy, usual_policy
+from halo_scheduler.cli.schedule_options import SCHEDULE_OPTIONS, take_schedule_options
+from halo_scheduler.model import Action, Callback, Job, JobSpec
+
+_option = partial(click.option, cls=SectionOption, section="What is said of it")
+
+_OPTIONS = (
+    *SCHEDULE_OPTIONS,
+    *ACTION_OPTIONS,
+    *CONDITION_OPTIONS,
+    *CHAIN_OPTIONS,
+    *POLICY_OPTIONS,
+    _option("--group", metavar="GROUP", help="Jobs of a group can share a limit and quiet times."),
+    _option("--description", metavar="TEXT", help="What it is for."),
+    _option(
+        "--enabled/--disabled", default=None, help="Whether it may run by itself at all.", usual="enabled"
+    ),
+)
+_SAID = {
+    "group": ("group", as_it_is),
+    "description": ("description", as_it_is),
+    "enabled": ("enabled", as_it_is),
+}
+
+
+def job_options(command: AnyCommand) -> AnyCommand:
+    """Give a command the options that make a job."""
+    return with_options(command, _OPTIONS)
+
+
+def fields_of_new(
+    given: dict[str, Any], command: tuple[str, ...], find: Callable[[str], Job], now_ms: int
+) -> dict[str, Any]:
+    """Return what was asked for of a new job; `find` returns the job that a name means."""
+    options = take_schedule_options(given)
+    return {
+        **chosen(given, _SAID),
+        "schedule": options.schedule(now_ms),
+        "anchor_at": options.anchor_at(now_ms),
+        "action": changed_action(None, given, command),
+        "policy": changed_conditions(changed_policy(usual_policy(given), given), given),
+        "followers": changed_followers((), given, find),
+    }
+
+
+def changed_fields(
+    before: JobSpec,
+    given: dict[str, Any],
+    command: tuple[str, ...],
+    find: Callable[[str], Job],
+    now_ms: int,
+) -> dict[str, Any]:
+    """Return what was asked for of a job that is there, and only what is not so already."""
+    options = take_schedule_options(given)
+    fields = {
+        **chosen(given, _SAID),
+        "schedule": options.schedule(now_ms, before.schedule),
+        "anchor_at": options.anchor_at(now_ms, before.anchor_at),
+        "action": changed_action(before.action, given, command),
+        "policy": changed_conditions(changed_policy(before.policy, given), given),
+        "followers": changed_followers(before.followers, given, find),
+    }
+    return {name: value for name, value in fields.items() if value != getattr(before, name)}
+
+
+def secret_names(action: Action) -> frozenset[str]:
+    """Return the secrets that an action and its source of work need."""
+    if isinstance(action, Callback):
+        return frozenset()
+    source = getattr(action, "work_source", None)
+    return action.secret_names | (frozenset() if source is None else source.secret_names)
