@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from halo_scheduler.actions.prompt import LONGEST_LAST_OUTPUT
-from halo_scheduler.actions.work import NO_OCCASION, Occasion
+from dataclasses import replace
+
+from halo_scheduler.actions.prompt import last_lines
+from halo_scheduler.actions.work import NO_OCCASION, ChainCause, Occasion
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import JobSpec, Prompt, Run, Trigger
+from halo_scheduler.model import JobSpec, ProcessAction, Prompt, Run, Trigger
 from halo_scheduler.output_text import shown_text
 from halo_scheduler.prompt_text import variables_in
 from halo_scheduler.store.store import Store
@@ -15,26 +17,25 @@ def occasion_of(store: Store, job_id: str, spec: JobSpec, run: Run | None) -> Oc
     """Return what a run that starts now is told; None is one that only might."""
     told = _told_of_question(store, run)
     prompt = spec.action
+    if run is not None and run.caused_by is not None and isinstance(prompt, ProcessAction):
+        told = replace(told, chain=_cause(store, run.caused_by))
     if not isinstance(prompt, Prompt):
         return told
     last = store.history.last_real(job_id)
     output = ""
     if last is not None and "last.output" in variables_in(prompt.text):
-        output = shown_text(_end_of(store.outputs.read(last.id)))
+        output = shown_text(last_lines(store.outputs.read(last.id)))
     agent, no_agent = None, ""
     try:
         agent = store.settings.read().find_agent(prompt.agent)
     except ScheduleError as error:
         no_agent = error.message
-    return Occasion(
+    return replace(
+        told,
         agent=agent,
         no_agent=no_agent,
         last_outcome="none" if last is None else last.outcome,
         last_output=output,
-        question=told.question,
-        answer=told.answer,
-        work_id=told.work_id,
-        asked_by=told.asked_by,
     )
 
 
@@ -53,7 +54,16 @@ def _told_of_question(store: Store, run: Run | None) -> Occasion:
     )
 
 
-def _end_of(output: bytes) -> bytes:
-    """Return the last lines of what was printed; they begin whole, unless there is but one."""
-    end = output[-LONGEST_LAST_OUTPUT:]
-    return end if len(end) == len(output) else end.partition(b"\n")[2] or end
+def _cause(store: Store, run_id: str) -> ChainCause:
+    """Return what is known of the run that started another one; it may have been deleted meanwhile."""
+    run = store.runs.get(run_id)
+    if run is None:
+        return ChainCause(run_id=run_id)
+    job = store.jobs.get(run.job_id)
+    return ChainCause(
+        job_id=run.job_id,
+        job_name="" if job is None else job.spec.name,
+        run_id=run_id,
+        outcome=run.outcome,
+        output=store.outputs.read(run_id),
+    )

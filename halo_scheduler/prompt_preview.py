@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from halo_scheduler.actions.prompt import compose
+from halo_scheduler.actions.work import ChainCause
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import JobSpec, Manual, Prompt
 from halo_scheduler.occasions import occasion_of
@@ -20,6 +21,12 @@ _ITEM = Item(
     labels=("(its labels)",),
 )
 _QUESTION, _ANSWER = "(what the agent asked)", "(what you answered)"
+_CAUSE = ChainCause(
+    job_name="(the job before this one)",
+    run_id="(the id of its run)",
+    outcome="(how it ended)",
+    output=b"(what it printed)",
+)
 
 
 def preview_prompt(store: Store, spec: JobSpec, job_id: str | None, now_ms: int) -> str:
@@ -28,8 +35,11 @@ def preview_prompt(store: Store, spec: JobSpec, job_id: str | None, now_ms: int)
     if not isinstance(prompt, Prompt):
         raise ScheduleError("only a prompt can be previewed", path="action")
     occasion = occasion_of(store, job_id or "", spec, None)
-    if variables_in(prompt.text) & {"question", "answer"}:
+    used = variables_in(prompt.text)
+    if used & {"question", "answer"}:
         occasion = replace(occasion, question=_QUESTION, answer=_ANSWER)
+    if any(name.startswith("chain.") for name in used):
+        occasion = replace(occasion, chain=_CAUSE)
     return compose(
         prompt,
         job_name=spec.name,

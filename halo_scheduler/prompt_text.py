@@ -37,6 +37,10 @@ VARIABLES: Mapping[str, str] = {
     "last.output": "what the run before printed, its end if that is long",
     "question": "what the agent asked; empty unless somebody answered",
     "answer": "what was answered",
+    "chain.job": "the job whose end started this run; empty for a run that no other job started",
+    "chain.run": "the id of that job's run",
+    "chain.outcome": "how that run ended, like success",
+    "chain.output": "what that run printed, its end if that is long",
     **_WORK_VARIABLES,
     **{alias: _WORK_VARIABLES[name] for alias, name in _ALIASES.items()},
 }

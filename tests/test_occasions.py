@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from halo_scheduler import Command, Manual, Outcome, Prompt, Run, Scheduler, Source, Trigger
-from halo_scheduler.actions.work import NO_OCCASION
+from halo_scheduler import Command, HttpRequest, Manual, Outcome, Prompt, Run, Scheduler, Source, Trigger
+from halo_scheduler.actions.work import NO_OCCASION, ChainCause
 from halo_scheduler.agents import Agent
 from halo_scheduler.model import Action, JobSpec, Question, QuestionState, SkipReason
 from halo_scheduler.occasions import occasion_of
@@ -122,3 +122,44 @@ def test_the_run_of_an_answer_is_told_question_answer_and_item(store: Store, act
 def test_a_command_is_told_nothing_and_costs_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store.database, "rows", lambda *_: 1 // 0)
     assert occasion_of(store, "1", _spec(Command(argv=("true",))), _RUN) is NO_OCCASION
+
+
+# --- Chains ---------------------------------------------------------------------------------------
+
+_CHAINED = replace(_RUN, id="now", job_id="2", trigger=Trigger.CHAIN, caused_by="before")
+_COMMAND = Command(argv=("true",))
+
+
+@pytest.mark.parametrize("action", [_ASKS, _COMMAND], ids=["prompt", "command"])
+def test_a_chain_run_is_told_what_started_it(scheduler: Scheduler, store: Store, action: Action) -> None:
+    _record(store, "before", Outcome.FAILURE, b"\x1b[1mbroken\x1b[0m\n")
+    cause = ChainCause(
+        job_id="1", job_name="job", run_id="before", outcome="failure", output=b"\x1b[1mbroken\x1b[0m\n"
+    )
+    assert occasion_of(store, "2", _spec(action), _CHAINED).chain == cause
+    scheduler.remove_job("1")
+    assert occasion_of(store, "2", _spec(action), _CHAINED).chain == cause
+
+
+def test_a_run_that_printed_nothing_starts_another_all_the_same(store: Store) -> None:
+    _record(store, "before", Outcome.SUCCESS)
+    chain = occasion_of(store, "2", _spec(_COMMAND), _CHAINED).chain
+    assert chain is not None
+    assert (chain.outcome, chain.output) == ("success", b"")
+
+
+def test_a_run_that_was_deleted_meanwhile_leaves_its_id(store: Store) -> None:
+    assert occasion_of(store, "2", _spec(_COMMAND), _CHAINED).chain == ChainCause(run_id="before")
+
+
+def test_no_other_run_is_told_of_a_chain(store: Store) -> None:
+    _record(store, "before", Outcome.SUCCESS, b"printed")
+    assert occasion_of(store, "2", _spec(_ASKS), _RUN).chain is None
+    assert occasion_of(store, "2", _spec(_ASKS), None).chain is None
+
+
+def test_for_what_is_no_process_the_output_is_not_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    _record(store, "before", Outcome.SUCCESS, b"printed")
+    monkeypatch.setattr(store.outputs, "read", lambda _run_id: 1 // 0)
+    request = HttpRequest(url="http://localhost/")
+    assert occasion_of(store, "2", _spec(request), _CHAINED) is NO_OCCASION

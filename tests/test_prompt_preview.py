@@ -69,6 +69,13 @@ def test_what_is_not_known_yet_has_words_in_brackets(bench: Bench) -> None:
     assert preview.endswith("(its description)")
 
 
+def test_what_started_a_chain_run_has_words_in_brackets(bench: Bench) -> None:
+    prompt = Prompt(text="{{chain.job}} {{chain.run}} {{ chain.outcome }} {{chain.output}}")
+    assert bench.scheduler.preview_prompt(_spec(prompt)) == (
+        "(the job before this one) (the id of its run) (how it ended) (what it printed)"
+    )
+
+
 def test_every_variable_can_be_previewed(bench: Bench) -> None:
     for name in VARIABLES:
         prompt = Prompt(text=f"[{{{{{name}}}}}]", work_source=_SOURCE)

@@ -1,4 +1,4 @@
-"""What the process of a run is given: an agent its prompt, a command its item and what was answered."""
+"""What the process of a run is given: a prompt, an item, an answer, what the run before it in a chain printed."""
 
 from __future__ import annotations
 
@@ -59,6 +59,9 @@ class Assignment:
 
     def hand_over(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
         """Return the launch with all that its process is given."""
+        return self._with_cause(self._with_work(launch, item, spool), spool)
+
+    def _with_work(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
         match self.action:
             case Command():
                 return self._told(launch, item, spool)
@@ -81,7 +84,7 @@ class Assignment:
         return self.occasion.agent
 
     def _told(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
-        """Tell a command what it works on; the values are short, as a system takes only so much of them."""
+        """Tell a command what it works on."""
         told: dict[str, str] = {}
         files: dict[str, bytes] = {}
         if self.occasion.question or self.occasion.answer:
@@ -96,8 +99,29 @@ class Assignment:
                 "HALO_WORK_LABELS": ", ".join(item.labels),
                 "HALO_WORK_FILE": path,
             }
-        values = {name: _short(value) for name, value in told.items()}
-        return replace(launch, environment={**launch.environment, **encoded(values)}, files=files)
+        return _with(launch, told, files)
+
+    def _with_cause(self, launch: Launch, spool: Spool) -> Launch:
+        """Tell which run of another job started this one, and give it what that one printed to read."""
+        cause = self.occasion.chain
+        if cause is None:
+            return launch
+        told = {
+            "HALO_CHAIN_RUN_ID": cause.run_id,
+            "HALO_CHAIN_JOB": cause.job_name,
+            "HALO_CHAIN_JOB_ID": cause.job_id,
+            "HALO_CHAIN_OUTCOME": cause.outcome,
+            "HALO_CHAIN_OUTPUT": spool.cause_path,
+        }
+        return _with(launch, told, {spool.cause_path: cause.output})
+
+
+def _with(launch: Launch, told: Mapping[str, str], files: Mapping[str, bytes]) -> Launch:
+    """Return the launch with more; the values are short, as a system takes only so much of them."""
+    values = {name: _short(value) for name, value in told.items()}
+    return replace(
+        launch, environment={**launch.environment, **encoded(values)}, files={**launch.files, **files}
+    )
 
 
 def _delivered(launch: Launch, agent: Agent, text: str, spool: Spool) -> Launch:

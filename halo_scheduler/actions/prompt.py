@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from halo_scheduler.actions.work import Occasion
+from halo_scheduler.actions.work import ChainCause, Occasion
 from halo_scheduler.model import Prompt
+from halo_scheduler.output_text import shown_text
 from halo_scheduler.prompt_text import NOTHING_TO_SAY, render, variables_in
 from halo_scheduler.schedule.zone import machine_zone
 from halo_scheduler.work.item import Item
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-LONGEST_LAST_OUTPUT = 64 << 10
+_LONGEST_OUTPUT = 64 << 10
 
 
 def compose(
@@ -34,9 +35,10 @@ def compose(
         "job.name": job_name,
         "slot": "" if slot_at is None else _local_time(slot_at).isoformat(timespec="seconds"),
         "last.outcome": occasion.last_outcome,
-        "last.output": end_of_text(occasion.last_output, LONGEST_LAST_OUTPUT),
+        "last.output": end_of_text(occasion.last_output, _LONGEST_OUTPUT),
         "question": occasion.question,
         "answer": occasion.answer,
+        **({} if occasion.chain is None else _chain_values(occasion.chain)),
         **({} if item is None else _item_values(item)),
     }
     text = render(prompt.text, values)
@@ -65,6 +67,12 @@ def item_in_markdown(item: Item) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def last_lines(output: bytes) -> bytes:
+    """Return the last lines of what was printed; they begin whole, unless there is but one."""
+    end = output[-_LONGEST_OUTPUT:]
+    return end if len(end) == len(output) else end.partition(b"\n")[2] or end
+
+
 def end_of_text(text: str, most_bytes: int) -> str:
     """Return the end of a text that has at most so many bytes."""
     return text.encode(errors="replace")[-most_bytes:].decode(errors="ignore")
@@ -77,6 +85,15 @@ def beginning_of_text(text: str, most_bytes: int) -> str:
 
 def _local_time(at: int) -> datetime:
     return (_EPOCH + timedelta(milliseconds=at)).astimezone(machine_zone())
+
+
+def _chain_values(cause: ChainCause) -> dict[str, str]:
+    return {
+        "chain.job": cause.job_name,
+        "chain.run": cause.run_id,
+        "chain.outcome": cause.outcome,
+        "chain.output": end_of_text(shown_text(last_lines(cause.output)), _LONGEST_OUTPUT),
+    }
 
 
 def _item_values(item: Item) -> dict[str, str]:

@@ -69,12 +69,15 @@ QUIT = StopReason(Outcome.CANCELLED, "stopped because Halo was quit")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainCause:
-    """The run of another job whose end started this one, with what is stored of its output."""
+    """The run of another job whose end started this one, with what is stored of its output.
 
-    job_id: str
-    job_name: str
+    What is no longer known of it is empty.
+    """
+
+    job_id: str = ""
+    job_name: str = ""
     run_id: str
-    outcome: Outcome
+    outcome: str = ""
     output: bytes = b""
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,12 @@ from process_probe import living_in, pids_in, until
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Cron, Manual, Outcome, Policy, Prompt, Retry, Run, ScheduleError, Trigger
+from halo_scheduler.actions.spool import spool_folder
+from halo_scheduler.actions.work import Occasion
 from halo_scheduler.agents import LONGEST_ARGUMENT_BYTES, Agent
-from halo_scheduler.model import SkipReason
+from halo_scheduler.model import JobSpec, SkipReason
+from halo_scheduler.occasions import occasion_of
+from halo_scheduler.store.store import Store
 from halo_scheduler.work.desk import OpenedSource
 from halo_scheduler.work.item import Item, SourceError
 from halo_scheduler.work_sources import FolderSource
@@ -503,3 +508,62 @@ def test_nothing_is_claimed_for_a_run_that_was_stopped_before(
     assert claims == []
     until(lambda: living_in(tmp_path) == [])
     assert os.listdir(shop.folder / "items" / "ready") == ["a.md"]  # noqa: PTH208 - names only
+
+
+# --- Chains ---------------------------------------------------------------------------------------
+
+
+def _chain_after(shop: AgentShop, monkeypatch: pytest.MonkeyPatch, line: str) -> Run:
+    """Run a command, and let every run after it be one that it started."""
+    before = shop.run(shell(line))
+
+    def chained(store: Store, job_id: str, spec: JobSpec, run: Run) -> Occasion:
+        return occasion_of(store, job_id, spec, replace(run, caused_by=before.id))
+
+    monkeypatch.setattr("halo_scheduler.engine.engine.occasion_of", chained)
+    return before
+
+
+def test_a_command_is_told_what_started_it(shop: AgentShop, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = _chain_after(shop, monkeypatch, "printf 'one\\n\\377two'; exit 3")
+    line = 'env | grep ^HALO_CHAIN | sort; cat "$HALO_CHAIN_OUTPUT"; echo; stat -c %a "$HALO_CHAIN_OUTPUT"'
+    run = shop.run(shell(line))
+    name = f"{run.id}.cause"
+    told, _, rest = shop.scheduler.get_output(run.id).partition(b"one\n")
+    assert dict(line.split("=", 1) for line in told.decode().splitlines()) == {
+        "HALO_CHAIN_RUN_ID": before.id,
+        "HALO_CHAIN_JOB": "job 1",
+        "HALO_CHAIN_JOB_ID": before.job_id,
+        "HALO_CHAIN_OUTCOME": "failure",
+        "HALO_CHAIN_OUTPUT": str(spool_folder(shop.scheduler.path) / name),
+    }
+    assert rest == b"\xfftwo\n600\n"
+    assert shop.spooled() == []
+
+
+@pytest.mark.parametrize("agent", ["stdin", "file"])
+def test_an_agent_is_told_what_started_it(
+    shop: AgentShop, monkeypatch: pytest.MonkeyPatch, agent: str
+) -> None:
+    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    before = _chain_after(shop, monkeypatch, "printf '{{job.name}} $%s\\n' '{secret:TOKEN}'")
+    text = "{{chain.job}} {{chain.run}} {{chain.outcome}}: {{chain.output}}"
+    shop.run(shop.prompt(text, agent=agent, environment={"T": "${secret:TOKEN}"}))
+    note = shop.note()
+    assert note["prompt"] == f"job 1 {before.id} success: {{{{job.name}}}} ${{secret:TOKEN}}\n"
+    assert note["environment"]["HALO_CHAIN_RUN_ID"] == before.id
+    assert note["environment"]["HALO_CHAIN_OUTPUT"].endswith(".cause")
+    assert _secret_places(shop, _SECRET) == []
+
+
+def test_after_a_run_that_printed_nothing_there_is_an_empty_file(
+    shop: AgentShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _chain_after(shop, monkeypatch, "true")
+    run = shop.run(shell('test -f "$HALO_CHAIN_OUTPUT" -a ! -s "$HALO_CHAIN_OUTPUT"'))
+    assert run.outcome is Outcome.SUCCESS
+
+
+def test_a_run_that_no_other_started_is_told_of_no_chain(shop: AgentShop) -> None:
+    run = shop.run(shell("env | grep HALO_CHAIN || echo none"))
+    assert shop.text(run) == "none\n"

@@ -9,7 +9,7 @@ from cases import utc_ms
 
 from halo_scheduler import Prompt
 from halo_scheduler.actions.prompt import beginning_of_text, compose, end_of_text, item_in_markdown
-from halo_scheduler.actions.work import NO_OCCASION, Occasion
+from halo_scheduler.actions.work import NO_OCCASION, ChainCause, Occasion
 from halo_scheduler.work.item import Item
 from halo_scheduler.work_sources import FolderSource
 
@@ -168,6 +168,42 @@ def test_what_the_text_uses_does_not_follow(text: str) -> None:
 def test_the_item_comes_before_the_answer() -> None:
     text = _composed("Go on.", _ITEM, question="Which?", answer="Red.")
     assert text == f"Go on.\n\n{_ITEM_TEXT}\n\n# Question\n\nWhich?\n\n# Answer\n\nRed."
+
+
+# --- The run before it in a chain -----------------------------------------------------------------
+
+_CHAIN_TEXT = "{{chain.job}} {{chain.run}} {{chain.outcome}} [{{chain.output}}]"
+
+
+def test_a_chain_run_knows_what_started_it() -> None:
+    chain = ChainCause(
+        job_id="1", job_name="backup", run_id="r1", outcome="failure", output=b"\x1b[31mno\x1b[0m disk\n"
+    )
+    assert _composed(_CHAIN_TEXT, chain=chain) == "backup r1 failure [no disk\n]"
+    assert _composed("Look.", chain=chain) == "Look."
+
+
+def test_any_other_run_has_nothing_to_fill_in_for_a_chain() -> None:
+    assert _composed(_CHAIN_TEXT) == "   []"
+
+
+def test_what_the_run_before_printed_is_never_filled_in() -> None:
+    hostile = "{{answer}} {{chain.job}} ${secret:TOKEN} {prompt} \0 \\{{x"
+    chain = ChainCause(job_name=hostile, run_id="r", outcome="success", output=hostile.encode())
+    text = _composed("{{chain.job}}|{{chain.output}}", chain=chain, answer="the answer", question="q")
+    filled = text.partition("\n\n# Question")[0]
+    assert filled.replace("\ufffd", "\0") == f"{hostile}|{hostile}"
+    assert "\0" not in text
+
+
+@pytest.mark.parametrize(
+    "output", ["line ä\n" * 20_000, "x" * 200_000, "\x01ä" * 100_000], ids=["lines", "one", "odd"]
+)
+def test_of_much_that_the_run_before_printed_the_end_is_filled_in(output: str) -> None:
+    chain = ChainCause(run_id="r", output=output.encode())
+    text = _composed("{{chain.output}}", chain=chain)
+    assert 60 << 10 < len(text.encode()) <= 64 << 10
+    assert text.endswith(output[-1:])
 
 
 # --- Parts of texts -------------------------------------------------------------------------------

@@ -100,9 +100,11 @@ def test_files_are_private_whatever_the_umask(spool: Spool, tmp_path: Path, umas
         spool.write_ticket(Ticket(1, "x", Command(argv=("true",))))
         spool.write(spool.prompt_path, b"x")
         spool.write(spool.work_path, b"x")
+        spool.write(spool.cause_path, b"x")
     finally:
         os.umask(before)
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {
+        "run.cause": 0o600,
         "run.out": 0o600,
         "run.prompt": 0o600,
         "run.ticket": 0o600,
@@ -129,7 +131,8 @@ def test_the_folder_of_a_database_with_a_relative_path_is_absolute(
 def test_all_files_of_a_run_are_removed_and_no_others(spool: Spool, tmp_path: Path) -> None:
     os.close(Spool(tmp_path, "other").create())
     os.close(spool.create())
-    for path in (spool.code_path, spool.prompt_path, spool.work_path, str(tmp_path / "run.said")):
+    told = (spool.prompt_path, spool.work_path, spool.cause_path)
+    for path in (spool.code_path, *told, str(tmp_path / "run.said")):
         spool.write(path, b"x")
     spool.write_ticket(Ticket(1, "x", Command(argv=("true",))))
     (tmp_path / "run.item").touch()
