@@ -27,6 +27,7 @@ class EventKind(StrEnum):
     JOB_UNSUPPORTED = "job-unsupported"
     JOB_FAULT = "job-fault"
     JOB_CAPPED = "job-capped"
+    CHAIN_BROKEN = "chain-broken"
     QUESTION_ASKED = "question-asked"
     QUESTION_ANSWERED = "question-answered"
     QUESTION_DISMISSED = "question-dismissed"

@@ -260,12 +260,16 @@ class JobTable:
         )
         return 0 if row is None else int(row[0])
 
-    def due(self, now_ms: int, most: int = -1) -> list[JobRecord]:
-        """Return the jobs whose planned run has come and that are not running, oldest slot first."""
+    def due(self, now_ms: int, most: int = -1, after: tuple[int, str] | None = None) -> list[JobRecord]:
+        """Return the jobs whose planned run has come and that are not running, oldest slot first.
+
+        `after` is the planned run and the id of the last one of the page before.
+        """
         return self._records(
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at <= ? "
-            "ORDER BY next_run_at, id LIMIT ?",
+            f"{'' if after is None else 'AND (next_run_at, id) > (?, ?) '}ORDER BY next_run_at, id LIMIT ?",
             now_ms,
+            *(after or ()),
             most,
         )
 
@@ -281,13 +285,15 @@ class JobTable:
         """Return the jobs that start others when they end, also those in the trash."""
         return self._records("WHERE followers <> '[]'")
 
-    def mark_waiting(self, now_ms: int) -> None:
-        """Note on every due job that it waits for a place."""
-        self._database.rows(
-            "UPDATE scheduler_jobs SET waiting_for = 'at_capacity' WHERE next_run_at IS NOT NULL AND run_id IS NULL "
-            "AND removed_at IS NULL AND next_run_at <= ? AND waiting_for IS NULL",
+    def mark_waiting(self, now_ms: int) -> list[str]:
+        """Note on every due job without conditions that it waits for a place; return for which that is new."""
+        rows = self._database.rows(
+            "UPDATE scheduler_jobs SET waiting_for = 'at_capacity', waiting_reason = '', waits_until = NULL "
+            "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at <= ? "
+            "AND has_conditions = 0 AND waiting_for IS NOT 'at_capacity' RETURNING id",
             [now_ms],
         )
+        return [str(job_id) for (job_id,) in rows]
 
     def pauses_ended(self, now_ms: int) -> list[JobRecord]:
         return self._records(

@@ -59,6 +59,29 @@ class RequestTable:
             [request.kind, request.job_id, request.run_id, request.at, request.payload],
         )
 
+    def append_chain_runs(self, requests: Sequence[Request]) -> None:
+        """Ask for chain runs; one for each run and follower, ever."""
+        self._database.run_many(
+            "INSERT OR IGNORE INTO scheduler_requests (kind, job_id, run_id, at, payload) "
+            "SELECT 'chain', ?1, ?2, ?3, ?4 WHERE NOT EXISTS "
+            "(SELECT 1 FROM scheduler_run_log WHERE caused_by = ?4 AND job_id = ?1)",
+            [(request.job_id, request.run_id, request.at, request.payload) for request in requests],
+        )
+
+    def save_waiting(self, requests: Sequence[Request]) -> None:
+        """Write what chain runs wait for."""
+        self._database.run_many(
+            "UPDATE scheduler_requests SET waiting_reason = ?, waits_until = ? WHERE kind = 'chain' AND run_id = ?",
+            [(request.waiting_reason, request.waits_until, request.run_id) for request in requests],
+        )
+
+    def withdraw_chain_run(self, run_id: str) -> Request | None:
+        """Take back a chain run that has not started; return it, if there was one."""
+        found = next((request for request in self.chain_runs() if request.run_id == run_id), None)
+        if found is not None:
+            self.close(found)
+        return found
+
     def triggers(self, limit: int = -1) -> list[Request]:
         """Return runs by hand, and test runs, that were asked for, oldest first."""
         return self._select(_BY_HAND, limit)

@@ -25,8 +25,10 @@ _INSERT = (
     f"VALUES ({', '.join('?' * len(COLUMNS))}, ?)"
 )
 
-_HELD_BACK = "outcome = 'skipped' AND ifnull(reason, '') IN ('cap', 'needs_input', 'no_work')"
+_HELD_BACK = "outcome = 'skipped' AND ifnull(reason, '') IN ('cap', 'needs_input', 'no_work', 'condition', 'quiet_time')"
 _MOST_SORTED = 10_000
+# One behind the other, whichever of the two there is.
+_WITH_NOTE = "trim(note || '; ' || ?, '; ')"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +56,11 @@ class RunTable:
         self._database.run_many(_INSERT, [(*_values_of(run), generation) for run in runs])
 
     def finish(self, ends: Sequence[tuple[str, RunEnd]]) -> None:
-        """Write how runs ended, once: what is no longer running stays as it is."""
+        """Write how runs ended, once: what is no longer running stays as it is, and so does what was noted before."""
         self._database.run_many(
             "UPDATE scheduler_run_log SET outcome = ?, reason = ?, error = ?, finished_at = ?, "
-            "note = ?, exit_code = ?, http_status = ?, cost = ?, proposal = ? WHERE id = ? AND outcome = 'running'",
+            f"note = {_WITH_NOTE}, exit_code = ?, http_status = ?, cost = ?, proposal = ? "
+            "WHERE id = ? AND outcome = 'running'",
             [
                 (
                     *(end.outcome, end.reason, end.error, end.finished_at),
@@ -68,9 +71,9 @@ class RunTable:
         )
 
     def add_note(self, run_id: str, note: str) -> None:
-        """Write what was found out after a run had ended, behind what is noted already."""
+        """Write what was found out about a run, behind what is noted already."""
         self._database.rows(
-            "UPDATE scheduler_run_log SET note = iif(note = '', '', note || '; ') || ? WHERE id = ?",
+            f"UPDATE scheduler_run_log SET note = {_WITH_NOTE} WHERE id = ?",
             [note, run_id],
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
 from halo_scheduler.agents import Agent
@@ -65,6 +66,10 @@ class SettingTable:
                     found = replace(found, **{field.name: value})
         return found
 
+    def quiet_times(self) -> tuple[QuietTime, ...]:
+        """Return when nothing starts by itself; asked at every tick, so nothing else is read."""
+        return _quiet_times(self._text("quiet_times") or "[]")
+
     def save(self, changes: dict[str, Any]) -> None:
         for name, value in changes.items():
             self._set_text(name, _text_of(value))
@@ -89,6 +94,13 @@ class SettingTable:
             "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             [key, value],
         )
+
+
+@lru_cache(maxsize=8)
+def _quiet_times(text: str) -> tuple[QuietTime, ...]:
+    with suppress(ScheduleError, ValueError, RecursionError):
+        return tuple(_value_of(text, (), "quiet_times"))
+    return ()
 
 
 def _text_of(value: object) -> str:
