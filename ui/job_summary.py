@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from halo_scheduler.model import Job, JobStatus
 
 from .models.job_rows import JobRow, StatusChoice, has_status
-from .waiting_words import WaitingJob
+from .waiting_words import MOST_NAMED, WaitingJob, WaitingJobs
 from .widgets.status_strip import Summary
 from .wording import is_assistants, one_line, waited_for
 
@@ -29,7 +29,7 @@ def sum_up(rows: Iterable[JobRow]) -> Totals:
     running = failing = paused = ready = 0
     following: Job | None = None
     next_at: int | None = None
-    waiting: list[WaitingJob] = []
+    waiting: list[Job] = []
     groups = set()
     for row in rows:
         job = row.job
@@ -40,7 +40,7 @@ def sum_up(rows: Iterable[JobRow]) -> Totals:
         failing += has_status(row, StatusChoice.FAILING)
         groups.add(job.group or "")
         if job.waiting_for is not None:
-            waiting.append(WaitingJob(one_line(job.name, _SHORT_NAME), waited_for(job)))
+            waiting.append(job)
         elif job.next_run_at is None or row.is_held:
             continue
         elif next_at is None or job.next_run_at < next_at:
@@ -50,7 +50,13 @@ def sum_up(rows: Iterable[JobRow]) -> Totals:
         failing=failing,
         paused=paused,
         ready=ready,
-        waiting=tuple(waiting),
+        waiting=_told(waiting),
         next_name="" if following is None else one_line(following.name, _SHORT_NAME),
     )
     return Totals(summary, next_at, frozenset(groups - {""}))
+
+
+def _told(waiting: Sequence[Job]) -> WaitingJobs:
+    first = (WaitingJob(one_line(job.name, _SHORT_NAME), waited_for(job)) for job in waiting[:MOST_NAMED])
+    reasons = {(job.waiting_for, job.waiting_reason) for job in waiting}
+    return WaitingJobs(tuple(first), len(waiting), is_alike=len(reasons) == 1)

@@ -14,7 +14,15 @@ from halo_scheduler.schedule.describe import describe_when
 
 from .pauses import PauseChoice, add_pause_choices, pause_end
 from .theme import Look, Tone
-from .tray_state import LONGEST_LINE, MOST_LISTED, NEXT_LISTED, TrayState, Underway, Upcoming, status_line
+from .tray_state import (
+    LONGEST_LINE,
+    MOST_LISTED,
+    NEXT_LISTED,
+    WAITING_LISTED,
+    TrayState,
+    Underway,
+    status_line,
+)
 from .wording import one_line
 
 _MOST_RUNNING = 5
@@ -50,6 +58,7 @@ class TrayMenu(QMenu):
         self.setObjectName("trayMenu")
         self._make_status()
         self._make_running()
+        self._make_waiting()
         self._make_next()
         self._make_acts()
         self._make_fixed()
@@ -106,6 +115,17 @@ class TrayMenu(QMenu):
         show.triggered.connect(partial(self._show_running, slot))
         self._icons += [(stop, "stop", Tone.TEXT), (show, "window", Tone.TEXT)]
         return submenu
+
+    def _make_waiting(self) -> None:
+        self._above_waiting = self.addSeparator()
+        self._waiting = [
+            self._entry("", "mark-late", f"trayWaitingAction{slot}", Tone.WARN)
+            for slot in range(WAITING_LISTED)
+        ]
+        for slot, action in enumerate(self._waiting):
+            action.triggered.connect(partial(self._show_waiting, slot))
+        self._more_waiting = self._entry("", "window", "trayMoreWaitingAction")
+        self._more_waiting.triggered.connect(self.open_requested)
 
     def _make_next(self) -> None:
         self._above_next = self.addSeparator()
@@ -169,19 +189,15 @@ class TrayMenu(QMenu):
         _tell(self._asking, self._asking_words(len(state.asking)))
         # What has an entry of its own is not said twice.
         rest = replace(state, unseen_failures=0, asking=())
-        _tell(self._status, _plain(status_line(rest, now_ms), LONGEST_LINE))
+        _tell(self._status, _plain(status_line(rest, now_ms, names_waiting=False), LONGEST_LINE))
         _tell(self._failures, self._failure_words(state.unseen_failures))
         self._fill_running(state)
+        self._fill_waiting(state)
         upcoming = () if state.is_paused else state.upcoming
-        nexts = [f"{_plain(one.job.name)} — {self._when(one, now_ms)}" for one in upcoming]
+        nexts = [f"{_plain(one.job.name)} — {describe_when(one.at, now_ms)}" for one in upcoming]
         _tell_all(self._next, nexts)
         self._above_next.setVisible(bool(nexts))
         self._fill_acts(state)
-
-    def _when(self, upcoming: Upcoming, now_ms: int) -> str:
-        if upcoming.has_no_place:
-            return self.tr("waiting for a place")
-        return describe_when(upcoming.at, now_ms)
 
     def _fill_running(self, state: TrayState) -> None:
         listed = [_running_words(run) for run in state.running[:_MOST_RUNNING]]
@@ -189,6 +205,14 @@ class TrayMenu(QMenu):
         more = len(state.running) - len(listed)
         _tell(self._more, self.tr("{count} more …").format(count=more) if more else "")
         self._above_running.setVisible(bool(listed))
+
+    def _fill_waiting(self, state: TrayState) -> None:
+        words = self.tr("{name} — waiting for {what}")
+        listed = [words.format(name=_plain(one.job.name), what=_plain(one.reason)) for one in state.waiting]
+        _tell_all(self._waiting, listed)
+        more = state.waiting_count - len(listed)
+        _tell(self._more_waiting, self.tr("{count} more waiting …").format(count=more) if more else "")
+        self._above_waiting.setVisible(bool(listed))
 
     def _fill_acts(self, state: TrayState) -> None:
         busy = {run.job.id for run in state.running}
@@ -225,6 +249,9 @@ class TrayMenu(QMenu):
     def _show_running(self, slot: int) -> None:
         self._open_job(self._shown.running[slot].job.id)
 
+    def _show_waiting(self, slot: int) -> None:
+        self._open_job(self._shown.waiting[slot].job.id)
+
     def _show_next(self, slot: int) -> None:
         self._open_job(self._shown.upcoming[slot].job.id)
 
@@ -243,6 +270,8 @@ def _entries(state: TrayState) -> tuple[object, ...]:
     """Return what decides which entries there are, whatever they say."""
     return (
         [run.run_id for run in state.running],
+        [waiting.job.id for waiting in state.waiting],
+        state.waiting_count > len(state.waiting),
         [upcoming.job.id for upcoming in state.upcoming],
         state.runnable,
         state.is_paused,

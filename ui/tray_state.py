@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -17,13 +17,17 @@ from halo_scheduler.service import Scheduler
 
 from .caps_reading import has_caps, held_by_caps
 from .needs_you_reading import MOST_READ
-from .wording import is_assistants, one_line
+from .waiting_reading import read_waiting
+from .waiting_words import MOST_NAMED, WaitingJob, WaitingJobs, waiting_line
+from .wording import is_assistants, one_line, waited_for
 
 MOST_LISTED = 25
 _FEWER_LISTED = 20
 NEXT_LISTED = 5
+WAITING_LISTED = 5
 _DAYS_BY_NAME = 7
 _LONGEST_NAME = 40
+_SHORT_NAME = 22
 LONGEST_LINE = 120
 
 
@@ -46,11 +50,18 @@ class JobName:
 
 @dataclass(frozen=True, slots=True)
 class Upcoming:
-    """A run that lies ahead, or is due and waits for a place."""
+    """A run that lies ahead, or is due and about to start."""
 
     job: JobName
     at: int
-    has_no_place: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A job that is due, and what it waits for."""
+
+    job: JobName
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,11 @@ class TrayState:
     running: tuple[Underway, ...] = ()
     upcoming: tuple[Upcoming, ...] = ()
     """Only what will start as things are."""
+    waiting: tuple[Waiting, ...] = ()
+    """The first of what is due and may not start yet."""
+    waiting_count: int = 0
+    waits_alike: bool = False
+    """Whether all of it waits for the same."""
     held_count: int = 0
     """How many jobs were passed over for those: they wait for an answer, or have reached a cap."""
     runnable: tuple[JobName, ...] = ()
@@ -103,10 +119,11 @@ class _Known:
     name: str
     next_run_at: int | None
     last_run_at: int
-    is_waiting: bool
+    is_active: bool
     is_paused: bool
     paused_until: int | None
-    has_no_place: bool
+    waits_for: str
+    """Nothing when it does not wait."""
     has_caps: bool
 
 
@@ -126,23 +143,27 @@ class TrayReader:
             self._known = {job.id: _remembered(job) for page in pages for job in page}
         else:
             self._refresh(scheduler, self._known, stale)
-        known = self._known
+        known, running = self._known, scheduler.list_running()
         asking = tuple(_name_of(one.job_id, known) for one in scheduler.list_questions(limit=MOST_READ))
         asks = {job.id for job in asking}
 
         def is_held(job_id: str) -> bool:
             return job_id in asks or (known[job_id].has_caps and bool(held_by_caps(scheduler, [job_id])))
 
+        waiting = _waiting(known, read_waiting(scheduler), {run.job_id for run in running})
         upcoming, held_count = _upcoming(known, is_held)
         paused = [job for job in known.values() if job.is_paused]
         ends = {job.paused_until for job in paused}
         return TrayState(
-            running=tuple(_underway(run, known) for run in scheduler.list_running()),
+            running=tuple(_underway(run, known) for run in running),
             upcoming=upcoming,
+            waiting=waiting[:WAITING_LISTED],
+            waiting_count=len(waiting),
+            waits_alike=len({one.reason for one in waiting}) == 1,
             held_count=held_count,
             runnable=_runnable(known, upcoming),
             job_count=len(known),
-            active_count=sum(job.is_waiting for job in known.values()),
+            active_count=sum(job.is_active for job in known.values()),
             paused_count=len(paused),
             paused_until=ends.pop() if len(ends) == 1 else None,
             unseen_failures=len(scheduler.unseen_failures()),
@@ -182,8 +203,8 @@ class Stale:
         self._job_ids = None
 
 
-def status_line(state: TrayState, now_ms: int) -> str:
-    """Return how things are in one line: "2 running · next: backup at 14:05".
+def status_line(state: TrayState, now_ms: int, *, names_waiting: bool = True) -> str:
+    """Return how things are in one line: "2 running · backup waits for network · next: sync at 14:05".
 
     It tells absolute times only, so that it stays true while nothing happens.
     """
@@ -194,6 +215,8 @@ def status_line(state: TrayState, now_ms: int) -> str:
         parts.append(_tr("{count} failed").format(count=state.unseen_failures))
     if state.running:
         parts.append(_tr("{count} running").format(count=len(state.running)))
+    if state.waiting_count:
+        parts.append(_waiting_words(state) if names_waiting else _counted_waiting(state.waiting_count))
     if state.is_paused:
         parts.append(_paused_words(state, now_ms))
     elif state.upcoming:
@@ -219,15 +242,27 @@ def _asking_words(asking: Sequence[JobName]) -> str:
 
 def _next_words(upcoming: Upcoming, now_ms: int, *, is_first: bool) -> str:
     name = _shown_name(upcoming.job.name)
-    if upcoming.has_no_place:
-        return _tr("{name} waits for a place").format(name=name)
     words = _tr("Next: {name} at {when}") if is_first else _tr("next: {name} at {when}")
     return words.format(name=name, when=_when_words(upcoming.at, now_ms))
 
 
-def _shown_name(name: str) -> str:
-    """Return a job's name as one short line that no tray host takes for markup."""
-    return one_line(name, _LONGEST_NAME).replace("<", "‹").replace(">", "›")
+def _counted_waiting(count: int) -> str:
+    return _tr("{count} waiting").format(count=count)
+
+
+def _waiting_words(state: TrayState) -> str:
+    # Of several, each gets less room.
+    longest = _LONGEST_NAME if state.waiting_count == 1 else _SHORT_NAME
+    first = (
+        WaitingJob(_shown_name(one.job.name, longest), _shown_name(one.reason, longest))
+        for one in state.waiting[:MOST_NAMED]
+    )
+    return waiting_line(WaitingJobs(tuple(first), state.waiting_count, state.waits_alike))
+
+
+def _shown_name(name: str, longest: int = _LONGEST_NAME) -> str:
+    """Return a text from outside as one short line that no tray host takes for markup."""
+    return one_line(name, longest).replace("<", "‹").replace(">", "›")
 
 
 def _when_words(at: int, now_ms: int) -> str:
@@ -259,7 +294,7 @@ def _remembered(job: Job) -> _Known:
         job.status is JobStatus.IDLE,
         is_paused,
         job.paused_until,
-        job.waiting_for is not None,
+        "" if job.waiting_for is None else waited_for(job),
         has_caps(job),
     )
 
@@ -272,9 +307,27 @@ def _name_of(job_id: str, known: dict[str, _Known]) -> JobName:
     return JobName(job_id, known[job_id].name if job_id in known else _tr("A removed job"))
 
 
+def _waiting(
+    known: dict[str, _Known], asked_for: Mapping[str, str], running: Container[str]
+) -> tuple[Waiting, ...]:
+    """Return what is due and may not start yet; runs that were asked for have no time of their own."""
+    reasons = {job_id: job.waits_for for job_id, job in known.items() if job.waits_for}
+    reasons |= {job_id: reason or _tr("a place") for job_id, reason in asked_for.items() if job_id in known}
+    waiting = sorted(
+        (known[job_id].next_run_at or 0, known[job_id].name, job_id)
+        for job_id in reasons
+        if job_id not in running
+    )
+    return tuple(Waiting(JobName(job_id, name), reasons[job_id]) for _at, name, job_id in waiting)
+
+
 def _upcoming(known: dict[str, _Known], is_held: Callable[[str], bool]) -> tuple[tuple[Upcoming, ...], int]:
     """Return what starts next, and how many jobs would come sooner but are held back."""
-    planned = [(job.next_run_at, job.name, job_id) for job_id, job in known.items() if job.next_run_at]
+    planned = [
+        (job.next_run_at, job.name, job_id)
+        for job_id, job in known.items()
+        if job.next_run_at and not job.waits_for
+    ]
     heapq.heapify(planned)
     found: list[Upcoming] = []
     held_count = 0
@@ -283,7 +336,7 @@ def _upcoming(known: dict[str, _Known], is_held: Callable[[str], bool]) -> tuple
         if is_held(job_id):
             held_count += 1
         else:
-            found.append(Upcoming(JobName(job_id, name), at, known[job_id].has_no_place))
+            found.append(Upcoming(JobName(job_id, name), at))
     return tuple(found), held_count
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
-_MOST_NAMED = 2
+MOST_NAMED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,22 +17,31 @@ class WaitingJob:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingJobs:
+    """How many jobs wait, who the first of them are, and whether all wait for the same."""
+
+    first: tuple[WaitingJob, ...] = ()
+    count: int = 0
+    is_alike: bool = False
+
+
 def tr(text: str) -> str:
     """Return a text in the user's language."""
     return QCoreApplication.translate("WaitingWords", text)
 
 
-def waiting_line(waiting: Sequence[WaitingJob]) -> str:
+def waiting_line(waiting: WaitingJobs) -> str:
     """Return who waits for what: "2 waiting: backup for network, sync for mains power"; nothing when nobody does."""
-    if not waiting:
+    if not waiting.count:
         return ""
-    reasons = {one.reason for one in waiting}
-    if len(waiting) == 1:
-        return tr("{name} waits for {what}").format(name=waiting[0].name, what=waiting[0].reason)
-    if len(reasons) == 1:
-        return tr("{count} jobs wait for {what}").format(count=len(waiting), what=reasons.pop())
-    named = ", ".join(
-        tr("{name} for {what}").format(name=one.name, what=one.reason) for one in waiting[:_MOST_NAMED]
-    )
-    more = ", …" if len(waiting) > _MOST_NAMED else ""
-    return tr("{count} waiting: {named}").format(count=len(waiting), named=f"{named}{more}")
+    first = waiting.first[0]
+    if waiting.count == 1:
+        return tr("{name} waits for {what}").format(name=first.name, what=first.reason)
+    if waiting.is_alike:
+        return tr("{count} jobs wait for {what}").format(count=waiting.count, what=first.reason)
+    named = [
+        tr("{name} for {what}").format(name=one.name, what=one.reason) for one in waiting.first[:MOST_NAMED]
+    ]
+    more = ["…"] if waiting.count > len(named) else []
+    return tr("{count} waiting: {named}").format(count=waiting.count, named=", ".join(named + more))

@@ -7,7 +7,7 @@ from job_values import MINUTE, NOW, make_job
 from halo_scheduler.model import JobStatus, StatusReason, WaitingFor
 from ui.job_summary import sum_up
 from ui.models.job_rows import make_row
-from ui.waiting_words import WaitingJob
+from ui.waiting_words import WaitingJob, WaitingJobs
 
 
 def test_without_jobs_nothing_comes() -> None:
@@ -40,7 +40,7 @@ def test_the_next_is_the_earliest_that_does_not_wait_for_a_place() -> None:
         ]
     )
     assert totals.next_at == NOW + MINUTE
-    assert totals.summary.waiting == (WaitingJob("late", "a place"),)
+    assert totals.summary.waiting == WaitingJobs((WaitingJob("late", "a place"),), 1, is_alike=True)
     assert totals.summary.next_name.startswith("nnn")
     assert len(totals.summary.next_name) <= 40
     assert totals.groups == {"G"}
@@ -62,3 +62,17 @@ def test_what_an_assistant_made_is_not_among_what_can_be_resumed_together() -> N
     summary = sum_up([make_row(made)]).summary
     assert summary.paused == 0
     assert not summary.is_all_paused
+
+
+def test_of_many_that_wait_only_the_first_are_told_by_name() -> None:
+    waits = {"waiting_for": WaitingFor.CONDITION, "next_run_at": NOW}
+    jobs = [
+        make_job("n" * 100, waiting_reason="network", **waits),
+        make_job("b", waiting_reason="mains power", **waits),
+        make_job("c", waiting_reason="network", **waits),
+    ]
+    waiting = sum_up(map(make_row, jobs)).summary.waiting
+    assert [one.reason for one in waiting.first] == ["network", "mains power"]
+    assert len(waiting.first[0].name) <= 40
+    assert (waiting.count, waiting.is_alike) == (3, False)
+    assert sum_up([make_row(jobs[0]), make_row(jobs[2])]).summary.waiting.is_alike

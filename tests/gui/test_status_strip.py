@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from ui.pauses import PauseChoice
 from ui.theme import Look
-from ui.waiting_words import WaitingJob
+from ui.waiting_words import WaitingJob, WaitingJobs
 from ui.widgets.status_strip import EngineShown, StatusStrip, Summary
 from ui.widgets.wrapped_text import WrappedText
 
@@ -47,7 +47,12 @@ def _button(strip: StatusStrip, name: str) -> QPushButton:
         (EngineShown("here"), Summary(running=1), "Running 1 job"),
         (
             EngineShown("here"),
-            Summary(ready=2, waiting=(WaitingJob("backup", "mains power"),), next_name="a", next_when="now"),
+            Summary(
+                ready=2,
+                waiting=WaitingJobs((WaitingJob("backup", "mains power"),), 1),
+                next_name="a",
+                next_when="now",
+            ),
             "Idle · backup waits for mains power · next: a now",
         ),
         (EngineShown("here"), Summary(paused=2), "All jobs are paused"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from asking import ask
+from chain_waits import let_chain_wait
 from PySide6.QtCore import QCoreApplication, QObject
 from PySide6.QtWidgets import QSystemTrayIcon
 from pytestqt.qtbot import QtBot
@@ -16,7 +17,7 @@ from halo_scheduler import Callback, Every, Job, Manual, Outcome, Policy, Run, S
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StoreUnavailableError
-from halo_scheduler.model import Caps, StatusReason
+from halo_scheduler.model import Caps, StatusReason, WaitingFor
 from halo_scheduler.store.usage import Spent
 from ui.backend import Backend
 from ui.icons import picture
@@ -95,6 +96,49 @@ def test_what_runs_is_counted(tray: Tray, scheduler: Scheduler, qtbot: QtBot) ->
     assert [run.job.name for run in state.running] == ["sync"]
     assert _icon(tray).toolTip() == "1 running · next: backup at 08:05"
     assert _icon(tray).icon().cacheKey() == picture("tray-running").cacheKey()
+
+
+def _let_wait(scheduler: Scheduler, name: str, reason: str) -> None:
+    """Add a job that is due and waits for something."""
+    job_id = scheduler.add_job(name, Every("5m"))
+    store = scheduler._store
+    record = store.jobs.get(job_id)
+    assert record is not None
+    waits = {"waiting_for": WaitingFor.CONDITION, "waiting_reason": reason}
+    store.jobs.save_states([record.evolve(next_run_at=_NOW - _MINUTE, **waits)])
+    scheduler._changed(Change(ChangeKind.JOB, job_id=job_id))
+
+
+def test_what_waits_is_told_with_what_it_waits_for(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+    _let_wait(scheduler, "backup", "network")
+    scheduler.add_job("later", Every("9m"))
+    _read(tray, qtbot)
+    assert _icon(tray).toolTip() == "backup waits for network · next: later at 08:09"
+    _let_wait(scheduler, "sync", "mains power")
+    state = _read(tray, qtbot)
+    assert state.mood is Mood.IDLE
+    told = "2 waiting: backup for network, sync for mains power · next: later at 08:09"
+    assert _icon(tray).toolTip() == told
+
+
+def test_a_chain_run_that_waits_is_told_too(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+    first, then = scheduler.add_job("first", Manual()), scheduler.add_job("then", Manual())
+    let_chain_wait(scheduler, first, then)
+    _read(tray, qtbot)
+    assert _icon(tray).toolTip() == "then waits for a place"
+
+
+def test_what_many_wait_for_stays_a_short_plain_line(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
+    for number in range(7):
+        _let_wait(scheduler, f"{number} <b>{'x' * 100}</b>", f"/mnt/<i>{'y' * 300} to be there")
+    _let_wait(scheduler, "8", "network")
+    state = _read(tray, qtbot)
+    assert (len(state.waiting), state.waiting_count) == (5, 8)
+    tooltip = _icon(tray).toolTip()
+    assert tooltip.startswith("8 waiting: 0 ‹b›xxx")
+    assert tooltip.endswith(", …")
+    assert len(tooltip) <= 120
+    assert "<" not in tooltip
 
 
 def test_an_unseen_failure_asks_for_attention_until_it_is_seen(

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from ui.theme import Look
 from ui.tray_menu import TrayMenu
-from ui.tray_state import JobName, TrayState, Underway, Upcoming
+from ui.tray_state import JobName, TrayState, Underway, Upcoming, Waiting
 
 _NOW = 1_800_000_000_000
 _MINUTE = 60_000
@@ -196,11 +196,33 @@ def test_names_from_outside_stay_short_lines(menu: TrayMenu) -> None:
     assert shown == ["a && b", "two lines", "x" * 47 + "…", "\ufffdright", "<b>bold</b>"]
 
 
-def test_what_waits_for_a_place_is_not_said_to_be_late(menu: TrayMenu) -> None:
-    job = JobName("a", "backup")
-    waiting = Upcoming(job, _NOW - 4 * _MINUTE, has_no_place=True)
-    menu.show_state(TrayState(upcoming=(waiting,), job_count=1, active_count=1))
-    assert _texts(menu)[:2] == ["backup waits for a place", "backup — waiting for a place"]
+def test_what_waits_has_a_row_that_says_for_what_and_opens_the_job(menu: TrayMenu, qtbot: QtBot) -> None:
+    waiting = (
+        Waiting(JobName("a", "back & up"), "network"),
+        Waiting(JobName("b", "sync"), "a <b>x</b> to answer"),
+    )
+    menu.show_state(TrayState(waiting=waiting, waiting_count=2, job_count=2, active_count=2))
+    assert _texts(menu)[:3] == [
+        "2 waiting",
+        "back && up — waiting for network",
+        "sync — waiting for a <b>x</b> to answer",
+    ]
+    with qtbot.waitSignal(menu.job_requested) as told:
+        _action(menu, "trayWaitingAction1").trigger()
+    assert told.args == ["b"]
+
+
+def test_more_waiting_than_fit_are_counted(menu: TrayMenu, qtbot: QtBot) -> None:
+    waiting = tuple(Waiting(job, "network") for job in _jobs(5))
+    menu.show_state(
+        TrayState(waiting=waiting, waiting_count=8, waits_alike=True, job_count=8, active_count=8)
+    )
+    more = _action(menu, "trayMoreWaitingAction")
+    assert more.text() == "3 more waiting …"
+    with qtbot.waitSignal(menu.open_requested):
+        more.trigger()
+    menu.show_state(TrayState(job_count=8, active_count=8))
+    assert not any("waiting" in text for text in _texts(menu))
 
 
 def test_the_first_line_tells_the_time_of_a_job_with_a_long_name(menu: TrayMenu) -> None:

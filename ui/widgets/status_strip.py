@@ -12,13 +12,16 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 from ui.marks import Mark, Shape, paint_mark
 from ui.pauses import PauseChoice, add_pause_choices
 from ui.theme import GRID, MARGIN, Look, Tone
-from ui.waiting_words import WaitingJob, waiting_line
+from ui.waiting_words import WaitingJobs, waiting_line
 from ui.widgets.labels import button, frame, set_words, tint
 from ui.widgets.wrapped_text import WrappedText
 
 _MARK = 10
 # The same for both: there is always only one of the two buttons.
 _PAUSE_KEYS = "Ctrl+Shift+P"
+
+
+_NOBODY = WaitingJobs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Summary:
     failing: int = 0
     paused: int = 0
     ready: int = 0
-    waiting: tuple[WaitingJob, ...] = ()
+    waiting: WaitingJobs = _NOBODY
     """The jobs that are due and may not start yet."""
     next_name: str = ""
     next_when: str = ""
@@ -183,7 +186,7 @@ class StatusStrip(QWidget):
         if self._engine.kind == "starting":
             return self._engine.text or self.tr("Starting…")
         parts = [self._doing()]
-        if summary.waiting:
+        if summary.waiting.count:
             parts.append(waiting_line(summary.waiting))
         if summary.next_name:
             parts.append(
