@@ -1,0 +1,125 @@
+"""A job as a file for people holds it: plain data out, a draft in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from halo_scheduler.checks import parse_instant, require_instant, require_label
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import Action, Every, Follower, FollowOn, JobSpec, Policy, Schedule
+from halo_scheduler.schedule.words import shown
+from halo_scheduler.transfer.drafts import Draft, NamedFollower
+from halo_scheduler.transfer.plain_values import format_instant, read_value, to_plain
+from halo_scheduler.transfer.text_file import shown_key
+from halo_scheduler.values import Value
+
+_USUAL = Policy()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FollowerForm(Value):
+    """How a follower stands in a file."""
+
+    job: str = ""
+    id: str = ""
+    on: FollowOn = FollowOn.SUCCESS
+
+
+# In the order in which they are written.
+_HINTS: dict[str, Any] = {
+    "name": str,
+    "id": str | None,
+    "description": str,
+    "group": str | None,
+    "enabled": bool,
+    "schedule": Schedule,
+    "anchor": str | None,
+    "action": Action,
+    "policy": Policy,
+    "followers": tuple[_FollowerForm, ...],
+    "metadata": Mapping[str, str],
+}
+_REQUIRED = {"name": "give the job a name", "schedule": "say when it runs", "action": "say what it does"}
+
+
+def job_to_plain(spec: JobSpec, names: Mapping[str, str], *, job_id: str | None = None) -> dict[str, Any]:
+    """Return a job without what is as usual; `names` are those of the jobs that may follow it, by their ids."""
+    found: dict[str, Any] = {
+        "name": spec.name,
+        "id": job_id,
+        "description": spec.description,
+        "group": spec.group,
+        "enabled": None if spec.enabled else False,
+        "schedule": to_plain(spec.schedule),
+        # Where another schedule would count from if it had an interval is of no use to anybody.
+        "anchor": format_instant(spec.anchor_at) if isinstance(spec.schedule, Every) else None,
+        "action": to_plain(spec.action),
+        "policy": None if spec.policy == _USUAL else to_plain(spec.policy),
+        "followers": [_plain_follower(follower, names) for follower in spec.followers],
+        "metadata": to_plain(spec.metadata),
+    }
+    return {key: value for key, value in found.items() if value is not None and value not in ("", [], {})}
+
+
+def _plain_follower(follower: Follower, names: Mapping[str, str]) -> dict[str, str]:
+    name = names.get(follower.job_id)
+    place = {"id": follower.job_id} if name is None else {"job": name}
+    return {**place, "on": str(follower.on)}
+
+
+def draft_of(data: object) -> Draft:
+    """Return the job that plain data stands for; ScheduleError names the field as it stands in the data."""
+    if not isinstance(data, dict):
+        raise ScheduleError(f"a job must be an object with a name, not {shown(data)}")
+    for key in data:
+        if key not in _HINTS:
+            raise ScheduleError(f"is not a known field; known are {', '.join(_HINTS)}", path=shown_key(key))
+    for key, advice in _REQUIRED.items():
+        if key not in data:
+            raise ScheduleError(f"is missing; {advice}", path=key)
+    values = {key: _read(key, item) for key, item in data.items()}
+    followers = tuple(values.pop("followers", ()))
+    job_id, anchor = values.pop("id", None), values.pop("anchor", None)
+    spec = JobSpec(**values)
+    return Draft(
+        spec=spec,
+        job_id=None if job_id is None else require_label("id", job_id),
+        anchor_at=None if anchor is None else require_instant("anchor", parse_instant("anchor", anchor)),
+        followers=tuple(_named_follower(index, form) for index, form in enumerate(followers)),
+    )
+
+
+def _read(key: str, value: object) -> Any:
+    if key == "followers" and isinstance(value, list):
+        # The name alone means: after every success.
+        value = [{"job": item} if isinstance(item, str) else item for item in value]
+    try:
+        return read_value(_HINTS[key], value)
+    except ScheduleError as error:
+        raise error.under(key) from None
+
+
+def _named_follower(index: int, form: _FollowerForm) -> NamedFollower:
+    if bool(form.job) == bool(form.id):
+        raise ScheduleError("name the job that follows, like job: report", path=f"followers[{index}].job")
+    return NamedFollower(name=form.job, job_id=form.id, on=form.on)
+
+
+def spec_of(draft: Draft, ids: Mapping[str, str], *, anchor_at: int) -> JobSpec:
+    """Return the whole spec of a draft; `ids` are those of the jobs that may follow, by their names."""
+    followers = tuple(
+        Follower(job_id=_id_of(index, follower, ids), on=follower.on)
+        for index, follower in enumerate(draft.followers)
+    )
+    own_at = anchor_at if draft.anchor_at is None else draft.anchor_at
+    return replace(draft.spec, followers=followers, anchor_at=own_at)
+
+
+def _id_of(index: int, follower: NamedFollower, ids: Mapping[str, str]) -> str:
+    if follower.job_id:
+        return follower.job_id
+    if follower.name not in ids:
+        raise ScheduleError(f"there is no job named {shown(follower.name)}", path=f"followers[{index}].job")
+    return ids[follower.name]

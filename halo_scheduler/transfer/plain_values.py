@@ -1,0 +1,290 @@
+"""Values as people write them: durations like 1m, no defaults, no word that says a thing twice.
+
+Strict JSON, as the store keeps it, says everything. In a file for people what is as usual is left out,
+`delay_ms: 60000` is `delay: 1m`, `{kind: every, every: 15m}` is `every: 15m`, and `{kind: manual}` is `manual`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import cache
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+from halo_scheduler.errors import IntervalParseError, ScheduleError
+from halo_scheduler.model import Once
+from halo_scheduler.schedule.interval import SECOND_MS, format_interval, parse_interval
+from halo_scheduler.schedule.words import listed, shown
+from halo_scheduler.strict_json import decode
+from halo_scheduler.transfer.text_file import Word, shown_key
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NULLS = {"", "~", "null", "Null", "NULL"}
+_TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_WHOLE = re.compile(r"[-+]?[0-9]{1,30}", re.ASCII)
+_NUMBER = re.compile(
+    r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?", re.ASCII
+)
+_MILLISECONDS = re.compile(r"([0-9]{1,15})\s*ms", re.ASCII | re.IGNORECASE)
+_NOTHING = re.compile(r"0\s*(?:ms|[smhd])", re.ASCII | re.IGNORECASE)
+_STRICT_NAMES = re.compile(r"\b(delay|delays|min|max)_ms\b")
+_MS = "_ms"
+
+
+def to_plain(value: object) -> Any:
+    """Return a value as plain data, without what is as usual."""
+    if isinstance(value, StrEnum):
+        return str(value)
+    if isinstance(value, tuple):
+        return [to_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: to_plain(item) for key, item in sorted(value.items())}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _plain_object(value)
+    return value
+
+
+def read_value(hint: Any, plain: object) -> Any:
+    """Return the value that plain data stands for; ScheduleError names the field as it stands in the data."""
+    try:
+        return decode(hint, _strict(hint, plain))
+    except ScheduleError as error:
+        error.path = _STRICT_NAMES.sub(r"\1", error.path)
+        error.message = _STRICT_NAMES.sub(r"\1", error.message)
+        if hint is Once or Once in get_args(hint):
+            error.path = "once" if error.path == "at" else error.path
+        raise
+
+
+def resolved(value: object) -> object:
+    """Return what a text without quotes is where nothing else decides: nothing, a truth, a number, a text."""
+    if not isinstance(value, Word):
+        return value
+    if value in _NULLS:
+        return None
+    if value.lower() in {"true", "false"}:
+        return _TRUTHS[value.lower()]
+    if _WHOLE.fullmatch(value):
+        return int(value)
+    return float(value) if _NUMBER.fullmatch(value) else str(value)
+
+
+def format_duration(milliseconds: int) -> str:
+    """Return a duration as it is written in files: 1m, 0s, 1500ms."""
+    if milliseconds == 0:
+        return "0s"
+    return f"{milliseconds}ms" if milliseconds % SECOND_MS else format_interval(milliseconds)
+
+
+def parse_duration(text: object) -> int:
+    """Return the milliseconds of a duration as it is written in files."""
+    if not isinstance(text, str):
+        raise ScheduleError(f"must be a duration like 1m, not {shown(text)}")
+    if match := _MILLISECONDS.fullmatch(text.strip()):
+        return int(match[1])
+    if _NOTHING.fullmatch(text.strip()):
+        return 0
+    try:
+        return parse_interval(str(text))
+    except IntervalParseError as error:
+        raise ScheduleError(error.message) from None
+
+
+def format_instant(at: int) -> str:
+    """Return an instant as it is written in files, in UTC: the same on every machine."""
+    moment = _EPOCH + timedelta(milliseconds=at)
+    text = moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0")
+    return f"{text}.{at % SECOND_MS:03}Z" if at % SECOND_MS else f"{text}Z"
+
+
+# --- To plain data -----------------------------------------------------------------------------------
+
+
+def _plain_object(value: DataclassInstance) -> Any:
+    kind = _kind_of(type(value))
+    found = {
+        _plain_name(type(value), field.name): _plain_field(value, field.name)
+        for field in dataclasses.fields(value)
+        if getattr(value, field.name) != _default(field)
+    }
+    if kind and kind not in found:
+        found = {"kind": kind, **found}
+    return found["kind"] if set(found) == {"kind"} else found
+
+
+def _plain_field(value: DataclassInstance, name: str) -> Any:
+    item = getattr(value, name)
+    if isinstance(value, Once):
+        return _plain_once(value)
+    if not name.endswith(_MS):
+        return to_plain(item)
+    return [format_duration(ms) for ms in item] if isinstance(item, tuple) else format_duration(item)
+
+
+def _plain_once(schedule: Once) -> str:
+    """Return its instant: in UTC if that is how it was given, else with the offset that it was given with."""
+    if isinstance(schedule.at, int):
+        return format_instant(schedule.at)
+    return f"{schedule.at[:-1]}+00:00" if schedule.at[-1:] in {"Z", "z"} else schedule.at
+
+
+def _default(field: dataclasses.Field[Any]) -> object:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
+
+
+# --- From plain data ---------------------------------------------------------------------------------
+
+
+def _strict(hint: Any, value: object) -> Any:
+    """Return plain data as strict JSON; what makes no sense is left for that to refuse."""
+    if isinstance(hint, type):
+        return _strict_class(hint, value)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is tuple:
+        return _strict_list(arguments[0], value)
+    if origin is Mapping:
+        return _strict_mapping(arguments[1], value)
+    return _strict_union(arguments, value)
+
+
+def _strict_class(hint: type[Any], value: object) -> Any:
+    if dataclasses.is_dataclass(hint):
+        return _strict_object(hint, value)
+    if not isinstance(value, Word):
+        return value
+    if hint is bool:
+        return _TRUTHS.get(value.lower(), str(value))
+    return resolved(value) if hint in {int, float} else str(value)
+
+
+def _strict_list(hint: Any, value: object) -> Any:
+    if not isinstance(value, list):
+        return resolved(value)
+    return [_under(f"[{index}]", hint, item) for index, item in enumerate(value)]
+
+
+def _strict_mapping(hint: Any, value: object) -> Any:
+    if not isinstance(value, dict):
+        return resolved(value)
+    return {key: _under(str(key), hint, item) for key, item in value.items()}
+
+
+def _strict_union(members: tuple[Any, ...], value: object) -> Any:
+    some = tuple(member for member in members if member is not NoneType)
+    if NoneType in members and (value is None or (isinstance(value, Word) and value in _NULLS)):
+        return None
+    if len(some) == 1:
+        return _strict(some[0], value)
+    kinds = {_kind_of(member): member for member in some}
+    return _strict_kind(kinds, value) if "" not in kinds else _text_of(value)
+
+
+def _strict_kind(kinds: dict[str, Any], value: object) -> Any:
+    """Find out which of several classes is meant: by the word, by `kind`, or by the field of that name."""
+    if isinstance(value, str):
+        value = {"kind": str(value)}
+    if not isinstance(value, dict):
+        return value
+    named = [kind for kind in kinds if kind in value]
+    if "kind" not in value and len(named) > 1:
+        raise ScheduleError(f"give only one of {listed(named)}", path=named[1])
+    if "kind" not in value and named:
+        value = {"kind": named[0], **value}
+    kind = _text_of(value.get("kind"))
+    if not isinstance(kind, str) or kind not in kinds:
+        return {**value, **({} if kind is None else {"kind": kind})}
+    rest = {key: item for key, item in value.items() if key != "kind"}
+    return {"kind": kind, **_strict_object(kinds[kind], rest)}
+
+
+def _strict_object(cls: type[DataclassInstance], value: object) -> Any:
+    names = _names(cls)
+    if isinstance(value, str) and "kind" in names:
+        value = {"kind": value}
+    if not isinstance(value, dict):
+        return resolved(value)
+    found: dict[str, Any] = {}
+    hints = get_type_hints(cls)
+    for key, item in value.items():
+        if key not in names:
+            known = ", ".join(_shown_names(cls))
+            raise ScheduleError(f"is not a known field; known are {known}", path=shown_key(key))
+        strict, is_duration = names[key]
+        if strict in found:
+            raise ScheduleError("is there twice", path=shown_key(key))
+        found[strict] = (
+            _strict_duration(key, item) if is_duration else _strict_field(cls, key, hints[strict], item)
+        )
+    return found
+
+
+def _strict_field(cls: type[DataclassInstance], key: str, hint: Any, value: object) -> Any:
+    item = _under(key, hint, value)
+    if cls is Once and isinstance(item, str) and item[-1:] == "Z":
+        # Given in UTC means that no offset was chosen: it is shown in the time of the machine.
+        return decode_instant(item)
+    return item
+
+
+def decode_instant(text: str) -> int | str:
+    """Return the epoch milliseconds of an instant in UTC; what is none is left for others to refuse."""
+    try:
+        return Once(text).due_at
+    except ScheduleError:
+        return text
+
+
+def _strict_duration(key: str, value: object) -> Any:
+    try:
+        if isinstance(value, list):
+            return [parse_duration(item) for item in value]
+        return (
+            None if value is None or (isinstance(value, Word) and value in _NULLS) else parse_duration(value)
+        )
+    except ScheduleError as error:
+        raise error.under(key) from None
+
+
+def _under(key: str, hint: Any, value: object) -> Any:
+    try:
+        return _strict(hint, value)
+    except ScheduleError as error:
+        raise error.under(shown_key(key)) from None
+
+
+def _text_of(value: object) -> object:
+    return str(value) if isinstance(value, Word) else value
+
+
+@cache
+def _names(cls: type[DataclassInstance]) -> dict[str, tuple[str, bool]]:
+    """Return for each name in a file the field that it means, and whether it is a duration."""
+    names: dict[str, tuple[str, bool]] = {}
+    for field in dataclasses.fields(cls):
+        plain = _plain_name(cls, field.name)
+        names[field.name] = (field.name, False)
+        names[plain] = (field.name, plain != field.name and field.name.endswith(_MS))
+    return names
+
+
+def _shown_names(cls: type[DataclassInstance]) -> list[str]:
+    return [_plain_name(cls, field.name) for field in dataclasses.fields(cls)]
+
+
+def _plain_name(cls: type[DataclassInstance], name: str) -> str:
+    return "once" if (cls, name) == (Once, "at") else name.removesuffix(_MS)
+
+
+def _kind_of(cls: Any) -> str:
+    """Return the word that tells a class from the others of its union, if it has one."""
+    kind = getattr(cls, "kind", "")
+    return kind if isinstance(kind, str) else ""
