@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from typing import Any
 
+from halo_scheduler.advice import hints_after, still_counting, takes_hints
 from halo_scheduler.ids import new_run_id
-from halo_scheduler.model import CatchUp, Hints, Once, Outcome, Run, SkipReason, Source, StatusReason, Trigger
+from halo_scheduler.model import (
+    CatchUp,
+    Hints,
+    Once,
+    Outcome,
+    Proposal,
+    Run,
+    SkipReason,
+    Source,
+    StatusReason,
+    Trigger,
+)
 from halo_scheduler.schedule.governor import plan_next_run
 from halo_scheduler.schedule.next_run import count_due, next_run, previous_run
 from halo_scheduler.store.jobs import JobRecord
@@ -17,10 +29,10 @@ LATE_MS = 60_000
 UNPLANNABLE = "its next run could not be planned"
 # A run that passed over more says so many: counting a cron's past must not hold up a start.
 MOST_COUNTED = 2_000
-_NO_HINTS = Hints()
 IsTaken = Callable[[str, int], bool]
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
 _ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
+_NOT_WAITING: dict[str, Any] = {"waiting_for": None, "waiting_reason": "", "waits_until": None}
 _ON_GRID = (Source.EVERY, Source.CRON, Source.AFTER, Source.ONCE)
 
 
@@ -52,14 +64,14 @@ def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> J
     is_scheduled = run.trigger is Trigger.SCHEDULE
     after = record.evolve(
         run_id=None,
-        hints=_hints_after_run(record.hints, now_ms),
+        hints=_hints_after_run(record, end.proposal, now_ms),
         last_outcome=end.outcome,
         last_error=end.error,
         last_completed_at=now_ms if is_scheduled else record.last_completed_at,
     )
     if not is_scheduled:
-        # A run by hand touches neither plan, error count, last completion nor a `once`.
-        return after
+        # A run by hand touches neither plan, error count, last completion nor a `once`; what it advises may.
+        return after if end.proposal is None else plan_sooner(after, now_ms, is_taken)
     # What a source does not give now it gives at the next slot: trying again at once would only press it.
     is_tried_again = end.outcome in _FAILED and end.reason is not SkipReason.SOURCE_UNAVAILABLE
     if is_tried_again and after.is_active:
@@ -74,7 +86,18 @@ def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> J
         return without_plan(after.evolve(disabled_reason=StatusReason.ERRORS))
     if isinstance(after.spec.schedule, Once):
         return without_plan(after.evolve(disabled_reason=StatusReason.DONE))
-    return _planned(after, now_ms, is_taken, reason="running")
+    # What the slot waited for is the reason also for the points that were passed over until it ran.
+    return _planned(after, now_ms, is_taken, reason=record.passed_reason or "running")
+
+
+def plan_sooner(advised: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord:
+    """Return the job as new advice leaves it: its next run moves only if that makes it earlier."""
+    if not advised.is_active:
+        return advised
+    sooner = plan(advised, now_ms, is_taken)
+    planned_at = advised.next_run_at
+    is_sooner = sooner.next_run_at is not None and (planned_at is None or sooner.next_run_at < planned_at)
+    return sooner if is_sooner else advised
 
 
 def plan_missed(record: JobRecord, now_ms: int, reason: str, is_taken: IsTaken) -> JobRecord | None:
@@ -101,7 +124,7 @@ def plan_missed(record: JobRecord, now_ms: int, reason: str, is_taken: IsTaken) 
         slot_at=slot_at,
         attempt=attempt,
         passed_reason=reason,
-        waiting_for=None,
+        **_NOT_WAITING,
     )
 
 
@@ -166,8 +189,8 @@ def _planned(
         slot_at=failed_run.slot_at if is_retry and failed_run else at,
         attempt=found.attempt if is_retry else 1,
         trail=json.dumps([[step.rule, step.at, step.source, step.duration_ms] for step in found.trail]),
-        waiting_for=None,
         passed_reason=_reason_of(found.source) or reason,
+        **_NOT_WAITING,
     )
 
 
@@ -192,8 +215,13 @@ def _reason_of(source: Source) -> str:
 def without_plan(record: JobRecord) -> JobRecord:
     """Return the job without a next run."""
     return record.evolve(
-        next_run_at=None, next_source=None, slot_at=None, attempt=1, trail="[]", waiting_for=None
+        next_run_at=None, next_source=None, slot_at=None, attempt=1, trail="[]", **_NOT_WAITING
     )
+
+
+def without_waiting(record: JobRecord) -> JobRecord:
+    """Return the job as if it had not begun to wait: whether it must is found out at the next tick."""
+    return record.evolve(**_NOT_WAITING)
 
 
 def _counted(record: JobRecord, outcome: Outcome) -> JobRecord:
@@ -202,9 +230,8 @@ def _counted(record: JobRecord, outcome: Outcome) -> JobRecord:
     return record.evolve(errors=record.errors + 1) if outcome in _ERRORS else record
 
 
-def _hints_after_run(hints: Hints, now_ms: int) -> Hints:
-    if not hints.count_at(now_ms):
-        return _NO_HINTS
-    if hints.next_at is not None and hints.next_at <= now_ms:
-        return replace(hints, next_at=None)
-    return hints
+def _hints_after_run(record: JobRecord, proposal: Proposal | None, now_ms: int) -> Hints:
+    """Return the advice that is left after a run, with what the run itself proposed."""
+    if proposal is None or not takes_hints(record.spec, now_ms):
+        return still_counting(record.hints, now_ms)
+    return hints_after(record.hints, proposal, now_ms)

@@ -146,6 +146,7 @@ class Claims:
             slot_at=None,
             attempt=1,
             waiting_for=None,
+            passed_reason="",
             counted_until=max(record.counted_until, record.slot_at or 0),
             last_slot_at=max(record.last_slot_at or 0, record.slot_at or 0),
             last_run_at=now_ms,

@@ -138,7 +138,7 @@ class Recovery:
                 run = _missed_run(record, now_ms, reason)
                 end = RunEnd(outcome=Outcome.MISSED, finished_at=now_ms, reason=SkipReason.MISSED)
                 last_slot_at = max(record.last_slot_at or 0, record.slot_at or 0)
-                settled = record.evolve(counted_until=now_ms, last_slot_at=last_slot_at)
+                settled = record.evolve(counted_until=now_ms, last_slot_at=last_slot_at, passed_reason="")
                 saved.append(plan_after_run(settled, run, end, self._store.runs.has_slot))
                 missed.append(run)
         self._insert(missed)

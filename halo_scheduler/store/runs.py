@@ -25,7 +25,10 @@ _INSERT = (
     f"VALUES ({', '.join('?' * len(COLUMNS))}, ?)"
 )
 
-_HELD_BACK = "outcome = 'skipped' AND ifnull(reason, '') IN ('cap', 'needs_input', 'no_work', 'condition', 'quiet_time')"
+_HELD_BACK = (
+    "outcome = 'skipped' AND ifnull(reason, '') "
+    "IN ('cap', 'needs_input', 'no_work', 'condition', 'quiet_time')"
+)
 _MOST_SORTED = 10_000
 # One behind the other, whichever of the two there is.
 _WITH_NOTE = "trim(note || '; ' || ?, '; ')"
