@@ -13,7 +13,11 @@ from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Settings
 
 _WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
-_ELSEWHERE = {"agents": "halo agent set", "default_agent": "halo agent default"}
+_ELSEWHERE = {
+    "agents": "halo agent set",
+    "default_agent": "halo agent default",
+    "quiet_times": "halo quiet add",
+}
 _NAMES = [field.name for field in fields(Settings) if field.name not in _ELSEWHERE]
 
 

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 
 import click
 
+from halo_scheduler.cli.advice_words import proposal_words
 from halo_scheduler.cli.printer import Printer
-from halo_scheduler.cli.shown import ASKS, duration, outcome_mark, run_words, short_id
+from halo_scheduler.cli.run_words import cause_words, causes_of, run_words
+from halo_scheduler.cli.shown import ASKS, duration, outcome_mark, short_id
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.ipc import ChangeStream
 from halo_scheduler.model import Outcome, QuestionState, Run, SkipReason
@@ -21,6 +23,7 @@ _FAILED = 1
 _LOOK_S = 0.2
 _LOOKS_FOR_START = 5
 _LONGEST_QUESTION = 1_000
+_LONGEST_NOTE = 1_000
 
 
 def begins(scheduler: Scheduler, run_id: str) -> bool:
@@ -55,8 +58,19 @@ def follow_run(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: b
 
 def tell_end(scheduler: Scheduler, run: Run) -> None:
     """Say how a run ended, and what it asks, beside what it printed."""
-    click.echo(f"{outcome_mark(run.outcome)} {run_words(run)}, {duration(run.duration_ms)}", err=True)
+    cause = cause_words(run, causes_of(scheduler, [run]))
+    click.echo(f"{outcome_mark(run.outcome)} {run_words(run)}{cause}, {duration(run.duration_ms)}", err=True)
     tell_question(scheduler, run.id)
+
+
+def tell_beside(scheduler: Scheduler, run: Run) -> None:
+    """Say what there is to know of a run beside what it printed: what caused it, what it proposed, a note."""
+    cause = cause_words(run, causes_of(scheduler, [run])).removeprefix(", ")
+    proposed = "" if run.proposal is None else proposal_words(run.proposal)
+    lines = (f"it ran {cause}" if cause else "", f"it proposed {proposed}" if proposed else "", run.note)
+    for line in lines:
+        if line:
+            click.echo(click.style(f"  {plain_line(line, _LONGEST_NOTE)}", dim=True), err=True)
 
 
 def tell_question(scheduler: Scheduler, run_id: str) -> None:

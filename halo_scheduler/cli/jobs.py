@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 
 import click
 
+from halo_scheduler.chains import WaitingRun
 from halo_scheduler.checks import LONGEST_TEXT
-from halo_scheduler.cli.details import details
+from halo_scheduler.cli.details import Standing, details, standing_of
 from halo_scheduler.cli.option_sections import choice_of
+from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
 from halo_scheduler.cli.shown import (
+    WAITS,
     duration,
     moment,
     next_words,
     outcome_mark,
     print_table,
-    run_words,
     status_mark,
 )
 from halo_scheduler.clock import SystemClock
-from halo_scheduler.finding import MOST_QUESTIONS, find_job, open_questions
-from halo_scheduler.model import Job, JobStatus, Question, StatusReason
+from halo_scheduler.finding import MOST_QUESTIONS, find_job
+from halo_scheduler.model import Job, JobStatus, StatusReason
 from halo_scheduler.output_text import plain_line
-from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.describe import describe, describe_when
 from halo_scheduler.service import Scheduler
+from halo_scheduler.strict_json import encode
 
 _RECENT = 5
 _LONGEST = 1_000
@@ -49,6 +50,7 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
     with Scheduler.open() as scheduler:
         jobs = scheduler.list_jobs(status=JobStatus(status) if status else None, group=group, text=text)
         asking = {question.job_id for question in scheduler.list_questions(limit=MOST_QUESTIONS)}
+        waiting = {run.job_id: run for run in reversed(scheduler.list_waiting_chain_runs())}
     if as_json:
         click.echo(json.dumps([job.to_dict() for job in jobs], ensure_ascii=False, indent=2))
         return
@@ -58,19 +60,17 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
         )
         return
     now_ms = SystemClock().now_ms()
-    print_table(
-        ["", "NAME", "SCHEDULE", "NEXT", "LAST RUN"],
-        [
-            [
-                status_mark(job, asks=job.id in asking),
-                job.name,
-                describe(job.schedule),
-                next_words(job, now_ms, asks=job.id in asking),
-                _last(job, now_ms),
-            ]
-            for job in jobs
-        ],
-    )
+    rows = [_row(job, waiting.get(job.id), now_ms, asks=job.id in asking) for job in jobs]
+    print_table(["", "NAME", "SCHEDULE", "NEXT", "LAST RUN"], rows)
+
+
+def _row(job: Job, waiting: WaitingRun | None, now_ms: int, *, asks: bool) -> list[str]:
+    mark, words = status_mark(job, asks=asks), next_words(job, now_ms, asks=asks)
+    # What waits to start comes before what is planned for later.
+    if waiting is not None and job.status is JobStatus.IDLE and job.waiting_for is None and not asks:
+        reason = plain_line(waiting.reason) or "a place"
+        mark, words = WAITS, f"waiting for {reason}, after {waiting.cause_name}"
+    return [mark, job.name, describe(job.schedule), words, _last(job, now_ms)]
 
 
 @click.command()
@@ -82,29 +82,35 @@ def show(*, name: str, as_json: bool) -> None:
     with Scheduler.open() as scheduler:
         job = find_job(scheduler, name)
         runs = scheduler.get_run_log(job.id, limit=_RECENT)
-        usage = scheduler.get_usage(job.id)
-        questions = open_questions(scheduler, job.id)
+        standing = standing_of(scheduler, job)
+        causes = causes_of(scheduler, runs)
     if as_json:
-        data = job.to_dict() | {
-            "runs": [run.to_dict() | {"duration_ms": run.duration_ms} for run in runs],
-            "today": {"day": usage.day, "runs": usage.runs, "cost": usage.cost, "resets_at": usage.resets_at},
-            "questions": [question.to_dict() for question in questions],
-        }
+        data = job.to_dict() | _beside(standing) | {"runs": [run_data(run) for run in runs]}
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
-    _print_details(job, usage, questions, now_ms)
+    _print_details(job, standing, now_ms)
     for run in runs:
         at = run.started_at or run.finished_at or 0
         click.echo(
-            f"  {outcome_mark(run.outcome)} {moment(at)}  {duration(run.duration_ms):<9} {run_words(run)}"
+            f"  {outcome_mark(run.outcome)} {moment(at)}  {duration(run.duration_ms):<9} "
+            f"{run_words(run)}{cause_words(run, causes)}"
         )
 
 
-def _print_details(
-    job: Job, usage: Usage, questions: Sequence[Question], now_ms: int, longest: int = _LONGEST
-) -> None:
-    click.echo(f"{status_mark(job, asks=bool(questions))} {click.style(job.name, bold=True)}")
-    for label, text in details(job, usage, questions, now_ms):
+def _beside(standing: Standing) -> dict[str, object]:
+    usage = standing.usage
+    return {
+        "today": {"day": usage.day, "runs": usage.runs, "cost": usage.cost, "resets_at": usage.resets_at},
+        "questions": [question.to_dict() for question in standing.questions],
+        "chain": encode(standing.chain),
+        "waiting_runs": [encode(run) for run in standing.waiting],
+        "waits_until": standing.waits_until,
+    }
+
+
+def _print_details(job: Job, standing: Standing, now_ms: int, longest: int = _LONGEST) -> None:
+    click.echo(f"{status_mark(job, asks=bool(standing.questions))} {click.style(job.name, bold=True)}")
+    for label, text in details(job, standing, now_ms):
         click.echo(f"  {click.style(f'{label:<9}', dim=True)} {plain_line(text, longest)}")
 
 
@@ -116,7 +122,7 @@ def resume(*, name: str, yes: bool) -> None:
     with Scheduler.open() as scheduler:
         job = find_job(scheduler, name)
         if job.status_reason is StatusReason.ASSISTANT and not yes and sys.stdin.isatty():
-            _print_details(job, scheduler.get_usage(job.id), (), SystemClock().now_ms(), LONGEST_TEXT)
+            _print_details(job, standing_of(scheduler, job), SystemClock().now_ms(), LONGEST_TEXT)
             click.confirm("Let it run?", abort=True)
         scheduler.resume_job(job.id, seen=job.spec)
         resumed = scheduler.get_job(job.id) or job

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 
 import click
 
+from halo_scheduler.chains import WaitingRun
 from halo_scheduler.cli.following import (
     begins,
     exit_code_of,
     follow_run,
     interruptible,
+    tell_beside,
     tell_end,
     tell_question,
 )
 from halo_scheduler.cli.option_sections import choice_of
 from halo_scheduler.cli.printer import Printer
-from halo_scheduler.cli.shown import duration, moment, outcome_mark, print_table, run_words
+from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
+from halo_scheduler.cli.shown import duration, moment, outcome_mark, print_table
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.condition_words import waiting_words
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.finding import find_job, require_engine
-from halo_scheduler.model import Job, Outcome, Run
+from halo_scheduler.model import Job, Outcome, Run, Trigger
+from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.interval import SECOND_MS, interval_in_words
+from halo_scheduler.schedule.quiet import quiet_at
+from halo_scheduler.schedule.words import counted, listed
 from halo_scheduler.service import Scheduler
 
 _MOST_RUNS = 1_000_000
+_LONGEST = 500
 
 
 @click.command()
@@ -32,7 +42,7 @@ _MOST_RUNS = 1_000_000
 @click.option("--wait", is_flag=True, help="Show what it prints, and leave with 1 unless it succeeds.")
 @click.option("--json", "as_json", is_flag=True, help="Show the run as JSON instead of what it prints.")
 def run(*, name: str, wait: bool, as_json: bool) -> None:
-    """Run a job now, by hand; its schedule goes on as planned.
+    """Run a job now, by hand; its schedule goes on as planned, and conditions and quiet times do not count.
 
     \b
     Examples:
@@ -43,6 +53,7 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
         require_engine(scheduler)
         job = find_job(scheduler, name)
         run_id = scheduler.trigger(job.id)
+        _tell_ignored(scheduler, job)
         if not wait:
             words = f"started {job.name}" if begins(scheduler, run_id) else f"{job.name} waits for a place"
             click.echo(json.dumps({"run_id": run_id}) if as_json else words)
@@ -50,16 +61,30 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
         with interruptible(f"{job.name} goes on; stop it with: halo cancel {job.name}"):
             done = follow_run(scheduler, run_id, quiet=as_json)
         if as_json:
-            click.echo(json.dumps(_as_data(done), ensure_ascii=False, indent=2))
+            click.echo(json.dumps(run_data(done), ensure_ascii=False, indent=2))
         else:
             tell_end(scheduler, done)
     sys.exit(exit_code_of(done))
 
 
+def _tell_ignored(scheduler: Scheduler, job: Job) -> None:
+    """Say what the job would wait for if it started by itself."""
+    ignored = [waiting_words(job.policy.conditions)] if job.policy.conditions else []
+    quiet = quiet_at(scheduler.get_settings().quiet_times, job.group, SystemClock().now_ms())
+    if quiet is not None:
+        ignored.append(f"the end of the quiet time {quiet.by.name}".rstrip())
+    if ignored:
+        words = plain_line(" and ".join(ignored), _LONGEST)
+        click.echo(f"{click.style('▲', fg='yellow')} by hand, it does not wait for {words}", err=True)
+
+
 @click.command()
 @click.argument("name")
 def cancel(*, name: str) -> None:
-    """Stop a job that runs, with everything it started: politely, and by force after its grace."""
+    """Stop a job that runs, with everything it started: politely, and by force after its grace.
+
+    If it does not run, a run that waits is called off: one by hand, or those after another job.
+    """
     with Scheduler.open() as scheduler:
         require_engine(scheduler)
         job = find_job(scheduler, name, also_removed=True)
@@ -69,10 +94,23 @@ def cancel(*, name: str) -> None:
             click.echo(f"{job.name} will not be started")
             return
         running = scheduler.get_run_log(job.id, limit=1, outcome=Outcome.RUNNING)
+        chained = [found for found in scheduler.list_waiting_chain_runs() if found.job_id == job.id]
         if not running:
-            raise SchedulerError(f"{job.name} is not running")
+            _call_off(scheduler, job, chained)
+            return
         scheduler.cancel_run(running[0].id)
     click.echo(f"asked {job.name} to stop{_grace_words(job)}")
+    if chained:
+        click.echo(f"{counted(len(chained), 'more run')} will follow; to call that off, cancel it again then")
+
+
+def _call_off(scheduler: Scheduler, job: Job, chained: Sequence[WaitingRun]) -> None:
+    if not chained:
+        raise SchedulerError(f"{job.name} is not running")
+    for waiting in chained:
+        scheduler.cancel_run(waiting.run_id)
+    causes = listed(list(dict.fromkeys(waiting.cause_name for waiting in chained)))
+    click.echo(f"{job.name} will not be started after {causes}")
 
 
 @click.command()
@@ -88,9 +126,10 @@ def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool)
         job = None if name is None else find_job(scheduler, name, also_removed=True)
         chosen = Outcome(outcome) if outcome else None
         runs = scheduler.get_run_log(job.id if job else None, limit=limit, outcome=chosen)
+        causes = causes_of(scheduler, runs)
         names = {found.id: found.name for found in (*scheduler.list_jobs(), *scheduler.list_removed())}
     if as_json:
-        click.echo(json.dumps([_as_data(run) for run in runs], ensure_ascii=False, indent=2))
+        click.echo(json.dumps([run_data(run) for run in runs], ensure_ascii=False, indent=2))
         return
     if not runs:
         click.echo("no runs yet")
@@ -103,7 +142,7 @@ def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool)
                 moment(run.started_at or run.finished_at or 0),
                 names.get(run.job_id, run.job_id),
                 duration(run.duration_ms),
-                _history_words(run),
+                _history_words(run, causes),
             ]
             for run in runs
         ],
@@ -130,9 +169,10 @@ def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
         if follow and found.outcome is Outcome.RUNNING:
             require_engine(scheduler)
             with interruptible(""):
-                follow_run(scheduler, found.id, raw=raw)
+                found = follow_run(scheduler, found.id, raw=raw)
         else:
             Printer(raw=raw).end(scheduler.get_output(found.id))
+        tell_beside(scheduler, found)
         tell_question(scheduler, found.id)
 
 
@@ -145,13 +185,13 @@ def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
     return runs[0]
 
 
-def _history_words(run: Run) -> str:
-    words = run_words(run)
-    if run.trigger != "schedule":
+def _history_words(run: Run, causes: Mapping[str, str]) -> str:
+    words = run_words(run) + cause_words(run, causes)
+    if run.trigger not in (Trigger.SCHEDULE, Trigger.CHAIN):
         words += f", {run.trigger}"
     if run.attempt > 1:
         words += f", attempt {run.attempt}"
-    if run.late_ms >= SECOND_MS and run.trigger == "schedule":
+    if run.late_ms >= SECOND_MS and run.trigger is Trigger.SCHEDULE:
         words += f", {duration(run.late_ms)} late"
     if run.passed_over:
         words += f", {run.passed_over} passed over ({run.passed_reason})"
@@ -161,7 +201,3 @@ def _history_words(run: Run) -> str:
 def _grace_words(job: Job) -> str:
     grace_ms = getattr(job.action, "grace_ms", 0)
     return f"; by force in {interval_in_words(grace_ms)}" if grace_ms else ""
-
-
-def _as_data(run: Run) -> dict[str, object]:
-    return run.to_dict() | {"duration_ms": run.duration_ms}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from halo_scheduler.model import Job, JobStatus, Outcome, Run, StatusReason
+from halo_scheduler.model import Job, JobStatus, Outcome, StatusReason
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.describe import describe_when, local_time
 from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS, SECOND_MS
@@ -35,6 +35,8 @@ _STATUSES = {
 _SEVERITIES = {Severity.INFO: ("●", "blue"), Severity.WARNING: ("▲", "yellow"), Severity.ERROR: ("■", "red")}
 ASKS = click.style("◆", fg="yellow")
 """The sign of what waits for an answer."""
+WAITS = click.style("▲", fg="yellow")
+"""The sign of what is due and may not start yet, and of what needs a look."""
 _GAP = "  "
 _NARROWEST = 12
 _SHORT_ID = 8
@@ -51,7 +53,7 @@ def status_mark(job: Job, *, asks: bool = False) -> str:
     if asks and job.status is not JobStatus.RUNNING:
         return ASKS
     sign, colour = _STATUSES[job.status]
-    if job.status is JobStatus.IDLE and job.errors:
+    if job.status is JobStatus.IDLE and (job.errors or job.waiting_for is not None):
         sign, colour = "▲", "yellow"
     if job.status_reason is StatusReason.ERRORS:
         sign, colour = "■", "red"
@@ -74,15 +76,20 @@ def status_words(job: Job) -> str:
         )
     if job.status_reason is StatusReason.ASSISTANT:
         return "waits for you: an assistant made or changed it"
-    if job.waiting_for is not None:
-        return "waiting for a place"
-    return str(job.status)
+    return waiting_status(job) or str(job.status)
+
+
+def waiting_status(job: Job) -> str:
+    """Return what a due job waits for: "waiting for mains power"; nothing for one that does not."""
+    return "" if job.waiting_for is None else f"waiting for {plain_line(job.waiting_reason) or 'a place'}"
 
 
 def next_words(job: Job, now_ms: int, *, asks: bool = False) -> str:
     """Return when a job runs next, or why it does not."""
     if asks and job.status is JobStatus.IDLE:
         return "waits for your answer"
+    if job.status is JobStatus.IDLE and job.waiting_for is not None:
+        return waiting_status(job)
     if job.next_run_at is not None:
         return "now" if job.next_run_at <= now_ms else describe_when(job.next_run_at, now_ms)
     if job.paused_until is not None:
@@ -108,24 +115,6 @@ def duration(milliseconds: int | None) -> str:
     if milliseconds < HOUR_MS:
         return f"{seconds // 60} min {seconds % 60} s"
     return f"{seconds // 3600} h {seconds // 60 % 60} min"
-
-
-def run_words(run: Run) -> str:
-    """Return how a run ended and why, in one line."""
-    words = str(run.outcome)
-    if run.reason is not None:
-        words += f": {run.reason.replace('_', ' ')}"
-    if run.outcome is Outcome.RUNNING and run.progress is not None:
-        words += f" {run.progress:.0%} {run.progress_text}".rstrip()
-    details = [detail for detail in (run.error, run.note) if detail]
-    words = f"{words} ({'; '.join(details)})" if details else words
-    if run.work_id:
-        words += (
-            f", worked on {run.work_id}: {run.work_title}" if run.work_title else f", worked on {run.work_id}"
-        )
-    if run.cost is not None:
-        words += f", cost {cost_words(run.cost)}"
-    return plain_line(words, 500)
 
 
 def cost_words(cost: float) -> str:

@@ -4,24 +4,41 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 
 import click
 
+from halo_scheduler.chains import WaitingRun
+from halo_scheduler.cli.shown import waiting_status
 from halo_scheduler.clock import SystemClock
+from halo_scheduler.model import Job
+from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.describe import describe_when
 from halo_scheduler.service import Scheduler, Status
+from halo_scheduler.strict_json import encode
+
+_LONGEST = 500
+_WAITING_FIELDS = ("id", "name", "waiting_for", "waiting_reason", "next_run_at")
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def status(*, as_json: bool) -> None:
-    """Show whether jobs are being run, by whom, and what comes next."""
+    """Show whether jobs are being run, by whom, what waits and for what, and what comes next."""
     with Scheduler.open() as scheduler:
         found = scheduler.status()
+        jobs = scheduler.list_jobs()
+        runs = scheduler.list_waiting_chain_runs()
+    waiting = [job for job in jobs if job.waiting_for is not None]
     if as_json:
-        click.echo(json.dumps(dataclasses.asdict(found), indent=2))
-    else:
-        _show(found, SystemClock().now_ms())
+        data = dataclasses.asdict(found) | {
+            "waiting": [{name: getattr(job, name) for name in _WAITING_FIELDS} for job in waiting],
+            "waiting_runs": [encode(run) for run in runs],
+        }
+        click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+        return
+    _show(found, SystemClock().now_ms())
+    _show_waiting(waiting, runs, {job.id: job.name for job in jobs})
 
 
 def _show(found: Status, now_ms: int) -> None:
@@ -32,3 +49,13 @@ def _show(found: Status, now_ms: int) -> None:
     click.echo(f"  runs under way: {found.running}")
     if found.next_due_at is not None:
         click.echo(f"  next due: {describe_when(found.next_due_at, now_ms)}")
+
+
+def _show_waiting(jobs: Sequence[Job], runs: Sequence[WaitingRun], names: dict[str, str]) -> None:
+    lines = [f"{job.name}: {waiting_status(job)}" for job in jobs]
+    lines += [
+        f"{names.get(run.job_id, run.job_id)}: a run after {run.cause_name}, waiting for {run.reason or 'a place'}"
+        for run in runs
+    ]
+    for line in lines:
+        click.echo(f"{click.style('▲', fg='yellow')} {plain_line(line, _LONGEST)}")

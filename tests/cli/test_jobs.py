@@ -108,7 +108,9 @@ def test_json_has_the_field_names_of_the_library() -> None:
     assert listed == job.to_dict()
     assert listed["next_run_at"] == job.next_run_at
     shown_job = json.loads(_halo("show", "backup", "--json").output)
-    assert shown_job == {**listed, "runs": [], "questions": [], "today": shown_job["today"]}
+    nothing: dict[str, object] = {"runs": [], "questions": [], "waiting_runs": [], "waits_until": None}
+    nothing["chain"] = {"before": [], "after": []}
+    assert shown_job == {**listed, **nothing, "today": shown_job["today"]}
     assert (shown_job["today"]["runs"], shown_job["today"]["cost"]) == (0, 0)
 
 
