@@ -90,7 +90,12 @@ class Editing(Writer):
             self._refuse_unknown_agents([record.spec for record in records])
             self._store.jobs.insert(records)
             self._store.events.append_many(
-                now_ms, EventKind.JOB_ADDED, [(record.id, {"name": record.spec.name}) for record in records]
+                now_ms,
+                EventKind.JOB_ADDED,
+                [
+                    (record.id, {"name": record.spec.name, "enabled": record.spec.enabled})
+                    for record in records
+                ],
             )
             for record in records:
                 self._note_pause(record, now_ms)

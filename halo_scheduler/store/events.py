@@ -86,6 +86,24 @@ class EventTable:
         )
         return None if row is None else _event_of(row)
 
+    def of_kinds(self, job_id: str | None, kinds: Iterable[EventKind]) -> list[Event]:
+        """Return all events of some kinds, oldest first; without a job, those of the engine."""
+        rows = self._database.rows(
+            "SELECT seq, at, kind, job_id, detail FROM scheduler_events INDEXED BY scheduler_events_job "
+            "WHERE job_id IS ? AND kind IN (SELECT value FROM json_each(?)) ORDER BY seq",
+            [job_id, json.dumps(list(kinds))],
+        )
+        return [_event_of(row) for row in rows]
+
+    def gaps_after(self, at: int, limit: int) -> list[Event]:
+        """Return the first times after an instant that an engine started or the machine woke up."""
+        rows = self._database.rows(
+            "SELECT seq, at, kind, job_id, detail FROM scheduler_events "
+            "WHERE kind IN ('engine-started', 'sleep-gap') AND at > ? ORDER BY at, seq LIMIT ?",
+            [at, limit],
+        )
+        return [_event_of(row) for row in rows]
+
     def gaps(self, since: int) -> list[Event]:
         """Return when engines started and when the machine woke up, newest first."""
         rows = self._database.rows(

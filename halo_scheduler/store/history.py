@@ -101,6 +101,53 @@ class RunHistory:
         )
         return [run_of(row) for row in rows]
 
+    def of_slots(self, job_id: str, since: int, until: int, limit: int) -> list[Run]:
+        """Return the runs whose slots lie in a span, in their order."""
+        rows = self._database.rows(
+            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run "
+            "WHERE job_id = ? AND slot_at >= ? AND slot_at < ? ORDER BY slot_at, attempt LIMIT ?",
+            [job_id, since, until, limit],
+        )
+        return [run_of(row) for row in rows]
+
+    def slot_before(self, job_id: str, at: int) -> Run | None:
+        """Return the last attempt of the last slot before an instant."""
+        row = self._database.row(
+            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run "
+            "WHERE job_id = ? AND slot_at < ? ORDER BY slot_at DESC, attempt DESC LIMIT 1",
+            [job_id, at],
+        )
+        return None if row is None else run_of(row)
+
+    def slot_after(self, job_id: str, at: int) -> Run | None:
+        """Return the first attempt of the first slot after an instant."""
+        row = self._database.row(
+            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run "
+            "WHERE job_id = ? AND slot_at > ? ORDER BY slot_at, attempt LIMIT 1",
+            [job_id, at],
+        )
+        return None if row is None else run_of(row)
+
+    def under_way_at(self, job_id: str, at: int) -> Run | None:
+        """Return the run of a job that was under way at an instant; test runs do not count."""
+        row = self._database.row(
+            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run INDEXED BY scheduler_run_log_job "
+            "WHERE job_id = ? AND started_at <= ? AND (finished_at > ? OR outcome = 'running') "
+            "AND trigger <> 'test' ORDER BY seq DESC LIMIT 1",
+            [job_id, at, at],
+        )
+        return None if row is None else run_of(row)
+
+    def started_beside(self, job_id: str, since: int, until: int) -> tuple[Run | None, Run | None]:
+        """Return the last run of a job that started before a span, and the first after it; no test runs."""
+        sql = (
+            f"SELECT {_RUN_COLUMNS} FROM scheduler_run_log AS run INDEXED BY scheduler_run_log_job "
+            "WHERE job_id = ? AND trigger <> 'test' AND started_at"
+        )
+        before = self._database.row(f"{sql} < ? ORDER BY started_at DESC LIMIT 1", [job_id, since])
+        after = self._database.row(f"{sql} >= ? ORDER BY started_at LIMIT 1", [job_id, until])
+        return before and run_of(before), after and run_of(after)
+
     def newest(self, job_id: str) -> Run | None:
         """Return a job's newest run, ended or not; test runs do not count."""
         row = self._database.row(
