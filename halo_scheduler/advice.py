@@ -14,7 +14,7 @@ from halo_scheduler.model import (
     Once,
     Proposal,
 )
-from halo_scheduler.schedule.interval import DAY_MS, format_interval
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, SECOND_MS, format_interval
 
 LONGEST_REASON = 200
 LONGEST_TTL_MS = 366 * DAY_MS
@@ -39,6 +39,12 @@ def require_ttl(ttl_ms: int) -> int:
     return ttl_ms
 
 
+def usual_ttl(at: int | None, now_ms: int) -> str:
+    """Return how long advice counts if nobody says so: an hour, or until the run it asks for."""
+    ahead_s = 0 if at is None else -((now_ms - at) // SECOND_MS)
+    return format_interval(max(HOUR_MS, ahead_s * SECOND_MS))
+
+
 def still_counting(hints: Hints, now_ms: int) -> Hints:
     """Return the advice that is left: what has expired must not come back to life with what is added."""
     if not hints.count_at(now_ms):
@@ -48,18 +54,23 @@ def still_counting(hints: Hints, now_ms: int) -> Hints:
     return hints
 
 
+def with_advice(left: Hints, given: Hints) -> Hints:
+    """Return what counts once more was advised: what was not named stays, and all of it expires together."""
+    return replace(
+        given,
+        interval_ms=left.interval_ms if given.interval_ms is None else given.interval_ms,
+        next_at=left.next_at if given.next_at is None else given.next_at,
+    )
+
+
 def hints_after(hints: Hints, proposal: Proposal, ended_at: int) -> Hints:
-    """Return a job's advice once a run that proposed something has ended; all of it expires together."""
-    left = still_counting(hints, ended_at)
-    interval_ms, next_at = left.interval_ms, left.next_at
-    if proposal.every_ms is not None:
-        interval_ms = max(proposal.every_ms, SHORTEST_EVERY_MS)
-    if proposal.next_ms is not None:
-        next_at = ended_at + max(proposal.next_ms, SHORTEST_EVERY_MS)
-    return Hints(
-        interval_ms=interval_ms,
-        next_at=next_at,
+    """Return a job's advice once a run that proposed something has ended."""
+    every_ms, next_ms = proposal.every_ms, proposal.next_ms
+    given = Hints(
+        interval_ms=None if every_ms is None else max(every_ms, SHORTEST_EVERY_MS),
+        next_at=None if next_ms is None else ended_at + max(next_ms, SHORTEST_EVERY_MS),
         expires_at=ended_at + proposal.ttl_ms,
         reason=proposal.reason,
         source=HintSource.JOB,
     )
+    return with_advice(still_counting(hints, ended_at), given)

@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from halo_scheduler.advice import LONGEST_REASON, require_ttl, still_counting, takes_hints, with_advice
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.checks import require_instant, require_label, require_whole
+from halo_scheduler.checks import (
+    require_choice,
+    require_instant,
+    require_interval,
+    require_label,
+    require_line,
+    require_whole,
+)
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, HintSource, JobSpec, Manual, Once
-from halo_scheduler.planning import plan
-from halo_scheduler.schedule.interval import parse_interval
+from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, HintSource, JobSpec, Once, Source
+from halo_scheduler.output_text import plain_line
+from halo_scheduler.planning import plan, plan_sooner
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.writing import Writer
+
+_NO_HINTS = Hints()
+_BY_HINT = (Source.HINT_INTERVAL, Source.HINT_ONCE)
 
 
 class Steering(Writer):
@@ -111,7 +122,7 @@ class Steering(Writer):
         source: HintSource = HintSource.PROGRAM,
     ) -> None:
         """Advise a pace for a while: a faster one counts at once, a slower one after the next run."""
-        interval_ms = max(parse_interval(interval), SHORTEST_EVERY_MS)
+        interval_ms = max(require_interval("interval", interval), SHORTEST_EVERY_MS)
         self._propose(job_id, {"interval_ms": interval_ms}, ttl, reason, source)
 
     def propose_next_run(
@@ -126,43 +137,42 @@ class Steering(Writer):
         """Advise one run at an instant; it counts if it is earlier than what is planned."""
         self._propose(job_id, {"next_at": require_instant("at", at)}, ttl, reason, source)
 
-    def clear_hints(self, job_id: str) -> None:
-        """Forget all advice, and plan as the schedule says."""
+    def clear_hints(self, job_id: str, *, source: HintSource = HintSource.PROGRAM) -> None:
+        """Forget all advice, and plan as the schedule says; `source` is who wants it so."""
+        require_choice(HintSource, source, path="source")
         now_ms = self._clock.now_ms()
         with self._store.transaction():
-            record = self._existing(job_id).evolve(hints=Hints())
-            if not self._is_in_its_slot(record):
-                record = plan(record, now_ms, self._store.runs.has_slot)
-            self._store.jobs.save_states([record])
-            self._store.events.append(now_ms, EventKind.JOB_HINTED, job_id, cleared=True)
+            record = self._existing(job_id)
+            if record.hints == _NO_HINTS and record.next_source not in _BY_HINT:
+                return  # Planning anew could only move what nobody advised.
+            cleared = record.evolve(hints=_NO_HINTS)
+            # A retry stays where it is: it belongs to a slot that was due before.
+            if record.attempt == 1 and not self._is_in_its_slot(record):
+                cleared = plan(cleared, now_ms, self._store.runs.has_slot)
+            self._store.jobs.save_states([cleared])
+            self._store.events.append(now_ms, EventKind.JOB_HINTED, job_id, source=source, cleared=True)
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
 
     def _propose(
         self, job_id: str, advice: Mapping[str, int], ttl: str, reason: str, source: HintSource
     ) -> None:
         now_ms = self._clock.now_ms()
-        expires_at = now_ms + parse_interval(ttl)
+        given = Hints(
+            **advice,
+            expires_at=now_ms + require_ttl(require_interval("ttl", ttl)),
+            reason=plain_line(require_line("reason", reason, longest=LONGEST_REASON), LONGEST_REASON),
+            source=source,
+        )
         with self._store.transaction():
             record = self._existing(job_id)
-            schedule = record.spec.schedule
-            if isinstance(schedule, Manual) or (isinstance(schedule, Once) and schedule.due_at <= now_ms):
+            if not takes_hints(record.spec, now_ms):
                 raise ScheduleError("a job that is never due by itself takes no hints", path="hints")
-            hints = replace(
-                record.hints,
-                interval_ms=advice.get("interval_ms", record.hints.interval_ms),
-                next_at=advice.get("next_at", record.hints.next_at),
-                expires_at=expires_at,
-                reason=reason,
-                source=source,
-            )
-            hinted = record.evolve(hints=hints)
-            if record.is_active and not self._is_in_its_slot(record):
-                sooner = plan(hinted, now_ms, self._store.runs.has_slot)
-                planned_at = record.next_run_at
-                if sooner.next_run_at is not None and (planned_at is None or sooner.next_run_at < planned_at):
-                    hinted = sooner
+            hinted = record.evolve(hints=with_advice(still_counting(record.hints, now_ms), given))
+            if not self._is_in_its_slot(record):
+                hinted = plan_sooner(hinted, now_ms, self._store.runs.has_slot)
             self._store.jobs.save_states([hinted])
-            self._store.events.append(now_ms, EventKind.JOB_HINTED, job_id, **advice, reason=reason)
+            detail = {name: value for name, value in given.to_dict().items() if value is not None}
+            self._store.events.append(now_ms, EventKind.JOB_HINTED, job_id, **detail)
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
 
     def set_group_limit(self, group: str, max_concurrent: int | None) -> None:

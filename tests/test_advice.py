@@ -2,7 +2,7 @@
 
 import pytest
 
-from halo_scheduler.advice import hints_after, still_counting, takes_hints
+from halo_scheduler.advice import hints_after, still_counting, takes_hints, usual_ttl
 from halo_scheduler.model import (
     After,
     Cron,
@@ -80,3 +80,11 @@ def test_advice_that_counts_is_left_as_it_is() -> None:
     before = Hints(interval_ms=MINUTE, next_at=NOW + 1, expires_at=NOW + 1)
 
     assert still_counting(before, NOW) is before
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "ttl"),
+    [(None, "1h"), (-5, "1h"), (HOUR, "1h"), (HOUR + 1, "3601s"), (25 * HOUR, "25h"), (48 * HOUR, "2d")],
+)
+def test_advice_counts_for_an_hour_or_until_the_run_it_asks_for(ahead_ms: int | None, ttl: str) -> None:
+    assert usual_ttl(None if ahead_ms is None else NOW + ahead_ms, NOW) == ttl
