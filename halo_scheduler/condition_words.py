@@ -27,7 +27,7 @@ def describe_condition(condition: Condition) -> str:
         case Load():
             return f"with a load below {condition.below:g}"
         case PathExists():
-            return f"when {_end_of(condition.path)} is there"
+            return f"when {end_of(condition.path)} is there"
         case _:
             assert_never(condition)
 
@@ -40,7 +40,7 @@ def waiting_words(conditions: Iterable[Condition]) -> str:
 
 def host_and_port(condition: Network) -> str:
     """Return "nas.local:22", and an address of IPv6 in its brackets."""
-    host = f"[{condition.host}]" if ":" in condition.host else _end_of(condition.host)
+    host = f"[{condition.host}]" if ":" in condition.host else end_of(condition.host)
     return f"{host}:{condition.port}"
 
 
@@ -58,11 +58,11 @@ def _awaited(condition: Condition) -> str:
         case Load():
             return f"a load below {condition.below:g}"
         case PathExists():
-            return f"{_end_of(condition.path)} to be there"
+            return f"{end_of(condition.path)} to be there"
         case _:
             assert_never(condition)
 
 
-def _end_of(name: str) -> str:
+def end_of(name: str) -> str:
     """Return a path or a host short enough for a sentence: its end tells more than its beginning."""
     return name if len(name) <= _LONGEST_NAME else f"…{name[-_LONGEST_NAME:]}"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from halo_scheduler.conditions.looking import Look, look_at
-from halo_scheduler.model.conditions import Condition
+from halo_scheduler.host.happenings import Happening, Interest
+from halo_scheduler.host.observer import Observer, system_observer
+from halo_scheduler.model.conditions import Condition, Idle, MainsPower, Network, PathExists
 
+_LOG = logging.getLogger(__name__)
 _FRESH_MS = 10_000
-_NOT_YET = "it is not known yet"
 
 
 class Finding(NamedTuple):
@@ -18,6 +23,16 @@ class Finding(NamedTuple):
 
     holds: bool | None
     words: str
+
+
+_NOT_YET = Finding(None, "it is still being looked at")
+# What tells that a condition of a kind is to be looked at again; nothing tells of the load.
+_TOLD_BY: dict[type[Condition], Happening] = {
+    MainsPower: Happening.POWER,
+    Network: Happening.NETWORK,
+    Idle: Happening.IDLE,
+    PathExists: Happening.MOUNTS,
+}
 
 
 class Surroundings(Protocol):
@@ -33,13 +48,25 @@ class Surroundings(Protocol):
         """Let go of everything."""
 
 
-class _Known(NamedTuple):
-    finding: Finding
-    at: int
+@dataclass(slots=True)
+class _Sight:
+    """What is known of one condition: found by a look that began not before `at`."""
+
+    finding: Finding = _NOT_YET
+    at: int | None = None
+    is_looking: bool = False
+    is_doubted: bool = False
+    is_awaited: bool = False
+
+    def is_fresh(self, now_ms: int) -> bool:
+        return self.at is not None and not self.is_doubted and 0 <= now_ms - self.at <= _FRESH_MS
 
 
 class ObservedSurroundings:
-    """The surroundings of this machine: looked at when asked about, and again when the system tells of a change."""
+    """The surroundings of this machine: looked at when asked about, and again when the system tells of a change.
+
+    There is one look at a condition at a time: one that never ends, at a drive that has gone, keeps one thread.
+    """
 
     def __init__(
         self,
@@ -47,37 +74,80 @@ class ObservedSurroundings:
         changed: Callable[[], None],
         *,
         look: Callable[[Condition], Look] = look_at,
+        observer: Callable[[Callable[[Collection[Happening]], None]], Observer] = system_observer,
     ) -> None:
         """`submit` runs what may block on some thread; `changed` is called there when something new is known."""
         self._submit = submit
         self._changed = changed
         self._look_at = look
         self._lock = threading.Lock()
-        self._known: dict[Condition, _Known] = {}
-        self._looking: set[Condition] = set()
+        self._sights: dict[Condition, _Sight] = {}
+        self._now_ms = 0
+        self._observer = observer(self._doubt)
 
     def find(self, condition: Condition, now_ms: int) -> Finding:
         with self._lock:
-            known = self._known.get(condition)
-            if known is not None and 0 <= now_ms - known.at <= _FRESH_MS:
-                return known.finding
-            if condition in self._looking:
-                return Finding(None, _NOT_YET)
-            self._looking.add(condition)
-        self._submit(lambda: self._look(condition, now_ms))
-        return Finding(None, _NOT_YET)
+            self._now_ms = now_ms
+            sight = self._sights.setdefault(condition, _Sight())
+            if sight.is_fresh(now_ms):
+                return sight.finding
+            sight.is_awaited = True
+            if sight.is_looking:
+                return _NOT_YET
+            sight.is_looking = True
+        self._submit(partial(self._look, condition, sight))
+        return _NOT_YET
 
     def watch(self, conditions: Collection[Condition]) -> None:
         wanted = frozenset(conditions)
         with self._lock:
-            self._known = {item: known for item, known in self._known.items() if item in wanted}
+            self._sights = {
+                item: sight for item, sight in self._sights.items() if item in wanted or sight.is_looking
+            }
+        told_by = {kind for item in wanted if (kind := _TOLD_BY.get(type(item))) is not None}
+        idle_ms = {item.idle_ms for item in wanted if isinstance(item, Idle)}
+        self._observer.follow(Interest(frozenset(told_by), frozenset(idle_ms)))
 
     def close(self) -> None:
         self.watch(())
+        self._observer.close()
 
-    def _look(self, condition: Condition, now_ms: int) -> None:
-        look = self._look_at(condition)
+    def _doubt(self, happenings: Collection[Happening]) -> None:
+        """Look again at whatever these happenings may have changed."""
+        begun: list[tuple[Condition, _Sight]] = []
         with self._lock:
-            self._looking.discard(condition)
-            self._known[condition] = _Known(Finding(look.holds, look.words), now_ms)
-        self._changed()
+            for condition, sight in self._sights.items():
+                if _TOLD_BY.get(type(condition)) not in happenings:
+                    continue
+                sight.is_doubted = True
+                if not sight.is_looking:
+                    sight.is_looking = True
+                    begun.append((condition, sight))
+        for condition, sight in begun:
+            self._submit(partial(self._look, condition, sight))
+
+    def _look(self, condition: Condition, sight: _Sight) -> None:
+        """Look until nothing has happened meanwhile that might have changed the answer."""
+        is_over = False
+        while not is_over:
+            with self._lock:
+                sight.is_doubted = False
+                # Dated by the last tick, so that it never seems fresher than it is.
+                at = self._now_ms
+            finding = self._finding(condition)
+            with self._lock:
+                is_news = sight.is_awaited or finding.holds != sight.finding.holds
+                sight.finding, sight.at = finding, at
+                sight.is_awaited = False
+                is_over = not sight.is_doubted
+                sight.is_looking = not is_over
+            if is_news:
+                self._changed()
+
+    def _finding(self, condition: Condition) -> Finding:
+        try:
+            look = self._look_at(condition)
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong here, the job waits and says so
+            _LOG.exception("Looking at a condition went wrong.")
+            return Finding(None, f"it cannot be looked at ({type(error).__name__})")
+        return Finding(look.holds, look.words)

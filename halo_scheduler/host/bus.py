@@ -1,0 +1,268 @@
+"""Speaking D-Bus on threads of our own, where nothing waits longer than it may."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from itertools import count
+from time import monotonic
+from typing import Any, NamedTuple, Self
+
+from jeepney import (
+    DBusAddress,
+    DBusErrorResponse,
+    HeaderFields,
+    Message,
+    MessageFlag,
+    MessageType,
+    Parser,
+    Properties,
+    message_bus,
+    new_method_call,
+)
+from jeepney.auth import BEGIN, Authenticator
+from jeepney.bus import get_bus
+from jeepney.fds import FileDescriptor, fds_buf_size
+
+ANSWER_LIMIT_S = 2.0
+_READ_SIZE = 65_536
+_SYSTEM_SOCKET = "unix:path=/var/run/dbus/system_bus_socket"
+
+
+class Bus(Enum):
+    """Which of the two buses is meant."""
+
+    SYSTEM = "DBUS_SYSTEM_BUS_ADDRESS"
+    SESSION = "DBUS_SESSION_BUS_ADDRESS"
+
+    @property
+    def address(self) -> str:
+        """Where it is to be found; empty when nobody says."""
+        if told := os.environ.get(self.value, ""):
+            return told
+        if self is Bus.SYSTEM:
+            return _SYSTEM_SOCKET
+        runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+        return f"unix:path={runtime}/bus" if runtime else ""
+
+
+class BusError(OSError):
+    """The bus is not there, has gone, does not answer, or says what nobody understands."""
+
+
+class CallError(BusError):
+    """The bus, or a service on it, answered with an error."""
+
+
+class Callee(NamedTuple):
+    """An interface of an object of a service."""
+
+    service: str
+    path: str
+    interface: str
+
+    @property
+    def address(self) -> DBusAddress:
+        return DBusAddress(self.path, bus_name=self.service, interface=self.interface)
+
+
+class BusStream:
+    """A conversation with a bus in which nothing waits: what is sent is on its way, what has come is taken."""
+
+    def __init__(self, bus: Bus, *, takes_descriptors: bool = False) -> None:
+        """Begin it; `BusError` when there is no bus to be had."""
+        self._takes_descriptors = takes_descriptors
+        self._authenticator = Authenticator(enable_fds=takes_descriptors)
+        self._parser = Parser()
+        self._serials = count(1)
+        self._unsent: bytearray | None = bytearray()
+        self._socket = socket.socket(socket.AF_UNIX)
+        try:
+            with _bus_errors():
+                # Not even connecting may wait: a bus that accepts nobody is none.
+                self._socket.setblocking(False)
+                self._socket.connect(get_bus(bus.address))
+                self._socket.sendall(self._authenticator.data_to_send())
+            self.send(message_bus.Hello())
+        except BaseException:
+            self.close()
+            raise
+
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable when something has come."""
+        return self._socket.fileno()
+
+    def send(self, message: Message) -> int:
+        """Send a message as soon as the bus has let us in; return its number, which the answer names."""
+        serial = next(self._serials)
+        with _bus_errors():
+            data = message.serialise(serial=serial)
+            if self._unsent is None:
+                self._socket.sendall(data)
+            else:
+                self._unsent += data
+        return serial
+
+    def receive(self) -> list[Message]:
+        """Return what has come so far; `BusError` when nothing more can come."""
+        messages: list[Message] = []
+        with _bus_errors():
+            while (received := self._read()) is not None:
+                data, descriptors = received
+                if not data and messages:
+                    break
+                if not data:
+                    raise ConnectionResetError("the bus has gone")
+                if self._unsent is None:
+                    self._parser.add_data(data, fds=descriptors)
+                    messages += iter(self._parser.get_next_message, None)
+                else:
+                    self._authenticate(data)
+        return messages
+
+    def close(self) -> None:
+        """Leave the bus; what was sent still arrives."""
+        self._socket.close()
+
+    def _read(self) -> tuple[bytes, list[FileDescriptor]] | None:
+        try:
+            if not self._takes_descriptors or self._unsent is not None:
+                return self._socket.recv(_READ_SIZE), []
+            # A run that starts in this very moment must not inherit what comes here.
+            data, extra, flags, _ = self._socket.recvmsg(
+                self._parser.bytes_desired(), fds_buf_size(), socket.MSG_CMSG_CLOEXEC
+            )
+        except BlockingIOError:
+            return None
+        descriptors = FileDescriptor.from_ancdata(extra)
+        if flags & socket.MSG_CTRUNC:
+            for descriptor in descriptors:
+                descriptor.close()
+            raise OSError("the bus sent more descriptors than there is room for")
+        return data, descriptors
+
+    def _authenticate(self, data: bytes) -> None:
+        self._authenticator.feed(data)
+        line = self._authenticator.data_to_send()
+        if line is None:
+            unsent, self._unsent = self._unsent, None
+            line = BEGIN + bytes(unsent or b"")
+        self._socket.sendall(line)
+
+
+class BusConnection:
+    """One connection to a bus, used by one thread at a time: each call waits for its answer, but not for long."""
+
+    def __init__(
+        self, bus: Bus, *, takes_descriptors: bool = False, answer_limit_s: float = ANSWER_LIMIT_S
+    ) -> None:
+        """Connect; `BusError` when there is no bus to be had."""
+        self._answer_limit_s = answer_limit_s
+        self._selector = selectors.DefaultSelector()
+        self._signals: list[Message] = []
+        self._stream = BusStream(bus, takes_descriptors=takes_descriptors)
+        self._selector.register(self._stream, selectors.EVENT_READ)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def send(self, message: Message) -> None:
+        """Send a message whose answer nobody waits for."""
+        self._stream.send(message)
+
+    def call(self, message: Message) -> tuple[Any, ...]:
+        """Return what the call returns; `CallError` when that is an error, `BusError` when it is too late."""
+        serial = self._stream.send(message)
+        deadline = monotonic() + self._answer_limit_s
+        while True:
+            for answer in self._next_messages(deadline):
+                if answer.header.fields.get(HeaderFields.reply_serial) == serial:
+                    return _body(answer)
+
+    def wait_for_signal(self, path: str, member: str) -> tuple[Any, ...] | None:
+        """Return what an object signals, or has signalled during a call; None when it does not in time."""
+        deadline = monotonic() + self._answer_limit_s
+        while True:
+            for signal in self._signals:
+                fields = signal.header.fields
+                if (fields.get(HeaderFields.path), fields.get(HeaderFields.member)) == (path, member):
+                    return _body(signal)
+            self._signals.clear()
+            try:
+                self._next_messages(deadline)
+            except TimeoutError:
+                return None
+
+    def close(self) -> None:
+        """Leave the bus."""
+        self._selector.close()
+        self._stream.close()
+
+    def _next_messages(self, deadline: float) -> list[Message]:
+        if not self._selector.select(max(deadline - monotonic(), 0)):
+            raise AnswerTimeoutError("nobody answers on the bus")
+        messages = self._stream.receive()
+        self._signals += (item for item in messages if item.header.message_type is MessageType.signal)
+        return messages
+
+
+class AnswerTimeoutError(BusError, TimeoutError):
+    """Nothing came in time."""
+
+
+def ask(bus: Bus, message: Message, *, answer_limit_s: float = ANSWER_LIMIT_S) -> tuple[Any, ...]:
+    """Return what one call returns, on a connection that is made for it."""
+    with BusConnection(bus, answer_limit_s=answer_limit_s) as connection:
+        return connection.call(message)
+
+
+def ask_properties(bus: Bus, callee: Callee) -> dict[str, object]:
+    """Return the properties of a service's object; `BusError` when there is no such thing."""
+    match ask(bus, Properties(callee.address).get_all()):
+        case (dict(found),):
+            return {name: variant[1] for name, variant in found.items() if _is_variant(variant)}
+    raise BusError(f"{callee.service} does not say how it is")
+
+
+def _is_variant(value: object) -> bool:
+    """Tell whether a value comes with its type, as a property does; a strange service may send anything."""
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)  # noqa: PLR2004 - a pair
+
+
+def method_call(
+    callee: Callee,
+    method: str,
+    signature: str | None = None,
+    body: tuple[Any, ...] = (),
+    *,
+    starts_service: bool = False,
+) -> Message:
+    """Return the call of a service's method; one that does not run is started for it only when that is wanted."""
+    message = new_method_call(callee.address, method, signature, body)
+    if not starts_service:
+        message.header.flags = MessageFlag.no_auto_start
+    return message
+
+
+def _body(message: Message) -> tuple[Any, ...]:
+    if message.header.message_type is MessageType.error:
+        raise CallError(str(DBusErrorResponse(message)))
+    body: tuple[Any, ...] = message.body
+    return body
+
+
+@contextmanager
+def _bus_errors() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, LookupError, TypeError, StopIteration, struct.error) as error:
+        # jeepney raises the last six for addresses it cannot read and for messages it does not understand.
+        raise BusError(str(error) or "the bus cannot be understood") from error

@@ -1,0 +1,128 @@
+"""What services on a bus tell of power, network and the user's absence."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jeepney import HeaderFields, MatchRule, Message, MessageType, message_bus
+
+from halo_scheduler.host.bus import Bus, BusStream, Callee, method_call
+from halo_scheduler.host.happenings import Happening, Interest
+from halo_scheduler.host.idle import (
+    LOGIND,
+    LOGIND_PATH,
+    MUTTER,
+    MUTTER_PATH,
+    SCREEN_SAVER,
+    SCREEN_SAVER_PATH,
+)
+from halo_scheduler.host.power import UPOWER, UPOWER_PATH
+
+_NETWORK_MANAGER = "org.freedesktop.NetworkManager"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service that tells of something; `members` are its signals, at its path or anywhere below it."""
+
+    bus: Bus
+    name: str
+    path: str
+    happening: Happening
+    members: tuple[str, ...]
+    has_objects: bool = False
+
+    def rules(self) -> Iterator[MatchRule]:
+        """Yield what to ask the bus for: the service's signals, and that it comes or goes."""
+        where = {"path_namespace" if self.has_objects else "path": self.path}
+        for member in self.members:
+            yield MatchRule(type="signal", sender=self.name, member=member, **where)
+        owner = MatchRule(
+            type="signal",
+            sender="org.freedesktop.DBus",
+            interface="org.freedesktop.DBus",
+            member="NameOwnerChanged",
+        )
+        owner.add_arg_condition(0, self.name)
+        yield owner
+
+    def is_at(self, path: object) -> bool:
+        """Tell whether a signal from there is the service's."""
+        return path == self.path or (self.has_objects and str(path).startswith(f"{self.path}/"))
+
+
+_CHANGED = "PropertiesChanged"
+SERVICES = (
+    Service(Bus.SYSTEM, UPOWER, UPOWER_PATH, Happening.POWER, (_CHANGED,)),
+    Service(
+        Bus.SYSTEM,
+        _NETWORK_MANAGER,
+        "/org/freedesktop/NetworkManager",
+        Happening.NETWORK,
+        ("StateChanged", _CHANGED),
+    ),
+    Service(Bus.SYSTEM, LOGIND, LOGIND_PATH, Happening.IDLE, (_CHANGED,), has_objects=True),
+    Service(Bus.SESSION, MUTTER, MUTTER_PATH, Happening.IDLE, ("WatchFired",)),
+    Service(Bus.SESSION, SCREEN_SAVER, SCREEN_SAVER_PATH, Happening.IDLE, ("ActiveChanged",)),
+)
+
+
+def services_of(bus: Bus, interest: Interest) -> list[Service]:
+    """Return the services on a bus that tell of what somebody is interested in."""
+    return [item for item in SERVICES if item.bus is bus and item.happening in interest.happenings]
+
+
+class BusEvents:
+    """Follows services on one bus, also such that come later or start anew."""
+
+    mask = select.POLLIN
+
+    def __init__(self, bus: Bus, interest: Interest) -> None:
+        """Begin to follow; `BusError` when there is no bus to be had."""
+        self._services = services_of(bus, interest)
+        self._idle_ms = interest.idle_ms
+        self._stream = BusStream(bus)
+        self._last_rule = 0
+        for service in self._services:
+            for rule in service.rules():
+                self._last_rule = self._stream.send(message_bus.AddMatch(rule))
+            self._begin_with(service)
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def take(self) -> frozenset[Happening]:
+        """Return what the services have told of; `BusError` when the bus has gone."""
+        return frozenset(found for message in self._stream.receive() for found in self._told_by(message))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def _told_by(self, message: Message) -> Iterator[Happening]:
+        fields = message.header.fields
+        if fields.get(HeaderFields.reply_serial) == self._last_rule:
+            # From now on nothing is missed; what changed before may have been.
+            yield from (service.happening for service in self._services)
+        if message.header.message_type is not MessageType.signal:
+            return
+        match fields.get(HeaderFields.member), *message.body:
+            case "NameOwnerChanged", str(name), str(), str(owner):
+                for service in self._services:
+                    if service.name == name:
+                        yield service.happening
+                        if owner:
+                            self._begin_with(service)
+            case member, *_:
+                for service in self._services:
+                    if member in service.members and service.is_at(fields.get(HeaderFields.path)):
+                        yield service.happening
+
+    def _begin_with(self, service: Service) -> None:
+        """Ask to be told of the user's absence, where that must be asked for; an error is nobody's concern."""
+        if service.name != MUTTER:
+            return
+        for idle_ms in sorted(self._idle_ms):
+            watch = method_call(Callee(MUTTER, MUTTER_PATH, MUTTER), "AddIdleWatch", "t", (idle_ms,))
+            self._stream.send(watch)

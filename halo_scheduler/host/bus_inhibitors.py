@@ -1,0 +1,84 @@
+"""Keeping the machine awake over D-Bus."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from jeepney import MatchRule, message_bus
+from jeepney.fds import FileDescriptor
+
+from halo_scheduler.host.bus import Bus, BusConnection, BusError, Callee, method_call
+
+_WHO = "Halo Scheduler"
+_SUSPEND, _IDLE = 4, 8
+
+
+class LogindGrip:
+    """A lock of logind: it holds as long as its descriptor is open, here or wherever it was inherited."""
+
+    _MANAGER: ClassVar = Callee(
+        "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager"
+    )
+
+    def __init__(self, why: str) -> None:
+        """Take the lock; `BusError` when logind does not give it."""
+        wish = method_call(
+            self._MANAGER, "Inhibit", "ssss", ("sleep:idle", _WHO, why, "block"), starts_service=True
+        )
+        try:
+            with BusConnection(Bus.SYSTEM, takes_descriptors=True) as connection:
+                answer = connection.call(wish)
+        except BusError as error:
+            raise BusError(f"logind does not help ({error})") from error
+        match answer:
+            case (FileDescriptor() as descriptor,):
+                self._descriptor = descriptor.to_raw_fd()
+            case _:
+                raise BusError("logind gave no lock")
+
+    def release(self) -> None:
+        os.close(self._descriptor)
+
+
+class PortalGrip:
+    """A request to the desktop's portal: it holds until it is closed, or its connection to the bus is."""
+
+    _SERVICE: ClassVar = "org.freedesktop.portal.Desktop"
+    _INHIBIT: ClassVar = Callee(_SERVICE, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.Inhibit")
+    _REQUEST: ClassVar = "org.freedesktop.portal.Request"
+
+    def __init__(self, why: str) -> None:
+        """Make the request; `BusError` when the portal does not take it."""
+        try:
+            self._connection = BusConnection(Bus.SESSION)
+        except BusError as error:
+            raise BusError(f"nor does a desktop ({error})") from error
+        try:
+            self._request = Callee(self._SERVICE, self._ask(why), self._REQUEST)
+        except BusError as error:
+            self._connection.close()
+            raise BusError(f"nor does the desktop ({error})") from error
+
+    def release(self) -> None:
+        try:
+            self._connection.call(method_call(self._request, "Close"))
+        finally:
+            self._connection.close()
+
+    def _ask(self, why: str) -> str:
+        rule = MatchRule(type="signal", sender=self._SERVICE, interface=self._REQUEST, member="Response")
+        self._connection.call(message_bus.AddMatch(rule))
+        wish = ("", _SUSPEND | _IDLE, {"reason": ("s", why)})
+        message = method_call(self._INHIBIT, "Inhibit", "sua{sv}", wish, starts_service=True)
+        match self._connection.call(message):
+            case (str(path),) if path.startswith("/org/freedesktop/portal/desktop/request/"):
+                self._require_grant(path)
+                return path
+        raise BusError("the portal gave no request")
+
+    def _require_grant(self, path: str) -> None:
+        """Return unless the request is refused afterwards; a portal may say nothing more to a yes."""
+        match self._connection.wait_for_signal(path, "Response"):
+            case (int(refusal), _) if refusal:
+                raise BusError("the portal refused")

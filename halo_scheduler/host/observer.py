@@ -1,0 +1,219 @@
+"""Following what the system tells, on a thread that is there only while somebody waits for it."""
+
+from __future__ import annotations
+
+import logging
+import select
+import socket
+import sys
+import threading
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Protocol
+
+from halo_scheduler.host.happenings import Happening, Interest
+
+_LOG = logging.getLogger(__name__)
+_READ_SIZE = 4_096
+_LONGEST_CLOSE_S = 1.0
+# What comes in a burst is told of once, and one that never ends takes no more than its share of the processor.
+_REST_MS = 50
+
+
+class EventSource(Protocol):
+    """Something with a descriptor that tells of happenings."""
+
+    @property
+    def mask(self) -> int: ...
+
+    def fileno(self) -> int: ...
+
+    def take(self) -> frozenset[Happening]:
+        """Return what it has told since it was last asked; OSError when it has ended.
+
+        Asked for the first time, it also returns what may have happened before it was there.
+        """
+
+    def close(self) -> None: ...
+
+
+class Observer(Protocol):
+    """Tells of happenings, for as long as somebody is interested in any."""
+
+    def follow(self, interest: Interest) -> None:
+        """Follow this from now on, and nothing when it is empty; never waits.
+
+        Asked for the same again, it tries anew what could not be followed, or has ended.
+        """
+
+    def close(self) -> None:
+        """Follow nothing any more."""
+
+
+class NoObserver:
+    """Stands where a system tells nothing of its own accord."""
+
+    def follow(self, interest: Interest) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def system_observer(happened: Callable[[Collection[Happening]], None]) -> Observer:
+    """Return what follows the happenings of this system; `happened` is called on a thread of its own."""
+    return SourceObserver(happened, linux_sources) if sys.platform == "linux" else NoObserver()
+
+
+def linux_sources(interest: Interest) -> Mapping[str, Callable[[], EventSource]]:
+    """Return how to open what tells of happenings, each by a name."""
+    # Loaded by the thread: a program whose jobs never wait needs no client of the bus.
+    from halo_scheduler.host.bus import Bus  # noqa: PLC0415
+    from halo_scheduler.host.bus_events import BusEvents, services_of  # noqa: PLC0415
+    from halo_scheduler.host.kernel_events import MountEvents, RouteEvents  # noqa: PLC0415
+
+    sources: dict[str, Callable[[], EventSource]] = {}
+    if Happening.NETWORK in interest.happenings:
+        sources["routes"] = RouteEvents
+    if Happening.MOUNTS in interest.happenings:
+        sources["mounts"] = MountEvents
+    for bus in Bus:
+        if services_of(bus, interest):
+            sources[bus.name] = partial(BusEvents, bus, interest)
+    return sources
+
+
+SourceFactory = Callable[[Interest], Mapping[str, Callable[[], EventSource]]]
+
+
+class SourceObserver:
+    """Follows sources of events on one thread, which starts with the first interest and ends with the last."""
+
+    def __init__(
+        self, happened: Callable[[Collection[Happening]], None], sources_of: SourceFactory = linux_sources
+    ) -> None:
+        self._happened = happened
+        self._sources_of = sources_of
+        self._thread: _ObserverThread | None = None
+
+    def follow(self, interest: Interest) -> None:
+        thread = self._thread
+        if thread is not None and thread.is_alive() and interest:
+            thread.follow(interest)
+            return
+        self._thread = None
+        if thread is not None:
+            thread.end()
+        if interest:
+            self._thread = _ObserverThread(interest, self._happened, self._sources_of)
+            self._thread.start()
+
+    def close(self) -> None:
+        thread = self._thread
+        self.follow(Interest())
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(_LONGEST_CLOSE_S)
+
+
+class _ObserverThread(threading.Thread):
+    """Waits for whichever source has something to tell; woken, it follows what it was told to meanwhile."""
+
+    def __init__(
+        self,
+        interest: Interest,
+        happened: Callable[[Collection[Happening]], None],
+        sources_of: SourceFactory,
+    ) -> None:
+        # A daemon: nothing that the system does keeps the program from ending.
+        super().__init__(name="halo-observer", daemon=True)
+        self._wanted = interest
+        self._followed = Interest()
+        self._happened = happened
+        self._sources_of = sources_of
+        self._sources: dict[str, EventSource] = {}
+        self._is_over = False
+        self._woken, self._waker = socket.socketpair()
+        self._woken.setblocking(False)
+        self._waker.setblocking(False)
+
+    def follow(self, interest: Interest) -> None:
+        """Follow this from now on; for any thread."""
+        self._wanted = interest
+        self._wake()
+
+    def end(self) -> None:
+        """End soon; for any thread."""
+        self._is_over = True
+        self._wake()
+
+    def run(self) -> None:
+        try:
+            self._tell(self._open_sources())
+            while not self._is_over:
+                self._tell(self._wait())
+        finally:
+            self._close_sources()
+            self._woken.close()
+            self._waker.close()
+
+    def _wake(self) -> None:
+        # A full pair wakes as well as one more byte would, and one that is closed has nobody to wake.
+        with suppress(OSError):
+            self._waker.send(b"\0")
+
+    def _open_sources(self) -> frozenset[Happening]:
+        """Open what is wanted and not open, and begin anew when something else is wanted; return what that tells."""
+        wanted = self._wanted
+        if wanted != self._followed:
+            self._close_sources()
+            self._followed = wanted
+        told: frozenset[Happening] = frozenset()
+        for name, open_source in self._sources_of(wanted).items():
+            if name in self._sources:
+                continue
+            try:
+                self._sources[name] = open_source()
+            except OSError as error:
+                _LOG.debug("%s cannot be followed: %s", name, error)
+            else:
+                told |= self._take(name)
+        return told
+
+    def _wait(self) -> frozenset[Happening]:
+        """Wait until something has happened, or until woken; return what happened."""
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
+        names = {source.fileno(): name for name, source in self._sources.items()}
+        for source in self._sources.values():
+            poll.register(source, source.mask)
+        ready = {descriptor for descriptor, _ in poll.poll()}
+        told = frozenset[Happening]().union(*(self._take(name) for at, name in names.items() if at in ready))
+        if self._woken.fileno() not in ready:
+            return told
+        with suppress(BlockingIOError):
+            while self._woken.recv(_READ_SIZE):
+                pass
+        # What has ended is tried anew only now: a bus that throws us out at once would keep us busy otherwise.
+        return told if self._is_over else told | self._open_sources()
+
+    def _take(self, name: str) -> frozenset[Happening]:
+        try:
+            return self._sources[name].take()
+        except OSError as error:
+            _LOG.debug("%s is followed no more: %s", name, error)
+            self._sources.pop(name).close()
+            return frozenset()
+
+    def _tell(self, happenings: frozenset[Happening]) -> None:
+        if not happenings or self._is_over:
+            return
+        self._happened(happenings)
+        pause = select.poll()
+        pause.register(self._woken, select.POLLIN)
+        pause.poll(_REST_MS)
+
+    def _close_sources(self) -> None:
+        for source in self._sources.values():
+            source.close()
+        self._sources.clear()
