@@ -6,8 +6,18 @@ from typing import Any
 
 import pytest
 
-from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
-from ui.history.facts import advice_of, facts_of, passed_words, problem_of, source_words
+from halo_scheduler.model import Outcome, Proposal, Run, SkipReason, Source, Trigger
+from ui.history.choice import JobName
+from ui.history.facts import (
+    Fact,
+    advice_of,
+    facts_of,
+    passed_words,
+    problem_of,
+    proposal_words,
+    source_words,
+)
+from ui.history.relations import Relations, Relative
 
 _NOW = 1_800_000_000_000
 
@@ -186,3 +196,66 @@ def test_what_was_passed_over_is_counted(count: int, reason: str, words: str) ->
 @pytest.mark.parametrize("source", Source)
 def test_every_source_has_words(source: Source) -> None:
     assert source_words(source)
+
+
+@pytest.mark.parametrize(
+    ("proposal", "words"),
+    [
+        (None, ""),
+        (Proposal(every_ms=300_000, reason="queue is long"), "every 5 min for 1 h: queue is long"),
+        (Proposal(every_ms=300_000, ttl_ms=5_400_000), "every 5 min for 1 h 30 min"),
+        (Proposal(next_ms=600_000), "a run 10 min later"),
+        (Proposal(every_ms=10_000, next_ms=45_000), "every 10 s for 1 h and a run 45 s later"),
+        (Proposal(next_ms=60_000, reason="two\nlines"), "a run 1 min later: two lines"),
+    ],
+)
+def test_what_a_run_proposed_is_told(proposal: Proposal | None, words: str) -> None:
+    assert proposal_words(proposal) == words
+    assert _facts(_run(proposal=proposal)).get("Proposed", "") == words
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_a_chain_run_leads_to_the_run_that_started_it_and_to_those_it_started() -> None:
+    relations = Relations(
+        cause=Relative("r1", JobName("backup"), _NOW - 300_000, Outcome.SUCCESS),
+        caused=(
+            Relative("r2", JobName("report"), _NOW + 3_000, Outcome.SUCCESS),
+            Relative("r3", JobName("mail", is_removed=True), _NOW + 3_000, Outcome.SKIPPED),
+        ),
+    )
+    facts = facts_of(_run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="r1"), _NOW, relations)
+    assert facts[-3:] == [
+        Fact("Ran after", "backup", run_id="r1", aside="run of 08:55"),
+        Fact("Then ran", "report", run_id="r2", aside="succeeded, 09:00"),
+        Fact("", "mail (deleted)", run_id="r3", aside="skipped, 09:00"),
+    ]
+    assert "Started by" not in {fact.name for fact in facts}
+
+
+def test_of_a_run_whose_cause_is_no_longer_in_the_log_it_is_told_that_there_was_one() -> None:
+    run = _run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="gone")
+    assert _facts(run)["Started by"] == "another job that ended"
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("condition", "2 times: it waited for its conditions"),
+        ("quiet time", "2 times: it waited for the end of a quiet time"),
+    ],
+)
+def test_times_that_were_passed_over_while_a_job_waited_say_why(reason: str, words: str) -> None:
+    assert passed_words(_run(passed_over=2, passed_reason=reason)) == words
+
+
+def test_what_a_paused_follower_needs_is_told_only_where_it_was_to_follow() -> None:
+    skipped = {"outcome": Outcome.SKIPPED, "reason": SkipReason.PAUSED, "started_at": None}
+    assert "Resume it" in advice_of(_run(trigger=Trigger.CHAIN, **skipped))
+    assert advice_of(_run(**skipped)) == ""
+
+
+@pytest.mark.parametrize("reason", [SkipReason.CONDITION, SkipReason.QUIET_TIME])
+def test_what_waited_in_vain_can_be_run_by_hand(reason: SkipReason) -> None:
+    run = _run(outcome=Outcome.SKIPPED, reason=reason, started_at=None)
+    assert problem_of(run).startswith("It did not run: it")
+    assert advice_of(run).startswith("By hand it starts")

@@ -19,13 +19,14 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Outcome, Run, Scheduler
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Question, Trigger
+from halo_scheduler.model import Follower, Manual, Question, Trigger
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.history.choice import JobName
 from ui.history.run_pane import RunPane
 from ui.history.yielding_area import YieldingArea
 from ui.theme import Look
+from ui.widgets.link_line import LinkLine
 from ui.widgets.output_view import OutputView
 from ui.widgets.wrapped_text import WrappedText
 
@@ -339,3 +340,32 @@ def test_a_question_of_any_kind_breaks_nothing(past: Past, pane: RunPane, qtbot:
     assert "\u202e" not in _words(pane, "questionText")
     assert child(pane, QFrame, "questionNote").height() < 400
     assert pane.minimumSizeHint().width() < 600
+
+
+def _links(pane: RunPane) -> list[str]:
+    return [link.accessibleName() for link in pane.findChildren(LinkLine) if link.isVisible()]
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_a_run_leads_to_what_started_it_and_what_it_started(
+    past: Past, backend: Backend, pane: RunPane, qtbot: QtBot
+) -> None:
+    last = past.job("mail")
+    middle = past.scheduler.add_job("report", Manual(), followers=(Follower(job_id=last),))
+    cause = past.run(past.job("<b>backup</b>"), NOW - 5 * MINUTE)
+    run = past.run(middle, NOW - MINUTE, trigger=Trigger.CHAIN, caused_by=cause.id)
+    pane.show_run(run, JobName("report"))
+    qtbot.waitUntil(lambda: _links(pane) == ["<b>backup</b>, run of 08:55"])
+    with qtbot.waitSignal(pane.run_wanted) as told:
+        child(pane, LinkLine, "factLink").click()
+    assert told.args == [cause.id]
+    # What it starts later is told when it comes.
+    caused = past.run(last, NOW, trigger=Trigger.CHAIN, caused_by=run.id, outcome=Outcome.FAILURE)
+    backend.tell(Change(ChangeKind.RUN_FINISHED, job_id=last, run_id=caused.id))
+    qtbot.waitUntil(lambda: _links(pane)[1:] == ["mail, failed, 09:00"])
+    pane.show_run(caused, JobName("mail"))
+    qtbot.waitUntil(lambda: _links(pane) == ["report, run of 08:59"])
+    pane.show_run(cause, JobName("backup"))
+    qtbot.waitUntil(lambda: _links(pane) == ["report, succeeded, 08:59"])
+    pane.show_run(past.run(past.job("alone")), JobName("alone"))
+    qtbot.waitUntil(lambda: not _links(pane))

@@ -14,7 +14,7 @@ from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QFileDialog, QFrame, QLabel, QLineEdit, QPushButton, QSplitter
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Outcome, Scheduler
+from halo_scheduler import Outcome, Scheduler, Trigger
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StoreError
@@ -30,6 +30,7 @@ from ui.history.run_view import RunTable
 from ui.history.window import HistoryWindow
 from ui.models.run_table import State
 from ui.theme import ROW, Look
+from ui.widgets.link_line import LinkLine
 from ui.widgets.output_view import OutputView
 from ui.widgets.wrapped_text import WrappedText
 
@@ -405,3 +406,15 @@ def test_an_export_that_fails_is_told(
     child(window, ExportBar).start(tmp_path / "none" / "runs.csv", Format.CSV, window.model.choice)
     told = child(window, WrappedText, "exportText")
     qtbot.waitUntil(lambda: "could not be written" in told.text())
+
+
+def test_a_run_that_started_another_is_one_click_away(
+    past: Past, window: HistoryWindow, qtbot: QtBot
+) -> None:
+    cause = past.run(past.job("backup"), NOW - MINUTE)
+    run = past.run(past.job("report"), NOW, trigger=Trigger.CHAIN, caused_by=cause.id)
+    _open(window, qtbot)
+    window.show_run(run.id)
+    qtbot.waitUntil(lambda: _shown_run(window) == run.id and window.findChild(LinkLine) is not None)
+    child(window, LinkLine, "factLink").click()
+    qtbot.waitUntil(lambda: _shown_run(window) == cause.id)

@@ -15,11 +15,12 @@ from halo_scheduler.model import Run
 from halo_scheduler.schedule.describe import local_time
 
 from .choice import JobName
+from .facts import proposal_words
 
 COLUMNS = (
     *("run", "job", "job_id", "outcome", "reason", "error", "planned", "started", "finished", "duration_ms"),
     *("late_ms", "exit_code", "http_status", "attempt", "trigger", "source", "passed_over", "passed_reason"),
-    *("note", "cost", "work_id", "work_title", "work_url"),
+    *("note", "cost", "work_id", "work_title", "work_url", "caused_by", "proposed"),
 )
 # A spreadsheet takes a cell that begins so for a formula, also behind blanks.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "|", "%")
@@ -92,7 +93,8 @@ def _row(run: Run, names: Mapping[str, JobName]) -> tuple[object, ...]:
         *(_local(run.slot_at), _local(run.started_at), _local(run.finished_at), run.duration_ms),
         *(run.late_ms, run.exit_code, run.http_status, run.attempt, run.trigger, run.source),
         *(run.passed_over, run.passed_reason, run.note),
-        *(run.cost, run.work_id, run.work_title, run.work_url),
+        *(run.cost, run.work_id, run.work_title, run.work_url, run.caused_by),
+        proposal_words(run.proposal),
     )
 
 

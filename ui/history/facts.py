@@ -7,10 +7,23 @@ from http import HTTPStatus
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import Outcome, Proposal, Run, SkipReason, Source, Trigger
+from halo_scheduler.schedule.explain import duration_in_words
 from halo_scheduler.schedule.interval import SECOND_MS
 from ui.needs_you_reading import item_words, web_address
-from ui.wording import cost_words, duration, moment, one_line, reason_words, trigger_words
+from ui.wording import (
+    cost_words,
+    duration,
+    moment,
+    one_line,
+    outcome_words,
+    reason_words,
+    short_moment,
+    trigger_words,
+)
+
+from .relations import NO_RELATIONS, Relations
+from .run_cells import job_words
 
 _LONGEST_TEXT = 1_000
 _LONGEST_ADDRESS = 8_000
@@ -18,12 +31,17 @@ _LONGEST_ADDRESS = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line: what it is, and what it was; some texts are there to be copied, some addresses to be opened."""
+    """One line: what it is, and what it was; some texts are there to be copied, some addresses to be opened.
+
+    One with a `run_id` leads to that run; `aside` is said behind it.
+    """
 
     name: str
     value: str
     copied: str = ""
     address: str = ""
+    run_id: str = ""
+    aside: str = ""
 
 
 def tr(text: str) -> str:
@@ -31,7 +49,7 @@ def tr(text: str) -> str:
     return QCoreApplication.translate("RunFacts", text)
 
 
-def facts_of(run: Run, now_ms: int) -> list[Fact]:
+def facts_of(run: Run, now_ms: int, relations: Relations = NO_RELATIONS) -> list[Fact]:
     """Return everything that is known of a run but what it printed."""
     found = [
         (tr("Planned for"), moment(run.slot_at) if run.slot_at is not None else ""),
@@ -41,13 +59,46 @@ def facts_of(run: Run, now_ms: int) -> list[Fact]:
         (tr("Ended with"), _end_code(run)),
         (tr("Cost"), cost_words(run.cost)),
         (tr("Try"), str(run.attempt) if run.attempt > 1 else ""),
-        (tr("Started by"), _who(run)),
+        (tr("Started by"), "" if relations.cause is not None else _who(run)),
         (tr("Why then"), source_words(run.source) if run.trigger is Trigger.SCHEDULE else ""),
         (tr("Passed over"), passed_words(run)),
+        (tr("Proposed"), proposal_words(run.proposal)),
         (tr("Note"), _text(run.note)),
     ]
     # What it was about tells more than when it was.
-    return [*_item_facts(run), *(Fact(name, value) for name, value in found if value)]
+    return [
+        *_item_facts(run),
+        *(Fact(name, value) for name, value in found if value),
+        *_chain_facts(relations, now_ms),
+    ]
+
+
+def _chain_facts(relations: Relations, now_ms: int) -> list[Fact]:
+    """Return which run started this one, and which ones it started; each leads there."""
+    facts = []
+    cause = relations.cause
+    if cause is not None:
+        when = tr("run of {when}").format(when=short_moment(cause.at, now_ms))
+        facts.append(Fact(tr("Ran after"), job_words(cause.job), run_id=cause.run_id, aside=when))
+    for index, one in enumerate(relations.caused):
+        ended = f"{outcome_words(one.outcome).lower()}, {short_moment(one.at, now_ms)}"
+        name = "" if index else tr("Then ran")
+        facts.append(Fact(name, job_words(one.job), run_id=one.run_id, aside=ended))
+    return facts
+
+
+def proposal_words(proposal: Proposal | None) -> str:
+    """Return what a run proposed about its own job: "every 5 min for 1 h: queue is long"; nothing if it did not."""
+    if proposal is None:
+        return ""
+    parts = []
+    if proposal.every_ms is not None:
+        pace, while_ = duration_in_words(proposal.every_ms), duration_in_words(proposal.ttl_ms)
+        parts.append(tr("every {pace} for {time}").format(pace=pace, time=while_))
+    if proposal.next_ms is not None:
+        parts.append(tr("a run {time} later").format(time=duration_in_words(proposal.next_ms)))
+    words = tr(" and ").join(parts)
+    return f"{words}: {one_line(proposal.reason)}" if proposal.reason else words
 
 
 def _item_facts(run: Run) -> list[Fact]:
@@ -78,6 +129,8 @@ def problem_of(run: Run) -> str:
 
 def advice_of(run: Run) -> str:
     """Return what can be done about it, or nothing."""
+    if run.reason in (SkipReason.PAUSED, SkipReason.DISABLED) and run.trigger is Trigger.CHAIN:
+        return tr("Resume it, so that it runs after the other job again, or take it out there.")
     if run.reason in _REASONED:
         return _advice_of_reason(run.reason)
     return {
@@ -89,7 +142,13 @@ def advice_of(run: Run) -> str:
 
 
 # What is to be done depends on the reason more than on the outcome.
-_REASONED = (SkipReason.CAP, SkipReason.NEEDS_INPUT, SkipReason.SOURCE_UNAVAILABLE)
+_REASONED = (
+    SkipReason.CAP,
+    SkipReason.NEEDS_INPUT,
+    SkipReason.SOURCE_UNAVAILABLE,
+    SkipReason.CONDITION,
+    SkipReason.QUIET_TIME,
+)
 
 
 def _advice_of_reason(reason: SkipReason) -> str:
@@ -100,6 +159,12 @@ def _advice_of_reason(reason: SkipReason) -> str:
         SkipReason.NEEDS_INPUT: tr("Answer the question or dismiss it; then its schedule goes on."),
         SkipReason.SOURCE_UNAVAILABLE: tr(
             "It asks again at its next time. If it stays so, check where its work comes from in the job."
+        ),
+        SkipReason.CONDITION: tr(
+            "By hand it starts whatever holds. If this happens often, let it wait longer in the job."
+        ),
+        SkipReason.QUIET_TIME: tr(
+            "By hand it starts at any time. The job can also wait for the end of a quiet time instead."
         ),
     }[reason]
 
@@ -135,6 +200,8 @@ def passed_words(run: Run) -> str:
         "disabled": tr("it was switched off"),
         "edited": tr("the job was changed"),
         "missed": tr("Halo was not running"),
+        "condition": tr("it waited for its conditions"),
+        "quiet time": tr("it waited for the end of a quiet time"),
     }.get(run.passed_reason, one_line(run.passed_reason))
     times = tr("1 time") if run.passed_over == 1 else tr("{count} times").format(count=f"{run.passed_over:,}")
     return f"{times}: {reason}" if reason else times

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QToolButton, QWidget
 
 from ui.theme import HALF, MARGIN, Look
 from ui.widgets.labels import icon_button, label
+from ui.widgets.link_line import LinkLine
 from ui.widgets.wrapped_text import WrappedText
 
 from .facts import Fact
@@ -19,7 +20,9 @@ _MOST_LINES = 3
 
 
 class FactsGrid(QWidget):
-    """Names at the left, values at the right; at most one of them can be copied and opened."""
+    """Names at the left, values at the right; at most one of them can be copied and opened, some lead to a run."""
+
+    run_wanted = Signal(str)
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -44,7 +47,7 @@ class FactsGrid(QWidget):
             return
         self._facts = tuple(facts)
         while len(self._rows) < len(facts):
-            self._rows.append(_FactRow(self._look, self._grid, len(self._rows)))
+            self._rows.append(_FactRow(self._look, self._grid, len(self._rows), self.run_wanted.emit))
         for index, row in enumerate(self._rows):
             row.show_fact(facts[index] if index < len(facts) else _NOTHING)
         self._place_buttons()
@@ -71,9 +74,14 @@ class FactsGrid(QWidget):
 class _FactRow:
     """One fact: its name, its value, and room for buttons behind it."""
 
-    def __init__(self, look: Look, grid: QGridLayout, index: int) -> None:
+    def __init__(self, look: Look, grid: QGridLayout, index: int, follow: Callable[[str], None]) -> None:
+        self._look = look
+        self._follow = follow
+        self._fact = _NOTHING
         self._name = label("", "muted")
         self._value = WrappedText(look, name="factValue", most_lines=_MOST_LINES)
+        # Few lead anywhere.
+        self._link: LinkLine | None = None
         self._box = QHBoxLayout()
         self._box.setSpacing(HALF)
         self._box.addWidget(self._value, 1)
@@ -81,10 +89,21 @@ class _FactRow:
         grid.addLayout(self._box, index, 1)
 
     def show_fact(self, fact: Fact) -> None:
+        self._fact = fact
         self._name.setText(fact.name)
         self._name.setVisible(bool(fact.name))
-        self._value.set_text(fact.value)
+        self._value.set_text("" if fact.run_id else fact.value)
         self._value.setAccessibleName(f"{fact.name}: {fact.value}")
+        if fact.run_id or self._link is not None:
+            self._show_link(fact)
+
+    def _show_link(self, fact: Fact) -> None:
+        if self._link is None:
+            self._link = LinkLine(self._look, name="factLink")
+            self._link.clicked.connect(lambda: self._follow(self._fact.run_id))
+            self._box.insertWidget(0, self._link, 1)
+        self._link.setVisible(bool(fact.run_id))
+        self._link.show_link(fact.value, fact.aside)
 
     def take_buttons(self, *buttons: QToolButton) -> None:
         for one in buttons:

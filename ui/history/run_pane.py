@@ -27,6 +27,7 @@ from .choice import JobName, job_names
 from .facts import advice_of, as_sentence, facts_of, problem_of
 from .facts_grid import FactsGrid
 from .question_note import QuestionNote
+from .relations import RelationsReader
 from .run_cells import file_name, job_words
 from .yielding_area import YieldingArea
 
@@ -46,6 +47,8 @@ class RunPane(QFrame):
     edit_job_requested = Signal(str)
     answer_requested = Signal(str)
     """The id of a run that asked something."""
+    run_wanted = Signal(str)
+    """The id of a run that started this one, or that it started."""
 
     def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,6 +60,8 @@ class RunPane(QFrame):
         self._job = JobName("")
         self._asked: Asked | None = None
         self._is_stale = False
+        self._relations = RelationsReader(backend, self)
+        self._relations.read.connect(self._show_facts)
         self._feed = OutputFeed(backend, self)
         self._ticks = QTimer(self)
         self._ticks.setInterval(_TICK_MS)
@@ -80,6 +85,8 @@ class RunPane(QFrame):
     def show_run(self, run: Run | None, job: JobName | None = None) -> None:
         """Show a run, or that none is chosen; the same one anew keeps its output."""
         is_other = run is None or run.id != self.run_id
+        if is_other or self._run is None or run is None or run.outcome is not self._run.outcome:
+            self._relations.follow(run)
         self._run = run
         self._job = job or self._job
         self._hint.setVisible(run is None)
@@ -124,7 +131,8 @@ class RunPane(QFrame):
 
     def _show_facts(self) -> None:
         if self._run is not None:
-            self._facts.show_facts(facts_of(self._run, self._backend.now_ms()))
+            facts = facts_of(self._run, self._backend.now_ms(), self._relations.found)
+            self._facts.show_facts(facts)
 
     # --- What it asked -------------------------------------------------------------------------------
 
@@ -277,6 +285,7 @@ class RunPane(QFrame):
         self._question_note = QuestionNote(look)
         self._question_note.answer_requested.connect(self._ask_to_answer)
         self._facts = FactsGrid(look)
+        self._facts.run_wanted.connect(self.run_wanted)
 
     def _lay_out(self, content: QWidget) -> None:
         self._head = QWidget()

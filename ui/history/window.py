@@ -171,6 +171,7 @@ class HistoryWindow(QWidget):
         self._pane.stop_requested.connect(self.stop_requested)
         self._pane.edit_job_requested.connect(self.edit_job_requested)
         self._pane.answer_requested.connect(self.answer_requested)
+        self._pane.run_wanted.connect(self.show_run)
         self._export.wanted.connect(lambda kind: self._export_bar.ask_file(kind, self.model.choice))
 
     # --- Qt's own ------------------------------------------------------------------------------------

@@ -1,0 +1,92 @@
+"""A line that leads somewhere: a link that gives way where room is short, with quiet words behind it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy
+
+from ui.marks import Mark, paint_mark
+from ui.theme import GRID, HALF, Look, Tone
+from ui.wording import one_line, plain_tooltip
+
+_MARK = 8
+_LONGEST = 300
+
+
+class LinkLine(QAbstractButton):
+    """Shows a mark, if it has one, a link, and what is to be said of it; a click or a key follows the link.
+
+    Switched off, it leads nowhere and looks so.
+    """
+
+    def __init__(self, look: Look, *, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._look = look
+        self._mark: Mark | None = None
+        self._shown = self._rest = ""
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        look.changed.connect(self.update)
+
+    def show_link(self, text: str, rest: str = "", *, mark: Mark | None = None, leads: bool = True) -> None:
+        """Show a text from anywhere as a link; `rest` stands behind it."""
+        shown, rest = one_line(text, _LONGEST), one_line(rest, _LONGEST)
+        # Qt underlines a letter behind a single &, also in what it tells a screen reader.
+        self.setText(shown.replace("&", "&&"))
+        self._shown, self._rest, self._mark = shown, rest, mark
+        self.setAccessibleName(", ".join(filter(None, [shown, rest])))
+        self.setToolTip(plain_tooltip("\n".join(filter(None, [shown, rest]))))
+        self.setEnabled(leads)
+        self.setCursor(Qt.CursorShape.PointingHandCursor if leads else Qt.CursorShape.ArrowCursor)
+        self.update()
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        return QSize(200, QFontMetrics(self.font()).height() + HALF)
+
+    def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802
+        self.update()
+        super().enterEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
+        self.update()
+        super().leaveEvent(event)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        painter = QPainter(self)
+        self._paint_focus(painter)
+        area = self.rect()
+        if self._mark is not None:
+            place = QRectF(1, (self.height() - _MARK) / 2, _MARK, _MARK)
+            paint_mark(painter, place, self._mark.shape, self._look.colour(self._mark.tone))
+            area = area.adjusted(_MARK + GRID + 1, 0, 0, 0)
+        self._paint_words(painter, area)
+
+    def _paint_focus(self, painter: QPainter) -> None:
+        if self.hasFocus():
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(self._look.colours.accent), 1))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), HALF, HALF)
+
+    def _paint_words(self, painter: QPainter, area: QRect) -> None:
+        metrics = QFontMetrics(self.font())
+        gap = GRID if self._rest else 0
+        # The words behind are short, and the same for many; the link says which one it is.
+        rest_width = min(metrics.horizontalAdvance(self._rest), area.width() // 2)
+        room = max(area.width() - rest_width - gap, 0)
+        link = metrics.elidedText(self._shown, Qt.TextElideMode.ElideRight, room)
+        font = QFont(self.font())
+        font.setUnderline(self.isEnabled() and self.underMouse())
+        painter.setFont(font)
+        painter.setPen(self._look.colour(Tone.ACCENT if self.isEnabled() else Tone.MUTED))
+        flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        painter.drawText(area, flags, link)
+        area.setLeft(area.left() + metrics.horizontalAdvance(link) + gap)
+        painter.setFont(self.font())
+        painter.setPen(self._look.colour(Tone.MUTED))
+        rest = metrics.elidedText(self._rest, Qt.TextElideMode.ElideRight, area.width())
+        painter.drawText(area, flags, rest)
