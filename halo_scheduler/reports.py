@@ -6,7 +6,7 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
@@ -132,7 +132,8 @@ def explanation(store: Store, record: JobRecord, now_ms: int) -> Explanation:
     if hold is None:
         return found
     end = "" if hold.sentence.endswith((".", "!", "?", "…")) else "."
-    return Explanation(found.at, (*found.sentences, f"But it will be skipped then: {hold.sentence}{end}"))
+    held = f"But it will be skipped then: {hold.sentence}{end}"
+    return replace(found, sentences=(*found.sentences, held))
 
 
 def _outlook(store: Store, record: JobRecord, now_ms: int, *, is_held: bool) -> Outlook:

@@ -47,10 +47,15 @@ _UNITS = ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "min"), (SECOND_MS, "s"))
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """When a job runs next, if it does, and why, one step after the other."""
+    """When a job runs next, if it does, and why, one step after the other.
+
+    `asides` are those of the sentences that tell of conditions, of advice that is not followed yet and of other jobs,
+    for those who tell that in another place.
+    """
 
     at: int | None
     sentences: tuple[str, ...]
+    asides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +106,11 @@ def explain_plan(
             *_start(job, job.next_run_at, now_ms, outlook),
         ]
     )
+    advice, chain = _unused_advice(job, trail, now_ms), _chain(job, now_ms, outlook)
     return Explanation(
         job.next_run_at,
-        (
-            *sentences,
-            *_unused_advice(job, trail, now_ms),
-            *_chain(job, now_ms, outlook),
-            *_at_the_limit(job),
-        ),
+        (*sentences, *advice, *chain, *_at_the_limit(job)),
+        (*_conditions(job), *_only_after_others(outlook), *advice, *chain),
     )
 
 
@@ -158,12 +160,16 @@ def _why_not(job: Job, now_ms: int, outlook: Outlook) -> list[str]:
     if job.status_reason is not None:
         return [*running, _disabled(job)]
     if isinstance(job.schedule, Manual) and outlook.predecessors:
-        return [*running, f"It runs {ends_in_words(outlook.predecessors)}, or by hand."]
+        return [*running, *_only_after_others(outlook)]
     if isinstance(job.schedule, Manual):
         return [*running, "It runs only by hand: it is never due by itself."]
     if running:
         return ["It is running now; its next run is planned when it ends."]
     return ["The schedule gives no further time."]
+
+
+def _only_after_others(outlook: Outlook) -> list[str]:
+    return [f"It runs {ends_in_words(outlook.predecessors)}, or by hand."] if outlook.predecessors else []
 
 
 def _paused(job: Job, now_ms: int) -> list[str]:
