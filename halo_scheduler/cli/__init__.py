@@ -16,6 +16,7 @@ from halo_scheduler.cli.backup import backup
 from halo_scheduler.cli.config import config
 from halo_scheduler.cli.daemon import daemon
 from halo_scheduler.cli.desktop import open_desktop
+from halo_scheduler.cli.edit import edit
 from halo_scheduler.cli.environment import environment
 from halo_scheduler.cli.inbox import answer, inbox
 from halo_scheduler.cli.jobs import list_, remove, resume, show
@@ -57,7 +58,7 @@ def halo(context: click.Context, *, hidden: bool) -> None:
 
 
 for _command in (
-    *(add, list_, show, resume, remove, run, cancel, history, logs, inbox, answer, agent, config),
+    *(add, list_, show, edit, resume, remove, run, cancel, history, logs, inbox, answer, agent, config),
     *(preview, secret, environment, status, backup, daemon, mcp),
 ):
     halo.add_command(_command)

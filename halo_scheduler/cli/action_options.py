@@ -15,34 +15,42 @@ from halo_scheduler.cli.typed_text import text_of_file, text_of_stdin
 from halo_scheduler.cli.work_options import WORK_NAMES, WORK_OPTIONS, changed_work_source
 from halo_scheduler.model import Action, BodyKind, Command, HttpRequest, ProcessAction, Prompt, Redirects
 
-_option = partial(click.option, cls=SectionOption, section="What it does")
+action_option = partial(click.option, cls=SectionOption, section="What it does")
 
 ACTION_OPTIONS = (
-    _option("--shell", metavar="/bin/sh", help="Give the one COMMAND as a line to this shell."),
-    _option("--dir", "--directory", "directory", metavar="DIR", help="Where it runs.", usual="your home"),
-    _option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment."),
-    _option("--stdin", metavar="TEXT", help="What a command reads from standard input."),
-    _option("--success-codes", metavar="0,1", help="Exit codes that mean success.", usual="0"),
-    _option(
+    action_option("--shell", metavar="/bin/sh", help="Give the one COMMAND as a line to this shell."),
+    action_option(
+        "--dir", "--directory", "directory", metavar="DIR", help="Where it runs.", usual="your home"
+    ),
+    action_option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment."),
+    action_option("--stdin", metavar="TEXT", help="What a command reads from standard input."),
+    action_option("--success-codes", metavar="0,1", help="Exit codes that mean success.", usual="0"),
+    action_option(
         "--no-work-code",
         type=whole_or_none,
         metavar="N",
         help='The exit code that means "nothing to do".',
     ),
-    _option("--needs-input-code", type=whole_or_none, metavar="N", help="The exit code that asks for you."),
-    _option("--grace", metavar="10s", help="From asking it to stop to force.", usual="10s"),
-    _option("--http", nargs=2, metavar="METHOD URL", help="An HTTP request instead of a command."),
-    _option("--header", multiple=True, metavar="'NAME: VALUE'", help="A header of the request."),
-    _option("--body", metavar="TEXT", help="The body of the request."),
-    _option("--json-body", metavar="JSON", help="The body of the request, as JSON."),
-    _option("--expect", metavar="200,204", help="Statuses that mean success.", usual="any 2xx"),
-    _option("--redirects", type=choice_of(Redirects), help="Where it may be sent on to.", usual="same-host"),
-    _option(
+    action_option(
+        "--needs-input-code", type=whole_or_none, metavar="N", help="The exit code that asks for you."
+    ),
+    action_option("--grace", metavar="10s", help="From asking it to stop to force.", usual="10s"),
+    action_option("--http", nargs=2, metavar="METHOD URL", help="An HTTP request instead of a command."),
+    action_option("--header", multiple=True, metavar="'NAME: VALUE'", help="A header of the request."),
+    action_option("--body", metavar="TEXT", help="The body of the request."),
+    action_option("--json-body", metavar="JSON", help="The body of the request, as JSON."),
+    action_option("--expect", metavar="200,204", help="Statuses that mean success.", usual="any 2xx"),
+    action_option(
+        "--redirects", type=choice_of(Redirects), help="Where it may be sent on to.", usual="same-host"
+    ),
+    action_option(
         "--prompt",
         metavar="TEXT|@FILE|-",
         help="A prompt for an AI agent instead of a command; from a file, or from standard input.",
     ),
-    _option("--agent", metavar="NAME", help='Which agent, see "halo agent list".', usual="the default one"),
+    action_option(
+        "--agent", metavar="NAME", help='Which agent, see "halo agent list".', usual="the default one"
+    ),
     *WORK_OPTIONS,
 )
 _OF_COMMANDS = ("shell", "stdin")

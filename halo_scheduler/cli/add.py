@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 import click
 
-from halo_scheduler.cli.job_options import fields_of_new, job_options, secret_names
+from halo_scheduler.cli.job_notes import tell_notes
+from halo_scheduler.cli.job_options import fields_of_new, job_options
 from halo_scheduler.cli.option_sections import SectionCommand
-from halo_scheduler.cli.shown import next_words, note_line
+from halo_scheduler.cli.shown import next_words
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
-from halo_scheduler.model import Job
 from halo_scheduler.schedule.describe import describe
-from halo_scheduler.schedule.lint import lint
 from halo_scheduler.service import Scheduler
 
 
@@ -36,25 +34,16 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
           --header 'Authorization: Bearer ${secret:HOOK}' --json-body '{"hello": 1}'
       halo add review --cron @daily --prompt "Review what changed today, {{date}}." --dir ~/code
       halo add fix --every 1h --prompt @fix.md --work-github me/shop --work-token GITHUB --max-runs-per-day 5
+      halo add photos --every 1d --if-mains --if-reachable nas.local:22 --if-deadline 6h --keep-awake -- ./copy.sh
+      halo add mirror --cron @daily --on-success report --on-failure alarm -- ./mirror.sh
 
     Secrets are kept with "halo secret set"; ${secret:NAME} stands for them in --env, --stdin, --header and bodies.
     """
     now_ms = SystemClock().now_ms()
     with Scheduler.open() as scheduler:
         fields = fields_of_new(given, command, partial(find_job, scheduler), now_ms)
-        job_id = scheduler.add_job(name, **fields)
-        job = scheduler.get_job(job_id)
-        missing = secret_names(fields["action"]) - {secret.name for secret in scheduler.list_secrets()}
-    if job is not None:
-        _show_added(job, missing, now_ms)
-
-
-def _show_added(job: Job, missing_secrets: Iterable[str], now_ms: int) -> None:
-    click.echo(f"added {job.name}: {describe(job.schedule)}")
-    click.echo(f"  next: {next_words(job, now_ms)}")
-    for note in lint(job.schedule, now_ms, anchor_at=job.anchor_at):
-        click.echo(note_line(note))
-    for name in sorted(missing_secrets):
-        click.echo(
-            f"{click.style('▲', fg='yellow')} the secret {name} is not set yet: halo secret set {name}"
-        )
+        job = scheduler.get_job(scheduler.add_job(name, **fields))
+        if job is not None:
+            click.echo(f"added {job.name}: {describe(job.schedule)}")
+            click.echo(f"  next: {next_words(job, now_ms)}")
+            tell_notes(scheduler, job, now_ms)

@@ -8,7 +8,7 @@ import shlex
 import click
 
 from halo_scheduler.agents import Agent, Delivery
-from halo_scheduler.cli.shown import print_table
+from halo_scheduler.cli.shown import WAITS, print_table
 from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.model import Prompt
 from halo_scheduler.output_text import plain_line
@@ -107,7 +107,7 @@ def remove(*, name: str) -> None:
     click.echo(f"forgot {name}")
     if users:
         click.echo(
-            f"{click.style('▲', fg='yellow')} {counted(len(users), 'job')} still named it: {', '.join(users)}",
+            f"{WAITS} {counted(len(users), 'job')} still named it: {', '.join(users)}",
             err=True,
         )
 

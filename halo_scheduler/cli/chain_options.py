@@ -11,9 +11,8 @@ import click
 from halo_scheduler.cli.option_sections import SectionOption
 from halo_scheduler.model import Follower, FollowOn, Job
 
-_option = partial(
-    click.option, cls=SectionOption, section="What runs after it", multiple=True, metavar="NAME"
-)
+chain_option = partial(click.option, cls=SectionOption, section="What runs after it")
+_option = partial(chain_option, multiple=True, metavar="NAME")
 
 CHAIN_OPTIONS = (
     _option("--on-success", help="Run this job after each success."),

@@ -15,21 +15,23 @@ from halo_scheduler.cli.option_sections import SectionOption
 from halo_scheduler.model import Condition, Idle, Load, MainsPower, Network, PathExists, Policy
 from halo_scheduler.schedule.words import shown
 
-_option = partial(click.option, cls=SectionOption, section="What it waits for when it is due")
+condition_option = partial(click.option, cls=SectionOption, section="What it waits for when it is due")
 
 CONDITION_OPTIONS = (
-    _option("--if-mains", is_flag=True, default=None, help="The machine is on mains power."),
-    _option("--if-network", is_flag=True, default=None, help="There is a network."),
-    _option(
+    condition_option("--if-mains", is_flag=True, default=None, help="The machine is on mains power."),
+    condition_option("--if-network", is_flag=True, default=None, help="There is a network."),
+    condition_option(
         "--if-reachable",
         multiple=True,
         metavar="HOST:PORT",
         help="Somebody answers there; an IPv6 address in brackets, like [fd00::1]:22.",
     ),
-    _option("--if-idle", metavar="10m", help="Nobody has touched keyboard or mouse for so long."),
-    _option("--if-load-below", type=float, metavar="2", help="The load of the last minute is lower."),
-    _option("--if-path", multiple=True, metavar="PATH", help="This file or folder is there."),
-    _option(
+    condition_option("--if-idle", metavar="10m", help="Nobody has touched keyboard or mouse for so long."),
+    condition_option(
+        "--if-load-below", type=float, metavar="2", help="The load of the last minute is lower."
+    ),
+    condition_option("--if-path", multiple=True, metavar="PATH", help="This file or folder is there."),
+    condition_option(
         "--if-deadline", metavar="1h", help='Skip the run if it has waited so long; "none" waits for ever.'
     ),
 )

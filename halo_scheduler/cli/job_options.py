@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,9 +15,9 @@ from halo_scheduler.cli.given import as_it_is, chosen
 from halo_scheduler.cli.option_sections import AnyCommand, SectionOption, with_options
 from halo_scheduler.cli.policy_options import POLICY_OPTIONS, changed_policy, usual_policy
 from halo_scheduler.cli.schedule_options import SCHEDULE_OPTIONS, take_schedule_options
-from halo_scheduler.model import Action, Callback, Job, JobSpec
+from halo_scheduler.model import Job, JobSpec
 
-_option = partial(click.option, cls=SectionOption, section="What is said of it")
+said_option = partial(click.option, cls=SectionOption, section="What is said of it")
 
 _OPTIONS = (
     *SCHEDULE_OPTIONS,
@@ -25,9 +25,9 @@ _OPTIONS = (
     *CONDITION_OPTIONS,
     *CHAIN_OPTIONS,
     *POLICY_OPTIONS,
-    _option("--group", metavar="GROUP", help="Jobs of a group can share a limit and quiet times."),
-    _option("--description", metavar="TEXT", help="What it is for."),
-    _option(
+    said_option("--group", metavar="GROUP", help="Jobs of a group can share a limit and quiet times."),
+    said_option("--description", metavar="TEXT", help="What it is for."),
+    said_option(
         "--enabled/--disabled", default=None, help="Whether it may run by itself at all.", usual="enabled"
     ),
 )
@@ -69,6 +69,7 @@ def changed_fields(
     options = take_schedule_options(given)
     fields = {
         **chosen(given, _SAID),
+        **_called(given),
         "schedule": options.schedule(now_ms, before.schedule),
         "anchor_at": options.anchor_at(now_ms, before.anchor_at),
         "action": changed_action(before.action, given, command),
@@ -78,9 +79,8 @@ def changed_fields(
     return {name: value for name, value in fields.items() if value != getattr(before, name)}
 
 
-def secret_names(action: Action) -> frozenset[str]:
-    """Return the secrets that an action and its source of work need."""
-    if isinstance(action, Callback):
-        return frozenset()
-    source = getattr(action, "work_source", None)
-    return action.secret_names | (frozenset() if source is None else source.secret_names)
+def _called(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what only a job that is there can be given: another name, no group any more."""
+    if given["group"] is not None and given["no_group"]:
+        raise click.UsageError("give either --group or --no-group")
+    return ({"group": None} if given["no_group"] else {}) | chosen(given, {"rename": ("name", as_it_is)})

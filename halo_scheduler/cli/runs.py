@@ -21,7 +21,7 @@ from halo_scheduler.cli.following import (
 from halo_scheduler.cli.option_sections import choice_of
 from halo_scheduler.cli.printer import Printer
 from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
-from halo_scheduler.cli.shown import duration, moment, outcome_mark, print_table
+from halo_scheduler.cli.shown import WAITS, duration, moment, outcome_mark, print_table
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.condition_words import waiting_words
 from halo_scheduler.errors import SchedulerError
@@ -75,7 +75,7 @@ def _tell_ignored(scheduler: Scheduler, job: Job) -> None:
         ignored.append(f"the end of the quiet time {quiet.by.name}".rstrip())
     if ignored:
         words = plain_line(" and ".join(ignored), _LONGEST)
-        click.echo(f"{click.style('▲', fg='yellow')} by hand, it does not wait for {words}", err=True)
+        click.echo(f"{WAITS} by hand, it does not wait for {words}", err=True)
 
 
 @click.command()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from halo_scheduler.chains import WaitingRun
-from halo_scheduler.cli.shown import waiting_status
+from halo_scheduler.cli.shown import WAITS, waiting_status
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import Job
 from halo_scheduler.output_text import plain_line
@@ -58,4 +58,4 @@ def _show_waiting(jobs: Sequence[Job], runs: Sequence[WaitingRun], names: dict[s
         for run in runs
     ]
     for line in lines:
-        click.echo(f"{click.style('▲', fg='yellow')} {plain_line(line, _LONGEST)}")
+        click.echo(f"{WAITS} {plain_line(line, _LONGEST)}")
