@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from halo_scheduler.model import FollowOn, JobSpec
@@ -23,13 +23,15 @@ class NamedFollower:
 class Draft:
     """A job of a file: its spec without followers; no `anchor_at` leaves it to whoever stores the job.
 
-    `line` and `path` say where in the file it stands, `notes` what of it could not be kept.
+    `says` are the fields of the spec that the file speaks of, None all of them: a job that is there keeps the others.
+    `line` or `path` say where in the file it stands, `notes` what of it could not be kept.
     """
 
     spec: JobSpec
     job_id: str | None = None
     anchor_at: int | None = None
     followers: tuple[NamedFollower, ...] = ()
+    says: frozenset[str] | None = None
     line: int | None = None
     path: str = ""
     notes: tuple[str, ...] = ()
@@ -56,12 +58,20 @@ class LeftOut:
     line: int | None = None
 
 
+def _nowhere(_path: str) -> int | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafts:
-    """All that a file holds; quiet times of None and groups that are not named stay as they are."""
+    """All that a file holds; quiet times of None and groups that are not named stay as they are.
+
+    `line_of` finds the line of a path, in files that have paths.
+    """
 
     jobs: tuple[Draft, ...] = ()
     quiet_times: tuple[QuietTime, ...] | None = None
     group_limits: Mapping[str, int | None] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     faults: tuple[Fault, ...] = ()
+    line_of: Callable[[str], int | None] = field(default=_nowhere, compare=False, repr=False)

@@ -1,0 +1,327 @@
+"""What taking in a file would change: worked out from drafts beside what there is, before anything is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from halo_scheduler.chains import find_cycle
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import Follower, JobSpec, Once, Prompt
+from halo_scheduler.schedule.describe import describe
+from halo_scheduler.schedule.words import shortened, shown
+from halo_scheduler.settings import Settings
+from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut, NamedFollower
+from halo_scheduler.transfer.field_changes import FieldChange, changes_between
+from halo_scheduler.transfer.job_form import job_to_plain
+from halo_scheduler.transfer.surrounding_changes import (
+    LimitChange,
+    QuietTimeChange,
+    changed_quiet_times,
+    limit_changes,
+    quiet_time_changes,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Existing:
+    """What there is before a file is taken in; specs by the ids of their jobs."""
+
+    jobs: Mapping[str, JobSpec] = field(default_factory=dict)
+    removed: Mapping[str, JobSpec] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    group_limits: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Creation:
+    """A job that is not there yet; whoever stores it says from when it counts, unless its draft does."""
+
+    job_id: str
+    draft: Draft
+    spec: JobSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alteration:
+    """A job that is there and will be another one."""
+
+    job_id: str
+    draft: Draft
+    before: JobSpec
+    after: JobSpec
+    changes: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """A job that is in none of the files."""
+
+    job_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportPlan:
+    """What taking in a file would do; of what has a fault, nothing is part of it."""
+
+    drafts: Drafts
+    made_at: int
+    prunes: bool = False
+    created: tuple[Creation, ...] = ()
+    changed: tuple[Alteration, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    removed: tuple[Removal, ...] = ()
+    quiet_times: tuple[QuietTimeChange, ...] = ()
+    group_limits: tuple[LimitChange, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it would change nothing."""
+        return not (self.created or self.changed or self.removed or self.quiet_times or self.group_limits)
+
+    @property
+    def new_ids(self) -> dict[str, str]:
+        """The ids that new jobs will have, by their names."""
+        return {creation.spec.name: creation.job_id for creation in self.created}
+
+
+def plan_import(
+    drafts: Drafts, existing: Existing, now_ms: int, new_id: Callable[[str], str], *, prune: bool = False
+) -> ImportPlan:
+    """Return what taking in drafts would do; `new_id` gives a job of a name an id, if it carries none of use."""
+    return _Planner(drafts, existing, now_ms, new_id).plan(prune=prune)
+
+
+class _Planner:
+    """Finds for every draft the job it means, and drops those that cannot be until the rest fits together."""
+
+    def __init__(self, drafts: Drafts, existing: Existing, now_ms: int, new_id: Callable[[str], str]) -> None:
+        self._drafts = drafts
+        self._existing = existing
+        self._now_ms = now_ms
+        self._new_id = new_id
+        self._faults = list(drafts.faults)
+        self._left_out = list(drafts.left_out)
+        self._meant: dict[str, Draft] = {}
+        """The drafts by the ids of the jobs they mean, in the order of the file."""
+        self._carried: dict[str, str] = {}
+        """The ids of the jobs that are meant, by the ids that the file gives them."""
+
+    def plan(self, *, prune: bool) -> ImportPlan:
+        self._meant = self._match(self._without_twins())
+        self._carried = {draft.job_id: job_id for job_id, draft in self._meant.items() if draft.job_id}
+        self._leave_out_what_is_past()
+        specs = self._specs()
+        names = self._names()
+        changed: list[Alteration] = []
+        unchanged: list[Alteration] = []
+        for job_id, spec in specs.items():
+            if job_id in self._existing.jobs:
+                alteration = self._alteration(job_id, spec, names)
+                (changed if alteration.changes else unchanged).append(alteration)
+        self._refuse_too_many_quiet_times()
+        prune = prune and not self._faults
+        existing = self._existing
+        return ImportPlan(
+            drafts=self._drafts,
+            made_at=self._now_ms,
+            prunes=prune,
+            created=tuple(
+                Creation(job_id=job_id, draft=self._meant[job_id], spec=spec)
+                for job_id, spec in specs.items()
+                if job_id not in existing.jobs
+            ),
+            changed=tuple(changed),
+            unchanged=tuple(alteration.before.name for alteration in unchanged),
+            removed=tuple(self._removals()) if prune else (),
+            quiet_times=quiet_time_changes(
+                existing.settings.quiet_times, self._drafts.quiet_times, prune=prune
+            ),
+            group_limits=limit_changes(existing.group_limits, self._drafts.group_limits, prune=prune),
+            left_out=tuple(self._left_out),
+            faults=tuple(self._faults),
+        )
+
+    # --- Which job a draft means ---------------------------------------------------------------------
+
+    def _without_twins(self) -> list[Draft]:
+        """Return the drafts but those that have the name or the id of an earlier one."""
+        found: list[Draft] = []
+        names: set[str] = set()
+        ids: set[str] = set()
+        for draft in self._drafts.jobs:
+            if draft.spec.name in names:
+                self._fault(draft, ScheduleError("another job of the file has this name", path="name"))
+            elif draft.job_id in ids:
+                self._fault(draft, ScheduleError("another job of the file has this id", path="id"))
+            else:
+                found.append(draft)
+            names.add(draft.spec.name)
+            ids |= {draft.job_id} if draft.job_id else set()
+        return found
+
+    def _match(self, drafts: list[Draft]) -> dict[str, Draft]:
+        """Find the job that each draft means: of its id, else of its name, else a new one."""
+        jobs = self._existing.jobs
+        by_id = {draft.job_id for draft in drafts if draft.job_id in jobs}
+        by_name = {spec.name: job_id for job_id, spec in jobs.items() if job_id not in by_id}
+        return {self._meant_id(draft, by_name): draft for draft in drafts}
+
+    def _meant_id(self, draft: Draft, by_name: Mapping[str, str]) -> str:
+        if draft.job_id in self._existing.jobs:
+            return draft.job_id or ""
+        if draft.spec.name in by_name:
+            return by_name[draft.spec.name]
+        if draft.job_id is not None and draft.job_id not in self._existing.removed:
+            return draft.job_id
+        return self._new_id(draft.spec.name)
+
+    def _leave_out_what_is_past(self) -> None:
+        for job_id, draft in list(self._meant.items()):
+            if job_id not in self._existing.jobs and self._is_past(draft.spec):
+                del self._meant[job_id]
+                why = f"its one time is past: {describe(draft.spec.schedule)}"
+                self._left_out.append(LeftOut(what=draft.spec.name, why=why, line=self._line(draft)))
+
+    def _is_past(self, spec: JobSpec) -> bool:
+        return isinstance(spec.schedule, Once) and spec.schedule.due_at <= self._now_ms
+
+    # --- What it will be -----------------------------------------------------------------------------
+
+    def _specs(self) -> dict[str, JobSpec]:
+        """Return what the jobs will be, by their ids; whatever cannot be is dropped, then all is looked at anew."""
+        while True:
+            ids = {name: job_id for job_id, name in self._names().items()}
+            taken = {spec.name for job_id, spec in self._existing.jobs.items() if job_id not in self._meant}
+            specs: dict[str, JobSpec] = {}
+            bad: dict[str, ScheduleError] = {}
+            for job_id, draft in self._meant.items():
+                try:
+                    specs[job_id] = self._spec(job_id, draft, ids, taken)
+                except ScheduleError as error:
+                    bad[job_id] = error
+            bad = bad or self._circle(specs)
+            if not bad:
+                return specs
+            for job_id, fault in bad.items():
+                self._fault(self._meant.pop(job_id), fault)
+
+    def _spec(self, job_id: str, draft: Draft, ids: Mapping[str, str], taken: set[str]) -> JobSpec:
+        if draft.spec.name in taken:
+            raise ScheduleError(
+                f"there is already another job named {shown(draft.spec.name)}; choose another name",
+                path="name",
+            )
+        before = self._existing.jobs.get(job_id)
+        followers = tuple(self._followers(job_id, draft, ids))
+        if before is None:
+            spec = replace(draft.spec, followers=followers, anchor_at=draft.anchor_at or 0)
+        else:
+            spec = self._changed_spec(before, draft, followers)
+        if isinstance(spec.action, Prompt) and (before is None or before.action != spec.action):
+            self._refuse_unknown_agent(spec.action)
+        return spec
+
+    def _changed_spec(self, before: JobSpec, draft: Draft, followers: tuple[Follower, ...]) -> JobSpec:
+        anchor_at = before.anchor_at if draft.anchor_at is None else draft.anchor_at
+        spec = replace(draft.spec, followers=followers, anchor_at=anchor_at)
+        if draft.says is not None:
+            spec = replace(before, **{name: getattr(spec, name) for name in draft.says})
+        if _is_same_once(before, spec):
+            # The same instant in other words is no new time, which would have to lie ahead.
+            return replace(spec, schedule=before.schedule)
+        if spec.schedule != before.schedule and self._is_past(spec):
+            raise ScheduleError("this time is in the past; give one that lies ahead", path="schedule.once")
+        return spec
+
+    def _followers(self, job_id: str, draft: Draft, ids: Mapping[str, str]) -> Iterator[Follower]:
+        """Yield what follows a job, by ids."""
+        found: set[str] = set()
+        for index, named in enumerate(draft.followers):
+            follower_id = self._follower_id(job_id, named, ids)
+            path = f"followers[{index}]"
+            if follower_id is None:
+                words = f"named {shown(named.name)}" if named.name else f"with the id {shown(named.job_id)}"
+                raise ScheduleError(f"there is no job {words} that could follow", path=path)
+            if follower_id == job_id:
+                name = shortened(draft.spec.name)
+                raise ScheduleError(f"{name} → {name}: a job cannot run after itself", path=path)
+            if follower_id in found:
+                raise ScheduleError("the same job follows twice; choose `always` instead", path=path)
+            found.add(follower_id)
+            yield Follower(job_id=follower_id, on=named.on)
+
+    def _follower_id(self, job_id: str, named: NamedFollower, ids: Mapping[str, str]) -> str | None:
+        if named.name:
+            return ids.get(named.name)
+        before = self._existing.jobs.get(job_id)
+        known = {follower.job_id for follower in before.followers} if before is not None else set()
+        carried = self._carried.get(named.job_id)
+        if carried in self._meant:
+            return carried
+        return named.job_id if named.job_id in known or named.job_id in self._existing.jobs else None
+
+    def _refuse_unknown_agent(self, prompt: Prompt) -> None:
+        try:
+            self._existing.settings.find_agent(prompt.agent)
+        except ScheduleError as error:
+            raise error.under("action") from None
+
+    def _circle(self, specs: Mapping[str, JobSpec]) -> dict[str, ScheduleError]:
+        """Return the jobs of the file that would start each other for ever, each with the circle."""
+        known = {**self._existing.removed, **self._existing.jobs, **specs}
+        cycle = find_cycle(known, [job_id for job_id, spec in specs.items() if spec.followers])
+        if cycle is None:
+            return {}
+        names = " → ".join(shortened(known[job_id].name) for job_id in cycle)
+        message = f"{names}: these jobs would start each other for ever; take one out of the circle"
+        return {
+            job_id: ScheduleError(message, path="followers")
+            for job_id in dict.fromkeys(cycle)
+            if job_id in specs
+        }
+
+    # --- What that changes ---------------------------------------------------------------------------
+
+    def _names(self) -> dict[str, str]:
+        """Return the names that all jobs will have, by their ids."""
+        before = {job_id: spec.name for job_id, spec in self._existing.jobs.items()}
+        return before | {job_id: draft.spec.name for job_id, draft in self._meant.items()}
+
+    def _alteration(self, job_id: str, spec: JobSpec, names: Mapping[str, str]) -> Alteration:
+        before = self._existing.jobs[job_id]
+        changes = changes_between(job_to_plain(before, names), job_to_plain(spec, names))
+        return Alteration(
+            job_id=job_id, draft=self._meant[job_id], before=before, after=spec, changes=tuple(changes)
+        )
+
+    def _refuse_too_many_quiet_times(self) -> None:
+        settings = self._existing.settings
+        changes = quiet_time_changes(settings.quiet_times, self._drafts.quiet_times)
+        try:
+            replace(settings, quiet_times=changed_quiet_times(settings.quiet_times, changes))
+        except ScheduleError as error:
+            line = self._drafts.line_of(error.path)
+            self._faults.append(Fault(message=error.message, line=line, path=error.path))
+
+    def _removals(self) -> Iterator[Removal]:
+        for job_id, spec in sorted(self._existing.jobs.items(), key=lambda item: item[1].name):
+            if job_id not in self._meant:
+                yield Removal(job_id=job_id, name=spec.name)
+
+    def _line(self, draft: Draft) -> int | None:
+        return draft.line or self._drafts.line_of(draft.path)
+
+    def _fault(self, draft: Draft, error: ScheduleError) -> None:
+        if draft.path:
+            error = error.under(draft.path)
+        line = draft.line or self._drafts.line_of(error.path)
+        self._faults.append(Fault(message=error.message, line=line, path=error.path))
+
+
+def _is_same_once(before: JobSpec, after: JobSpec) -> bool:
+    one, other = before.schedule, after.schedule
+    return isinstance(one, Once) and isinstance(other, Once) and one.due_at == other.due_at
