@@ -49,8 +49,8 @@ _UNITS = ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "min"), (SECOND_MS, "s"))
 class Explanation:
     """When a job runs next, if it does, and why, one step after the other.
 
-    `asides` are those of the sentences that tell of conditions, of advice that is not followed yet and of other jobs,
-    for those who tell that in another place.
+    `asides` are those of the sentences that tell what it waits for, of its conditions, of advice that is not followed
+    yet and of other jobs, for those who tell that in another place.
     """
 
     at: int | None
@@ -97,20 +97,22 @@ def explain_plan(
     job: Job, trail: Sequence[Step], now_ms: int, *, attempt: int = 1, outlook: Outlook = _NOTHING_ELSE
 ) -> Explanation:
     """Explain a job's next run from the trail of its plan; `attempt` is that of the planned run."""
+    start = [] if job.next_run_at is None else _start(job, job.next_run_at, now_ms, outlook)
     sentences = (
         _why_not(job, now_ms, outlook)
         if job.next_run_at is None
         else [
             *(["It is running now, outside its schedule."] if job.status is JobStatus.RUNNING else []),
             *_steps(job, trail, now_ms, attempt),
-            *_start(job, job.next_run_at, now_ms, outlook),
+            *start,
         ]
     )
+    waits = [] if job.waiting_for is None else start
     advice, chain = _unused_advice(job, trail, now_ms), _chain(job, now_ms, outlook)
     return Explanation(
         job.next_run_at,
         (*sentences, *advice, *chain, *_at_the_limit(job)),
-        (*_conditions(job), *_only_after_others(outlook), *advice, *chain),
+        (*waits, *_conditions(job), *_only_after_others(outlook), *advice, *chain),
     )
 
 

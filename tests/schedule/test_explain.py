@@ -442,7 +442,7 @@ def test_what_is_said_of_the_limit_of_errors_can_be_had_alone() -> None:
 
 def test_what_has_a_place_of_its_own_elsewhere_can_be_left_out() -> None:
     hints = Hints(interval_ms=2 * _HOUR, expires_at=_NOW + _HOUR)
-    job = replace(_JOB, next_run_at=_NOW + _MINUTE, hints=hints, policy=Policy(conditions=[MainsPower()]))
+    job = replace(_JOB, next_run_at=_NOW + _MINUTE, hints=hints, policy=Policy(conditions=(MainsPower(),)))
     outlook = Outlook(predecessors=(Predecessor("backup", FollowOn.SUCCESS),))
     found = explain_plan(job, (), _NOW, outlook=outlook)
     assert [one for one in found.sentences if one not in found.asides] == ["It is planned for 13:51."]
@@ -450,3 +450,5 @@ def test_what_has_a_place_of_its_own_elsewhere_can_be_left_out() -> None:
     only = explain_plan(manual, (), _NOW, outlook=outlook)
     assert only.sentences == ("It runs after backup succeeds, or by hand.",)
     assert set(only.sentences) <= set(only.asides)
+    waiting = explain_plan(_due(WaitingFor.CONDITION, "network"), (), _NOW)
+    assert [one for one in waiting.sentences if one not in waiting.asides] == ["It is planned for 13:45."]
