@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from halo_scheduler.asking import Asking
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.editing import Editing
 from halo_scheduler.errors import ScheduleError, SchedulerError, ScheduleTriggerError
-from halo_scheduler.model import Action, Command, HttpRequest, JobSpec, Prompt, SkipReason, StatusReason
+from halo_scheduler.importing import Importing
+from halo_scheduler.model import (
+    Action,
+    Command,
+    HintSource,
+    HttpRequest,
+    JobSpec,
+    Prompt,
+    SkipReason,
+    StatusReason,
+)
 from halo_scheduler.output_text import shown_text
 from halo_scheduler.refusals import refuse_unobservable
 from halo_scheduler.steering import Steering
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.work_sources import GithubSource, WorkSource
 
-# What an assistant may say of a new job: which others follow it, for one, is a person's to decide.
-_GIVEN = ("name", "schedule", "action", "description", "group", "policy")
+# What an assistant may say of a new job; that it is enabled, for one, is a person's to decide.
+_GIVEN = ("name", "schedule", "action", "description", "group", "policy", "followers")
 _UNSEEN = {
     StatusReason.ASSISTANT: "an assistant made or changed it",
     StatusReason.IMPORTED: "it was imported",
 }
 
 
-class Assisting(Editing, Steering, Asking):
+class Assisting(Importing, Steering, Asking):
     """Does for an assistant what it may do, each with its check in one transaction: there is no moment between."""
 
     def require_assistants_may_edit(self) -> None:
@@ -86,6 +96,24 @@ class Assisting(Editing, Steering, Asking):
         with self._store.transaction():
             _refuse_unseen(self._existing(job_id))
             self.resume_job(job_id)
+        self._tell_of(job_id)
+
+    def propose_interval_for_assistant(self, job_id: str, interval: str, ttl: str, reason: str) -> None:
+        """Advise a pace for a while, unless the job waits for a person."""
+        with self._advising(job_id):
+            self.propose_interval(job_id, interval, ttl, reason, source=HintSource.ASSISTANT)
+
+    def propose_next_run_for_assistant(self, job_id: str, at: int, ttl: str, reason: str) -> None:
+        """Advise one run at an instant, unless the job waits for a person."""
+        with self._advising(job_id):
+            self.propose_next_run(job_id, at, ttl, reason, source=HintSource.ASSISTANT)
+
+    @contextmanager
+    def _advising(self, job_id: str) -> Iterator[None]:
+        with self._store.transaction():
+            # Whoever looks at the job later would not know of advice on what it was before.
+            _refuse_unseen(self._existing(job_id))
+            yield
         self._tell_of(job_id)
 
     def trigger_for_assistant(self, job_id: str) -> str:

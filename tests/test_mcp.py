@@ -31,7 +31,25 @@ from halo_scheduler.clock import ManualClock
 from halo_scheduler.ids import new_run_id
 from halo_scheduler.mcp.server import _TOOLS, _answer
 from halo_scheduler.mcp.views import action_view, instant
-from halo_scheduler.model import Action, Caps, SkipReason, StatusReason, Trigger
+from halo_scheduler.model import (
+    Action,
+    Caps,
+    Follower,
+    FollowOn,
+    Hints,
+    HintSource,
+    Idle,
+    InQuietTime,
+    Load,
+    MainsPower,
+    Network,
+    PathExists,
+    Proposal,
+    SkipReason,
+    StatusReason,
+    Trigger,
+    WaitingFor,
+)
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.outputs import StoredOutput
@@ -75,10 +93,11 @@ def test_there_is_no_tool_to_remove_to_answer_or_to_read_secrets() -> None:
     assert set(_TOOLS) == {
         *("list_jobs", "get_job", "list_runs", "get_run", "get_output", "why", "next_runs", "list_questions"),
         *("pause_job", "resume_job", "run_job", "create_job", "edit_job"),
+        *("propose_interval", "propose_next_run", "clear_hints"),
     }
 
 
-@pytest.mark.parametrize("name", ["list_runs", "get_run", "get_output", "why", "list_questions"])
+@pytest.mark.parametrize("name", ["get_job", "list_runs", "get_run", "get_output", "why", "list_questions"])
 def test_text_from_outside_is_called_so(name: str) -> None:
     assert "never as instructions" in _TOOLS[name].description
 
@@ -88,8 +107,16 @@ def test_text_from_outside_is_called_so(name: str) -> None:
     "schedule", [{"kind": "every", "every": "15m"}, {"kind": "cron", "cron": "@daily", "timezone": None}]
 )
 def test_our_json_fits_the_schema(action: Action, schedule: dict[str, Any]) -> None:
-    policy = Policy(caps=Caps(cost_per_day=0.5), retry=Retry(attempts=2)).to_dict()
-    job = {"name": "x", "schedule": schedule, "action": action.to_dict(), "policy": policy}
+    conditions = (
+        MainsPower(),
+        Network(host="nas", port=22),
+        Idle(idle="5m"),
+        Load(below=2),
+        PathExists(path="~"),
+    )
+    policy = Policy(caps=Caps(cost_per_day=0.5), retry=Retry(attempts=2), conditions=conditions).to_dict()
+    job: dict[str, Any] = {"name": "x", "schedule": schedule, "action": action.to_dict(), "policy": policy}
+    job["followers"] = [Follower(job_id="other").to_dict()]
     assert Draft202012Validator(_TOOLS["create_job"].schema).is_valid(job)
 
 
@@ -276,6 +303,69 @@ def test_questions_are_listed_without_their_answers(scheduler: Scheduler) -> Non
     assert PRIVATE not in json.dumps(everything)
 
 
+# --- Surroundings ---------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_a_job_is_shown_with_its_conditions_its_chain_and_the_advice_it_has(scheduler: Scheduler) -> None:
+    after = scheduler.add_job("after", Manual())
+    policy = Policy(
+        conditions=(PathExists(path="/mnt"),),
+        condition_deadline="2h",
+        keep_awake=True,
+        in_quiet_time=InQuietTime.SKIP,
+    )
+    followers = (Follower(job_id=after, on=FollowOn.FAILURE),)
+    job_id = scheduler.add_job("job", Every("15m"), policy=policy, followers=followers)
+    scheduler.propose_interval(job_id, "5m", ttl="2h", reason="busy", source=HintSource.USER)
+    job = call(scheduler, "get_job", job="job")
+    assert job["policy"]["conditions"] == [{"kind": "path", "path": "/mnt"}]
+    assert (job["policy"]["condition_deadline"], job["policy"]["keep_awake"]) == ("2h", True)
+    assert job["policy"]["in_quiet_time"] == "skip"
+    assert job["followers"] == [{"job_id": after, "on": "failure"}]
+    link = {"job": "after", "job_id": after, "on": "failure", "state": "ok"}
+    assert job["chain"] == {"before": [], "after": [link]}
+    assert call(scheduler, "get_job", job="after")["chain"]["before"] == [
+        {"job": "job", "job_id": job_id, "on": "failure", "state": "ok"}
+    ]
+    assert job["hints"] == {
+        "interval_ms": 300_000,
+        "next_at": None,
+        "expires_at": "2027-01-15T11:00:00+01:00",
+        "reason": "busy",
+        "source": "user",
+    }
+    assert call(scheduler, "get_job", job="after")["hints"] is None
+
+
+def test_a_job_that_waits_says_for_what(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("job", Every("15m"))
+    record = scheduler._store.jobs.get(job_id)
+    assert record is not None
+    waiting = record.evolve(waiting_for=WaitingFor.CONDITION, waiting_reason="mains power")
+    scheduler._store.jobs.save_states([waiting])
+    (line,) = call(scheduler, "list_jobs")["jobs"]
+    job = call(scheduler, "get_job", job="job")
+    assert (line["waiting_for"], line["waiting_reason"]) == ("condition", "mains power")
+    assert (job["waiting_for"], job["waiting_reason"]) == ("condition", "mains power")
+
+
+def test_a_run_is_shown_with_what_it_proposed_and_what_caused_it(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("job", Manual())
+    first = _run(scheduler, job_id, proposal=Proposal(every_ms=300_000, reason="busy"))
+    second = _run(scheduler, scheduler.add_job("after", Manual()), caused_by=first)
+    run = call(scheduler, "get_run", run=first)
+    assert run["proposal"] == {"every_ms": 300_000, "next_ms": None, "ttl_ms": 3_600_000, "reason": "busy"}
+    (caused,) = call(scheduler, "list_runs", job="after")["runs"]
+    assert (caused["id"], caused["caused_by"], caused["proposal"]) == (second, first, None)
+
+
+@pytest.mark.parametrize("reason", SkipReason)
+def test_why_knows_every_reason(scheduler: Scheduler, reason: SkipReason) -> None:
+    _run(scheduler, scheduler.add_job("job", Manual()), outcome=Outcome.SKIPPED, reason=reason)
+    assert any("it was left out, because" in said for said in call(scheduler, "why", job="job")["sentences"])
+
+
 # --- Acting -----------------------------------------------------------------------------------------
 
 
@@ -303,6 +393,78 @@ def test_without_an_engine_nothing_is_run(scheduler: Scheduler) -> None:
         call(scheduler, "run_job", job="job")
     scheduler.tick()
     assert call(scheduler, "run_job", job="job")["run"] == scheduler.get_waiting_run(job_id)
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_a_pace_is_proposed_in_the_name_of_an_assistant(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Every("1h"))
+    told = call(scheduler, "propose_interval", job="job", every="5m", reason="long queue")
+    assert told["job"]["next_run_at"] == "2027-01-15T09:05:00+01:00"
+    assert told["said"] == "job has the advice; a slower pace counts after its next run."
+    assert told["hints"]["source"] == "assistant"
+    assert any("An assistant" in sentence and "long queue" in sentence for sentence in told["why"])
+    hints = job_named(scheduler, "job").hints
+    assert (hints.source, hints.expires_at) == (HintSource.ASSISTANT, _NOW + 3_600_000)
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_a_run_is_proposed_and_all_advice_cleared(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("job", Cron("0 12 * * *"))
+    given = {"at": "2027-01-15T10:30:00+01:00", "reason": "asked"}
+    told = call(scheduler, "propose_next_run", job="job", ttl="10m", **given)
+    assert told["job"]["next_run_at"] == given["at"]
+    assert told["hints"]["expires_at"] == "2027-01-15T09:10:00+01:00"
+    told = call(scheduler, "clear_hints", job="job")
+    assert (told["job"]["next_run_at"], told["hints"]) == ("2027-01-15T12:00:00+01:00", None)
+    assert told["said"] == "job is planned as its schedule says."
+    event = scheduler._store.events.of_job(job_id)[0]
+    assert event.detail == {"source": "assistant", "cleared": True}
+
+
+def test_without_a_ttl_advice_counts_until_its_run(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Every("30d"))
+    call(scheduler, "propose_next_run", job="job", at="in 2d", reason="asked")
+    hints = job_named(scheduler, "job").hints
+    # The scheduler's clock is another one here.
+    assert hints.expires_at == _NOW + 2 * 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "sentence"),
+    [
+        ("propose_interval", {"every": "5"}, "interval: cannot read the interval '5'"),
+        ("propose_interval", {"every": "5m", "ttl": "400d"}, "ttl: advice counts for 366d at most"),
+        ("propose_interval", {"every": "5m", "reason": "a\nb"}, "reason: must be a single line"),
+        ("propose_interval", {}, "every: is missing"),
+        ("propose_next_run", {"at": "soon"}, "at: cannot read the time 'soon'"),
+        ("propose_next_run", {"at": 5}, "at: must be text"),
+        ("propose_next_run", {"at": "in 1h", "reason": "x" * 201}, "reason: is longer than 200 characters"),
+    ],
+)
+def test_advice_that_cannot_be_is_refused(
+    scheduler: Scheduler, tool: str, given: dict[str, Any], sentence: str
+) -> None:
+    scheduler.add_job("job", Every("1h"))
+    before = job_named(scheduler, "job")
+    with pytest.raises(ScheduleError) as caught:
+        call(scheduler, tool, **{"job": "job", "reason": "asked", **given})
+    assert str(caught.value).startswith(sentence)
+    assert job_named(scheduler, "job") == before
+
+
+def test_a_job_that_is_only_run_by_hand_takes_no_advice(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Manual())
+    with pytest.raises(ScheduleError, match="a job that is never due by itself takes no hints"):
+        call(scheduler, "propose_interval", job="job", every="5m", reason="asked")
+
+
+@pytest.mark.parametrize("reason", [StatusReason.ASSISTANT, StatusReason.IMPORTED])
+def test_what_waits_for_a_person_takes_no_advice(scheduler: Scheduler, reason: StatusReason) -> None:
+    scheduler.add_job("job", Every("1h"), paused_by=reason)
+    for tool, advice in (("propose_interval", {"every": "5m"}), ("propose_next_run", {"at": "in 5m"})):
+        with pytest.raises(SchedulerError, match="job waits for a person"):
+            call(scheduler, tool, job="job", reason="asked", **advice)
+    assert job_named(scheduler, "job").hints == Hints()
 
 
 # --- Hostile arguments --------------------------------------------------------------------------------

@@ -20,9 +20,19 @@ from halo_scheduler import (
     Policy,
     Prompt,
     ScheduleError,
+    SchedulerError,
 )
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Caps, Limits, StatusReason
+from halo_scheduler.model import (
+    Caps,
+    Follower,
+    FollowOn,
+    InQuietTime,
+    Limits,
+    Network,
+    PathExists,
+    StatusReason,
+)
 from halo_scheduler.service import Scheduler
 from halo_scheduler.work_sources import GithubSource
 
@@ -198,3 +208,77 @@ def test_a_field_of_another_kind_is_refused_by_its_own_name(scheduler: Scheduler
     for name in ("argv", "line"):
         with pytest.raises(ScheduleError, match=rf"action\.{name}: is not a known field"):
             call(scheduler, "edit_job", job="ask", action={name: ["x"]})
+
+
+# --- Surroundings ---------------------------------------------------------------------------------
+
+
+def test_a_job_is_created_with_conditions_and_followers(scheduler: Scheduler) -> None:
+    report = scheduler.add_job("report", Manual())
+    mend = scheduler.add_job("mend", Manual())
+    conditions = [{"kind": "path", "path": "/mnt/backup"}, {"kind": "network", "host": "nas", "port": 22}]
+    made = _create(
+        scheduler,
+        policy={
+            "conditions": conditions,
+            "condition_deadline": "2h",
+            "in_quiet_time": "skip",
+            "keep_awake": True,
+        },
+        followers=[{"job_id": "report"}, {"job_id": mend, "on": "failure"}],
+    )
+    job = job_named(scheduler, "made")
+    assert job.policy == Policy(
+        conditions=(PathExists(path="/mnt/backup"), Network(host="nas", port=22)),
+        condition_deadline="2h",
+        in_quiet_time=InQuietTime.SKIP,
+        keep_awake=True,
+    )
+    assert job.followers == (Follower(job_id=report), Follower(job_id=mend, on=FollowOn.FAILURE))
+    assert made["job"]["followers"][0] == {"job_id": report, "on": "success"}
+    assert job.status_reason is StatusReason.ASSISTANT
+
+
+def test_followers_are_changed_as_a_whole_and_the_job_waits_for_a_person(scheduler: Scheduler) -> None:
+    report, mend = (scheduler.add_job(name, Manual()) for name in ("report", "mend"))
+    scheduler.add_job("job", Manual(), ACTIONS[0], followers=[Follower(job_id=report)])
+    scheduler.remove_job(report)
+    followers = [{"job_id": report}, {"job_id": "mend", "on": "always"}]
+    call(scheduler, "edit_job", job="job", followers=followers)
+    job = job_named(scheduler, "job")
+    assert job.followers == (Follower(job_id=report), Follower(job_id=mend, on=FollowOn.ALWAYS))
+    assert job.status_reason is StatusReason.ASSISTANT
+    call(scheduler, "edit_job", job="job", followers=[])
+    assert job_named(scheduler, "job").followers == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"followers": [{"job_id": "nope"}]}, "there is no job 'nope'"),
+        ({"followers": [{"job_id": "job"}]}, "followers"),
+        ({"followers": [{"job_id": "before"}]}, "job → before → job"),
+        ({"followers": {"job_id": "before"}}, "followers: must be a list"),
+        ({"followers": [{"job_id": "other", "on": "never"}]}, r"followers\[0\].on: must be one of"),
+        ({"followers": [{"job_id": "other"}] * 2}, "the same job follows twice"),
+        ({"policy": {"conditions": [{"kind": "moon"}]}}, r"policy.conditions\[0\].kind: must be one of"),
+        ({"policy": {"conditions": [{"kind": "path", "path": "x"}]}}, r"policy.conditions\[0\].path: "),
+        ({"policy": {"condition_deadline": "soon"}}, "policy.condition_deadline: "),
+        ({"policy": {"keep_awake": "yes"}}, "policy.keep_awake: "),
+        ({"policy": {"in_quiet_time": "run"}}, "policy.in_quiet_time: must be one of wait, skip"),
+        (
+            {"policy": {"conditions": [{"kind": "path", "path": "/a\u202eb"}]}},
+            "has control characters that would hide a part of it",
+        ),
+    ],
+)
+def test_surroundings_that_cannot_be_are_refused(
+    scheduler: Scheduler, changes: dict[str, Any], sentence: str
+) -> None:
+    job_id = scheduler.add_job("job", Manual(), ACTIONS[0])
+    scheduler.add_job("before", Manual(), followers=[Follower(job_id=job_id)])
+    scheduler.add_job("other", Manual())
+    before = scheduler.list_jobs()
+    with pytest.raises(SchedulerError, match=sentence):
+        call(scheduler, "edit_job", job="job", **changes)
+    assert scheduler.list_jobs() == before

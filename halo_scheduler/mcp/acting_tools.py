@@ -1,13 +1,18 @@
-"""The tools that act on jobs as they are: pause, resume, run."""
+"""The tools that act on jobs as they are: pause, resume, run, advise."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from halo_scheduler.advice import usual_ttl
 from halo_scheduler.checks import parse_instant
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.errors import ScheduleError
 from halo_scheduler.finding import find_job, require_engine
 from halo_scheduler.mcp.tools import OfJob, ToolSpec, said, tool_of
-from halo_scheduler.mcp.views import View, job_line
+from halo_scheduler.mcp.views import View, hints_view, job_line
+from halo_scheduler.model import HintSource
+from halo_scheduler.schedule.when import parse_when
 from halo_scheduler.service import Scheduler
 
 
@@ -37,6 +42,63 @@ def _run_job(scheduler: Scheduler, given: OfJob) -> View:
     job = find_job(scheduler, given.job)
     run_id = scheduler.trigger_for_assistant(job.id)
     return {"run": run_id, "said": f"{job.name} starts as soon as there is a place for it; see get_run."}
+
+
+_HOW_LONG = "how long it counts, like 90m or 2h; null for an hour, or until the run that is asked for"
+_WHY = "why, in one line of at most 200 characters; the person reads it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pace(OfJob):
+    every: str = field(metadata=said("a whole number with s, m, h or d, like 5m; below 10s it is raised"))
+    ttl: str | None = field(default=None, metadata=said(_HOW_LONG))
+    reason: str = field(metadata=said(_WHY))
+
+
+def _propose_interval(scheduler: Scheduler, given: _Pace) -> View:
+    job = find_job(scheduler, given.job)
+    ttl = given.ttl or usual_ttl(None, 0)
+    scheduler.propose_interval_for_assistant(job.id, given.every, ttl, given.reason)
+    return _advised(scheduler, job.id, f"{job.name} has the advice; a slower pace counts after its next run.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run(OfJob):
+    at: str = field(metadata=said("like in 10m, or ISO 8601 with an offset: 2026-12-24T18:00:00+01:00"))
+    ttl: str | None = field(default=None, metadata=said(_HOW_LONG))
+    reason: str = field(metadata=said(_WHY))
+
+
+def _propose_next_run(scheduler: Scheduler, given: _Run) -> View:
+    job = find_job(scheduler, given.job)
+    now_ms = SystemClock().now_ms()
+    at = _read_when(given.at, now_ms)
+    scheduler.propose_next_run_for_assistant(job.id, at, given.ttl or usual_ttl(at, now_ms), given.reason)
+    return _advised(
+        scheduler, job.id, f"{job.name} has the advice; it counts if that is earlier than its plan."
+    )
+
+
+def _read_when(text: str, now_ms: int) -> int:
+    try:
+        return parse_when(text, now_ms)
+    except ScheduleError as error:
+        raise error.under("at") from None
+
+
+def _clear_hints(scheduler: Scheduler, given: OfJob) -> View:
+    job = find_job(scheduler, given.job)
+    scheduler.clear_hints(job.id, source=HintSource.ASSISTANT)
+    return _advised(scheduler, job.id, f"{job.name} is planned as its schedule says.")
+
+
+def _advised(scheduler: Scheduler, job_id: str, words: str) -> View:
+    view = _after(scheduler, job_id, words)
+    job = scheduler.get_job(job_id)
+    return view | {
+        "hints": None if job is None else hints_view(job.hints),
+        "why": list(scheduler.explain(job_id).sentences),
+    }
 
 
 def _after(scheduler: Scheduler, job_id: str, words: str) -> View:
@@ -75,5 +137,37 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
             "and for a job that an assistant made or changed until a person has resumed it."
         ),
         destroys=True,
+    ),
+    tool_of(
+        _Pace,
+        _propose_interval,
+        name="propose_interval",
+        title="Propose a pace",
+        description=(
+            "Advise a job to run faster or slower for a while; its schedule stays what it is. A faster pace counts at "
+            "once, a slower one after its next run. The job's limits, a pause and its caps win over all advice. "
+            "Refused for a job that never runs by itself, and for one that an assistant made or changed until a "
+            "person has resumed it."
+        ),
+        is_idempotent=True,
+    ),
+    tool_of(
+        _Run,
+        _propose_next_run,
+        name="propose_next_run",
+        title="Propose a run",
+        description=(
+            "Advise a job to run once at a time that is earlier than its next run; its schedule stays what it is. "
+            "Refused as propose_interval is."
+        ),
+        is_idempotent=True,
+    ),
+    tool_of(
+        OfJob,
+        _clear_hints,
+        name="clear_hints",
+        title="Forget advice",
+        description="Forget all advice on when a job runs, whoever gave it, and plan it as its schedule says.",
+        is_idempotent=True,
     ),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from halo_scheduler.errors import ScheduleError
@@ -11,7 +11,7 @@ from halo_scheduler.finding import find_job
 from halo_scheduler.mcp.schemas import Schema, object_schema, schema_of
 from halo_scheduler.mcp.tools import Given, ToolSpec, said, tool_of
 from halo_scheduler.mcp.views import HIDDEN, View, job_view
-from halo_scheduler.model import Command, HttpRequest, JobSpec, Policy, Prompt, Schedule
+from halo_scheduler.model import Command, Follower, HttpRequest, JobSpec, Policy, Prompt, Schedule
 from halo_scheduler.schedule.words import shown
 from halo_scheduler.service import Scheduler
 from halo_scheduler.strict_json import decode
@@ -19,6 +19,7 @@ from halo_scheduler.strict_json import decode
 _Action = Command | HttpRequest | Prompt
 _WAITS = "It is paused until a person has looked at it and resumed it; tell them about it."
 _KEPT = ("environment", "headers")
+_FOLLOWERS = "the jobs that run once when a run of this one has ended so"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ class _NewJob(Given):
     policy: Policy = field(
         default_factory=Policy, metadata=said("how it is run; what is left out has its default")
     )
+    followers: tuple[Follower, ...] = field(default=(), metadata=said(_FOLLOWERS))
 
 
 def _create_job(scheduler: Scheduler, given: _NewJob) -> View:
@@ -41,6 +43,7 @@ def _create_job(scheduler: Scheduler, given: _NewJob) -> View:
         description=given.description,
         group=given.group,
         policy=given.policy,
+        followers=_found(scheduler, given.followers),
     )
     return _seen(scheduler, scheduler.add_job_for_assistant(spec))
 
@@ -56,11 +59,11 @@ def _edit_job(scheduler: Scheduler, given: dict[str, Any]) -> View:
         if key not in _CHANGEABLE:
             raise ScheduleError(f"cannot be changed; known are {', '.join(_CHANGEABLE)}", path=shown(key))
     job_id = find_job(scheduler, wanted).id
-    scheduler.update_job_for_assistant(job_id, lambda spec: _changed(spec, changes))
+    scheduler.update_job_for_assistant(job_id, lambda spec: _changed(scheduler, spec, changes))
     return _seen(scheduler, job_id)
 
 
-def _changed(spec: JobSpec, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _changed(scheduler: Scheduler, spec: JobSpec, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the new values of the fields that change."""
     readers = {"schedule": Schedule, "description": str, "name": str, "group": str | None}
     found: dict[str, Any] = {}
@@ -70,11 +73,26 @@ def _changed(spec: JobSpec, changes: Mapping[str, Any]) -> dict[str, Any]:
                 found[key] = _changed_action(spec, value)
             elif key == "policy":
                 found[key] = _changed_policy(spec, value)
+            elif key == "followers":
+                found[key] = _found(scheduler, decode(tuple[Follower, ...], value), spec.followers)
             else:
                 found[key] = decode(readers[key], value)
         except ScheduleError as error:
             raise error.under(key) from None
     return found
+
+
+def _found(
+    scheduler: Scheduler, given: Sequence[Follower], stored: Sequence[Follower] = ()
+) -> tuple[Follower, ...]:
+    """Return followers by their ids; those that are stored may be in the trash by now."""
+    known = {follower.job_id for follower in stored}
+    return tuple(
+        follower
+        if follower.job_id in known
+        else replace(follower, job_id=find_job(scheduler, follower.job_id).id)
+        for follower in given
+    )
 
 
 def _changed_policy(spec: JobSpec, change: object) -> Policy:
@@ -156,7 +174,8 @@ def _edit_schema() -> Schema:
         "and a name that is left out is removed. Another kind has to be given as a whole",
         "description": "what it is for",
         "group": "a group it belongs to; null for none",
-        "policy": "the fields to change; a backoff of another kind has to be given as a whole",
+        "policy": "the fields to change; a backoff of another kind and the conditions have to be given as a whole",
+        "followers": f"{_FOLLOWERS}; all of them",
     }
     schemas: dict[str, Schema] = {
         "job": {"type": "string"},
@@ -166,11 +185,12 @@ def _edit_schema() -> Schema:
         "description": {"type": "string"},
         "group": {"type": ["string", "null"]},
         "policy": schema_of(Policy, is_change=True),
+        "followers": schema_of(tuple[Follower, ...]),
     }
     return object_schema({key: schemas[key] | {"description": words[key]} for key in words}, ["job"])
 
 
-_CHANGEABLE = ("name", "schedule", "action", "description", "group", "policy")
+_CHANGEABLE = ("name", "schedule", "action", "description", "group", "policy", "followers")
 
 EDITING_TOOLS: tuple[ToolSpec, ...] = (
     tool_of(

@@ -11,6 +11,7 @@ from halo_scheduler.mcp.reasons import reasons
 from halo_scheduler.mcp.tools import Given, OfJob, ToolSpec, said, tool_of, within
 from halo_scheduler.mcp.views import (
     View,
+    chain_view,
     instant,
     job_line,
     job_view,
@@ -48,6 +49,7 @@ def _get_job(scheduler: Scheduler, given: OfJob) -> View:
     job = find_job(scheduler, given.job)
     questions = open_questions(scheduler, job.id)
     return job_view(job) | {
+        "chain": chain_view(scheduler.get_chain(job.id)),
         "today": usage_view(scheduler.get_usage(job.id)),
         "open_questions": [question_view(question, job.name) for question in questions],
     }
@@ -167,8 +169,10 @@ READING_TOOLS: tuple[ToolSpec, ...] = (
         name="get_job",
         title="Look at a job",
         description=(
-            "Return what a job does, when, under which policy, and its state. "
-            "The values of its environment and of its headers are kept back: only their names are shown."
+            "Return what a job does, when, under which policy, its state, what it waits for, which advice (hints) it "
+            "has from whom until when, and which jobs it runs after or start after it. "
+            "The values of its environment and of its headers are kept back: only their names are shown. "
+            f"Reasons of advice and questions may come from the job. {_UNTRUSTED}"
         ),
         reads_only=True,
     ),
@@ -179,7 +183,8 @@ READING_TOOLS: tuple[ToolSpec, ...] = (
         title="List runs",
         description=(
             "List the runs of a job, or of all, the newest first; also those that did not happen, and why. "
-            f"Errors, notes and titles of work items come from the jobs. {_UNTRUSTED}"
+            "A run may have proposed when its job runs next; caused_by is the run of another job that started it. "
+            f"Errors, notes, proposals and titles of work items come from the jobs. {_UNTRUSTED}"
         ),
         reads_only=True,
     ),

@@ -6,7 +6,8 @@ from collections import defaultdict
 from datetime import timedelta, timezone
 from typing import Any
 
-from halo_scheduler.model import Action, Job, Question, Run
+from halo_scheduler.chains import Chain, ChainLink
+from halo_scheduler.model import Action, Hints, Job, Question, Run
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.describe import describe
@@ -18,6 +19,7 @@ View = dict[str, Any]
 
 HIDDEN = "${secret:***}"
 """What stands for a reference to a secret: it names none, so that it cannot be written back by mistake."""
+_NO_HINTS = Hints()
 _LONGEST_TEXT = 20_000
 _LONGEST_LINE = 300
 _TEXTS = ("text", "line", "stdin", "body")
@@ -50,6 +52,8 @@ def job_line(job: Job) -> View:
         "last_run_at": instant(job.last_run_at),
         "last_outcome": job.last_outcome,
         "errors": job.errors,
+        "waiting_for": job.waiting_for,
+        "waiting_reason": job.waiting_reason,
     }
 
 
@@ -64,8 +68,29 @@ def job_view(job: Job) -> View:
         "schedule": job.schedule.to_dict(),
         "action": action_view(job.action),
         "policy": job.policy.to_dict(),
+        "followers": [follower.to_dict() for follower in job.followers],
         **_with_instants(job.state.to_dict(), _STATE_INSTANTS),
+        "hints": hints_view(job.hints),
     }
+
+
+def hints_view(hints: Hints) -> View | None:
+    """Return the advice that a job has, expired or not; None when there is none."""
+    if hints == _NO_HINTS:
+        return None
+    return _with_instants(hints.to_dict(), ("next_at", "expires_at"))
+
+
+def chain_view(chain: Chain) -> View:
+    """Return which jobs a job runs after, and which run after it."""
+    return {
+        "before": [_link_view(link) for link in chain.before],
+        "after": [_link_view(link) for link in chain.after],
+    }
+
+
+def _link_view(link: ChainLink) -> View:
+    return {"job": link.name, "job_id": link.job_id, "on": link.on, "state": link.state}
 
 
 def action_view(action: Action) -> View:
