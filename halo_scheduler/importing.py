@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.editing import Editing
@@ -13,9 +14,10 @@ from halo_scheduler.model import JobSpec, StatusReason
 from halo_scheduler.refusals import refuse_chains, refuse_unobservable
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
-from halo_scheduler.transfer.drafts import Draft, Drafts, Fault
-from halo_scheduler.transfer.import_plan import Alteration, Creation, Existing, ImportPlan, plan_import
-from halo_scheduler.transfer.surrounding_changes import changed_quiet_times
+
+if TYPE_CHECKING:
+    from halo_scheduler.transfer.drafts import Draft, Drafts, Fault
+    from halo_scheduler.transfer.import_plan import Alteration, Creation, Existing, ImportPlan
 
 _PAGE = 500
 
@@ -28,6 +30,8 @@ class Importing(Editing):
 
         Conditions that are new and cannot be observed here are faults; looking for that may take seconds.
         """
+        from halo_scheduler.transfer.import_plan import plan_import  # noqa: PLC0415 - for those who import
+
         existing = self._existing_now()
         observable = self._without_unobservable(drafts, existing)
         return plan_import(
@@ -67,6 +71,8 @@ class Importing(Editing):
         self._changed(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in changed), *map(Change, kinds))
 
     def _existing_now(self) -> Existing:
+        from halo_scheduler.transfer.import_plan import Existing  # noqa: PLC0415
+
         return Existing(
             jobs={record.id: record.spec for record in self._store.jobs.all()},
             removed={record.id: record.spec for record in self._store.jobs.all(removed=True)},
@@ -76,6 +82,8 @@ class Importing(Editing):
 
     def _without_unobservable(self, drafts: Drafts, existing: Existing) -> Drafts:
         """Turn drafts whose conditions cannot be observed here into faults; what a job has already may stay."""
+        from halo_scheduler.transfer.drafts import Fault  # noqa: PLC0415
+
         known = list({condition for spec in existing.jobs.values() for condition in spec.policy.conditions})
         faults: list[Fault] = []
         jobs: list[Draft] = []
@@ -93,6 +101,8 @@ class Importing(Editing):
 
     def _refuse_outdated(self, plan: ImportPlan) -> None:
         """Refuse a plan that somebody was shown when the jobs were others."""
+        from halo_scheduler.transfer.import_plan import plan_import  # noqa: PLC0415
+
         ids = plan.new_ids
         now = plan_import(
             plan.drafts,
@@ -149,6 +159,8 @@ class Importing(Editing):
         )
 
     def _change_surroundings(self, plan: ImportPlan) -> None:
+        from halo_scheduler.transfer.surrounding_changes import changed_quiet_times  # noqa: PLC0415
+
         if plan.quiet_times:
             settings = self._store.settings.read()
             quiet_times = changed_quiet_times(settings.quiet_times, plan.quiet_times)
