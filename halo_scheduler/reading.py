@@ -13,7 +13,7 @@ from halo_scheduler import reports
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.backups import find_backups
 from halo_scheduler.chains import Chain, WaitingRun, chain_of, waiting_runs
-from halo_scheduler.checks import LONGEST_NAME, require_whole
+from halo_scheduler.checks import LONGEST_NAME, require_instant, require_whole
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.host.process import is_alive
@@ -43,6 +43,7 @@ from halo_scheduler.work_sources import WorkSource
 
 if TYPE_CHECKING:
     from halo_scheduler.conditions.probing import ConditionState
+    from halo_scheduler.why.answer import Answer
     from halo_scheduler.work.item import Item
 
 _COPY = re.compile(r" \(copy(?: [0-9]+)?\)$")
@@ -152,6 +153,20 @@ class Reader:
     def explain(self, job_id: str) -> Explanation:
         """Return why a job's next run is when it is, or why there is none."""
         return reports.explanation(self._store, self._existing(job_id), self._clock.now_ms())
+
+    def why(self, job_id: str, at: int | None = None, *, span_ms: int = 1) -> Answer:
+        """Return why a job runs next when it does; or what became, or becomes, of it at an instant.
+
+        The instant may be a span: a minute, for one, is 60,000 ms from its beginning. Without an instant the job's
+        conditions are looked at, which may take seconds.
+        """
+        from halo_scheduler.why.answering import answer, answer_now  # noqa: PLC0415 - for those who ask
+
+        record, now_ms = self._existing(job_id), self._clock.now_ms()
+        if at is None:
+            return answer_now(self._store, record, now_ms, self.check_condition)
+        span = (require_instant("at", at), at + require_whole("span_ms", span_ms, 1))
+        return answer(self._store, record, span, now_ms)
 
     def get_holds(self, job_ids: Iterable[str]) -> dict[str, SkipReason]:
         """Return why the planned runs of some jobs would be skipped as things are: an open question, a cap."""

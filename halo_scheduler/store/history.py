@@ -146,7 +146,7 @@ class RunHistory:
         )
         before = self._database.row(f"{sql} < ? ORDER BY started_at DESC LIMIT 1", [job_id, since])
         after = self._database.row(f"{sql} >= ? ORDER BY started_at LIMIT 1", [job_id, until])
-        return before and run_of(before), after and run_of(after)
+        return None if before is None else run_of(before), None if after is None else run_of(after)
 
     def newest(self, job_id: str) -> Run | None:
         """Return a job's newest run, ended or not; test runs do not count."""

@@ -1,0 +1,175 @@
+"""Why a job had no run at an instant in the past."""
+
+from __future__ import annotations
+
+from halo_scheduler.model import After, Outcome, Run, Source
+from halo_scheduler.schedule.describe import describe
+from halo_scheduler.schedule.words import counted
+from halo_scheduler.why.answer import Answer, Verdict
+from halo_scheduler.why.gaps import gap_at
+from halo_scheduler.why.inquiry import Inquiry
+from halo_scheduler.why.no_point import not_a_point, runs_beside
+from halo_scheduler.why.run_words import passed_words, run_sentences
+from halo_scheduler.why.spells import of_spell
+from halo_scheduler.why.timeline import SpellKind
+
+_COUNTED_LATER = "What passes meanwhile is counted on the next run."
+_ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
+
+
+def why_no_run(inquiry: Inquiry) -> Answer:
+    """Return why nothing of a job started in the span that is asked about."""
+    if not inquiry.is_readable:
+        return inquiry.answer(Verdict.UNKNOWN, "What the job was at that time can no longer be read.")
+    at = inquiry.span.since if inquiry.point is None else inquiry.point
+    spell = inquiry.timeline.find(at)
+    has_no_times = isinstance(inquiry.schedule, After)
+    if spell is not None and (spell.kind is SpellKind.REMOVED or has_no_times or inquiry.point is not None):
+        return of_spell(inquiry, spell)
+    if inquiry.point is None and not has_no_times:
+        return not_a_point(inquiry, spell)
+    ways = _OF_AFTER if has_no_times else _OF_POINTS
+    return next(found for find in ways if (found := find(inquiry, at)) is not None)
+
+
+# --- A time of the schedule that was not used ------------------------------------------------------------
+
+
+def _asleep(inquiry: Inquiry, at: int) -> Answer | None:
+    gap = gap_at(inquiry.store, at, inquiry.now_ms)
+    if gap is None:
+        return None
+    words = gap.words(inquiry.now_ms)
+    sentences = [f"{words[:1].upper()}{words[1:]}."]
+    counting = _counting_run(inquiry, at)
+    if counting is not None:
+        sentences += _what_counted(inquiry, counting)
+    return inquiry.answer(Verdict.NOT_RUNNING, *sentences, run_id=counting.id if counting else None)
+
+
+def _counting_run(inquiry: Inquiry, at: int) -> Run | None:
+    """Return the run that stands for a time of the schedule that had none of its own."""
+    history, job_id = inquiry.store.history, inquiry.record.id
+    before = history.slot_before(job_id, at)
+    if before is not None and before.outcome is Outcome.MISSED and (before.finished_at or 0) >= at:
+        return before
+    after = history.slot_after(job_id, at)
+    return after if after is not None and after.passed_over else None
+
+
+def _what_counted(inquiry: Inquiry, run: Run) -> list[str]:
+    planned = inquiry.moment(run.slot_at or 0)
+    others = counted(run.passed_over, "time")
+    if run.outcome is Outcome.MISSED:
+        return [f"It was counted with the missed run of {planned}, which stands for {others} more."]
+    return [
+        f"The run planned for {planned} passed over {others}, this one among them.",
+        *run_sentences(inquiry.store, run, inquiry.now_ms),
+    ]
+
+
+def _waiting(inquiry: Inquiry, at: int) -> Answer | None:
+    """Return the answer when an earlier run was still waiting then: for a place, a condition, a quiet time's end."""
+    record = inquiry.record
+    due_at, slot_at = record.next_run_at, record.slot_at
+    if due_at is not None and due_at <= inquiry.now_ms and slot_at is not None and slot_at < at:
+        return inquiry.answer(
+            Verdict.WAITING,
+            f"The run planned for {inquiry.moment(due_at)} was waiting then, and still is: "
+            f"for {record.waiting_reason or 'a place'}.",
+            _COUNTED_LATER,
+        )
+    before = inquiry.store.history.slot_before(record.id, at)
+    if before is None or before.attempt > 1:
+        return None
+    planned = inquiry.moment(before.slot_at or 0)
+    if before.started_at is not None and before.started_at > at:
+        started = inquiry.moment(before.started_at)
+        sentence = f"The run planned for {planned} was still waiting then; it started at {started}."
+    elif before.outcome is Outcome.SKIPPED and before.finished_at is not None and before.finished_at > at:
+        sentence = f"The run planned for {planned} was still waiting then."
+    else:
+        return None
+    ended = run_sentences(inquiry.store, before, inquiry.now_ms)
+    return inquiry.answer(Verdict.WAITING, sentence, *ended, run_id=before.id)
+
+
+def _under_way(inquiry: Inquiry, at: int) -> Answer | None:
+    run = inquiry.store.history.under_way_at(inquiry.record.id, at)
+    if run is None:
+        return None
+    counting = _counting_run(inquiry, at)
+    return inquiry.answer(
+        Verdict.PASSED_OVER,
+        "It was still running then, and a job does not run twice at once.",
+        *run_sentences(inquiry.store, run, inquiry.now_ms),
+        *([_COUNTED_LATER] if counting is None and run.outcome is Outcome.RUNNING else []),
+        run_id=run.id if counting is None else counting.id,
+    )
+
+
+def _edited_since(inquiry: Inquiry, at: int) -> Answer | None:
+    """Return the answer when the job was given other times before it came to run again."""
+    edited_at = inquiry.timeline.next_move(at)
+    after = inquiry.store.history.slot_after(inquiry.record.id, at)
+    if edited_at is None or (after is not None and (after.slot_at or 0) <= edited_at):
+        return None
+    return inquiry.answer(
+        Verdict.EDITED,
+        f"It had not run again when it was edited at {inquiry.moment(edited_at)}, "
+        "and what it had passed over was not counted any more.",
+        f"Before that, its schedule was: {describe(inquiry.schedule)}.",
+    )
+
+
+def _passed_over(inquiry: Inquiry, at: int) -> Answer | None:
+    run = _counting_run(inquiry, at)
+    if run is None:
+        return None
+    because = _because(inquiry, run, at)
+    why = [f"It did not run then, because {because}."] if because else []
+    return inquiry.answer(Verdict.PASSED_OVER, *why, *_what_counted(inquiry, run), run_id=run.id)
+
+
+def _because(inquiry: Inquiry, run: Run, at: int) -> str:
+    """Return why a run passed over an earlier time, in words; nothing when the run says so itself."""
+    if run.passed_reason != "running":
+        return passed_words(run.passed_reason)
+    # No run was under way, yet the plan after the last one lay beyond that time.
+    before = inquiry.store.history.slot_before(inquiry.record.id, at)
+    if run.source in (Source.CLAMPED_MIN, Source.CLAMPED_MAX) or before is None:
+        return ""
+    if before.attempt > 1:
+        return "the run before was tried again first"
+    return "it waited longer after an error" if before.outcome in _ERRORS else ""
+
+
+def _will_be_passed_over(inquiry: Inquiry, at: int) -> Answer | None:
+    record = inquiry.record
+    if record.next_run_at is None or record.slot_at is None or record.counted_until >= at:
+        return None
+    because = passed_words(record.passed_reason)
+    planned = inquiry.moment(record.next_run_at)
+    return inquiry.answer(
+        Verdict.PASSED_OVER,
+        f"Its next run, planned for {planned}, passes over it{f', because {because}' if because else ''}.",
+    )
+
+
+def _unknown(inquiry: Inquiry, at: int) -> Answer:
+    if inquiry.store.runs.has_slot(inquiry.record.id, at):
+        return inquiry.answer(Verdict.UNKNOWN, "The log of its runs does not go back that far any more.")
+    return inquiry.answer(Verdict.UNKNOWN, "It was due then, but nothing is recorded about it.")
+
+
+def _after(inquiry: Inquiry, _at: int) -> Answer:
+    """Return the answer for a job that runs so long after its last end: it has no times of its own."""
+    sentence = f"It runs {describe(inquiry.schedule)}."
+    return inquiry.answer(Verdict.NOT_A_POINT, sentence, *runs_beside(inquiry))
+
+
+_OF_POINTS = (
+    *(_asleep, _waiting, _under_way, _edited_since, _passed_over, _will_be_passed_over),
+    _unknown,
+)
+_OF_AFTER = (_asleep, _under_way, _after)

@@ -1,0 +1,193 @@
+"""What became of a job at an instant in the past."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from halo_scheduler.condition_words import describe_condition
+from halo_scheduler.model import InQuietTime, Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.reports import explanation
+from halo_scheduler.schedule.describe import describe
+from halo_scheduler.schedule.next_run import next_run
+from halo_scheduler.schedule.quiet import quiet_at
+from halo_scheduler.schedule.words import counted, listed
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.history import RunFilter
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.store import Store
+from halo_scheduler.why.answer import Answer, Span, Verdict
+from halo_scheduler.why.gaps import gap_at
+from halo_scheduler.why.inquiry import Inquiry
+from halo_scheduler.why.no_run import why_no_run
+from halo_scheduler.why.run_words import LATE_MS, passed_words, run_sentences
+
+# A minute of a job that runs every second has more; a few are enough.
+_MOST_RUNS = 5
+_BY_REASON = {
+    SkipReason.PAUSED: Verdict.PAUSED,
+    SkipReason.DISABLED: Verdict.DISABLED,
+    SkipReason.MISSED: Verdict.MISSED,
+}
+
+
+def answer_past(store: Store, record: JobRecord, span: Span, now_ms: int) -> Answer:
+    """Return what a job did in a span of the past, and why."""
+    inquiry = Inquiry.make(store, record, span, now_ms)
+    if span.until <= record.created_at:
+        made_at = inquiry.moment(record.created_at)
+        return inquiry.answer(
+            Verdict.BEFORE_IT_EXISTED, f"The job did not exist then: it was made at {made_at}."
+        )
+    runs = _runs_of_slots(inquiry)
+    others = [run for run in _runs_in_span(inquiry) if run.id not in {found.id for found in runs}]
+    if runs:
+        found = _of_runs(inquiry, runs)
+    elif _is_still_due(inquiry):
+        found = _still_due(inquiry)
+    elif others and inquiry.point is None:
+        found, others = _of_runs(inquiry, others), []
+    else:
+        found = why_no_run(inquiry)
+    return replace(found, sentences=(*found.sentences, *_beside(inquiry, found, others)))
+
+
+# --- Runs ---------------------------------------------------------------------------------------------
+
+
+def _runs_of_slots(inquiry: Inquiry) -> list[Run]:
+    """Return the runs whose slots are asked about; a time that is spread has its slot a little later."""
+    history, span = inquiry.store.history, inquiry.span
+    found = history.of_slots(inquiry.record.id, span.since, span.until, _MOST_RUNS)
+    if found or inquiry.point is None or not inquiry.spec.policy.jitter_percent:
+        return found
+    following = next_run(inquiry.schedule, inquiry.point, anchor_at=inquiry.spec.anchor_at)
+    if following is None:
+        return []
+    return history.of_slots(inquiry.record.id, span.until, following, _MOST_RUNS)
+
+
+def _runs_in_span(inquiry: Inquiry) -> list[Run]:
+    chosen = RunFilter(job_id=inquiry.record.id, since=inquiry.span.since, until=inquiry.span.until)
+    return inquiry.store.history.log(chosen, _MOST_RUNS)[::-1]
+
+
+def _of_runs(inquiry: Inquiry, runs: list[Run]) -> Answer:
+    """Return the answer that some runs give; all attempts of the first slot decide it together."""
+    first = [run for run in runs if run.slot_at == runs[0].slot_at]
+    last = first[-1] if runs[0].slot_at is not None else first[0]
+    verdicts = [_verdict(run) for run in first]
+    verdict = Verdict.LATE if Verdict.LATE in verdicts and last in first else _verdict(last)
+    sentences: list[str] = []
+    for run in runs:
+        sentences += run_sentences(inquiry.store, run, inquiry.now_ms)
+        sentences += _about_its_time(inquiry, run)
+    return inquiry.answer(verdict, *sentences, *_next_attempt(inquiry, last), run_id=last.id)
+
+
+def _verdict(run: Run) -> Verdict:
+    if run.outcome is Outcome.MISSED:
+        return Verdict.MISSED
+    if run.outcome is Outcome.SKIPPED:
+        return Verdict.SKIPPED if run.reason is None else _BY_REASON.get(run.reason, Verdict.SKIPPED)
+    return Verdict.LATE if _is_late(run) else Verdict.RAN
+
+
+def _is_late(run: Run) -> bool:
+    return run.trigger is Trigger.SCHEDULE and run.late_ms >= LATE_MS
+
+
+def _about_its_time(inquiry: Inquiry, run: Run) -> list[str]:
+    """Return what else there is to say of the time of a scheduled run: why it is late, what it passed over."""
+    if run.slot_at is None:
+        return []
+    sentences = []
+    if not inquiry.span.has(run.slot_at) and run.attempt == 1:
+        is_spread = inquiry.point is not None and inquiry.spec.policy.jitter_percent
+        why = ", as its times are spread" if is_spread else ""
+        sentences.append(f"It was planned for {inquiry.moment(run.slot_at)}{why}.")
+    if run.outcome is not Outcome.MISSED and _is_late(run):
+        sentences.append(why_late(inquiry, run))
+    if run.passed_over:
+        because = passed_words(run.passed_reason)
+        reason = f", because {because}" if because else ""
+        others = counted(run.passed_over, "other time")
+        sentences.append(f"It stands for {others} of its schedule as well{reason}.")
+    return sentences
+
+
+def why_late(inquiry: Inquiry, run: Run) -> str:
+    """Return why a scheduled run started after its time, or was skipped after it; as far as that is recorded."""
+    store, now_ms = inquiry.store, inquiry.now_ms
+    ended_at = run.started_at if run.started_at is not None else run.finished_at
+    planned_at = (ended_at or 0) - run.late_ms
+    gap = gap_at(store, planned_at, now_ms)
+    if gap is not None:
+        caught_up = ": this run caught up on that time" if run.source is Source.CATCH_UP else ""
+        words = gap.words(now_ms)
+        return f"{words[:1].upper()}{words[1:]}{caught_up}."
+    busy = store.history.under_way_at(run.job_id, planned_at)
+    if busy is not None and busy.id != run.id and busy.finished_at is not None:
+        return f"Another run of the job was under way until {inquiry.moment(busy.finished_at)}."
+    quiet = quiet_at(store.settings.quiet_times(), inquiry.spec.group, planned_at)
+    if quiet is not None and inquiry.spec.policy.in_quiet_time is InQuietTime.WAIT:
+        name = f"the quiet time {quiet.by.name}" if quiet.by.name else "a quiet time"
+        return f"Its time fell into {name}, until {inquiry.moment(quiet.until)}."
+    if inquiry.spec.policy.conditions:
+        words = listed([describe_condition(condition) for condition in inquiry.spec.policy.conditions])
+        return f"It starts only {words}, and waited for that or for a place."
+    return "It waited for a place: as many runs as allowed were under way."
+
+
+def _next_attempt(inquiry: Inquiry, run: Run) -> list[str]:
+    """Return when a failed slot is tried again, if it is."""
+    record = inquiry.record
+    if record.attempt <= 1 or record.slot_at != run.slot_at or record.next_run_at is None:
+        return []
+    return [f"Attempt {record.attempt} is planned for {inquiry.moment(record.next_run_at)}."]
+
+
+# --- A slot that is due and has not started --------------------------------------------------------------
+
+
+def _is_still_due(inquiry: Inquiry) -> bool:
+    record = inquiry.record
+    if record.next_run_at is None or record.slot_at is None or record.next_run_at > inquiry.now_ms:
+        return False
+    if inquiry.span.has(record.slot_at) or inquiry.span.has(record.next_run_at):
+        return True
+    following = inquiry.point and next_run(inquiry.schedule, inquiry.point, anchor_at=inquiry.spec.anchor_at)
+    is_spread = bool(inquiry.spec.policy.jitter_percent)
+    return is_spread and following is not None and inquiry.span.until <= record.slot_at < following
+
+
+def _still_due(inquiry: Inquiry) -> Answer:
+    """Return what a job waits for that was due then and still is."""
+    sentences = explanation(inquiry.store, inquiry.record, inquiry.now_ms).sentences
+    gap = gap_at(inquiry.store, inquiry.record.next_run_at or 0, inquiry.now_ms)
+    if gap is not None:
+        return inquiry.answer(Verdict.NOT_RUNNING, f"It is due, but {gap.words(inquiry.now_ms)}.", *sentences)
+    is_waiting = inquiry.record.waiting_for is not None
+    due = [] if is_waiting else [f"It has been due since {inquiry.moment(inquiry.record.next_run_at or 0)}."]
+    return inquiry.answer(Verdict.WAITING, *sentences, *due)
+
+
+# --- What else was the case -------------------------------------------------------------------------------
+
+
+def _beside(inquiry: Inquiry, found: Answer, others: list[Run]) -> list[str]:
+    """Return what else happened then, and what has become of the job since."""
+    sentences: list[str] = []
+    for run in others:
+        sentences += run_sentences(inquiry.store, run, inquiry.now_ms)
+    for event in inquiry.store.events.of_kinds(None, [EventKind.CLOCK_JUMP]):
+        was_at = event.detail.get("was", 0)
+        if event.at <= inquiry.span.since <= was_at:
+            was, back = inquiry.moment(was_at), inquiry.moment(event.at)
+            sentences.append(f"The clock was set back from {was} to {back} once, so that time came twice.")
+    moved_at = inquiry.timeline.next_move(inquiry.span.since)
+    if moved_at is not None and found.verdict is not Verdict.EDITED:
+        sentences.append(
+            f"Its schedule was changed since, at {inquiry.moment(moved_at)}; "
+            f"then it was: {describe(inquiry.schedule)}."
+        )
+    return sentences
