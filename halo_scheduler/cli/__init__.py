@@ -18,9 +18,11 @@ from halo_scheduler.cli.daemon import daemon
 from halo_scheduler.cli.desktop import open_desktop
 from halo_scheduler.cli.edit import edit
 from halo_scheduler.cli.environment import environment
+from halo_scheduler.cli.hint import hint
 from halo_scheduler.cli.inbox import answer, inbox
 from halo_scheduler.cli.jobs import list_, remove, resume, show
 from halo_scheduler.cli.preview import preview
+from halo_scheduler.cli.quiet import quiet
 from halo_scheduler.cli.runs import cancel, history, logs, run
 from halo_scheduler.cli.secret import secret
 from halo_scheduler.cli.status import status
@@ -45,12 +47,15 @@ def halo(context: click.Context, *, hidden: bool) -> None:
     Examples:
       halo add backup --every 6h -- rsync -a /home /mnt/backup
       halo list
+      halo edit backup --if-mains --on-failure alarm
       halo run backup --wait
       halo history backup
       halo preview --cron "0 9 * * 1-5" --tz Europe/Berlin
 
     Without a command, the desktop program opens; if it is open already, its window is raised.
     """
+    if os.environ.get("NO_COLOR"):
+        context.color = False
     if context.invoked_subcommand is None:
         sys.exit(open_desktop(hidden=hidden))
     if hidden:
@@ -58,8 +63,8 @@ def halo(context: click.Context, *, hidden: bool) -> None:
 
 
 for _command in (
-    *(add, list_, show, edit, resume, remove, run, cancel, history, logs, inbox, answer, agent, config),
-    *(preview, secret, environment, status, backup, daemon, mcp),
+    *(add, list_, show, edit, resume, remove, run, cancel, history, logs, hint, inbox, answer),
+    *(quiet, agent, config, preview, secret, environment, status, backup, daemon, mcp),
 ):
     halo.add_command(_command)
 

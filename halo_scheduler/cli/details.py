@@ -65,8 +65,8 @@ def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
         ("when", describe(job.schedule)),
         ("starts", condition_words(job.policy)),
         ("quiet", _quiet_words(job, standing.quiet_times, now_ms)),
-        *(("after", _before_words(link)) for link in standing.chain.before),
-        *(("then", _after_words(link)) for link in standing.chain.after),
+        *(("follows", _link_words(link)) for link in standing.chain.before),
+        *(("then", _link_words(link)) for link in standing.chain.after),
         ("next", next_words(job, now_ms, asks=asks)),
         *(("waits", _waiting_words(run, now_ms)) for run in standing.waiting),
         ("advice", hint_words(job.hints, now_ms)),
@@ -90,16 +90,9 @@ def _quiet_words(job: Job, times: Sequence[QuietTime], now_ms: int) -> str:
     return f"{words} in the quiet times {names}{until}" if len(times) > 1 else f"{words} in {names}{until}"
 
 
-def _before_words(link: ChainLink) -> str:
-    return f"{_ENDS[link.on]} of {link.name}{_state_words(link)}"
-
-
-def _after_words(link: ChainLink) -> str:
-    return f"{link.name}, {_ENDS[link.on]}{_state_words(link)}"
-
-
-def _state_words(link: ChainLink) -> str:
-    return "" if link.state is LinkState.OK else f" ({link.name} is {link.state})"
+def _link_words(link: ChainLink) -> str:
+    state = "" if link.state is LinkState.OK else f" ({link.name} is {link.state})"
+    return f"{link.name}, {_ENDS[link.on]}{state}"
 
 
 def _waiting_words(run: WaitingRun, now_ms: int) -> str:

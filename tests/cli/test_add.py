@@ -14,6 +14,7 @@ from halo_scheduler import (
     Cron,
     Every,
     HttpRequest,
+    JobNotFoundError,
     Limits,
     Manual,
     Once,
@@ -22,7 +23,23 @@ from halo_scheduler import (
     Retry,
 )
 from halo_scheduler.cli import halo
-from halo_scheduler.model import BodyKind, Caps, CatchUp, JobStatus, Notify, Redirects
+from halo_scheduler.conditions.probing import ConditionState
+from halo_scheduler.model import (
+    BodyKind,
+    Caps,
+    CatchUp,
+    Follower,
+    FollowOn,
+    Idle,
+    InQuietTime,
+    JobStatus,
+    Load,
+    MainsPower,
+    Network,
+    Notify,
+    PathExists,
+    Redirects,
+)
 from halo_scheduler.service import Scheduler
 from halo_scheduler.work_sources import FolderSource, GithubSource
 
@@ -200,6 +217,49 @@ def test_caps_and_reading_lines_are_as_asked(options: list[str], reads_lines: bo
         assert job.reads_lines is (True if reads_lines is None else reads_lines)
 
 
+def test_conditions_and_what_goes_with_them_are_as_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    observable = ConditionState(is_observable=True, holds=True, sentence="")
+    monkeypatch.setattr(Scheduler, "check_condition", lambda *_: observable)
+    done = _add(
+        *("--manual", "--if-mains", "--if-network", "--if-reachable", "nas.local:22"),
+        *("--if-reachable", "[fd00::1]:443", "--if-idle", "10m", "--if-load-below", "1.5"),
+        *("--if-path", "/mnt/backup", "--if-path", "disk", "--if-deadline", "1h"),
+        *("--keep-awake", "--in-quiet-time", "skip", "--", "true"),
+    )
+    assert done.exit_code == 0, done.output
+    with Scheduler.open() as scheduler:
+        assert scheduler.list_jobs()[0].policy == Policy(
+            conditions=(
+                *(MainsPower(), Network(), Idle(idle="10m"), Load(below=1.5)),
+                *(Network(host="nas.local", port=22), Network(host="fd00::1", port=443)),
+                *(PathExists(path="/mnt/backup"), PathExists(path=str(tmp_path / "disk"))),
+            ),
+            condition_deadline="1h",
+            keep_awake=True,
+            in_quiet_time=InQuietTime.SKIP,
+        )
+
+
+def test_jobs_that_follow_are_named_like_everywhere() -> None:
+    with Scheduler.open() as scheduler:
+        first, second, third = (scheduler.add_job(name, Manual()) for name in ("report", "alarm", "tidy"))
+    ends = ("--on-success", "report", "--on-failure", second, "--then", third[:8])
+    assert _add("--manual", *ends, "--", "true").exit_code == 0
+    with Scheduler.open() as scheduler:
+        (job,) = scheduler.list_jobs(text="job")
+        assert job.followers == (
+            Follower(job_id=first, on=FollowOn.SUCCESS),
+            Follower(job_id=second, on=FollowOn.FAILURE),
+            Follower(job_id=third, on=FollowOn.ALWAYS),
+        )
+    done = CliRunner().invoke(halo, ["add", "other", "--manual", "--then", "reprot", "--", "true"])
+    assert isinstance(done.exception, JobNotFoundError)
+    assert "did you mean 'report'?" in str(done.exception)
+
+
 def test_the_policy_is_as_asked() -> None:
     done = _add(
         *(
@@ -310,6 +370,19 @@ def test_it_says_what_will_happen_and_what_is_missing() -> None:
         (["--manual", "--max-runs-per-day", "0", "--", "true"], "runs_per_day: must be"),
         (["--manual", "--max-cost-per-day", "nan", "--", "true"], "cost_per_day: must be"),
         (["--manual", "--needs-input-code", "300", "--", "true"], "needs_input_code: must be"),
+        (["--manual", "--if-reachable", "nas.local", "--", "true"], "takes HOST:PORT, like nas.local:22"),
+        (["--manual", "--if-reachable", "fd00::1:22", "--", "true"], "or [fd00::1]:22"),
+        (["--manual", "--if-reachable", f"x:{'9' * 5_000}", "--", "true"], "takes HOST:PORT"),
+        (["--manual", "--if-reachable", "nas:99999", "--", "true"], "port: must be between"),
+        (["--manual", "--if-idle", "soon", "--", "true"], "idle: cannot read the interval"),
+        (["--manual", "--if-load-below", "nan", "--", "true"], "below: must be"),
+        (["--manual", "--if-path", "", "--", "true"], "must be a whole path"),
+        (
+            ["--manual", "--if-path", "/x", "--if-path", "/x", "--if-deadline", "x", "--", "true"],
+            "condition_deadline",
+        ),
+        (["--manual", "--if-deadline", "1h", "--", "true"], "--if-deadline goes with a condition"),
+        (["--manual", "--in-quiet-time", "shout", "--", "true"], "'shout' is not one of 'wait', 'skip'"),
     ],
 )
 def test_wrong_use_is_refused_and_nothing_is_stored(arguments: list[str], sentence: str) -> None:
