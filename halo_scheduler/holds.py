@@ -33,9 +33,12 @@ class Holds:
         self._asked = store.questions.asked_by_jobs()
         self._day = ""
 
-    def find(self, record: JobRecord) -> Hold | None:
-        """Return what holds back a due job, if something does; the user can do more about a question."""
-        end = _NEVER_AGAIN if isinstance(record.spec.schedule, Once) else ""
+    def find(self, record: JobRecord, *, is_slot: bool = True) -> Hold | None:
+        """Return what holds back a due job, if something does; the user can do more about a question.
+
+        A run of a chain is no slot: the one time of its job is still to come, or past.
+        """
+        end = never_again(record) if is_slot else ""
         question = self._asked.get(record.id)
         if question is not None:
             words = plain_line(question, _LONGEST_QUESTION)
@@ -57,6 +60,11 @@ class Holds:
             self._store.events.append(
                 self._now_ms, EventKind.JOB_CAPPED, record.id, day=self._day, sentence=hold.sentence
             )
+
+
+def never_again(record: JobRecord) -> str:
+    """Return what is to be added to a sentence on a skipped slot, when it was the job's only one."""
+    return _NEVER_AGAIN if isinstance(record.spec.schedule, Once) else ""
 
 
 def _why_capped(caps: Caps, spent: Spent) -> str:

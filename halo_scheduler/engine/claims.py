@@ -4,58 +4,81 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from typing import assert_never
 
-from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.changes import Change, ChangeKind, gathered
+from halo_scheduler.engine.by_hand import RunsByHand
+from halo_scheduler.engine.candidates import Candidate, oldest_first
+from halo_scheduler.engine.chains import ChainRuns
+from halo_scheduler.engine.outlook import Outlook, Wait
 from halo_scheduler.engine.recovery import one_job
-from halo_scheduler.holds import Hold, Holds
-from halo_scheduler.ids import new_run_id
-from halo_scheduler.model import Outcome, Run, SkipReason, Source, StatusReason, Trigger
-from halo_scheduler.planning import LATE_MS, UNPLANNABLE, passed_over, plan, plan_after_run, without_plan
+from halo_scheduler.engine.slots import Slots
+from halo_scheduler.engine.unstarted import Unstarted
+from halo_scheduler.holds import Hold, Holds, never_again
+from halo_scheduler.model import Run, WaitingFor
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.schedule.interval import DAY_MS
-from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
-from halo_scheduler.store.requests import Request, RequestKind
-from halo_scheduler.store.runs import RunEnd
+from halo_scheduler.store.requests import Request
 from halo_scheduler.store.store import Store
 
 # Only today counts; some days more are kept for a clock that is set back.
 _USAGE_KEPT_MS = 7 * DAY_MS
-_TRIGGERS = {
-    RequestKind.TRIGGER: Trigger.MANUAL,
-    RequestKind.TEST: Trigger.TEST,
-    RequestKind.ANSWER: Trigger.ANSWER,
-}
 
 
 class Claims:
     """Claims for one engine, whose generation every run carries."""
 
-    def __init__(self, store: Store, generation: int, max_concurrent: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        generation: int,
+        max_concurrent: Callable[[], int],
+        outlook: Outlook,
+        is_output_awaited: Callable[[str], bool],
+    ) -> None:
         self._store = store
         self._generation = generation
         self._max_concurrent = max_concurrent
-        self._news: list[Change] = []
+        self._outlook = outlook
+        self._unstarted = Unstarted(store, generation)
+        self._by_hand = RunsByHand(store, outlook, self._unstarted)
+        self._slots = Slots(store, self._unstarted)
+        self._chain_runs = ChainRuns(store, self._unstarted, is_output_awaited)
         self._usage_kept_from = ""
 
     def claim(self, now_ms: int, running: Iterable[str | None]) -> list[tuple[JobRecord, Run]]:
-        """Turn due jobs into running ones, the oldest slot first, as far as there are places.
+        """Turn due jobs into running ones, the oldest first, as far as they may start and there are places.
 
         `running` are the groups of the runs under way.
         """
+        self._outlook.begin(now_ms)
         in_group = Counter(running)
         places = self._max_concurrent() - in_group.total()
-        claimed = self._claim_by_hand(now_ms, places)
-        in_group.update(record.spec.group for record, _ in claimed)
-        claimed += self._claim_due(
-            now_ms, places - len(claimed), in_group, {record.id for record, _ in claimed}
+        by_hand = self._by_hand.claim(now_ms, places)
+        in_group.update(record.spec.group for record, _ in by_hand)
+        places -= len(by_hand)
+        round_ = _Round(
+            self._store,
+            self._outlook,
+            slots=self._slots,
+            chain_runs=self._chain_runs,
+            now_ms=now_ms,
+            places=places,
+            in_group=in_group,
         )
+        claimed = by_hand + round_.claim(by_hand)
         self._store.runs.insert([run for _, run in claimed], self._generation)
-        self._store.jobs.save_states([record for record, _ in claimed])
-        self._store.jobs.mark_waiting(now_ms)
+        self._store.jobs.save_states(list({**round_.changed, **{job.id: job for job, _ in claimed}}.values()))
+        self._mark_the_rest(now_ms)
         self._forget_usage(now_ms)
         return claimed
+
+    def _mark_the_rest(self, now_ms: int) -> None:
+        """Note on the due jobs that nobody looked at that they wait for a place."""
+        if not self._outlook.is_quiet:  # Otherwise all were looked at.
+            marked = self._store.jobs.mark_waiting(now_ms)
+            self._unstarted.tell(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in marked))
 
     def _forget_usage(self, now_ms: int) -> None:
         """Delete, once a day, what was used up on days long past."""
@@ -64,179 +87,144 @@ class Claims:
             self._store.usage.forget_before(day)
             self._usage_kept_from = day
 
-    def _claim_due(
-        self, now_ms: int, places: int, in_group: Counter[str | None], seen: set[str]
-    ) -> list[tuple[JobRecord, Run]]:
-        limits = self._store.groups.limits()
-        claimed: list[tuple[JobRecord, Run]] = []
-        holds: Holds | None = None
-        while len(claimed) < places:
-            # Without group limits the oldest slots fill the places; with them, some may have to be passed by.
-            page = self._store.jobs.due(now_ms, -1 if limits else places - len(claimed) + len(seen))
-            fresh = [record for record in page if record.id not in seen]
-            if not fresh:
-                break
-            holds = holds or Holds(self._store, now_ms)
-            for record in fresh:
-                seen.add(record.id)
-                group = record.spec.group
-                if len(claimed) < places and (group not in limits or in_group[group] < limits[group]):
-                    found = self._claim_one(record, holds, now_ms)
-                    claimed += [found] if found else []
-                    in_group[group] += int(found is not None)
-        return claimed
-
-    def _claim_one(self, record: JobRecord, holds: Holds, now_ms: int) -> tuple[JobRecord, Run] | None:
-        """Claim a due job, unless something holds it back.
-
-        One whose slot had its run is planned anew, one that cannot be planned is disabled.
-        """
-        fallback: JobRecord | None = None
-        with one_job(self._store, record.id, now_ms):
-            if self._had_its_run(record):
-                fallback = plan(without_plan(record), now_ms, self._store.runs.has_slot)
-            elif (hold := holds.find(record)) is None:
-                return self._to_run(record, now_ms)
-            else:
-                holds.note(record, hold)
-                fallback = self._hold_back(record, hold, now_ms)
-        if fallback is None:
-            reason = StatusReason.ERRORS
-            fallback = without_plan(record).evolve(disabled_reason=reason, last_error=UNPLANNABLE)
-        self._store.jobs.save_states([fallback])
-        return None
-
-    def _hold_back(self, record: JobRecord, hold: Hold, now_ms: int) -> JobRecord:
-        """Use up a slot without a run, and plan the next one as after a run."""
-        claimed, run = self._to_run(record, now_ms)
-        end = RunEnd(outcome=Outcome.SKIPPED, finished_at=now_ms, reason=hold.reason, error=hold.sentence)
-        after = plan_after_run(claimed, run, end, self._store.runs.has_slot)
-        self._skip(run, hold.reason, hold.sentence, now_ms)
-        if after.disabled_reason is not None:
-            self._store.events.append(
-                now_ms, EventKind.JOB_DISABLED, record.id, reason=after.disabled_reason, errors=after.errors
-            )
-        return after.evolve(last_run_at=record.last_run_at)
-
-    def _had_its_run(self, record: JobRecord) -> bool:
-        """Whether a slot would be run a second time: only a clock that went back can bring it up again."""
-        slot_at, last_slot_at = record.slot_at, record.last_slot_at
-        if slot_at is None or last_slot_at is None or slot_at > last_slot_at:
-            return False
-        return self._store.runs.has_attempt(record.id, slot_at, record.attempt)
-
-    def _to_run(self, record: JobRecord, now_ms: int) -> tuple[JobRecord, Run]:
-        skipped = passed_over(record)
-        run = Run(
-            id=new_run_id(),
-            job_id=record.id,
-            trigger=Trigger.SCHEDULE,
-            source=record.next_source or Source.MANUAL,
-            slot_at=record.slot_at,
-            attempt=record.attempt,
-            started_at=now_ms,
-            late_ms=max(0, now_ms - (record.next_run_at or now_ms)),
-            passed_over=skipped,
-            passed_reason=record.passed_reason if skipped else "",
-        )
-        claimed = record.evolve(
-            run_id=run.id,
-            next_run_at=None,
-            next_source=None,
-            slot_at=None,
-            attempt=1,
-            waiting_for=None,
-            passed_reason="",
-            counted_until=max(record.counted_until, record.slot_at or 0),
-            last_slot_at=max(record.last_slot_at or 0, record.slot_at or 0),
-            last_run_at=now_ms,
-        )
-        return claimed, run
-
-    def _claim_by_hand(self, now_ms: int, places: int) -> list[tuple[JobRecord, Run]]:
-        claimed: dict[str, tuple[JobRecord, Run]] = {}
-        waiting: set[str] = set()
-        while len(claimed) < places:
-            page = self._store.requests.triggers(places - len(claimed) + len(waiting))
-            fresh = [request for request in page if request.run_id not in waiting]
-            if not fresh:
-                break
-            for request in fresh:
-                record = self._store.jobs.get(request.job_id)
-                is_free = record is None or (record.run_id is None and record.id not in claimed)
-                if request.kind is RequestKind.ANSWER and not is_free:
-                    waiting.add(request.run_id)
-                    continue
-                found = self._by_hand(request, record, now_ms, is_free=is_free)
-                if found is not None:
-                    claimed[request.job_id] = found
-                if found is not None and request.kind is RequestKind.TEST:
-                    self._store.requests.begin_test(request.run_id)
-                else:
-                    self._store.requests.close(request)
-        return list(claimed.values())
-
-    def _by_hand(
-        self, request: Request, record: JobRecord | None, now_ms: int, *, is_free: bool
-    ) -> tuple[JobRecord, Run] | None:
-        if record is None or record.removed_at is not None:
-            # Nobody is there to be answered; should the job come back, its question is open again.
-            self._store.questions.reopen(request.run_id)
-            return None
-        run = Run(
-            id=request.run_id,
-            job_id=record.id,
-            trigger=_TRIGGERS[request.kind],
-            source=Source.MANUAL,
-            started_at=now_ms,
-            late_ms=max(0, now_ms - request.at),
-        )
-        if not is_free:
-            self._skip(run, SkipReason.ALREADY_RUNNING, "", now_ms)
-            return None
-        if request.kind is not RequestKind.TEST:
-            return record.evolve(run_id=run.id, last_run_at=now_ms), run
-        spec = request.spec
-        if spec is None:
-            self._skip(run, SkipReason.UNSUPPORTED_TYPE, "what was to be tried cannot be read", now_ms)
-            return None
-        # Only what is run is the edited job's: its own columns are not written.
-        return record.evolve(run_id=run.id, spec=replace(spec, group=record.spec.group)), run
-
-    def _skip(self, run: Run, reason: SkipReason, error: str, now_ms: int) -> None:
-        """Record that a run that was asked for does not start."""
-        skipped = replace(run, outcome=Outcome.SKIPPED, reason=reason, error=error, started_at=None)
-        self._insert([replace(skipped, finished_at=now_ms)])
-
-    def _insert(self, ended: list[Run]) -> None:
-        """Record runs that ended before they started."""
-        self._store.runs.insert(ended, self._generation)
-        self._news += [Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id) for run in ended]
-
     def take_news(self) -> list[Change]:
         """Return what was recorded beside the runs that were claimed, once."""
-        news, self._news = self._news, []
-        return news
+        return gathered(self._unstarted.take_news())
 
     def drop_stale_requests(self, now_ms: int) -> None:
-        """Do not start by hand today what someone asked for while no engine was there to hear it.
+        """Do not start by hand today what someone asked for while no engine was there to hear it."""
+        self._by_hand.drop_stale(now_ms)
 
-        An answer is never too late: its job waits for it.
-        """
-        for request in self._store.requests.triggers():
-            if now_ms - request.at <= LATE_MS or request.kind is RequestKind.ANSWER:
-                continue
-            if self._store.jobs.get(request.job_id) is None:
-                continue
-            run = Run(
-                id=request.run_id,
-                job_id=request.job_id,
-                trigger=_TRIGGERS[request.kind],
-                source=Source.MANUAL,
-                outcome=Outcome.SKIPPED,
-                reason=SkipReason.MISSED,
-                error="Halo was not running when this was asked for",
-                finished_at=now_ms,
-            )
-            self._insert([run])
-            self._store.requests.close(request)
+
+class _Round:
+    """One tick's look at everything that may start by itself."""
+
+    def __init__(
+        self,
+        store: Store,
+        outlook: Outlook,
+        *,
+        slots: Slots,
+        chain_runs: ChainRuns,
+        now_ms: int,
+        places: int,
+        in_group: Counter[str | None],
+    ) -> None:
+        self._store = store
+        self._outlook = outlook
+        self._slots = slots
+        self._chain_runs = chain_runs
+        self._now_ms = now_ms
+        self._places = places
+        self._in_group = in_group
+        self._limits = store.groups.limits()
+        self._holds: Holds | None = None
+        self._busy: set[str] = set()
+        self._seen: set[str] = set()
+        self._claimed: list[tuple[JobRecord, Run]] = []
+        self.changed: dict[str, JobRecord] = {}
+        """The jobs that are not as they were read."""
+
+    def claim(self, by_hand: Iterable[tuple[JobRecord, Run]]) -> list[tuple[JobRecord, Run]]:
+        """Claim what may start beside the runs by hand that were claimed before."""
+        self._busy.update(record.id for record, _ in by_hand)
+        chain_runs = self._chain_runs.candidates(self._now_ms)
+        # In a quiet time every due job is looked at: some are skipped, and none of the others lacks a place.
+        if self._places > 0 or self._outlook.is_quiet:
+            for candidate in oldest_first(self._store, self._now_ms, self._places, chain_runs):
+                self._consider(candidate)
+                if self._places <= 0 and not self._outlook.is_quiet:
+                    break
+        # Deadlines are kept also when there is no place.
+        for candidate in chain_runs:
+            self._consider(candidate)
+        for record in self._store.jobs.due_with_conditions(self._now_ms):
+            self._consider(Candidate(record))
+        return self._claimed
+
+    def _consider(self, candidate: Candidate) -> None:
+        record, request = candidate.record, candidate.request
+        key = record.id if request is None else request.run_id
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        current = self.changed.get(record.id, record)
+        if request is not None:
+            self._consider_chain_run(current, request)
+        elif record.id not in self._busy:
+            self._consider_slot(current)
+
+    def _consider_slot(self, record: JobRecord) -> None:
+        after: JobRecord | None = None
+        with one_job(self._store, record.id, self._now_ms):
+            after = self._slots.renewed(record, self._now_ms)
+            if after is None:
+                after = self._decide_slot(record)
+        if after is None:
+            after = self._slots.unplannable(record)
+        if after != record:
+            self.changed[record.id] = after
+
+    def _decide_slot(self, record: JobRecord) -> JobRecord:
+        match self._verdict(Candidate(record)):
+            case None:
+                claimed, run = self._slots.start(record, self._now_ms)
+                self._take_place(claimed, run)
+                return claimed
+            case Hold() as hold:
+                return self._slots.skip(record, hold, self._now_ms)
+            case Wait() as wait:
+                return self._slots.put_off(record, wait)
+            case other:
+                assert_never(other)
+
+    def _consider_chain_run(self, record: JobRecord, request: Request) -> None:
+        is_decided = False
+        with one_job(self._store, record.id, self._now_ms):
+            self._decide_chain_run(record, request)
+            is_decided = True
+        if not is_decided:
+            self._chain_runs.drop(record, request, self._now_ms)
+
+    def _decide_chain_run(self, record: JobRecord, request: Request) -> None:
+        is_busy = record.run_id is not None or record.id in self._busy
+        verdict = self._chain_runs.look(record, request, is_busy=is_busy)
+        match verdict or self._verdict(Candidate(record, request)):
+            case None:
+                claimed, run = self._chain_runs.start(record, request, self._now_ms)
+                self._take_place(claimed, run)
+                self.changed[record.id] = claimed
+            case Hold() as hold:
+                self._chain_runs.skip(record, request, hold, self._now_ms)
+            case Wait() as wait:
+                self._chain_runs.put_off(request, wait)
+            case other:
+                assert_never(other)
+
+    def _verdict(self, candidate: Candidate) -> Wait | Hold | None:
+        """Return what keeps a job from starting, the first of all in this order; None when nothing does."""
+        record = candidate.record
+        self._holds = self._holds or Holds(self._store, self._now_ms)
+        is_slot = candidate.request is None
+        hold = self._holds.find(record, is_slot=is_slot)
+        if hold is not None:
+            self._holds.note(record, hold)
+            return hold
+        has_place = self._has_place(record.spec.group)
+        verdict = self._outlook.look(candidate, has_place=has_place)
+        if isinstance(verdict, Hold) and is_slot:
+            return Hold(verdict.reason, f"{verdict.sentence}{never_again(record)}")
+        if verdict is not None or has_place:
+            return verdict
+        self._outlook.keep_in_view(record)
+        return Wait(WaitingFor.AT_CAPACITY, until=candidate.waits_until)
+
+    def _has_place(self, group: str | None) -> bool:
+        is_full = group in self._limits and self._in_group[group] >= self._limits[group]
+        return self._places > 0 and not is_full
+
+    def _take_place(self, record: JobRecord, run: Run) -> None:
+        self._places -= 1
+        self._in_group[record.spec.group] += 1
+        self._busy.add(record.id)
+        self._claimed.append((record, run))

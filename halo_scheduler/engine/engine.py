@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from halo_scheduler.actions.callback import Handlers
 from halo_scheduler.actions.runner import BegunStop, Leftover, Runner, StartHttp
@@ -28,6 +29,7 @@ from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.claims import Claims
 from halo_scheduler.engine.endings import Ending, Endings, ending_of
+from halo_scheduler.engine.outlook import Outlook
 from halo_scheduler.engine.recovery import Recovery
 from halo_scheduler.engine.settlement import Settlement
 from halo_scheduler.engine.survey import Survey
@@ -46,6 +48,9 @@ from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, SPOOL_LIMIT_BYTES, NumberSetting
 from halo_scheduler.store.store import Store
 from halo_scheduler.work.desk import WorkDesk
+
+if TYPE_CHECKING:
+    from halo_scheduler.conditions.surroundings import Surroundings
 
 _LOG = logging.getLogger(__name__)
 MAX_DELAY_MS = 60_000
@@ -84,6 +89,7 @@ class Engine:
         max_concurrent: Callable[[], int],
         tell: Callable[[Change], None],
         owner: str,
+        surroundings: Surroundings | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -103,7 +109,9 @@ class Engine:
         self._last_tick_at = 0
         self._seen_at = 0
         self._recovery = Recovery(store, 0)
-        self._claims = Claims(store, 0, max_concurrent)
+        self._surroundings = surroundings
+        self._outlook = Outlook(store, self._get_surroundings)
+        self._claims = self._make_claims()
         self._endings = Endings(store)
         self._claiming = False
         self._running: dict[str, _Running] = {}
@@ -113,6 +121,8 @@ class Engine:
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._ended: list[Ended] = []
         self._late: dict[str, tuple[Run, Late]] = {}
+        self._awaited_outputs: set[str] = set()
+        self._has_news = False
         self._survey = Survey()
         self._told_unsupported: set[str] = set()
         self.wake: Callable[[], None] = lambda: None
@@ -131,6 +141,30 @@ class Engine:
         )
         folder = spool_folder(self._store.database.path)
         return Runner(folder, desk, self._secrets.reader, http, self._work_desk.open)
+
+    def _make_claims(self) -> Claims:
+        return Claims(
+            self._store, self._generation, self._max_concurrent, self._outlook, self._is_output_awaited
+        )
+
+    def _get_surroundings(self) -> Surroundings:
+        """Return what tells whether conditions hold, for the jobs that have some."""
+        if self._surroundings is None:
+            from halo_scheduler.conditions.surroundings import ObservedSurroundings  # noqa: PLC0415
+
+            self._surroundings = ObservedSurroundings(self.submit, self.look_around)
+        return self._surroundings
+
+    def look_around(self) -> None:
+        """Look again, from whatever thread, at the jobs that wait: their surroundings have changed."""
+        self.post(self._note_news)
+
+    def _note_news(self) -> None:
+        self._has_news = True
+
+    def _is_output_awaited(self, run_id: str) -> bool:
+        """Tell whether the output of a recorded run still waits for the secrets that must not be in it."""
+        return run_id in self._awaited_outputs and run_id not in self._late
 
     def _number(self, setting: NumberSetting) -> int:
         """Return a setting; a run must be able to end also while the database cannot be read."""
@@ -180,12 +214,12 @@ class Engine:
             self._tell(Change(ChangeKind.RUN_PROGRESS, job_id=running.run.job_id, run_id=run_id))
 
     def take_in(self) -> bool:
-        """Do what other threads brought; tell whether runs have ended that are not yet recorded."""
+        """Do what other threads brought; tell whether that needs a tick: runs have ended, surroundings changed."""
         while True:
             try:
                 news = self._inbox.get_nowait()
             except queue.Empty:
-                return bool(self._ended or self._late)
+                return bool(self._ended or self._late or self._has_news)
             try:
                 news()
             except Exception:  # noqa: BLE001 - a fault in one run's news must not keep back the others'
@@ -225,7 +259,7 @@ class Engine:
         pid, process_start = own_identity()
         self._generation = 1 if before is None else before.generation + 1
         self._recovery = Recovery(self._store, self._generation)
-        self._claims = Claims(self._store, self._generation, self._max_concurrent)
+        self._claims = self._make_claims()
         self._store.lease.take(
             EngineRow(
                 generation=self._generation,
@@ -298,6 +332,8 @@ class Engine:
         if not self.is_started:
             return
         self.leave_runs()
+        if self._surroundings is not None:
+            self._surroundings.close()
         self._settlement.give_up()
         self._note_survivors(self._survey.take()())
         now_ms = self._clock.now_ms()
@@ -319,6 +355,7 @@ class Engine:
         """Record what ended, claim what is due in one transaction, then start it; return the started runs."""
         self.take_in()
         self.look()
+        self._has_news = False
         now_ms = self._clock.now_ms()
         changes: list[Change] = []
         self._done.clear()
@@ -341,6 +378,7 @@ class Engine:
         self._ended = []
         self._forget_done()
         self._stop_what_must()
+        self._watch_surroundings()
         for change in [*changes, *self._take_news()]:
             self._tell(change)
         started = [run.id for record, run in claimed if self._try_to_start(record, run)]
@@ -351,9 +389,15 @@ class Engine:
     def _take_news(self) -> list[Change]:
         return self._recovery.take_news() + self._claims.take_news()
 
+    def _watch_surroundings(self) -> None:
+        """Have followed what is waited for since this tick, and nothing else."""
+        if self._surroundings is not None:
+            self._surroundings.watch(self._outlook.awaited if self._claiming else ())
+
     def delay_ms(self) -> int:
         """Return how long the loop may sleep."""
         instants = [self._store.jobs.next_instant(self._last_tick_at), self._last_tick_at + MAX_DELAY_MS]
+        instants.append(self._outlook.wakes_at if self._claiming else None)
         instants += [
             running.deadline_at for run_id, running in self._running.items() if run_id not in self._stopping
         ]
@@ -451,6 +495,7 @@ class Engine:
         )
         changes += self._finish([ending_of(self._running[ended.run_id].run, ended, now_ms) for ended in ends])
         self._endings.record_outputs(ends)
+        self._awaited_outputs.update(ended.run_id for ended in ends if ended.needs_secrets)
 
     def _end_overdue(self, now_ms: int, changes: list[Change]) -> None:
         """Stop runs past their time limit."""
@@ -486,6 +531,7 @@ class Engine:
         for run_id in self._late:
             self._clear_spool(run_id)
             self._settle(run_id)
+            self._awaited_outputs.discard(run_id)
         self._late.clear()
         for ended in self._ended:
             if ended.run_id not in self._works:
@@ -567,6 +613,7 @@ class Engine:
             self._late[run.id] = run, late
             self.wake()
 
+        self._awaited_outputs.add(run.id)
         self._runner.read_later(run, names, attach)
 
     def _take_requests(self, now_ms: int, changes: list[Change]) -> None:

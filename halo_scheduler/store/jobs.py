@@ -275,7 +275,9 @@ class JobTable:
 
     def due_with_conditions(self, now_ms: int) -> list[JobRecord]:
         """Return the due jobs that start only when something holds, oldest slot first."""
+        # Named: SQLite would go through all due jobs.
         return self._records(
+            "INDEXED BY scheduler_jobs_due_with_conditions "
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND has_conditions = 1 "
             "AND next_run_at <= ? ORDER BY next_run_at, id",
             now_ms,

@@ -152,6 +152,13 @@ class RunTable:
             )
         )
 
+    def get_attempt(self, job_id: str, slot_at: int, attempt: int) -> Run | None:
+        """Return one attempt of a slot."""
+        row = self._database.row(
+            f"{_SELECT} WHERE job_id = ? AND slot_at = ? AND attempt = ?", [job_id, slot_at, attempt]
+        )
+        return None if row is None else run_of(row)
+
     def ends(self, job_id: str, since: int | None) -> list[tuple[Outcome, int | None]]:
         """Return outcome and duration of a job's ended runs, newest first; test runs are left out."""
         rows = self._database.rows(

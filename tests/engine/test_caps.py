@@ -360,10 +360,10 @@ def test_a_fault_in_finding_out_what_holds_a_job_back_disturbs_no_other(
     good = _add(bench, name="good")
     real = Holds.find
 
-    def stumble(self: Holds, record: object) -> object:
+    def stumble(self: Holds, record: object, *, is_slot: bool) -> object:
         if getattr(record, "id", "") == bad:
             raise ZeroDivisionError
-        return real(self, record)  # type: ignore[arg-type] # a record is what the engine gives
+        return real(self, record, is_slot=is_slot)  # type: ignore[arg-type] # a record is what the engine gives
 
     monkeypatch.setattr(Holds, "find", stumble)
     (run,) = bench.tick(_HOUR)

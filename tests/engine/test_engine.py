@@ -24,7 +24,7 @@ from halo_scheduler import (
     Trigger,
     planning,
 )
-from halo_scheduler.engine import claims, endings
+from halo_scheduler.engine import endings, slots
 from halo_scheduler.engine import engine as engine_module
 from halo_scheduler.errors import (
     EngineHeldError,
@@ -380,7 +380,7 @@ def test_jobs_that_cannot_be_claimed_do_not_starve_the_others(
             raise ZeroDivisionError
         return real(record)
 
-    monkeypatch.setattr(claims, "passed_over", stumble)
+    monkeypatch.setattr(slots, "passed_over", stumble)
     assert [run.job_id for run in bench.tick(_HOUR)] == ["c"]
     assert {job.name: str(job.status) for job in bench.scheduler.list_jobs()} == {
         "a": "disabled",

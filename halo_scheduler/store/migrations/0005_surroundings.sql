@@ -11,6 +11,10 @@ ALTER TABLE scheduler_jobs ADD COLUMN hint_source TEXT;
 
 CREATE INDEX scheduler_jobs_due_with_conditions ON scheduler_jobs (next_run_at)
     WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND has_conditions = 1;
+-- A due job may have waited for something else before it lacks a place.
+DROP INDEX scheduler_jobs_new_waiting;
+CREATE INDEX scheduler_jobs_new_waiting ON scheduler_jobs (next_run_at)
+    WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND waiting_for IS NOT 'at_capacity';
 CREATE INDEX scheduler_jobs_waits_until ON scheduler_jobs (waits_until)
     WHERE waits_until IS NOT NULL AND removed_at IS NULL;
 

@@ -1,0 +1,56 @@
+"""The jobs that may start by themselves, the one that has waited longest first."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from halo_scheduler.model import WaitingFor
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.requests import Request
+from halo_scheduler.store.store import Store
+
+_SMALLEST_PAGE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A job whose slot has come or, with a request, that runs because a run of another job has ended."""
+
+    record: JobRecord
+    request: Request | None = None
+
+    @property
+    def since(self) -> int:
+        """When it was to start."""
+        return (self.record.next_run_at or 0) if self.request is None else self.request.at
+
+    @property
+    def waits_until(self) -> int | None:
+        """When it stops waiting for its conditions, if it has begun to."""
+        return (self.record if self.request is None else self.request).waits_until
+
+    @property
+    def lacks_a_place(self) -> bool:
+        """Whether a place was all it lacked when it was last looked at."""
+        if self.request is None:
+            return self.record.waiting_for is WaitingFor.AT_CAPACITY
+        return not self.request.waiting_reason
+
+
+def oldest_first(
+    store: Store, now_ms: int, places: int, chain_runs: Iterable[Candidate]
+) -> Iterator[Candidate]:
+    """Yield due jobs and chain runs by age; due jobs are read as far as they are asked for."""
+    return heapq.merge(_due(store, now_ms, places), chain_runs, key=lambda candidate: candidate.since)
+
+
+def _due(store: Store, now_ms: int, places: int) -> Iterator[Candidate]:
+    """Yield due jobs page by page: the oldest slots fill the places, unless some of them have to wait."""
+    size, after = max(places, 1), None
+    while page := store.jobs.due(now_ms, size, after):
+        yield from map(Candidate, page)
+        after = page[-1].next_run_at or 0, page[-1].id
+        # Whoever goes on asking will ask for many.
+        size = max(2 * size, _SMALLEST_PAGE)

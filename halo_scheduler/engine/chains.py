@@ -1,0 +1,122 @@
+"""The runs that the end of another job's run started; always inside the engine's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.engine.by_hand import claimed_beside_its_slot
+from halo_scheduler.engine.candidates import Candidate
+from halo_scheduler.engine.outlook import Wait
+from halo_scheduler.engine.unstarted import Unstarted
+from halo_scheduler.holds import Hold
+from halo_scheduler.model import Run, SkipReason, Source, Trigger, WaitingFor
+from halo_scheduler.schedule.words import shortened
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.requests import Request
+from halo_scheduler.store.store import Store
+
+_GONE = "a job that is gone"
+_ITS_LAST_RUN = "its last run to end"
+
+
+class ChainRuns:
+    """Nobody decided just now that they start: they wait like a due job, for as long as it takes."""
+
+    def __init__(self, store: Store, unstarted: Unstarted, is_output_awaited: Callable[[str], bool]) -> None:
+        """`is_output_awaited` tells whether the output of a run that has ended is still to be stored."""
+        self._store = store
+        self._unstarted = unstarted
+        self._is_output_awaited = is_output_awaited
+
+    def candidates(self, now_ms: int) -> list[Candidate]:
+        """Return the chain runs that wait, oldest first; those of jobs that were removed are no more."""
+        requests = self._store.requests.chain_runs()
+        records = self._store.jobs.get_many({request.job_id for request in requests}) if requests else {}
+        found: list[Candidate] = []
+        for request in requests:
+            record = records.get(request.job_id)
+            if record is None or record.removed_at is not None:
+                self._store.requests.close(request)
+                name = _GONE if record is None else record.spec.name
+                self._tell_broken(request, name, "removed", now_ms)
+            else:
+                found.append(Candidate(record, request))
+        return found
+
+    def look(self, record: JobRecord, request: Request, *, is_busy: bool) -> Wait | Hold | None:
+        """Return what keeps back a chain run before all that may keep back a due job."""
+        if is_busy:
+            return Wait(WaitingFor.AT_CAPACITY, _ITS_LAST_RUN, request.waits_until)
+        if self._is_output_awaited(request.payload):
+            words = f"the output of {shortened(self._cause(request)[1])}"
+            return Wait(WaitingFor.AT_CAPACITY, words, request.waits_until)
+        if record.disabled_reason is None and not record.paused:
+            return None
+        is_disabled = record.disabled_reason is not None
+        state = "disabled" if is_disabled else "paused"
+        name = shortened(self._cause(request)[1])
+        reason = SkipReason.DISABLED if is_disabled else SkipReason.PAUSED
+        return Hold(reason, f"it was to run after {name}, but it was {state} at that time")
+
+    def start(self, record: JobRecord, request: Request, now_ms: int) -> tuple[JobRecord, Run]:
+        """Claim a chain run."""
+        self._store.requests.close(request)
+        run = _run_of(record, request, now_ms)
+        return claimed_beside_its_slot(record, run, now_ms), run
+
+    def skip(self, record: JobRecord, request: Request, hold: Hold, now_ms: int) -> None:
+        """Record that a chain run does not start."""
+        self._store.requests.close(request)
+        self._unstarted.skip(_run_of(record, request, now_ms), hold.reason, hold.sentence, now_ms)
+        if hold.reason in (SkipReason.DISABLED, SkipReason.PAUSED):
+            self._tell_broken(request, record.spec.name, hold.reason, now_ms)
+
+    def drop(self, record: JobRecord, request: Request, now_ms: int) -> None:
+        """Give up a chain run that a fault of ours keeps from being decided."""
+        self._store.requests.close(request)
+        self._tell_broken(request, record.spec.name, "fault", now_ms)
+
+    def put_off(self, request: Request, wait: Wait) -> None:
+        """Keep what a chain run waits for; the same is told once."""
+        if (request.waiting_reason, request.waits_until) != (wait.reason, wait.until):
+            later = replace(request, waiting_reason=wait.reason, waits_until=wait.until)
+            self._store.requests.save_waiting([later])
+            self._unstarted.tell(Change(ChangeKind.JOB, job_id=request.job_id))
+
+    def _cause(self, request: Request) -> tuple[Run | None, str]:
+        """Return the run that caused another, and the name of its job."""
+        run = self._store.runs.get(request.payload)
+        record = None if run is None else self._store.jobs.get(run.job_id)
+        return run, _GONE if record is None else record.spec.name
+
+    def _tell_broken(self, request: Request, name: str, why: str, now_ms: int) -> None:
+        """Say that a chain ends before a job: on the run before it, in the journal, and to whoever listens."""
+        cause, _ = self._cause(request)
+        self._store.events.append(
+            now_ms,
+            EventKind.CHAIN_BROKEN,
+            None if cause is None else cause.job_id,
+            follower=request.job_id,
+            name=name,
+            reason=why,
+            run_id=request.payload,
+        )
+        if cause is not None:
+            because = "because of a fault, which is in the log" if why == "fault" else f"as it was {why}"
+            self._store.runs.add_note(cause.id, f"{shortened(name)} did not run after it, {because}")
+            self._unstarted.tell(Change(ChangeKind.RUN_FINISHED, job_id=cause.job_id, run_id=cause.id))
+
+
+def _run_of(record: JobRecord, request: Request, now_ms: int) -> Run:
+    return Run(
+        id=request.run_id,
+        job_id=record.id,
+        trigger=Trigger.CHAIN,
+        source=Source.MANUAL,
+        started_at=now_ms,
+        late_ms=max(0, now_ms - request.at),
+        caused_by=request.payload,
+    )

@@ -1,0 +1,182 @@
+"""What the surroundings say to a job that could start: a quiet time, its conditions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from halo_scheduler.condition_words import describe_condition, waiting_words
+from halo_scheduler.engine.candidates import Candidate
+from halo_scheduler.holds import Hold
+from halo_scheduler.model import Condition, InQuietTime, SkipReason, WaitingFor
+from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.schedule.describe import local_time
+from halo_scheduler.schedule.interval import DAY_MS, interval_in_words
+from halo_scheduler.schedule.quiet import Quiet, quiet_at
+from halo_scheduler.schedule.words import clock_time, listed, weekday_name
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.store import Store
+
+if TYPE_CHECKING:
+    from halo_scheduler.conditions.surroundings import Finding, Surroundings
+
+_LOG = logging.getLogger(__name__)
+# A look takes seconds at most. What is not known after that long will not be known soon.
+_LOOK_MS = 10_000
+
+
+class Wait(NamedTuple):
+    """What a job waits for, in words that fit behind "waiting for"; `until` is when its conditions must hold."""
+
+    waiting_for: WaitingFor
+    reason: str = ""
+    until: int | None = None
+
+
+class Outlook:
+    """Looks around for the jobs of one engine; nobody is asked about anything that no job needs to know.
+
+    `get_surroundings` is called only when a job has conditions.
+    """
+
+    def __init__(self, store: Store, get_surroundings: Callable[[], Surroundings]) -> None:
+        self._store = store
+        self._get_surroundings = get_surroundings
+        self._now_ms = 0
+        self._quiet_times: tuple[QuietTime, ...] = ()
+        self._quiet: dict[str | None, Quiet | None] = {}
+        self.is_quiet = False
+        """Whether there are jobs that must be quiet now."""
+        self._found: dict[Condition, Finding] = {}
+        self._unknown_since: dict[Condition, int] = {}
+        self._awaited: set[Condition] = set()
+        self._wakes_at: list[int] = []
+
+    def begin(self, now_ms: int) -> None:
+        """Forget what was seen at the last tick."""
+        self._now_ms = now_ms
+        self._quiet_times = self._store.settings.quiet_times()
+        self._quiet = {}
+        self.is_quiet = any(quiet_at([time], time.group, now_ms) for time in self._quiet_times)
+        self._found = {}
+        self._awaited = set()
+        self._wakes_at = []
+
+    @property
+    def awaited(self) -> frozenset[Condition]:
+        """The conditions of the jobs that wait since this tick."""
+        return frozenset(self._awaited)
+
+    @property
+    def wakes_at(self) -> int | None:
+        """The next instant at which something that is waited for changes without anybody telling."""
+        return min((at for at in self._wakes_at if at > self._now_ms), default=None)
+
+    def look(self, candidate: Candidate, *, has_place: bool) -> Wait | Hold | None:
+        """Return what a job waits for, or why it gives up its slot; None when it may start."""
+        quiet = self._quiet_for(candidate.record.spec.group)
+        if quiet is not None:
+            return self._keep_quiet(candidate, quiet)
+        if not candidate.record.spec.policy.conditions:
+            return None
+        return self._ask_for_conditions(candidate, has_place=has_place)
+
+    def keep_in_view(self, record: JobRecord) -> None:
+        """Follow the conditions of a job that lacks a place: they must still hold when it gets one."""
+        self._awaited.update(record.spec.policy.conditions)
+
+    def note_on(self, record: JobRecord, how: str) -> str:
+        """Return what a run that somebody asked for is to say about what it did not wait for."""
+        words: list[str] = []
+        quiet, conditions = self._quiet_for(record.spec.group), record.spec.policy.conditions
+        if quiet is not None:
+            words.append(f"in {f'the quiet time {quiet.by.name}' if quiet.by.name else 'a quiet time'}")
+        if conditions and record.waiting_for is WaitingFor.CONDITION:
+            words.append(f"although it waits for {record.waiting_reason}")
+        elif conditions:
+            noun = "condition" if len(conditions) == 1 else "conditions"
+            words.append(f"without asking for its {noun} ({', '.join(map(describe_condition, conditions))})")
+        return f"started {how} {' and '.join(words)}" if words else ""
+
+    # --- Quiet times ---------------------------------------------------------------------------------
+
+    def _quiet_for(self, group: str | None) -> Quiet | None:
+        if not self._quiet_times:
+            return None
+        if group not in self._quiet:
+            self._quiet[group] = quiet_at(self._quiet_times, group, self._now_ms)
+        return self._quiet[group]
+
+    def _keep_quiet(self, candidate: Candidate, quiet: Quiet) -> Wait | Hold:
+        name = f"the quiet time {quiet.by.name}".rstrip()
+        moment = local_time(quiet.until)
+        day = f"on {weekday_name(moment)} " if quiet.until - self._now_ms >= DAY_MS else ""
+        end = f"{day}at {clock_time(moment)}"
+        if candidate.record.spec.policy.in_quiet_time is InQuietTime.SKIP:
+            return Hold(SkipReason.QUIET_TIME, f"it was to start in {name}, which ends {end}")
+        self._wakes_at.append(quiet.until)
+        return Wait(WaitingFor.QUIET_TIME, f"the end of {name} {end}", candidate.waits_until)
+
+    # --- Conditions ----------------------------------------------------------------------------------
+
+    def _ask_for_conditions(self, candidate: Candidate, *, has_place: bool) -> Wait | Hold | None:
+        policy = candidate.record.spec.policy
+        found = {condition: self._find(condition) for condition in policy.conditions}
+        unmet = {condition: finding for condition, finding in found.items() if finding.holds is not True}
+        failed = {condition: finding for condition, finding in unmet.items() if finding.holds is False}
+        if not unmet or (not failed and not has_place and candidate.lacks_a_place):
+            # What held a while ago is looked at once more; nothing is lost by waiting for the place meanwhile.
+            return None
+        until = self._deadline(candidate)
+        # While one is known not to hold, a look at another says nothing new.
+        named = failed or unmet
+        if until is not None and until <= self._now_ms and (failed or self._is_lost(unmet)):
+            return Hold(SkipReason.CONDITION, _why_given_up(named, policy.condition_deadline_ms or 0))
+        self._awaited.update(policy.conditions)
+        self._wakes_at += [] if until is None else [until, *self._lost_at(unmet)]
+        return Wait(WaitingFor.CONDITION, self._words(named), until)
+
+    def _deadline(self, candidate: Candidate) -> int | None:
+        """Return until when a job waits: kept from when it began to, unless the clock went back or it was edited."""
+        deadline_ms = candidate.record.spec.policy.condition_deadline_ms
+        if deadline_ms is None:
+            return None
+        latest = self._now_ms + deadline_ms
+        return latest if candidate.waits_until is None else min(candidate.waits_until, latest)
+
+    def _find(self, condition: Condition) -> Finding:
+        finding = self._found.get(condition)
+        if finding is None:
+            finding = self._found[condition] = self._ask(condition)
+            since = self._unknown_since.pop(condition, self._now_ms)
+            if finding.holds is None:
+                self._unknown_since[condition] = min(since, self._now_ms)
+        return finding
+
+    def _ask(self, condition: Condition) -> Finding:
+        try:
+            return self._get_surroundings().find(condition, self._now_ms)
+        except Exception as error:  # noqa: BLE001 - whatever it was: unknown is never true, and no job's fault
+            from halo_scheduler.conditions.surroundings import Finding  # noqa: PLC0415 - loaded by now
+
+            _LOG.exception("A condition could not be looked at.")
+            return Finding(None, f"it could not be looked at: {error}")
+
+    def _lost_at(self, conditions: dict[Condition, Finding]) -> list[int]:
+        """Return from when on nobody waits for a look at conditions any more."""
+        return [self._unknown_since[item] + _LOOK_MS for item in conditions if item in self._unknown_since]
+
+    def _is_lost(self, unknown: dict[Condition, Finding]) -> bool:
+        """Tell whether looks at conditions had their time: an engine that just woke up has not looked yet."""
+        return all(at <= self._now_ms for at in self._lost_at(unknown))
+
+    def _words(self, conditions: dict[Condition, Finding]) -> str:
+        words = waiting_words(conditions)
+        is_lost = bool(self._lost_at(conditions)) and self._is_lost(conditions)
+        return f"{words}, which cannot be observed now" if is_lost else words
+
+
+def _why_given_up(unmet: dict[Condition, Finding], deadline_ms: int) -> str:
+    states = listed([finding.words for finding in unmet.values() if finding.words] or ["it is not there"])
+    return f"it waited {interval_in_words(deadline_ms)} for {waiting_words(unmet)}: {states}"
