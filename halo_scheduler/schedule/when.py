@@ -13,22 +13,26 @@ from halo_scheduler.schedule.words import shown
 from halo_scheduler.schedule.zone import find_zone, to_instant, wall_seconds
 
 _TIME = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(:(?P<second>[0-9]{2}))?"
-_ON_A_DAY = re.compile(rf"((?P<day>today|tomorrow)(\s+at)?\s+)?{_TIME}", re.ASCII | re.IGNORECASE)
+_ON_A_DAY = re.compile(rf"((?P<day>yesterday|today|tomorrow)(\s+at)?\s+)?{_TIME}", re.ASCII | re.IGNORECASE)
 _ON_A_DATE = re.compile(
     rf"(?P<date>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})([T\s]\s*{_TIME})?", re.ASCII | re.IGNORECASE
 )
 _FROM_NOW = re.compile(r"in\s+(?P<interval>.+)", re.ASCII | re.IGNORECASE)
+_AGO = re.compile(r"(?P<interval>.+)\s+ago", re.ASCII | re.IGNORECASE)
+_DAYS = {"yesterday": -1, "tomorrow": 1}
 _EXPECTED = "write it like 2026-12-24 18:00, tomorrow 9:00, 18:30 or in 2h"
 
 
 def parse_when(text: str, now_ms: int, *, timezone: str | None = None) -> int:
-    """Return the instant of "in 1h", "tomorrow 9:00", "18:30" (the next one) or an ISO date and time.
+    """Return the instant of "in 1h", "2h ago", "tomorrow 9:00", "18:30" (the next one) or an ISO date and time.
 
     Without an offset the time is read in `timezone` (None: the machine's), and a date alone is its midnight.
     """
     typed = text.strip()
     if match := _FROM_NOW.fullmatch(typed):
         return require_instant("", now_ms + parse_interval(match["interval"]))
+    if match := _AGO.fullmatch(typed):
+        return require_instant("", now_ms - parse_interval(match["interval"]))
     if match := _ON_A_DATE.fullmatch(typed):
         return _instant(_read_date(match["date"]), _read_time(match), timezone)
     if match := _ON_A_DAY.fullmatch(typed):
@@ -43,7 +47,7 @@ def _on_a_day(match: re.Match[str], now_ms: int, timezone: str | None) -> int:
     today = local_time(now_ms, timezone).date()
     clock = _read_time(match)
     day = (match["day"] or "").lower()
-    instant = _instant(today + timedelta(days=day == "tomorrow"), clock, timezone)
+    instant = _instant(today + timedelta(days=_DAYS.get(day, 0)), clock, timezone)
     if not day and instant <= now_ms:
         return _instant(today + timedelta(days=1), clock, timezone)
     return instant
