@@ -29,6 +29,7 @@ from jeepney.auth import BEGIN, Authenticator
 from jeepney.bus import get_bus
 from jeepney.fds import FileDescriptor, fds_buf_size
 
+# A service that was just started for us, or on a busy machine, may need a while.
 ANSWER_LIMIT_S = 2.0
 _READ_SIZE = 65_536
 _SYSTEM_SOCKET = "unix:path=/var/run/dbus/system_bus_socket"
@@ -68,7 +69,9 @@ class Callee(NamedTuple):
 
     @property
     def address(self) -> DBusAddress:
-        return DBusAddress(self.path, bus_name=self.service, interface=self.interface)
+        """Return it as messages have it; `BusError` for a path that is none."""
+        with _bus_errors():
+            return DBusAddress(self.path, bus_name=self.service, interface=self.interface)
 
 
 class BusStream:
@@ -158,11 +161,8 @@ class BusStream:
 class BusConnection:
     """One connection to a bus, used by one thread at a time: each call waits for its answer, but not for long."""
 
-    def __init__(
-        self, bus: Bus, *, takes_descriptors: bool = False, answer_limit_s: float = ANSWER_LIMIT_S
-    ) -> None:
+    def __init__(self, bus: Bus, *, takes_descriptors: bool = False) -> None:
         """Connect; `BusError` when there is no bus to be had."""
-        self._answer_limit_s = answer_limit_s
         self._selector = selectors.DefaultSelector()
         self._signals: list[Message] = []
         self._stream = BusStream(bus, takes_descriptors=takes_descriptors)
@@ -181,7 +181,7 @@ class BusConnection:
     def call(self, message: Message) -> tuple[Any, ...]:
         """Return what the call returns; `CallError` when that is an error, `BusError` when it is too late."""
         serial = self._stream.send(message)
-        deadline = monotonic() + self._answer_limit_s
+        deadline = monotonic() + ANSWER_LIMIT_S
         while True:
             for answer in self._next_messages(deadline):
                 if answer.header.fields.get(HeaderFields.reply_serial) == serial:
@@ -189,7 +189,7 @@ class BusConnection:
 
     def wait_for_signal(self, path: str, member: str) -> tuple[Any, ...] | None:
         """Return what an object signals, or has signalled during a call; None when it does not in time."""
-        deadline = monotonic() + self._answer_limit_s
+        deadline = monotonic() + ANSWER_LIMIT_S
         while True:
             for signal in self._signals:
                 fields = signal.header.fields
@@ -218,9 +218,9 @@ class AnswerTimeoutError(BusError, TimeoutError):
     """Nothing came in time."""
 
 
-def ask(bus: Bus, message: Message, *, answer_limit_s: float = ANSWER_LIMIT_S) -> tuple[Any, ...]:
+def ask(bus: Bus, message: Message) -> tuple[Any, ...]:
     """Return what one call returns, on a connection that is made for it."""
-    with BusConnection(bus, answer_limit_s=answer_limit_s) as connection:
+    with BusConnection(bus) as connection:
         return connection.call(message)
 
 

@@ -55,14 +55,14 @@ class PortalGrip:
         except BusError as error:
             raise BusError(f"nor does a desktop ({error})") from error
         try:
-            self._request = Callee(self._SERVICE, self._ask(why), self._REQUEST)
+            self._close = method_call(Callee(self._SERVICE, self._ask(why), self._REQUEST), "Close")
         except BusError as error:
             self._connection.close()
             raise BusError(f"nor does the desktop ({error})") from error
 
     def release(self) -> None:
         try:
-            self._connection.call(method_call(self._request, "Close"))
+            self._connection.call(self._close)
         finally:
             self._connection.close()
 
@@ -72,7 +72,7 @@ class PortalGrip:
         wish = ("", _SUSPEND | _IDLE, {"reason": ("s", why)})
         message = method_call(self._INHIBIT, "Inhibit", "sua{sv}", wish, starts_service=True)
         match self._connection.call(message):
-            case (str(path),) if path.startswith("/org/freedesktop/portal/desktop/request/"):
+            case (str(path),):
                 self._require_grant(path)
                 return path
         raise BusError("the portal gave no request")
