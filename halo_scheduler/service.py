@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from halo_scheduler.actions.callback import Handler, Handlers
     from halo_scheduler.actions.threads import DaemonPool
+    from halo_scheduler.conditions.surroundings import Surroundings
     from halo_scheduler.engine.engine import Engine
     from halo_scheduler.engine.loop import EngineLoop
     from halo_scheduler.engine.trial import Trial
@@ -65,6 +66,7 @@ class Scheduler(Assisting):
         self._engine: Engine | None = None
         self._loop: EngineLoop | None = None
         self._has_tried = False
+        self._surroundings: Surroundings | None = None
         # Loops that have ended live as long as this does: destroying one in a thread beside the window's is not
         # safe (docs/adr/0010).
         self._ended_loops: list[EngineLoop] = []
@@ -280,6 +282,7 @@ class Scheduler(Assisting):
                 max_concurrent=self._places,
                 tell=self._tell,
                 owner=self._owner,
+                surroundings=self._surroundings,
             )
         return self._engine
 
