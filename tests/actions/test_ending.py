@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterator
@@ -11,14 +12,14 @@ from typing import Any
 import pytest
 from agent_shop import AgentShop, open_agent_shop, quiet_machine
 from commands import shell
-from http_site import Site, open_site
+from http_site import Page, Site, Visit, open_site
 from process_probe import end_all, pids_in, until
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import HttpRequest, Manual, Outcome, Policy, Run, ScheduleError
 from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Question, QuestionState, SkipReason
+from halo_scheduler.model import Proposal, Question, QuestionState, SkipReason
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.settings import SPOOL_LIMIT_BYTES
 
@@ -191,6 +192,40 @@ def test_a_secret_is_not_in_a_question(shop: AgentShop) -> None:
     assert _question(shop, run).text == "is it ***?"
 
 
+# --- Proposals ------------------------------------------------------------------------------------
+
+_MINUTE = 60_000
+
+
+def test_what_a_command_proposes_is_on_its_run_when_lines_are_read(shop: AgentShop) -> None:
+    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    line = (
+        'echo "::halo every=5m ttl=2h reason=\\"it is $T\\""; echo ::halo every=2; '
+        "printf '::halo ne'; sleep 0.4; echo xt=1m; exit 3"
+    )
+    action = shell(line, environment={"T": "${secret:TOKEN}"})
+    run = shop.run(action, reads_lines=True)
+    assert (run.outcome, run.exit_code) == (Outcome.FAILURE, 3)
+    assert run.proposal == Proposal(
+        every_ms=5 * _MINUTE, next_ms=_MINUTE, ttl_ms=120 * _MINUTE, reason="it is ***"
+    )
+    assert run.note.startswith("a line of its output could not be read: ::halo every=2 (every: ")
+    run = shop.run(action)
+    assert (run.outcome, run.proposal, run.note) == (Outcome.FAILURE, None, "")
+
+
+def test_what_an_agent_proposes_is_on_its_run_unless_that_is_switched_off(shop: AgentShop) -> None:
+    action = shop.prompt("x", ["say", "::halo next=10m"])
+    assert shop.run(action).proposal == Proposal(next_ms=10 * _MINUTE)
+    assert shop.run(action, reads_lines=False).proposal is None
+
+
+def test_a_run_that_is_stopped_has_proposed_what_it_said(shop: AgentShop) -> None:
+    action = shell("echo ::halo every=5m; sleep 60", grace="1s")
+    run = shop.run(action, reads_lines=True, time_limit="1s")
+    assert (run.outcome, run.proposal) == (Outcome.TIMEOUT, Proposal(every_ms=5 * _MINUTE))
+
+
 # --- Exit codes that ask --------------------------------------------------------------------------
 
 
@@ -276,6 +311,65 @@ def test_only_the_last_of_several_answers_counts(shop: AgentShop, site: Site) ->
     run = shop.run(HttpRequest(url=first), reads_lines=True)
     assert (run.outcome, run.cost) == (Outcome.SUCCESS, 1.0)
     assert shop.scheduler.get_question_of_run(run.id) is None
+
+
+_JSON = {"Content-Type": "application/json; charset=utf-8"}
+_HALO = {"every": "5m", "reason": f"it is {_SECRET}"}
+
+
+def test_the_halo_object_of_an_answer_is_what_the_run_proposed(shop: AgentShop, site: Site) -> None:
+    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    body = json.dumps({"items": [], "halo": _HALO}, indent=2).encode()
+    url = site.answer(headers=_JSON, body=body)
+    run = _fetch(shop, url, reads_lines=True)
+    assert run.proposal == Proposal(every_ms=5 * _MINUTE, reason="it is ***")
+    assert (run.outcome, run.note) == (Outcome.SUCCESS, "")
+    assert _fetch(shop, url).proposal is None
+    plain = site.answer("/plain", headers={"Content-Type": "text/plain"}, body=body)
+    assert _fetch(shop, plain, reads_lines=True).proposal is None
+
+
+def test_lines_of_an_answer_come_before_its_halo_object(shop: AgentShop, site: Site) -> None:
+    body = b'{"x": 1,\n::halo every=2m ttl=2h\n"halo": {}}'
+    run = shop.run(HttpRequest(url=site.answer(headers=_JSON, body=body)), reads_lines=True)
+    assert run.proposal == Proposal(every_ms=2 * _MINUTE, ttl_ms=120 * _MINUTE)
+    assert run.note == "its answer could not be read as JSON"
+
+
+def test_an_answer_that_fails_proposes_too_and_one_that_is_cut_off_does_not(
+    shop: AgentShop, site: Site
+) -> None:
+    body = b'{"halo": {"next": "1m"}}'
+    failing = site.answer("/failing", 503, _JSON, body)
+    run = shop.run(HttpRequest(url=failing), reads_lines=True)
+    assert (run.outcome, run.proposal) == (Outcome.FAILURE, Proposal(next_ms=_MINUTE))
+    moved = site.answer(
+        "/moved", 302, {"Location": site.url("/failing"), **_JSON}, b'{"halo": {"every": "9m"}}'
+    )
+    run = shop.run(HttpRequest(url=moved), reads_lines=True)
+    assert run.proposal == Proposal(next_ms=_MINUTE)
+    cut = site.answer("/cut", 200, {**_JSON, "Content-Length": "100", "Connection": "close"}, body)
+    site.pages["/cut"] = _then_hang_up(site.pages["/cut"])
+    run = shop.run(HttpRequest(url=cut), reads_lines=True)
+    assert (run.outcome, run.proposal, run.note) == (Outcome.FAILURE, None, "")
+
+
+def _then_hang_up(page: Page) -> Page:
+    def visit(visit: Visit) -> None:
+        page(visit)
+        visit.close_connection = True
+
+    return visit
+
+
+def test_an_answer_that_is_hostile_is_a_note_at_most(shop: AgentShop, site: Site) -> None:
+    for number, body in enumerate(
+        [b'{"halo": ' + b"[" * 100_000, b'{"halo": ' + b"9" * 100_000 + b"}", b'{"halo": 5}']
+    ):
+        url = site.answer(f"/{number}", headers=_JSON, body=body)
+        run = shop.run(HttpRequest(url=url), reads_lines=True)
+        assert (run.outcome, run.proposal) == (Outcome.SUCCESS, None)
+        assert "could not be read" in run.note
 
 
 # --- What follows ---------------------------------------------------------------------------------

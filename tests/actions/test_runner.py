@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from commands import shell
 from process_probe import end_all, is_living, living_in, pids_in, until
 
-from halo_scheduler import Manual, Outcome
+from halo_scheduler import Command, Manual, Outcome, Run, Source, Trigger
+from halo_scheduler.actions.runner import Runner
 from halo_scheduler.actions.spool import Spool, Ticket, spool_folder
+from halo_scheduler.actions.work import Desk, Home, Late, Secrets
 from halo_scheduler.clock import SystemClock
+from halo_scheduler.host.login_environment import Environment
+from halo_scheduler.host.watch import ThreadWatch
+from halo_scheduler.model import Proposal
 from halo_scheduler.service import Scheduler
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of POSIX")
@@ -66,3 +72,69 @@ def test_a_session_number_that_is_somebody_elses_by_now_is_left_alone(tmp_path: 
     second.close()
     assert is_living(stranger)
     assert living_in(tmp_path) == []
+
+
+# --- What runs proposed ---------------------------------------------------------------------------
+
+_NOW = 1_735_689_600_000
+_PROPOSED = b"""::cost 1
+::halo every=5m reason="it is hunter22"
+"""
+
+
+class _Home:
+    """Does everything at once."""
+
+    def submit(self, work: Callable[[], None]) -> None:
+        work()
+
+    post = submit
+
+
+def _runner(folder: Path) -> Runner:
+    desk = Desk(
+        home=cast("Home", _Home()),
+        watch=ThreadWatch(_Home().post),
+        login_environment=lambda: Environment({}),
+        output_limit=lambda: 1 << 20,
+        spool_limit=lambda: 1 << 20,
+    )
+    return Runner(folder, desk, _read_secrets, None)
+
+
+def _read_secrets(names: Iterable[str], *, unchanged_since: int | None = None) -> Secrets:  # noqa: ARG001 - a Protocol's
+    return lambda: dict.fromkeys(names, "hunter22")
+
+
+def _leave(folder: Path, action: Command, *, reads_lines: bool) -> Run:
+    """Leave the files of a run that ended well while nobody looked."""
+    spool = Spool(folder, "r1")
+    spool.write(spool.output_path, _PROPOSED)
+    spool.write(spool.code_path, b"0\n")
+    spool.write_ticket(Ticket(2**22, "another boot/1", action, reads_lines))
+    return Run(id="r1", job_id="1", trigger=Trigger.SCHEDULE, source=Source.EVERY, started_at=_NOW)
+
+
+def test_what_a_run_proposed_before_it_ended_unseen_is_known(tmp_path: Path) -> None:
+    run = _leave(tmp_path, shell("true"), reads_lines=True)
+    (left,) = _runner(tmp_path).find_leftovers([run], {}, {}, _NOW)
+    assert left.ended.outcome is Outcome.SUCCESS
+    assert left.ended.proposal == Proposal(every_ms=300_000, reason="it is hunter22")
+
+
+def test_what_a_run_proposed_that_nobody_was_to_read_is_not(tmp_path: Path) -> None:
+    run = _leave(tmp_path, shell("true"), reads_lines=False)
+    (left,) = _runner(tmp_path).find_leftovers([run], {}, {}, _NOW)
+    assert (left.ended.outcome, left.ended.proposal, left.ended.cost) == (Outcome.SUCCESS, None, None)
+
+
+def test_what_a_run_with_secrets_proposed_is_read_when_they_are_at_hand(tmp_path: Path) -> None:
+    action = shell("true", environment={"T": "${secret:TOKEN}"})
+    run = _leave(tmp_path, action, reads_lines=True)
+    runner = _runner(tmp_path)
+    (left,) = runner.find_leftovers([run], {}, {}, _NOW)
+    assert (left.ended.proposal, left.ended.needs_secrets) == (None, frozenset({"TOKEN"}))
+    lates: list[Late] = []
+    runner.read_later(run, left.ended.needs_secrets, lates.append)
+    (late,) = lates
+    assert (late.proposal, late.cost) == (Proposal(every_ms=300_000, reason="it is ***"), 1.0)

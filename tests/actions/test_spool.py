@@ -26,7 +26,7 @@ from halo_scheduler.actions.spool import (
     spool_folder,
 )
 from halo_scheduler.directives import NOTHING_SAID, Said
-from halo_scheduler.model import Action
+from halo_scheduler.model import Action, Proposal
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.work_sources import FolderSource
 
@@ -513,16 +513,19 @@ def test_who_comes_after_knows_what_was_said_before_the_cut(
     spool: Spool, child: Child, tmp_path: Path, has_holes: bool
 ) -> None:
     spool.listen(Redactor())
-    child(b"x" * 5 * _BLOCK + b"\n::cost 1\n::needs-input one\n" + _NUMBERS)
+    proposed = b'::halo every=5m ttl=2h reason="long queue"\n'
+    child(b"x" * 5 * _BLOCK + b"\n::cost 1\n::needs-input one\n" + proposed + _NUMBERS)
     spool.hear(_LOT)
     assert spool.cap(16 * _BLOCK)
     second = Spool(tmp_path, "run")
     # Who comes after a cut cannot know whether a line began there.
-    child((b"" if has_holes else b"\n") + b"::cost 2\n::needs-input two\n")
+    child((b"" if has_holes else b"\n") + b"::cost 2\n::needs-input two\n::halo next=1m\n")
     second.listen(Redactor())
     while second.hear(10_000):
         pass
-    assert second.said() == Said(cost=3.0, question="one\ntwo")
+    said = second.said()
+    assert (said.cost, said.question, said.fault) == (3.0, "one\ntwo", "")
+    assert said.proposal == Proposal(every_ms=300_000, next_ms=60_000, ttl_ms=7_200_000, reason="long queue")
 
 
 @pytest.mark.parametrize("secret", ["z" * 4, "z" * 12, "z" * 40])
@@ -540,7 +543,15 @@ def test_what_was_said_is_counted_from_the_start_when_the_note_of_it_is_damaged(
     spool: Spool, child: Child, tmp_path: Path
 ) -> None:
     child(b"::cost 1\n")
-    for content in (b"", b"[]", b'{"position": 5}', b'{"position": "x", "said": {}}', b'{"said": {"no": 1}}'):
+    for content in (
+        b"",
+        b"[]",
+        b'{"position": 5}',
+        b'{"position": "x", "said": {}}',
+        b'{"said": {"no": 1}}',
+        b'{"position": 5, "said": {"wish": {"every_ms": "5m"}}}',
+        b'{"position": 5, "said": {"wish": {"every_ms": -1}}}',
+    ):
         (tmp_path / "run.said").write_bytes(content)
         spool.listen(Redactor())
         spool.hear(_LOT)
