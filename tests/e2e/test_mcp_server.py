@@ -118,6 +118,10 @@ def test_an_assistant_looks_acts_and_reads_what_came_of_it(house: House, mode: s
         assert (await _ask(client, "list_questions"))["questions"][0]["text"] == "Which one?"
         assert (await _ask(client, "pause_job", job="backup"))["job"]["status"] == "paused"
         assert (await _ask(client, "resume_job", job="backup"))["job"]["status"] == "idle"
+        advised = await _ask(client, "propose_interval", job="backup", every="2h", reason="busy")
+        assert (advised["hints"]["source"], advised["hints"]["reason"]) == ("assistant", "busy")
+        assert (await _ask(client, "get_job", job="backup"))["next_source"] == "hint-interval"
+        assert (await _ask(client, "clear_hints", job="backup"))["hints"] is None
         run_id = (await _ask(client, "run_job", job="backup"))["run"]
 
         async def is_over() -> bool:
