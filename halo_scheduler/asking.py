@@ -8,7 +8,17 @@ from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.checks import require_kind, require_text
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
 from halo_scheduler.ids import new_run_id
-from halo_scheduler.model import JobSpec, Question, QuestionState, SkipReason, StatusReason
+from halo_scheduler.model import (
+    JobSpec,
+    Outcome,
+    Question,
+    QuestionState,
+    Run,
+    SkipReason,
+    Source,
+    StatusReason,
+    Trigger,
+)
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
@@ -76,13 +86,35 @@ class Asking(Writer):
         now_ms = self._clock.now_ms()
         changes: list[Change] = []
         with self._store.transaction():
-            if not self._store.requests.withdraw_trigger(run_id):
+            chain_run = self._store.requests.withdraw_chain_run(run_id)
+            if chain_run is not None:
+                changes = self._record_cancelled(chain_run, now_ms)
+            elif not self._store.requests.withdraw_trigger(run_id):
                 raise JobNotFoundError(f"there is no run {run_id!r}")
             question = self._store.questions.reopen(run_id)
             if question is not None:
                 self._note(question, EventKind.QUESTION_REOPENED, now_ms)
                 changes = [Change(ChangeKind.QUESTION, job_id=question.job_id)]
         self._changed(*changes)
+
+    def _record_cancelled(self, request: Request, now_ms: int) -> list[Change]:
+        """Record that a chain run was not wanted: nobody asked for it, so nobody else would know of it."""
+        told = Change(ChangeKind.JOB, job_id=request.job_id)
+        if self._store.jobs.get(request.job_id) is None:
+            return [told]
+        run = Run(
+            id=request.run_id,
+            job_id=request.job_id,
+            trigger=Trigger.CHAIN,
+            source=Source.MANUAL,
+            outcome=Outcome.CANCELLED,
+            error="cancelled by the user before it started",
+            finished_at=now_ms,
+            caused_by=request.payload,
+        )
+        row = self._store.lease.read()
+        self._store.runs.insert([run], 0 if row is None else row.generation)
+        return [told, Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id)]
 
     # --- Questions -----------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from halo_scheduler.model import (
     SkipReason,
     StatusReason,
 )
-from halo_scheduler.planning import plan, slept_through, without_plan
+from halo_scheduler.planning import plan, slept_through, without_plan, without_waiting
 from halo_scheduler.refusals import refuse_chains, refuse_unobservable
 from halo_scheduler.settings import Settings
 from halo_scheduler.store.events import EventKind
@@ -227,6 +227,10 @@ class Editing(Writer):
                 raise ScheduleError("this time is in the past; give one that lies ahead", path="schedule.at")
             if edited.disabled_reason is StatusReason.DONE:
                 edited = edited.evolve(disabled_reason=None)
+        old, new = record.spec.policy, spec.policy
+        if (old.conditions, old.condition_deadline) != (new.conditions, new.condition_deadline):
+            # Whether it waits, and until when, is found out anew.
+            edited = without_waiting(edited)
         is_replanned = (spec.schedule, spec.policy, spec.anchor_at, spec.enabled) != (
             *(record.spec.schedule, record.spec.policy, record.spec.anchor_at, record.spec.enabled),
         )

@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from halo_scheduler.actions.spool import Output
 from halo_scheduler.actions.work import Ended, Late
+from halo_scheduler.advice import hints_after, takes_hints
 from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.engine.followers import ask_for_followers
 from halo_scheduler.engine.recovery import one_job
 from halo_scheduler.ids import new_question_id
-from halo_scheduler.model import Outcome, Question, Run, StatusReason, Trigger
-from halo_scheduler.planning import UNPLANNABLE, plan_after_run
+from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, StatusReason, Trigger
+from halo_scheduler.planning import UNPLANNABLE, plan_after_run, plan_sooner
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
@@ -19,6 +21,8 @@ from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
 from halo_scheduler.store.usage import Spent
+
+_TAKES_NONE = "what it proposed was not taken, as its job has no next run that could be moved"
 
 
 class Ending(NamedTuple):
@@ -40,6 +44,7 @@ def ending_of(run: Run, ended: Ended, now_ms: int) -> Ending:
         exit_code=ended.exit_code,
         http_status=ended.http_status,
         cost=ended.cost,
+        proposal=ended.proposal,
     )
     return Ending(run, end, ended.question)
 
@@ -51,7 +56,7 @@ class Endings:
         self._store = store
 
     def record(self, endings: Sequence[Ending]) -> list[Change]:
-        """Write how runs ended, what they spent and asked, and plan their jobs anew."""
+        """Write how runs ended, what they spent, asked and proposed, plan their jobs anew, and ask for followers."""
         if not endings:
             return []
         self._store.runs.finish([(ending.run.id, ending.end) for ending in endings])
@@ -76,9 +81,11 @@ class Endings:
             if late.cost is not None:
                 self._store.runs.save_cost(run.id, late.cost)
                 self._spend([(run, Spent(0, late.cost))])
+            if late.proposal is not None:
+                changes += self._advise_late(run, late.proposal, now_ms)
             if late.note:
                 self._store.runs.add_note(run.id, late.note)
-            if late.cost is not None or late.note:
+            if late.cost is not None or late.note or late.proposal is not None:
                 changes.append(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
             changes += self._ask_late(run, late.question, now_ms)
         return changes
@@ -143,13 +150,62 @@ class Endings:
             records[record.id] = after
             saved.append(after)
             changes.append(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
+            if end.proposal is not None:
+                self._note_advice(run, after, end.proposal, end.finished_at)
+            if not _is_tried_again(run, after):
+                changes += ask_for_followers(self._store, record, run, end.outcome, end.finished_at)
         self._store.jobs.save_states(saved)
         return changes
+
+    def _advise_late(self, run: Run, proposal: Proposal, now_ms: int) -> list[Change]:
+        """Take in what a run proposed, when that became known after its end was recorded."""
+        self._store.runs.save_proposal(run.id, proposal)
+        record, recorded = self._store.jobs.get(run.job_id), self._store.runs.get(run.id)
+        if record is None or recorded is None:
+            return []
+        ended_at = now_ms if recorded.finished_at is None else recorded.finished_at
+        if run.trigger is not Trigger.TEST and takes_hints(record.spec, ended_at):
+            advised = record.evolve(hints=hints_after(record.hints, proposal, ended_at))
+            if not self._store.runs.is_scheduled(record.run_id):
+                with one_job(self._store, record.id, now_ms):
+                    advised = plan_sooner(advised, now_ms, self._store.runs.has_slot)
+            self._store.jobs.save_states([advised])
+            record = advised
+        self._note_advice(run, record, proposal, ended_at)
+        return [Change(ChangeKind.JOB, job_id=run.job_id)]
+
+    def _note_advice(self, run: Run, record: JobRecord, proposal: Proposal, ended_at: int) -> None:
+        """Write down what a run proposed about its own job, or that the job takes no advice."""
+        if run.trigger is Trigger.TEST:
+            return
+        if not takes_hints(record.spec, ended_at):
+            self._store.runs.add_note(run.id, _TAKES_NONE)
+            return
+        hints = record.hints
+        advice = {
+            "interval_ms": None if proposal.every_ms is None else hints.interval_ms,
+            "next_at": None if proposal.next_ms is None else hints.next_at,
+        }
+        self._store.events.append(
+            ended_at,
+            EventKind.JOB_HINTED,
+            run.job_id,
+            source=HintSource.JOB,
+            run_id=run.id,
+            **{key: value for key, value in advice.items() if value is not None},
+            expires_at=hints.expires_at,
+            reason=proposal.reason,
+        )
 
     def _note_disabled(self, record: JobRecord, now_ms: int) -> None:
         self._store.events.append(
             now_ms, EventKind.JOB_DISABLED, record.id, reason=record.disabled_reason, errors=record.errors
         )
+
+
+def _is_tried_again(run: Run, after: JobRecord) -> bool:
+    """Tell whether a run is not the last of its slot: then its end is not yet that of the job."""
+    return run.slot_at is not None and after.slot_at == run.slot_at and after.attempt > run.attempt
 
 
 def _spent(run: Run, end: RunEnd) -> Spent:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from halo_scheduler.changes import Change, ChangeKind, gathered
+from halo_scheduler.engine.followers import ask_instead_of_retry
 from halo_scheduler.errors import StoreError
 from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import Cron, Outcome, Run, SkipReason, Source, Trigger
@@ -18,6 +19,7 @@ from halo_scheduler.planning import (
     plan_after_run,
     plan_missed,
     slept_through,
+    without_waiting,
 )
 from halo_scheduler.schedule.next_run import count_due
 from halo_scheduler.schedule.zone import machine_zone
@@ -141,6 +143,7 @@ class Recovery:
                 settled = record.evolve(counted_until=now_ms, last_slot_at=last_slot_at, passed_reason="")
                 saved.append(plan_after_run(settled, run, end, self._store.runs.has_slot))
                 missed.append(run)
+                self._news += ask_instead_of_retry(self._store, record)
         self._insert(missed)
         self._store.jobs.save_states(saved)
 
@@ -205,7 +208,7 @@ def _missed_run(record: JobRecord, now_ms: int, reason: str) -> Run:
 def _set_back(record: JobRecord, now_ms: int) -> JobRecord:
     """Take out of the future what the job remembers; a retry waits for its delay, not for the old time."""
     retry_at = now_ms + record.spec.policy.retry.delay_ms
-    return record.evolve(
+    return without_waiting(record).evolve(
         counted_until=min(record.counted_until, now_ms),
         last_completed_at=record.last_completed_at and min(record.last_completed_at, now_ms),
         next_run_at=min(record.next_run_at or retry_at, retry_at)
