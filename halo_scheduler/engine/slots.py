@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine.followers import ask_instead_of_retry
 from halo_scheduler.engine.outlook import Wait
@@ -10,6 +12,7 @@ from halo_scheduler.holds import Hold
 from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import Outcome, Run, Source, StatusReason, Trigger, WaitingFor
 from halo_scheduler.planning import (
+    LATE_MS,
     UNPLANNABLE,
     passed_over,
     plan,
@@ -73,6 +76,7 @@ class Slots:
             late_ms=max(0, now_ms - (record.next_run_at or now_ms)),
             passed_over=skipped,
             passed_reason=record.passed_reason if skipped else "",
+            note=_waited_long(record, now_ms),
         )
         claimed = without_waiting(record).evolve(
             run_id=run.id,
@@ -92,7 +96,7 @@ class Slots:
         claimed, run = self.start(record, now_ms)
         end = RunEnd(outcome=Outcome.SKIPPED, finished_at=now_ms, reason=hold.reason, error=hold.sentence)
         after = plan_after_run(claimed, run, end, self._store.runs.has_slot)
-        self._unstarted.skip(run, hold.reason, hold.sentence, now_ms)
+        self._unstarted.skip(replace(run, note=""), hold.reason, hold.sentence, now_ms)
         self._unstarted.tell(*ask_instead_of_retry(self._store, record))
         if after.disabled_reason is not None:
             self._store.events.append(
@@ -111,3 +115,10 @@ class Slots:
         spec = record.spec
         passed = count_due(spec.schedule, record.slot_at, now_ms, anchor_at=spec.anchor_at, most=1)
         return waited if passed else ""
+
+
+def _waited_long(record: JobRecord, now_ms: int) -> str:
+    """Return what a slot waited for that starts late: nobody could tell afterwards."""
+    if record.waiting_for is None or now_ms - (record.next_run_at or now_ms) <= LATE_MS:
+        return ""
+    return f"waited for {record.waiting_reason or 'a place'}"
