@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,8 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Cron, Manual, Outcome, Policy, Prompt, Retry, Run, ScheduleError, Trigger
 from halo_scheduler.actions.spool import spool_folder
-from halo_scheduler.actions.work import Occasion
 from halo_scheduler.agents import LONGEST_ARGUMENT_BYTES, Agent
-from halo_scheduler.model import JobSpec, SkipReason
-from halo_scheduler.occasions import occasion_of
-from halo_scheduler.store.store import Store
+from halo_scheduler.model import Action, Follower, FollowOn, SkipReason
 from halo_scheduler.work.desk import OpenedSource
 from halo_scheduler.work.item import Item, SourceError
 from halo_scheduler.work_sources import FolderSource
@@ -513,54 +509,49 @@ def test_nothing_is_claimed_for_a_run_that_was_stopped_before(
 # --- Chains ---------------------------------------------------------------------------------------
 
 
-def _chain_after(shop: AgentShop, monkeypatch: pytest.MonkeyPatch, line: str) -> Run:
-    """Run a command, and let every run after it be one that it started."""
-    before = shop.run(shell(line))
+def _chain(shop: AgentShop, line: str, action: Action) -> tuple[Run, Run]:
+    """Run a command, and return its run beside the one that it started."""
+    after = shop.scheduler.add_job("after", Manual(), action)
+    followers = [Follower(job_id=after, on=FollowOn.ALWAYS)]
+    first = shop.scheduler.add_job("first", Manual(), shell(line), followers=followers)
+    before = shop.end_of(shop.scheduler.trigger(first))
+    shop.until(lambda: shop.scheduler.get_run_log(after))
+    (begun,) = shop.scheduler.get_run_log(after)
+    return before, shop.end_of(begun.id)
 
-    def chained(store: Store, job_id: str, spec: JobSpec, run: Run) -> Occasion:
-        return occasion_of(store, job_id, spec, replace(run, caused_by=before.id))
 
-    monkeypatch.setattr("halo_scheduler.engine.engine.occasion_of", chained)
-    return before
-
-
-def test_a_command_is_told_what_started_it(shop: AgentShop, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = _chain_after(shop, monkeypatch, "printf 'one\\n\\377two'; exit 3")
+def test_a_command_is_told_what_started_it(shop: AgentShop) -> None:
     line = 'env | grep ^HALO_CHAIN | sort; cat "$HALO_CHAIN_OUTPUT"; echo; stat -c %a "$HALO_CHAIN_OUTPUT"'
-    run = shop.run(shell(line))
-    name = f"{run.id}.cause"
+    before, run = _chain(shop, "printf 'one\\n\\377two'; exit 3", shell(line))
+    assert (run.trigger, run.caused_by) == (Trigger.CHAIN, before.id)
     told, _, rest = shop.scheduler.get_output(run.id).partition(b"one\n")
     assert dict(line.split("=", 1) for line in told.decode().splitlines()) == {
         "HALO_CHAIN_RUN_ID": before.id,
-        "HALO_CHAIN_JOB": "job 1",
+        "HALO_CHAIN_JOB": "first",
         "HALO_CHAIN_JOB_ID": before.job_id,
         "HALO_CHAIN_OUTCOME": "failure",
-        "HALO_CHAIN_OUTPUT": str(spool_folder(shop.scheduler.path) / name),
+        "HALO_CHAIN_OUTPUT": str(spool_folder(shop.scheduler.path) / f"{run.id}.cause"),
     }
     assert rest == b"\xfftwo\n600\n"
     assert shop.spooled() == []
 
 
 @pytest.mark.parametrize("agent", ["stdin", "file"])
-def test_an_agent_is_told_what_started_it(
-    shop: AgentShop, monkeypatch: pytest.MonkeyPatch, agent: str
-) -> None:
+def test_an_agent_is_told_what_started_it(shop: AgentShop, agent: str) -> None:
     shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
-    before = _chain_after(shop, monkeypatch, "printf '{{job.name}} $%s\\n' '{secret:TOKEN}'")
     text = "{{chain.job}} {{chain.run}} {{chain.outcome}}: {{chain.output}}"
-    shop.run(shop.prompt(text, agent=agent, environment={"T": "${secret:TOKEN}"}))
+    prompt = shop.prompt(text, agent=agent, environment={"T": "${secret:TOKEN}"})
+    before, _ = _chain(shop, "printf '{{job.name}} $%s\\n' '{secret:TOKEN}'", prompt)
     note = shop.note()
-    assert note["prompt"] == f"job 1 {before.id} success: {{{{job.name}}}} ${{secret:TOKEN}}\n"
+    assert note["prompt"] == f"first {before.id} success: {{{{job.name}}}} ${{secret:TOKEN}}\n"
     assert note["environment"]["HALO_CHAIN_RUN_ID"] == before.id
     assert note["environment"]["HALO_CHAIN_OUTPUT"].endswith(".cause")
     assert _secret_places(shop, _SECRET) == []
 
 
-def test_after_a_run_that_printed_nothing_there_is_an_empty_file(
-    shop: AgentShop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _chain_after(shop, monkeypatch, "true")
-    run = shop.run(shell('test -f "$HALO_CHAIN_OUTPUT" -a ! -s "$HALO_CHAIN_OUTPUT"'))
+def test_after_a_run_that_printed_nothing_there_is_an_empty_file(shop: AgentShop) -> None:
+    looks = shell('test -f "$HALO_CHAIN_OUTPUT" -a ! -s "$HALO_CHAIN_OUTPUT"')
+    _, run = _chain(shop, "true", looks)
     assert run.outcome is Outcome.SUCCESS
 
 
