@@ -97,6 +97,11 @@ def plan_sooner(advised: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord
     sooner = plan(advised, now_ms, is_taken)
     planned_at = advised.next_run_at
     is_sooner = sooner.next_run_at is not None and (planned_at is None or sooner.next_run_at < planned_at)
+    if is_sooner and advised.attempt > 1:
+        # The slot that failed still has its retry, only earlier.
+        return advised.evolve(
+            next_run_at=sooner.next_run_at, next_source=sooner.next_source, trail=sooner.trail
+        )
     return sooner if is_sooner else advised
 
 

@@ -185,6 +185,19 @@ def test_a_job_that_runs_is_planned_by_advice_when_it_ends(bench: Bench, job_id:
     assert _job(bench, job_id).next_run_at == START + _HOUR + 6 * _MINUTE
 
 
+def test_advice_brings_a_retry_forward_and_it_stays_a_retry(bench: Bench) -> None:
+    policy = Policy(retry=Retry(attempts=1, delay_ms=10 * _MINUTE))
+    job_id = bench.scheduler.add_job("job", Every("1h"), policy=policy)
+    (run,) = bench.tick(_HOUR)
+    bench.finish(run, Outcome.FAILURE)
+    bench.scheduler.propose_next_run(job_id, START + _HOUR + _MINUTE)
+    (again,) = bench.tick(_MINUTE)
+    assert (again.slot_at, again.attempt, again.source) == (START + _HOUR, 2, Source.HINT_ONCE)
+    bench.finish(again, Outcome.FAILURE)
+    job = _job(bench, job_id)
+    assert (job.errors, job.next_run_at) == (1, START + 2 * _HOUR)
+
+
 # --- Forgetting it --------------------------------------------------------------------------------
 
 
