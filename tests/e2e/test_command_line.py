@@ -137,6 +137,40 @@ def test_cancel_stops_the_run() -> None:
         _until(lambda: scheduler.get_run_log()[0].outcome is Outcome.CANCELLED)
 
 
+@pytest.mark.usefixtures("daemon")
+def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
+    missing = "/nowhere/disk"
+    _halo("add", "report", "--manual", "--", "sh", "-c", 'echo "$HALO_CHAIN_JOB: $HALO_CHAIN_OUTCOME"')
+    _halo("add", "backup", "--manual", "--if-path", missing, "--on-success", "report", "--", "true")
+    with Scheduler.open() as scheduler:
+        report = next(job for job in scheduler.list_jobs() if job.name == "report")
+        done = _halo("run", "backup", "--wait")
+        assert done.returncode == 0
+        assert f"▲ by hand, it does not wait for {missing} to be there\n" in done.stderr
+        assert "by hand" in done.stderr.splitlines()[-1]
+        _until(lambda: [run.outcome for run in scheduler.get_run_log(report.id)] == [Outcome.SUCCESS])
+        logs = _halo("logs", "report")
+        assert (logs.stdout, logs.stderr) == ("backup: success\n", "  it ran after backup\n")
+
+        # The follower waits for what it needs itself, and can be called off.
+        assert _halo("edit", "report", "--if-path", missing, "--if-deadline", "1h").returncode == 0
+        scheduler.trigger(next(job.id for job in scheduler.list_jobs() if job.name == "backup"))
+        reason = f"{missing} to be there"
+        _until(lambda: [run.reason for run in scheduler.list_waiting_chain_runs()] == [reason])
+        assert f"▲ report: a run after backup, waiting for {reason}\n" in _halo("status").stdout
+        assert _halo("cancel", "report").stdout == "report will not be started after backup\n"
+        _until(lambda: scheduler.get_run_log(report.id)[0].outcome is Outcome.CANCELLED)
+        assert scheduler.list_waiting_chain_runs() == []
+
+        # What is due waits visibly, and starts once it need not any more.
+        _halo("add", "copy", "--after", "1h", "--if-path", missing, "--", "true")
+        (copy,) = scheduler.list_jobs(text="copy")
+        _until(lambda: scheduler.get_jobs([copy.id])[copy.id].waiting_reason == reason)
+        assert f"waiting for {reason}" in _halo("list", "copy").stdout
+        assert _halo("edit", "copy", "--no-conditions").returncode == 0
+        _until(lambda: scheduler.get_jobs([copy.id])[copy.id].last_outcome is Outcome.SUCCESS)
+
+
 def test_without_an_engine_running_is_refused_with_the_way_out() -> None:
     _halo("add", "job", "--manual", "--", "true")
     for command in (("run", "job"), ("run", "job", "--wait"), ("cancel", "job")):

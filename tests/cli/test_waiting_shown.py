@@ -1,0 +1,233 @@
+"""What jobs wait for, what runs after what, and who advised what, as a terminal shows it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from chain_waits import let_chain_wait
+from click.testing import CliRunner, Result
+from job_values import make_run
+
+from halo_scheduler import Command, Every, HttpRequest, Manual, Policy, Prompt, Retry
+from halo_scheduler.cli import halo
+from halo_scheduler.model import (
+    Action,
+    Backoff,
+    CatchUp,
+    Follower,
+    FollowOn,
+    Hints,
+    HintSource,
+    InQuietTime,
+    Limits,
+    Load,
+    Notify,
+    PathExists,
+    Proposal,
+    Redirects,
+    Trigger,
+    WaitingFor,
+)
+from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.service import Scheduler
+
+_HOUR = 3_600_000
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path
+
+
+def _halo(*arguments: str) -> Result:
+    return CliRunner().invoke(halo, arguments)
+
+
+def _let_wait(
+    scheduler: Scheduler, job_id: str, waiting_for: WaitingFor, reason: str, until: int | None = None
+) -> None:
+    record = scheduler._store.jobs.get(job_id)
+    assert record is not None
+    now_ms = scheduler._clock.now_ms()
+    waiting = record.evolve(
+        next_run_at=now_ms, waiting_for=waiting_for, waiting_reason=reason, waits_until=until
+    )
+    with scheduler._store.transaction():
+        scheduler._store.jobs.save_states([waiting])
+
+
+def test_a_job_that_waits_says_for_what_wherever_it_is_listed() -> None:
+    with Scheduler.open() as scheduler:
+        backup, sync, other = (scheduler.add_job(name, Every("1h")) for name in ("backup", "sync", "other"))
+        until = scheduler._clock.now_ms() + _HOUR
+        _let_wait(scheduler, backup, WaitingFor.CONDITION, "mains power\x1b[31m", until)
+        _let_wait(scheduler, sync, WaitingFor.AT_CAPACITY, "")
+    lines = _halo("list").output.splitlines()
+    assert sorted(" ".join(line.split()[:2]) for line in lines[1:]) == ["▲ backup", "▲ sync", "● other"]
+    text = "\n".join(lines)
+    assert "waiting for mains power " in text
+    assert "waiting for a place" in text
+    shown = _halo("show", "backup").output
+    assert "status    waiting for mains power, until " in shown
+    assert json.loads(_halo("show", "backup", "--json").output)["waits_until"] == until
+    assert "▲ backup: waiting for mains power\n" in _halo("status").output
+    waiting = {item["name"]: item for item in json.loads(_halo("status", "--json").output)["waiting"]}
+    assert waiting["backup"]["id"] == backup
+    assert waiting["backup"]["waiting_for"] == "condition"
+    assert waiting["sync"]["waiting_reason"] == ""
+    assert "other" not in waiting
+    assert other
+
+
+def test_a_chain_run_that_waits_is_shown_with_what_it_follows() -> None:
+    with Scheduler.open() as scheduler:
+        backup, report = scheduler.add_job("backup", Manual()), scheduler.add_job("report", Manual())
+        cause = let_chain_wait(scheduler, backup, report, "network", waits_until=4_000_000_000_000)
+        let_chain_wait(scheduler, backup, report)
+    line = next(line for line in _halo("list").output.splitlines() if "report" in line)
+    assert line.startswith("▲")
+    assert "waiting for network, after backup" in line
+    text = _halo("show", "report").output
+    assert "waits     for network: a run after backup, since " in text
+    assert "waits     for a place: a run after backup, since " in text
+    assert "2096 at " in text
+    status = _halo("status").output
+    assert "▲ report: a run after backup, waiting for network\n" in status
+    assert "▲ report: a run after backup, waiting for a place\n" in status
+    for command in (("show", "report", "--json"), ("status", "--json")):
+        waiting = json.loads(_halo(*command).output)["waiting_runs"]
+        assert [run["reason"] for run in waiting] == ["network", ""]
+        assert (waiting[0]["caused_by"], waiting[0]["cause_name"]) == (cause.id, "backup")
+
+
+def test_both_sides_of_a_chain_are_shown_with_what_stands_in_its_way() -> None:
+    with Scheduler.open() as scheduler:
+        report, alarm = scheduler.add_job("report", Manual()), scheduler.add_job("alarm", Manual())
+        followers = (Follower(job_id=report), Follower(job_id=alarm, on=FollowOn.FAILURE))
+        scheduler.add_job("backup", Manual(), followers=followers)
+        scheduler.pause_job(report)
+        scheduler.remove_job(alarm)
+    text = _halo("show", "backup").output
+    assert "then      report, after each success (report is paused)\n" in text
+    assert "then      alarm, after each failure (alarm is removed)\n" in text
+    assert "follows   backup, after each success\n" in _halo("show", "report").output
+    chain = json.loads(_halo("show", "backup", "--json").output)["chain"]
+    assert chain["before"] == []
+    assert chain["after"] == [
+        {"job_id": report, "name": "report", "on": "success", "state": "paused"},
+        {"job_id": alarm, "name": "alarm", "on": "failure", "state": "removed"},
+    ]
+
+
+def test_conditions_and_the_choice_for_quiet_times_are_shown() -> None:
+    conditions = (PathExists(path="/mnt/x"), Load(below=2))
+    policy = Policy(conditions=conditions, condition_deadline="2h", in_quiet_time=InQuietTime.SKIP)
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("backup", Every("1h"), policy=policy)
+        scheduler.add_job("other", Every("1h"), group="night")
+    text = _halo("show", "backup").output
+    assert (
+        "starts    only when /mnt/x is there and with a load below 2; skipped after waiting 2 hours\n" in text
+    )
+    assert "quiet     is skipped in quiet times\n" in text
+    assert "quiet " not in _halo("show", "other").output
+    with Scheduler.open() as scheduler:
+        times = (QuietTime(name="Always", start="00:00", end="24:00"), QuietTime(group="night"))
+        scheduler.change_settings(quiet_times=times)
+    assert "quiet     is skipped in Always; it is quiet now, until " in _halo("show", "backup").output
+    assert "quiet     waits in the quiet times Always and 22:00–06:00; it is" in _halo("show", "other").output
+
+
+@pytest.mark.parametrize(
+    ("action", "policy", "words"),
+    [
+        (Command(argv=("x",)), Policy(keep_awake=True), "keeps the machine awake"),
+        (
+            Command(argv=("x",)),
+            Policy(retry=Retry(attempts=2, delay_ms=90_000)),
+            "2 retries after 1 min 30 s",
+        ),
+        (Command(argv=("x",)), Policy(catch_up=CatchUp.SKIP), "does not catch up"),
+        (Command(argv=("x",)), Policy(catch_up_max_age="1d"), "catches up once within 1 day"),
+        (Command(argv=("x",)), Policy(backoff=Backoff.none()), "errors do not delay it"),
+        (Command(argv=("x",)), Policy(backoff=Backoff.double()), "errors double its interval"),
+        (
+            Command(argv=("x",)),
+            Policy(backoff=Backoff.ladder(1_000, 60_000)),
+            "errors delay it by 1 s, 1 min",
+        ),
+        (Command(argv=("x",)), Policy(limits=Limits(min_ms=60_000)), "never within 1 min"),
+        (Command(argv=("x",)), Policy(limits=Limits(max_ms=_HOUR)), "never later than in 1 h"),
+        (Command(argv=("x",)), Policy(jitter_percent=5), "spread by up to 5 %"),
+        (Command(argv=("x",)), Policy(notify=Notify.ALL), "tells you of every end"),
+        (Prompt(text="x"), Policy(reads_lines=False), "does not read :: lines"),
+        (
+            Command(argv=("x",), success_codes=(0, 3), no_work_code=75, needs_input_code=76, grace="1m"),
+            Policy(),
+            "ends      success with 0 or 3 · nothing to do with 75 · asks you with 76 · 1 minute to stop",
+        ),
+        (
+            HttpRequest(url="http://x.example", expected_statuses=(200,), redirects=Redirects.NONE),
+            Policy(),
+            "expects   200 · no redirects\n",
+        ),
+    ],
+)
+def test_what_is_not_as_usual_is_shown(action: Action, policy: Policy, words: str) -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("job", Every("1h"), action, policy=policy)
+    assert words in _halo("show", "job").output
+
+
+def test_advice_is_shown_with_who_gave_it_why_and_for_how_long() -> None:
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("poll", Every("1h"))
+        scheduler.propose_interval(job_id, "5m", "2h", "queue is long", source=HintSource.USER)
+    text = _halo("show", "poll").output
+    assert "advice    every 5 min, from you, until " in text
+    assert text.split("advice")[1].splitlines()[0].endswith(": queue is long")
+    hints = json.loads(_halo("show", "poll", "--json").output)["hints"]
+    assert (hints["interval_ms"], hints["source"], hints["reason"]) == (
+        300_000,
+        "user",
+        "queue is long",
+    )
+
+
+def test_advice_that_does_not_count_any_more_is_not_shown() -> None:
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("poll", Every("1h"))
+        record = scheduler._store.jobs.get(job_id)
+        assert record is not None
+        with scheduler._store.transaction():
+            old = Hints(next_at=1_000, expires_at=2_000, source=HintSource.JOB)
+            scheduler._store.jobs.save_states([record.evolve(hints=old)])
+    assert "advice" not in _halo("show", "poll").output
+
+
+def test_a_run_is_shown_with_its_cause_its_proposal_and_its_note() -> None:
+    with Scheduler.open() as scheduler:
+        backup, report = scheduler.add_job("backup", Manual()), scheduler.add_job("report", Manual())
+        proposal = Proposal(every_ms=300_000, next_ms=90_000, ttl_ms=_HOUR, reason="queue\x1b[31m is long")
+        runs = [
+            make_run(id="cause", job_id=backup, trigger=Trigger.MANUAL),
+            make_run(id="then", job_id=report, trigger=Trigger.CHAIN, caused_by="cause", proposal=proposal),
+            make_run(id="lost", job_id=report, trigger=Trigger.CHAIN, caused_by="gone", note="it was late"),
+        ]
+        with scheduler._store.transaction():
+            scheduler._store.runs.insert(runs, 1)
+        scheduler.remove_job(backup)
+    proposed = "proposed every 5 min for 1 h, the next after 1 min 30 s (queue is long)"
+    for command in ("show", "history"):
+        text = _halo(command, "report").output
+        assert f"success, {proposed}, after backup\n" in text
+        assert "success (it was late), after another job\n" in text
+    data = {run["id"]: run for run in json.loads(_halo("history", "report", "--json").output)}
+    assert (data["then"]["caused_by"], data["then"]["proposal"]["every_ms"]) == ("cause", 300_000)
+    done = _halo("logs", "report", "--run", "then")
+    assert (done.stdout, done.stderr) == ("", f"  it ran after backup\n  it {proposed}\n")
+    assert _halo("logs", "report", "--run", "lost").stderr == "  it ran after another job\n  it was late\n"
