@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import ClassVar
 
-from jeepney import MatchRule, message_bus
+from jeepney import MatchRule, Message, message_bus
 from jeepney.fds import FileDescriptor
 
 from halo_scheduler.host.bus import Bus, BusConnection, BusError, Callee, method_call
@@ -55,7 +55,7 @@ class PortalGrip:
         except BusError as error:
             raise BusError(f"nor does a desktop ({error})") from error
         try:
-            self._close = method_call(Callee(self._SERVICE, self._ask(why), self._REQUEST), "Close")
+            self._close = self._ask(why)
         except BusError as error:
             self._connection.close()
             raise BusError(f"nor does the desktop ({error})") from error
@@ -66,15 +66,17 @@ class PortalGrip:
         finally:
             self._connection.close()
 
-    def _ask(self, why: str) -> str:
+    def _ask(self, why: str) -> Message:
+        """Make the request; return what ends it."""
         rule = MatchRule(type="signal", sender=self._SERVICE, interface=self._REQUEST, member="Response")
         self._connection.call(message_bus.AddMatch(rule))
         wish = ("", _SUSPEND | _IDLE, {"reason": ("s", why)})
         message = method_call(self._INHIBIT, "Inhibit", "sua{sv}", wish, starts_service=True)
         match self._connection.call(message):
             case (str(path),):
+                close = method_call(Callee(self._SERVICE, path, self._REQUEST), "Close")
                 self._require_grant(path)
-                return path
+                return close
         raise BusError("the portal gave no request")
 
     def _require_grant(self, path: str) -> None:

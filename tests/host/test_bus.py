@@ -30,11 +30,6 @@ from halo_scheduler.host.bus import (
 _MUTTER = Callee(MutterService.NAME, MutterService.PATH, MutterService.NAME)
 
 
-@pytest.fixture(autouse=True)
-def _short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bus_module, "ANSWER_LIMIT_S", 0.1)
-
-
 @contextmanager
 def _strange_bus(
     folder: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[[socket.socket], None]
@@ -195,6 +190,7 @@ def test_a_signal_is_found_also_when_it_came_during_a_call(monkeypatch: pytest.M
             with pytest.raises(CallError):
                 connection.call(method_call(manager, "Dance"))
             assert connection.wait_for_signal(manager.path, "StateChanged") == (20,)
+            monkeypatch.setattr(bus_module, "ANSWER_LIMIT_S", 0.05)
             assert connection.wait_for_signal(manager.path, "Nothing") is None
 
 

@@ -134,14 +134,15 @@ class StandIn:
     def _take(self, call: Message) -> None:
         method = call.header.fields[HeaderFields.member]
         with self.changed:
+            self.calls.append(method)
             if not self._is_silent:
                 answer = self._nonsense or self.answer(method, call)
                 if answer is None:
                     self._send(new_error(call, "org.freedesktop.DBus.Error.UnknownMethod", "s", (method,)))
                 else:
                     self._send(new_method_return(call, *answer))
-                self.after(call)
-            self.calls.append(method)
+                if self._nonsense is None:
+                    self.after(call)
             self.changed.notify_all()
 
     def _tell_of_properties(self, path: str, interface: str, changes: dict[str, tuple[str, Any]]) -> None:

@@ -1,0 +1,303 @@
+"""What is known of the surroundings: asked without waiting, looked at once at a time, told of when it changes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+import pytest
+from stand_in_services import Buses, MutterService, PowerService, private_buses
+
+from halo_scheduler.actions.threads import DaemonPool
+from halo_scheduler.conditions.looking import Look, look_at
+from halo_scheduler.conditions.surroundings import Finding, ObservedSurroundings
+from halo_scheduler.host.happenings import Happening, Interest
+from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
+
+_LIMIT_S = 10
+_UNKNOWN = Finding(None, "it is still being looked at")
+_NOW = 1_700_000_000_000
+
+
+class _Desk:
+    """Work that is done when a test says so, and what is told of it."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+        self.looks: list[Condition] = []
+        self.holds: bool | None = False
+        self.told = 0
+        self.interests: list[Interest] = []
+        self.is_closed = False
+        self.happened: Callable[[Collection[Happening]], None] = lambda _: None
+        self.during_look: Callable[[], None] = lambda: None
+        self.surroundings = ObservedSurroundings(
+            self.waiting.append, self._count, look=self._look, observer=self._observe
+        )
+
+    def work(self) -> None:
+        while self.waiting:
+            self.waiting.pop(0)()
+
+    def follow(self, interest: Interest) -> None:
+        self.interests.append(interest)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def _count(self) -> None:
+        self.told += 1
+
+    def _look(self, condition: Condition) -> Look:
+        self.looks.append(condition)
+        during, self.during_look = self.during_look, lambda: None
+        during()
+        return Look(self.holds, f"look {len(self.looks)}")
+
+    def _observe(self, happened: Callable[[Collection[Happening]], None]) -> _Desk:
+        self.happened = happened
+        return self
+
+
+@pytest.fixture
+def desk() -> _Desk:
+    return _Desk()
+
+
+def test_what_was_never_looked_at_is_not_known_and_a_look_begins(desk: _Desk) -> None:
+    assert desk.surroundings.find(MainsPower(), _NOW) == _UNKNOWN
+    assert len(desk.waiting) == 1
+    assert desk.told == 0
+
+
+def test_a_look_tells_that_something_new_is_known(desk: _Desk) -> None:
+    desk.surroundings.find(MainsPower(), _NOW)
+    desk.work()
+    assert desk.told == 1
+    assert desk.surroundings.find(MainsPower(), _NOW) == Finding(False, "look 1")
+    assert not desk.waiting
+
+
+def test_what_is_known_is_fresh_for_ten_seconds(desk: _Desk) -> None:
+    desk.surroundings.find(MainsPower(), _NOW)
+    desk.work()
+    assert desk.surroundings.find(MainsPower(), _NOW + 10_000).holds is False
+    assert desk.surroundings.find(MainsPower(), _NOW + 10_001) == _UNKNOWN
+    desk.work()
+    assert desk.surroundings.find(MainsPower(), _NOW + 10_001) == Finding(False, "look 2")
+
+
+def test_what_was_found_before_the_clock_went_back_is_not_fresh(desk: _Desk) -> None:
+    desk.surroundings.find(MainsPower(), _NOW)
+    desk.work()
+    assert desk.surroundings.find(MainsPower(), _NOW - 1) == _UNKNOWN
+
+
+def test_there_is_one_look_at_a_condition_at_a_time(desk: _Desk) -> None:
+    for after_ms in (0, 5, 60_000, 3_600_000):
+        assert desk.surroundings.find(PathExists(path="/mnt/dead"), _NOW + after_ms) == _UNKNOWN
+        desk.surroundings.watch([])
+    assert len(desk.waiting) == 1
+    desk.surroundings.find(PathExists(path="/mnt/other"), _NOW)
+    assert len(desk.waiting) == 2
+
+
+def test_an_answer_that_comes_much_too_late_is_not_believed(desk: _Desk) -> None:
+    desk.surroundings.find(MainsPower(), _NOW)
+    desk.holds = True
+    desk.during_look = lambda: _ask(desk, _NOW + 60_000)
+    desk.work()
+    assert desk.surroundings.find(MainsPower(), _NOW + 60_000) == _UNKNOWN
+
+
+def _ask(desk: _Desk, now_ms: int) -> None:
+    desk.surroundings.find(MainsPower(), now_ms)
+
+
+def test_a_happening_causes_a_look_at_once_and_a_change_is_told(desk: _Desk) -> None:
+    desk.surroundings.find(MainsPower(), _NOW)
+    desk.surroundings.find(Network(), _NOW)
+    desk.surroundings.watch([MainsPower(), Network()])
+    desk.work()
+    desk.looks.clear()
+    desk.told = 0
+    desk.holds = True
+    desk.happened({Happening.POWER})
+    desk.work()
+    assert desk.looks == [MainsPower()]
+    assert desk.told == 1
+    assert desk.surroundings.find(MainsPower(), _NOW).holds is True
+    assert desk.surroundings.find(Network(), _NOW).holds is False
+
+
+def test_a_happening_that_changed_nothing_disturbs_nobody(desk: _Desk) -> None:
+    desk.surroundings.find(MainsPower(), _NOW)
+    desk.surroundings.watch([MainsPower()])
+    desk.work()
+    desk.happened({Happening.POWER})
+    desk.work()
+    assert len(desk.looks) == 2
+    assert desk.told == 1
+
+
+def test_what_is_doubted_is_not_believed_until_it_was_looked_at_again(desk: _Desk) -> None:
+    desk.holds = True
+    desk.surroundings.find(MainsPower(), _NOW)
+    desk.surroundings.watch([MainsPower()])
+    desk.work()
+    desk.happened({Happening.POWER})
+    assert desk.surroundings.find(MainsPower(), _NOW) == _UNKNOWN
+    assert len(desk.waiting) == 1
+    desk.work()
+    assert desk.told == 2, "whoever got no answer is told, although nothing changed"
+    assert desk.surroundings.find(MainsPower(), _NOW).holds is True
+
+
+def test_a_happening_during_a_look_causes_another(desk: _Desk) -> None:
+    desk.surroundings.find(MainsPower(), _NOW)
+    desk.surroundings.watch([MainsPower()])
+    desk.during_look = lambda: desk.happened({Happening.POWER})
+    desk.work()
+    assert len(desk.looks) == 2
+    assert desk.surroundings.find(MainsPower(), _NOW) == Finding(False, "look 2")
+
+
+def test_nothing_is_looked_at_that_nobody_waits_for(desk: _Desk) -> None:
+    desk.surroundings.find(MainsPower(), _NOW)
+    desk.work()
+    desk.surroundings.watch([])
+    desk.happened({Happening.POWER})
+    assert not desk.waiting
+    assert desk.surroundings.find(MainsPower(), _NOW) == _UNKNOWN
+
+
+def test_what_is_waited_for_is_followed(desk: _Desk) -> None:
+    watch = desk.surroundings.watch
+    watch([MainsPower(), Network(), Network(host="nas", port=1), PathExists(path="/x"), Load(below=1)])
+    watch([Idle(idle="5m"), Idle(idle="1h")])
+    watch([Load(below=1)])
+    watch([])
+    power, network, mounts = Happening.POWER, Happening.NETWORK, Happening.MOUNTS
+    assert desk.interests == [
+        Interest(frozenset({power, network, mounts})),
+        Interest(frozenset({Happening.IDLE}), frozenset({300_000, 3_600_000})),
+        Interest(),
+        Interest(),
+    ]
+
+
+def test_closing_follows_nothing_any_more(desk: _Desk) -> None:
+    desk.surroundings.watch([MainsPower()])
+    desk.surroundings.close()
+    assert desk.interests[-1] == Interest()
+    assert desk.is_closed
+
+
+def test_a_look_that_breaks_is_said_and_tried_again(desk: _Desk, caplog: pytest.LogCaptureFixture) -> None:
+    def break_down() -> None:
+        raise RuntimeError("broken")
+
+    desk.during_look = break_down
+    desk.surroundings.find(MainsPower(), _NOW)
+    with caplog.at_level(logging.ERROR):
+        desk.work()
+    assert desk.surroundings.find(MainsPower(), _NOW) == Finding(
+        None, "it cannot be looked at (RuntimeError)"
+    )
+    assert desk.surroundings.find(MainsPower(), _NOW + 20_000) == _UNKNOWN
+    desk.work()
+    assert desk.surroundings.find(MainsPower(), _NOW + 20_000).holds is False
+
+
+class _Machine:
+    """The surroundings of the real machine, with threads, as the engine has them."""
+
+    def __init__(self, look: Callable[[Condition], Look] = look_at) -> None:
+        self._changes: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self.surroundings = ObservedSurroundings(
+            DaemonPool().submit, lambda: self._changes.put(None), look=look
+        )
+
+    def wait_for(
+        self, condition: Condition, holds: bool | None, now_ms: int = _NOW, others: tuple[Condition, ...] = ()
+    ) -> Finding:
+        """Ask whenever something has changed, as the engine does, until it is so."""
+        while True:
+            found = self.surroundings.find(condition, now_ms)
+            self.surroundings.watch([condition, *others])
+            if found.holds is holds and found != _UNKNOWN:
+                return found
+            self._changes.get(timeout=_LIMIT_S)
+
+
+@pytest.fixture
+def machine() -> Iterator[_Machine]:
+    machine = _Machine()
+    yield machine
+    machine.surroundings.close()
+
+
+@pytest.fixture
+def buses(monkeypatch: pytest.MonkeyPatch) -> Iterator[Buses]:
+    with private_buses() as found:
+        for name, value in found.environment.items():
+            monkeypatch.setenv(name, value)
+        yield found
+
+
+def test_the_plug_is_noticed_at_once(buses: Buses, machine: _Machine) -> None:
+    with PowerService(buses, on_battery=True) as upower:
+        assert machine.wait_for(MainsPower(), holds=False).words == "the machine runs on its battery"
+        upower.set_on_battery(False)
+        machine.wait_for(MainsPower(), holds=True)
+        upower.set_on_battery(True)
+        machine.wait_for(MainsPower(), holds=False)
+
+
+def test_an_absence_is_noticed_at_once(buses: Buses, machine: _Machine) -> None:
+    with MutterService(buses, idle_ms=59_000) as mutter:
+        machine.wait_for(Idle(idle="10m"), holds=False)
+        mutter.wait_for_call("AddIdleWatch")
+        mutter.set_idle(600_000)
+        assert machine.wait_for(Idle(idle="10m"), holds=True).words == "the last input was 10 min ago"
+
+
+def test_a_desktop_that_comes_later_is_noticed(buses: Buses, machine: _Machine) -> None:
+    machine.wait_for(Idle(idle="10m"), holds=None)
+    with MutterService(buses, idle_ms=600_000):
+        machine.wait_for(Idle(idle="10m"), holds=True)
+
+
+def test_a_drive_that_does_not_answer_holds_up_nothing_else(tmp_path: Path) -> None:
+    # Opening the name of a pipe waits until somebody writes into it: a stand-in for a drive that has gone.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    dead, alive = PathExists(path=str(pipe)), PathExists(path=str(tmp_path))
+
+    def look(condition: Condition) -> Look:
+        if condition == dead:
+            pipe.read_bytes()
+        return Look(True, "")
+
+    machine = _Machine(look)
+    before = threading.active_count()
+    for now_ms in range(_NOW, _NOW + 600_000, 60_000):
+        assert machine.surroundings.find(dead, now_ms) == _UNKNOWN
+        machine.wait_for(alive, holds=True, now_ms=now_ms, others=(dead,))
+    # One that waits, one or two that work, one that observes.
+    assert threading.active_count() - before <= 4
+    pipe.write_bytes(b"")
+    machine.surroundings.close()
+
+
+def test_nothing_runs_while_nothing_waits(buses: Buses, machine: _Machine) -> None:
+    with PowerService(buses):
+        machine.wait_for(MainsPower(), holds=True)
+        (thread,) = (item for item in threading.enumerate() if item.name == "halo-observer")
+        machine.surroundings.watch([])
+        thread.join(_LIMIT_S)
+        assert not thread.is_alive()
