@@ -18,7 +18,9 @@ from halo_scheduler.cli.daemon import daemon
 from halo_scheduler.cli.desktop import open_desktop
 from halo_scheduler.cli.edit import edit
 from halo_scheduler.cli.environment import environment
+from halo_scheduler.cli.export import export
 from halo_scheduler.cli.hint import hint
+from halo_scheduler.cli.import_ import import_
 from halo_scheduler.cli.inbox import answer, inbox
 from halo_scheduler.cli.jobs import list_, remove, resume, show
 from halo_scheduler.cli.preview import preview
@@ -26,6 +28,7 @@ from halo_scheduler.cli.quiet import quiet
 from halo_scheduler.cli.runs import cancel, history, logs, run
 from halo_scheduler.cli.secret import secret
 from halo_scheduler.cli.status import status
+from halo_scheduler.cli.why import why
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
 
 _FAILED = 1
@@ -63,8 +66,8 @@ def halo(context: click.Context, *, hidden: bool) -> None:
 
 
 for _command in (
-    *(add, list_, show, edit, resume, remove, run, cancel, history, logs, hint, inbox, answer),
-    *(quiet, agent, config, preview, secret, environment, status, backup, daemon, mcp),
+    *(add, list_, show, edit, resume, remove, run, cancel, history, logs, why, hint, inbox, answer),
+    *(import_, export, quiet, agent, config, preview, secret, environment, status, backup, daemon, mcp),
 ):
     halo.add_command(_command)
 

@@ -1,0 +1,114 @@
+"""`halo import`: jobs from a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from halo_scheduler.cli.controlling_terminal import require_yes
+from halo_scheduler.cli.long_work import shown_work
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.schedule.words import counted, listed
+from halo_scheduler.service import Scheduler
+
+if TYPE_CHECKING:
+    from halo_scheduler.transfer.import_plan import ImportPlan
+
+_STDIN = "-"
+
+
+@click.command("import")
+@click.argument("file", metavar="FILE|-")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--enable", is_flag=True, help="Let the new jobs run at once, instead of paused.")
+@click.option("--skip-bad", is_flag=True, help="Take in the rest of a file that has faults.")
+def import_(*, file: str, yes: bool, enable: bool, skip_bad: bool) -> None:
+    """Take in jobs from a file: what "halo export" wrote.
+
+    \b
+    Examples:
+      halo import jobs.yaml
+      halo import jobs.yaml --enable
+      ssh nas halo export | halo import -
+
+    You see what will be created, changed and left out, and are asked before anything is stored. New jobs start
+    paused, so that you can look at them: "halo resume NAME" lets them run. A job that is there already is found by
+    its id, else by its name; taking in the same file again changes nothing.
+    """
+    from halo_scheduler.transfer.any_file import read_jobs  # noqa: PLC0415 - for those who import
+
+    drafts = read_jobs(_content(file), "" if file == _STDIN else file)
+    with Scheduler.open() as scheduler:
+        plan = scheduler.plan_import(drafts)
+        take_in(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad)
+
+
+def take_in(scheduler: Scheduler, plan: ImportPlan, *, yes: bool, paused: bool, skip_bad: bool) -> None:
+    """Show what a plan would do, ask, and do it."""
+    from halo_scheduler.cli.import_preview import print_preview  # noqa: PLC0415
+
+    names = {job.id: job.name for job in scheduler.list_jobs()}
+    print_preview(plan, names, paused=paused)
+    if plan.faults and not skip_bad:
+        rest = "" if plan.is_empty else ", or take in the rest with --skip-bad"
+        raise SchedulerError(f"nothing was stored; mend the {_faults(plan)} above{rest}")
+    if plan.is_empty:
+        click.echo("There is nothing to change.")
+        return
+    if not yes:
+        require_yes("Do that?")
+    with shown_work("Storing", len(plan.created)) as progress:
+        scheduler.apply_import(plan, paused=paused, skip_bad=skip_bad, progress=progress)
+    _tell_done(plan, paused=paused)
+    _tell_missing_secrets(scheduler, plan)
+
+
+def _content(file: str) -> bytes:
+    """Return the content of a file, but never more than the limit by much: it may have no end."""
+    from halo_scheduler.transfer.text_file import MOST_BYTES  # noqa: PLC0415
+
+    if file == _STDIN:
+        return sys.stdin.buffer.read(MOST_BYTES + 1)
+    try:
+        with Path(file).open("rb") as opened:
+            return opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise click.UsageError(f"the file cannot be read: {error}") from None
+
+
+def _faults(plan: ImportPlan) -> str:
+    return "fault" if len(plan.faults) == 1 else f"{len(plan.faults)} faults"
+
+
+def _tell_done(plan: ImportPlan, *, paused: bool) -> None:
+    changed = [
+        *([counted(len(plan.changed), "job")] if plan.changed else []),
+        *(["the quiet times"] if plan.quiet_times else []),
+        *(["the limits of groups"] if plan.group_limits else []),
+    ]
+    done = [
+        *([f"created {counted(len(plan.created), 'job')}"] if plan.created else []),
+        *([f"changed {listed(changed)}"] if changed else []),
+        *([f"removed {counted(len(plan.removed), 'job')}"] if plan.removed else []),
+    ]
+    click.echo("; ".join(done))
+    if plan.created and paused:
+        click.echo("  the new ones are paused; let one run with: halo resume NAME")
+
+
+def _tell_missing_secrets(scheduler: Scheduler, plan: ImportPlan) -> None:
+    actions = [one.spec.action for one in plan.created] + [one.after.action for one in plan.changed]
+    known = {secret.name for secret in scheduler.list_secrets()}
+    for name in sorted({name for action in actions for name in _secret_names(action)} - known):
+        click.echo(
+            f"{click.style('▲', fg='yellow')} the secret {name} is not set yet: halo secret set {name}"
+        )
+
+
+def _secret_names(action: object) -> frozenset[str]:
+    own: frozenset[str] = getattr(action, "secret_names", frozenset())
+    source = getattr(action, "work_source", None)
+    return own if source is None else own | source.secret_names

@@ -1,0 +1,150 @@
+"""What an import would do, for the person who is to decide."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+import click
+
+from halo_scheduler.checks import LONGEST_TEXT
+from halo_scheduler.cli.action_words import action_words, more_words, work_words
+from halo_scheduler.cli.policy_words import condition_words, policy_words
+from halo_scheduler.model import FollowOn, Job, JobSpec, Policy
+from halo_scheduler.output_text import plain_line, shown_text
+from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.schedule.describe import describe
+from halo_scheduler.schedule.words import counted
+from halo_scheduler.transfer.drafts import LeftOut
+from halo_scheduler.transfer.field_changes import FieldChange
+from halo_scheduler.transfer.import_plan import Alteration, Creation, ImportPlan
+from halo_scheduler.transfer.surrounding_changes import LimitChange, QuietTimeChange
+
+_NEW = click.style("+", fg="green")
+_OTHER = click.style("~", fg="yellow")
+_GONE = click.style("−", fg="red")
+_NOTE = click.style("▲", fg="yellow")
+_BAD = click.style("■", fg="red")
+_LEFT = "◌"
+_AFTER = {FollowOn.SUCCESS: "success", FollowOn.FAILURE: "failure", FollowOn.ALWAYS: "run"}
+_USUAL = Policy()
+
+
+def print_preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool) -> None:
+    """Print all that a plan would do, and what it would not; `names` are those of the jobs there are, by id."""
+    names = {**names, **{job_id: name for name, job_id in plan.new_ids.items()}}
+    how = ", paused until you resume them" if paused else ""
+    _section(f"To be created{how}:", [_created(one, names) for one in plan.created])
+    _section("To be changed:", [_changed(one) for one in plan.changed])
+    _section("To be removed, into the trash:", [[f"{_GONE} {_line(one.name)}"] for one in plan.removed])
+    _section("Quiet times:", [[_quiet_time(one)] for one in plan.quiet_times])
+    _section("Limits of groups:", [[_limit(one)] for one in plan.group_limits])
+    _section("Left out:", [[_left_out(one)] for one in plan.left_out])
+    _section("Not to be taken in:", [[f"{_BAD} {_line(str(one))}"] for one in plan.faults])
+    if plan.unchanged:
+        click.echo(f"As it is already: {counted(len(plan.unchanged), 'job')}.")
+
+
+def _section(heading: str, entries: Sequence[Sequence[str]]) -> None:
+    if not entries:
+        return
+    click.echo(click.style(heading, bold=True))
+    for entry in entries:
+        for number, line in enumerate(entry):
+            click.echo(f"  {line}" if number == 0 else f"      {line}")
+
+
+def _created(creation: Creation, names: Mapping[str, str]) -> list[str]:
+    spec = creation.spec
+    off = "" if spec.enabled else " (disabled)"
+    lines = [f"{_NEW} {click.style(_line(spec.name), bold=True)}{off}"]
+    for label, text in _details(spec, names):
+        if text:
+            lines.append(f"{click.style(f'{label:<8}', dim=True)} {_line(text)}")
+    return lines + [f"{_NOTE} {_line(note)}" for note in creation.draft.notes]
+
+
+def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what decides what a job does: nobody is to let in what they have not seen."""
+    yield "when", describe(spec.schedule)
+    yield "does", action_words(spec.action)
+    yield from more_words(spec.action)
+    yield "work", work_words(spec.action)
+    yield "starts", condition_words(spec.policy)
+    for follower in spec.followers:
+        name = names.get(follower.job_id, follower.job_id)
+        yield "then", f"{name} after each {_AFTER[follower.on]}"
+    yield "group", spec.group or ""
+    yield "about", spec.description
+    if spec.policy != _USUAL:
+        fields = {name: getattr(spec, name) for name in JobSpec.__dataclass_fields__}
+        yield "policy", policy_words(Job(id=spec.name, **fields))
+
+
+def _changed(alteration: Alteration) -> list[str]:
+    lines = [f"{_OTHER} {click.style(_line(alteration.before.name), bold=True)}"]
+    for change in alteration.changes:
+        lines += _change(change)
+    return lines + [f"{_NOTE} {_line(note)}" for note in alteration.draft.notes]
+
+
+def _change(change: FieldChange) -> list[str]:
+    head = f"{click.style(_line(change.path), dim=True)}:"
+    if _is_long(change.before) or _is_long(change.after):
+        return [head, *_line_changes(change.before or "", change.after or "")]
+    return [f"{head} {_value(change.before)} → {_value(change.after)}"]
+
+
+def _line_changes(before: object, after: object) -> Iterator[str]:
+    """Yield how texts of several lines differ."""
+    old, new = (shown_text(str(text).encode()).split("\n") for text in (before, after))
+    for line in list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]:
+        colour = {"+": "green", "-": "red"}.get(line[:1])
+        yield click.style(f"  {line}", fg=colour)
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, str) and "\n" in value
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "(as usual)"
+    return _line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _quiet_time(change: QuietTimeChange) -> str:
+    before, after = change.before, change.after
+    if before is None:
+        return f"{_NEW} {_quiet_words(after)}"
+    if after is None:
+        return f"{_GONE} {_quiet_words(before)}"
+    return f"{_OTHER} {_quiet_words(before)} → {_quiet_words(after)}"
+
+
+def _quiet_words(quiet_time: QuietTime | None) -> str:
+    if quiet_time is None:
+        return ""
+    days = "every day" if quiet_time.days == QuietTime().days else ", ".join(quiet_time.days)
+    zone = f" ({quiet_time.timezone})" if quiet_time.timezone else ""
+    whom = f" for the group {quiet_time.group}" if quiet_time.group else ""
+    name = f"{quiet_time.name}: " if quiet_time.name else ""
+    return _line(f"{name}{days}, {quiet_time.start}–{quiet_time.end}{zone}{whom}")
+
+
+def _limit(change: LimitChange) -> str:
+    return f"{_OTHER} {_line(change.group)}: {_most(change.before)} → {_most(change.after)}"
+
+
+def _most(limit: int | None) -> str:
+    return "no limit" if limit is None else f"{limit} at once"
+
+
+def _left_out(left_out: LeftOut) -> str:
+    place = "" if left_out.line is None else f"line {left_out.line}, "
+    return f"{_LEFT} {place}{_line(left_out.what)}: {_line(left_out.why)}"
+
+
+def _line(text: str) -> str:
+    return plain_line(text, LONGEST_TEXT)

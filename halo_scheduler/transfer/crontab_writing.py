@@ -1,0 +1,179 @@
+"""Writing jobs as a crontab: what cron cannot do is said in a comment."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from halo_scheduler.model import (
+    Action,
+    After,
+    Callback,
+    Command,
+    Cron,
+    Every,
+    HttpRequest,
+    JobSpec,
+    Manual,
+    Once,
+    Policy,
+    Prompt,
+    Schedule,
+)
+from halo_scheduler.schedule.describe import describe
+from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.schedule.words import listed
+from halo_scheduler.schedule.zone import find_zone, to_wall
+from halo_scheduler.transfer.crontab_text import command_field
+
+_HEADER = (
+    "# Jobs of Halo Scheduler as a crontab; the comment above a line is the name of its job.",
+    "# Cron neither catches up nor tries again, and gives programs a shorter PATH than a terminal has.",
+)
+_SHELL = "/bin/sh"
+_LONGEST_COMMAND = 998  # of Vixie cron
+_USUAL = Policy()
+_POLICY_WORDS = {
+    "conditions": "what it waits for",
+    "retry": "its retries",
+    "limits": "its limits",
+    "caps": "its limits per day",
+    "jitter_percent": "its spread",
+    "keep_awake": "that it keeps the machine awake",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a crontab: when, in which zone, what."""
+
+    zone: str | None
+    text: str
+    notes: tuple[str, ...]
+
+
+def write_crontab(specs: Sequence[JobSpec]) -> str:
+    """Return jobs as a crontab, in the order of their names; those with a zone of their own come last."""
+    lines: dict[str | None, list[str]] = {None: []}
+    left_out: list[str] = []
+    for spec in sorted(specs, key=lambda spec: spec.name):
+        try:
+            line = _line(spec)
+        except ValueError as error:
+            left_out.append(f"# {spec.name}: {error}")
+            continue
+        sign = "" if spec.enabled else "# disabled: "
+        notes = [f"# not kept: {listed(line.notes)}"] if line.notes else []
+        lines.setdefault(line.zone, []).extend([*notes, f"# {spec.name}", f"{sign}{line.text}"])
+    return "\n".join([*_HEADER, *_sections(lines), *_left_out(left_out), ""])
+
+
+def _sections(lines: dict[str | None, list[str]]) -> Iterator[str]:
+    for zone in sorted(lines, key=lambda zone: zone or ""):
+        if lines[zone]:
+            yield ""
+        if zone is not None:
+            yield "# Not every cron knows time zones: cronie does."
+            yield f"CRON_TZ={zone}"
+        yield from lines[zone]
+
+
+def _left_out(comments: list[str]) -> list[str]:
+    return ["", "# Jobs that cannot be written as a crontab:", *comments] if comments else []
+
+
+def _line(spec: JobSpec) -> _Line:
+    """Return the line of a job; ValueError says why it has none."""
+    when = _when(spec.schedule, spec.anchor_at)
+    command = _command(spec.action)
+    if len(command) > _LONGEST_COMMAND:
+        raise ValueError(
+            f"its command is longer than the {_LONGEST_COMMAND} characters that every cron takes"
+        )
+    zone = spec.schedule.timezone if isinstance(spec.schedule, Cron) else None
+    return _Line(zone, f"{when} {command}", tuple(_lost(spec)))
+
+
+def _when(schedule: Schedule, anchor_at: int) -> str:
+    match schedule:
+        case Cron():
+            return _cron(schedule)
+        case Every():
+            return _minutes(schedule, anchor_at)
+        case After():
+            raise ValueError(f"it runs {describe(schedule)}, and cron knows no ends of runs")
+        case Once():
+            raise ValueError("it runs once")
+        case Manual():
+            raise ValueError("it runs only by hand or after another job")
+        case _:
+            assert_never(schedule)
+
+
+def _cron(schedule: Cron) -> str:
+    fields = schedule.expression.fields
+    if fields.seconds != (0,):
+        raise ValueError("cron knows no seconds")
+    if fields.last_day or fields.last_weekdays or fields.nth_weekdays:
+        raise ValueError("cron knows no last days and no second Mondays")
+    text = schedule.cron.strip()
+    return text if text.startswith("@") else " ".join(fields.texts[1:])
+
+
+def _minutes(schedule: Every, anchor_at: int) -> str:
+    """Return an interval as minutes of the hour, whose number the clock changes never touch."""
+    if HOUR_MS % schedule.every_ms or schedule.every_ms % MINUTE_MS or anchor_at % MINUTE_MS:
+        raise ValueError(f"it runs {describe(schedule)} from its own beginning, which cron cannot count")
+    step = schedule.every_ms // MINUTE_MS
+    first = to_wall(find_zone(None), anchor_at // SECOND_MS) // 60 % step
+    minutes = range(first, 60, step)
+    return f"{'*' if step == 1 else ','.join(map(str, minutes))} * * * *"
+
+
+def _command(action: Action) -> str:
+    match action:
+        case Command():
+            if action.secret_names:
+                raise ValueError("it is given secrets, which a crontab must not hold")
+            if action.work_source is not None:
+                raise ValueError("it is given work items")
+            return command_field(_shell_line(action), action.stdin)
+        case HttpRequest():
+            raise ValueError("it sends an HTTP request")
+        case Prompt():
+            raise ValueError("it asks an agent")
+        case Callback():
+            raise ValueError("it calls a function of another program")
+        case _:
+            assert_never(action)
+
+
+def _shell_line(command: Command) -> str:
+    """Return what a plain shell has to run."""
+    line = shlex.join(command.argv) if command.argv else command.line.strip()
+    if command.environment or (command.line and command.shell != _SHELL):
+        words = list(command.argv) or [command.shell, "-c", command.line]
+        pairs = [f"{name}={value}" for name, value in sorted(command.environment.items())]
+        line = shlex.join(["env", *pairs, *words] if pairs else words)
+    return line if command.directory is None else f"cd {_quoted_path(command.directory)} && {line}"
+
+
+def _quoted_path(path: str) -> str:
+    """Return a path for a shell, which is to find the home directory itself."""
+    home, slash, rest = path.partition("/")
+    if home != "~":
+        return shlex.quote(path)
+    return f"~{slash}{shlex.quote(rest) if rest else ''}"
+
+
+def _lost(spec: JobSpec) -> Iterator[str]:
+    """Yield what of a job its line does not say."""
+    for name, words in _POLICY_WORDS.items():
+        if getattr(spec.policy, name) != getattr(_USUAL, name):
+            yield words
+    if spec.followers:
+        yield "what runs after it"
+    if isinstance(spec.action, Command) and spec.action.success_codes != (0,):
+        yield "which exit codes mean success"
