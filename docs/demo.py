@@ -14,13 +14,27 @@ from random import Random
 
 from demo_agents import AGENT_STORIES
 from demo_jobs import STORIES, Ending, Story, Task
+from demo_surroundings import QUIET_TIMES, SURROUNDED_STORIES
 
 from halo_scheduler.actions.spool import Spool, spool_folder
+from halo_scheduler.advice import hints_after
 from halo_scheduler.clock import ManualClock, SystemClock
-from halo_scheduler.model import Outcome, Question, Run, SkipReason, Source, StatusReason, Trigger, WaitingFor
+from halo_scheduler.model import (
+    Follower,
+    FollowOn,
+    Outcome,
+    Proposal,
+    Question,
+    Run,
+    SkipReason,
+    Source,
+    StatusReason,
+    Trigger,
+    WaitingFor,
+)
 from halo_scheduler.planning import plan, plan_after_run, plan_missed
 from halo_scheduler.schedule.days import local_day
-from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_interval
 from halo_scheduler.schedule.zone import find_zone, to_instant, to_wall, wall_seconds, wall_time
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.events import EventKind
@@ -39,6 +53,7 @@ _GENERATION = 1
 _UNSEEN_MS = 20 * MINUTE_MS
 _PROGRESS, _PROGRESS_TEXT = 0.42, "20 310 of 48 612 files"
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
+_ENDS = {FollowOn.SUCCESS: (Outcome.SUCCESS,), FollowOn.FAILURE: (*_FAILED, Outcome.INTERRUPTED)}
 _NOTHING_SPENT = Spent(0, 0.0)
 # So long ago, at most, somebody was asked.
 _ASKED_MS = 2 * HOUR_MS
@@ -54,15 +69,24 @@ class _Past:
 
 def seed(path: Path, now_ms: int = NOW_MS) -> dict[str, str]:
     """Fill a new database; return the jobs' ids by their names."""
-    lives = [_Life(story, number, now_ms) for number, story in enumerate(STORIES + AGENT_STORIES)]
+    stories = STORIES + AGENT_STORIES + SURROUNDED_STORIES
+    lives = [_Life(story, number, now_ms) for number, story in enumerate(stories)]
+    by_name = {life.story.spec.name: life for life in lives}
     for life in lives:
         life.live()
+        if life.story.follows:
+            life.follow(by_name[life.story.follows])
     store = Store.open(path, now_ms - 30 * DAY_MS)
     _fill(store, lives, now_ms)
     store.close()
     with Scheduler.open(path, clock=ManualClock(now_ms)) as scheduler:
         scheduler.set_group_limit("Backups", 1)
-        scheduler.change_settings(autostart_asked=True, closing_explained=True, runs_kept_per_job=10_000)
+        scheduler.change_settings(
+            autostart_asked=True,
+            closing_explained=True,
+            runs_kept_per_job=10_000,
+            quiet_times=QUIET_TIMES,
+        )
         for life in lives:
             if life.story.ending is Ending.PAUSED:
                 scheduler.pause_job(life.record.id, _next_morning(now_ms))
@@ -135,7 +159,7 @@ class _Life:
     def live(self) -> None:
         """Go through all slots up to now."""
         for days_ago in self.story.by_hand:
-            self._run_by_hand(self._now_ms - round(days_ago * DAY_MS))
+            self._run_beside(Trigger.MANUAL, self._now_ms - round(days_ago * DAY_MS))
         while self.record.next_run_at is not None and self.record.next_run_at <= self._now_ms:
             if self._is_last() and self.story.ending in (Ending.RUNNING, Ending.WAITING):
                 self._leave_open(self.record.next_run_at)
@@ -143,6 +167,29 @@ class _Life:
             self._pass_slot(self.record.next_run_at)
         if self.story.question:
             self._ask()
+        if self.story.proposes is not None:
+            self._propose(self.story.proposes)
+
+    def follow(self, before: _Life) -> None:
+        """Run after each run of another job that ended so."""
+        follower = Follower(job_id=self.record.id, on=self.story.follows_on)
+        spec = before.record.spec
+        before.record = before.record.evolve(spec=replace(spec, followers=(*spec.followers, follower)))
+        for past in before.past:
+            run = past.run
+            has_begun = run.started_at is not None and run.started_at > self.record.created_at
+            if has_begun and run.finished_at is not None and run.outcome in _ENDS[follower.on]:
+                self._run_beside(Trigger.CHAIN, run.finished_at + 40, caused_by=run.id)
+
+    def _propose(self, proposal: Proposal) -> None:
+        """Let the last run propose something about its job."""
+        last = self.past[-1]
+        every, ttl = format_interval(proposal.every_ms or 0), format_interval(proposal.ttl_ms)
+        line = f'::halo every={every} ttl={ttl} reason="{proposal.reason}"\n'
+        self.past[-1] = _Past(replace(last.run, proposal=proposal), f"{last.output}{line}")
+        ended_at = last.run.finished_at or 0
+        hinted = self.record.evolve(hints=hints_after(self.record.hints, proposal, ended_at))
+        self.record = plan(hinted, ended_at, self._is_taken)
 
     def _is_last(self) -> bool:
         at = self.record.next_run_at
@@ -305,23 +352,30 @@ class _Life:
             before = self.spent.get(day, _NOTHING_SPENT)
             self.spent[day] = Spent(before.runs + 1, before.cost + (run.cost or 0.0))
 
-    def _run_by_hand(self, at: int) -> None:
+    def _run_beside(self, trigger: Trigger, at: int, *, caused_by: str | None = None) -> None:
         """Record a run beside the schedule; it leaves the plan as it is."""
         run = Run(
             id=f"{self._rng.getrandbits(128):032x}",
             job_id=self.record.id,
-            trigger=Trigger.MANUAL,
+            trigger=trigger,
             source=Source.MANUAL,
             started_at=at,
+            caused_by=caused_by,
         )
-        end = self._end_of(Outcome.SUCCESS, at)
+        outcome = Outcome.SUCCESS if caused_by is None else self._outcome_at(at)
+        end = self._end_of(outcome, at)
         before = self.record
-        self._end(run, end, self.story.prints(self._rng, Outcome.SUCCESS))
+        self._end(run, end, self.story.prints(self._rng, outcome))
         self.record = before.evolve(last_outcome=end.outcome, last_run_at=at)
 
     def _leave_open(self, at: int) -> None:
         if self.story.ending is Ending.WAITING:
-            self.record = self.record.evolve(waiting_for=WaitingFor.AT_CAPACITY)
+            limit_ms = self.story.spec.policy.condition_deadline_ms
+            self.record = self.record.evolve(
+                waiting_for=WaitingFor.CONDITION if self.story.waits_for else WaitingFor.AT_CAPACITY,
+                waiting_reason=self.story.waits_for,
+                waits_until=None if limit_ms is None else at + limit_ms,
+            )
             return
         started_at = at + 4
         run = self._new_run(self.record.next_source or Source.CRON, started_at)

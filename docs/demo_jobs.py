@@ -12,11 +12,13 @@ from halo_scheduler.model import (
     Command,
     Cron,
     Every,
+    FollowOn,
     HttpRequest,
     JobSpec,
     Manual,
     Outcome,
     Policy,
+    Proposal,
     Retry,
 )
 from halo_scheduler.schedule.interval import DAY_MS, MINUTE_MS
@@ -70,6 +72,13 @@ class Story:
     """What its runs worked on, one after the other, the last one last."""
     question: str = ""
     """What its last run asked."""
+    waits_for: str = ""
+    """What it waits for at the moment of the picture, if that is not a place."""
+    follows: str = ""
+    """The name of the job after which it runs."""
+    follows_on: FollowOn = FollowOn.SUCCESS
+    proposes: Proposal | None = None
+    """What its last run proposed."""
 
 
 def _backup(rng: Random, outcome: Outcome) -> str:

@@ -46,6 +46,11 @@ class ActionButtons(QWidget):
         made.clicked.connect(action.trigger)
         return made
 
+    @property
+    def last(self) -> QWidget:
+        """The last one of them, before whatever the Tab key visits next."""
+        return self._more
+
     def fit(self) -> None:
         """Offer what can be done with the selection."""
         actions = self._actions

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import pairwise
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from halo_scheduler.model import SkipReason
+from halo_scheduler.model import Manual, SkipReason
 
 from .detail_actions import ActionButtons
+from .detail_chain import RunsAfter, ThenRuns
 from .detail_notes import AskedNote, SentenceNote
 from .detail_sections import NextRuns, OutputTail, RecentRuns, Section
+from .detail_surroundings import Hint, StartsOnly, waiting_sentence
 from .detail_work import Today, WhatItDoes
 from .job_actions import JobActions
 from .job_details import JobDetails
-from .job_words import hint_sentence, status_sentence, streak_sentence
+from .job_words import status_sentence, streak_sentence
 from .marks import job_mark
 from .models.job_rows import schedule_words
 from .theme import GRID, HALF, MARGIN, Look, Tone, title_font
+from .widgets.late_part import LatePart
 from .widgets.status_strip import MarkLabel
 from .widgets.wrapped_text import WrappedText
-from .wording import status_advice
+from .wording import one_line, status_advice
+
+_LONGEST_NAME = 60
 
 
 def _scrolled(column: Callable[[QVBoxLayout], None], parent: QWidget) -> QScrollArea:
@@ -48,6 +54,10 @@ class OneJob(QWidget):
     run_wanted = Signal(str)
     clear_hints_wanted = Signal()
     answer_wanted = Signal()
+    job_wanted = Signal(str)
+    """The id of another job of its chain."""
+    cancel_wanted = Signal(str)
+    """The id of a run that has not begun."""
 
     def __init__(self, look: Look, actions: JobActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,8 +69,11 @@ class OneJob(QWidget):
         self._buttons = ActionButtons(look, actions, "detail")
         self._description = WrappedText(look, name="detailDescription", most_lines=6)
         self._streak = WrappedText(look, name="detailStreak", tone=Tone.ERROR)
-        self._hint = SentenceNote(look, name="hint", act=self.tr("Clear"), tip=self.tr("Forget this advice"))
-        self._hint.acted.connect(self.clear_hints_wanted)
+        self._waiting = SentenceNote(look, name="waiting")
+        # Most jobs have none of these.
+        self._hint, self._starts_only = LatePart(self._make_hint), LatePart(lambda: StartsOnly(look))
+        self._before, self._after = LatePart(self._make_before), LatePart(self._make_after)
+        self._stops: list[QWidget] = []
         self._advice = SentenceNote(look, name="advice")
         self._what = WhatItDoes(look)
         self._today = Today(look)
@@ -87,20 +100,38 @@ class OneJob(QWidget):
         column.addWidget(self._buttons)
         self._asked_place = QVBoxLayout()
         column.addLayout(self._asked_place)
-        for upper in (self._advice, self._description, self._streak, self._hint):
+        for upper in (self._waiting, self._advice, self._description, self._streak):
             column.addWidget(upper)
             # What says nothing takes no room, not even that between two.
             upper.setVisible(False)
         column.addWidget(self._what)
-        for title, content in ((self.tr("When"), self._schedule), (self.tr("Why"), self._why)):
-            section = Section(title)
-            section.column.addWidget(content)
-            column.addWidget(section)
-            if content is self._schedule:
-                column.addWidget(self._next)
-        self._why_section = self._why.parentWidget()
+        self._when_section, self._why_section = Section(self.tr("When")), Section(self.tr("Why"))
+        self._when_section.column.addWidget(self._schedule)
+        self._why_section.column.addWidget(self._why)
+        column.addWidget(self._when_section)
+        for late in (self._before, self._starts_only, self._hint):
+            column.addLayout(late.place)
+        column.addWidget(self._next)
+        column.addWidget(self._why_section)
+        column.addLayout(self._after.place)
         for lower in (self._today, self._recent, self._output):
             column.addWidget(lower)
+
+    def _make_hint(self) -> Hint:
+        made = Hint(self._look)
+        made.clear_wanted.connect(self.clear_hints_wanted)
+        return made
+
+    def _make_before(self) -> RunsAfter:
+        made = RunsAfter(self._look)
+        made.cancel_wanted.connect(self.cancel_wanted)
+        made.job_wanted.connect(self.job_wanted)
+        return made
+
+    def _make_after(self) -> ThenRuns:
+        made = ThenRuns(self._look)
+        made.job_wanted.connect(self.job_wanted)
+        return made
 
     @cached_property
     def _asked(self) -> AskedNote:
@@ -124,14 +155,19 @@ class OneJob(QWidget):
             self._asked.show_questions(details.questions)
         advice = status_advice(job)
         self._advice.show_sentence(advice)
-        self._what.show_action(job.action, details.default_agent)
+        self._what.show_job(job, details.default_agent)
         self._today.show_usage(details.usage)
         self._schedule.set_text(schedule_words(job.schedule))
+        # What it runs after is told as such.
+        self._when_section.setVisible(not isinstance(job.schedule, Manual) or not details.chain.before)
+        if job.policy.conditions or self._starts_only.made is not None:
+            self._starts_only.get().show_policy(job.policy)
+        if details.chain.after or self._after.made is not None:
+            self._after.get().show_after(details.chain.after)
         # The advice tells why already.
         why = () if advice else details.why
         self._why.set_text("\n".join(why))
-        if self._why_section is not None:
-            self._why_section.setVisible(bool(why))
+        self._why_section.setVisible(bool(why))
         self._output_run_id = details.output_run_id
         self._output.show_output(
             details.output,
@@ -144,16 +180,47 @@ class OneJob(QWidget):
         """Show the times as they are now."""
         asks = bool(details.questions)
         is_capped = details.held is SkipReason.CAP
+        before = details.chain.before
+        after = one_line(before[0].name, _LONGEST_NAME) if len(before) == 1 else self.tr("other jobs")
         self._status.set_text(
-            status_sentence(details.job, now_ms, details.running, asks=asks, is_capped=is_capped)
+            status_sentence(
+                details.job,
+                now_ms,
+                details.running,
+                asks=asks,
+                is_capped=is_capped,
+                after=after if before else "",
+            )
         )
-        self._hint.show_sentence(hint_sentence(details.job, now_ms))
-        self._next.show_times(details.next_runs, now_ms, asks=asks)
+        # A run that another job started tells of itself beside that job.
+        is_own = not details.chain_waits
+        self._waiting.show_sentence(
+            waiting_sentence(details.job, details.waits_until, now_ms) if is_own else ""
+        )
+        if before or details.chain_waits or self._before.made is not None:
+            self._before.get().show_before(before, details.chain_waits, now_ms)
+        if details.job.hints.expires_at is not None or self._hint.made is not None:
+            self._hint.get().show_hint(details.job, now_ms)
+        self._order_stops()
+        waits = details.job.waiting_for is not None
+        self._next.show_times(details.next_runs, now_ms, asks=asks, waits=waits)
         self._recent.show_runs(details.runs, now_ms)
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         yield from self._next.waits(now_ms)
         yield from self._recent.waits(now_ms)
+        if self._hint.made is not None:
+            yield from self._hint.made.waits(now_ms)
+
+    def _order_stops(self) -> None:
+        """Let the Tab key visit what was made late in its place."""
+        made = (self._before.made, self._hint.made, self._after.made)
+        stops = [stop for part in made if part is not None for stop in part.stops]
+        if stops == self._stops:
+            return
+        self._stops = stops
+        for before, after in pairwise([self._buttons.last, *stops]):
+            QWidget.setTabOrder(before, after)
 
     def _open_output(self) -> None:
         if self._output_run_id is not None:

@@ -57,22 +57,16 @@ class AskedNote(QFrame):
 
 
 class SentenceNote(QFrame):
-    """A sentence on a quiet ground, perhaps with something to do about it; hidden while there is none."""
+    """A sentence on a quiet ground; hidden while there is none."""
 
-    acted = Signal()
-
-    def __init__(self, look: Look, *, name: str, act: str = "", tip: str = "") -> None:
+    def __init__(self, look: Look, *, name: str) -> None:
         super().__init__()
         self.setObjectName(f"{name}Note")
         self.setProperty("role", "note")
         row = QHBoxLayout(self)
-        row.setContentsMargins(GRID, HALF, HALF, HALF)
+        row.setContentsMargins(GRID, GRID, GRID, GRID)
         self._text = WrappedText(look, name=f"{name}Sentence")
         row.addWidget(self._text, 1)
-        if act:
-            made = button(act, name=f"{name}Button", kind="link", tip=tip)
-            made.clicked.connect(self.acted)
-            row.addWidget(made)
         self.setVisible(False)
 
     def show_sentence(self, sentence: str) -> None:

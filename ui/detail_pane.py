@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
+from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import Job, Run
 from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.service import Scheduler
@@ -38,6 +39,8 @@ class DetailPane(QWidget):
     run_wanted = Signal(str)
     answer_wanted = Signal(str)
     """The id of the job whose question is to be answered."""
+    job_wanted = Signal(str)
+    """The id of another job that is to be shown."""
     times_changed = Signal()
     """Other times are shown than before."""
 
@@ -66,6 +69,9 @@ class DetailPane(QWidget):
         self._one.run_wanted.connect(self.run_wanted)
         self._one.clear_hints_wanted.connect(self._clear_hints)
         self._one.answer_wanted.connect(self._ask_to_answer)
+        self._one.job_wanted.connect(self.job_wanted)
+        self._one.cancel_wanted.connect(self._cancel_run)
+        backend.changed.connect(self._note_change)
         self.setMinimumWidth(280)
 
     @cached_property
@@ -131,6 +137,13 @@ class DetailPane(QWidget):
 
         self._asked = self._backend.ask(read, self._take, lambda _error: self._take(None), owner=self)
 
+    def concerns(self, job_ids: Container[str]) -> bool:
+        """Tell whether what is shown also tells of one of these jobs."""
+        if self._details is None:
+            return False
+        chain = self._details.chain
+        return any(link.job_id in job_ids for link in chain.before + chain.after)
+
     def count_seconds(self) -> None:
         """Show the times as they are now; of a run under way also how far it has come and what it says."""
         if self._details is None:
@@ -185,6 +198,14 @@ class DetailPane(QWidget):
         job_id = self._shown_id()
         if job_id is not None:
             self._backend.ask(lambda scheduler: scheduler.clear_hints(job_id), owner=self)
+
+    def _cancel_run(self, run_id: str) -> None:
+        self._backend.ask(lambda scheduler: scheduler.cancel_run(run_id), owner=self)
+
+    def _note_change(self, change: Change) -> None:
+        # A quiet time, for one, belongs to no job.
+        if change.kind is ChangeKind.SETTINGS:
+            self.refresh()
 
     # --- Qt -----------------------------------------------------------------------------------------
 

@@ -70,8 +70,10 @@ class NextRuns(Section):
             grid.addWidget(one, row, column)
         return ahead, at
 
-    def show_times(self, times: Sequence[int], now_ms: int, *, asks: bool = False) -> None:
-        """Show when it runs; a job that asks skips these times until it is answered."""
+    def show_times(
+        self, times: Sequence[int], now_ms: int, *, asks: bool = False, waits: bool = False
+    ) -> None:
+        """Show when it runs; a job that asks skips these times until it is answered, one that waits is not late."""
         self._times = tuple(times)
         words = self.tr("It waits for your answer first; until then these are skipped.")
         self._held.set_text(words if asks else "")
@@ -81,7 +83,8 @@ class NextRuns(Section):
             ahead.setVisible(is_there)
             at.setVisible(is_there)
             if is_there:
-                ahead.setText(describe_when(times[index], now_ms))
+                is_waiting = waits and times[index] <= now_ms
+                ahead.setText(self.tr("waiting") if is_waiting else describe_when(times[index], now_ms))
                 at.setText(_exact(times[index], now_ms))
                 at.setToolTip(moment(times[index]))
 

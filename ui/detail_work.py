@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.model import Action, Callback, Prompt
+from halo_scheduler.model import Callback, Job, Prompt
 from halo_scheduler.prompt_text import NOTHING_TO_SAY
 from halo_scheduler.reports import Usage
 
@@ -27,7 +27,10 @@ def _tr(text: str) -> str:
 
 
 class WhatItDoes(Section):
-    """The command or the request; of a prompt who gets it, how it begins, and where its work comes from."""
+    """The command or the request; of a prompt who gets it, how it begins, and where its work comes from.
+
+    Also that the machine is kept awake for it.
+    """
 
     def __init__(self, look: Look) -> None:
         super().__init__(_tr("What"))
@@ -36,15 +39,19 @@ class WhatItDoes(Section):
         self._prompt = WrappedText(look, name="detailPrompt", most_lines=_PROMPT_LINES)
         self._extra = WrappedText(look, name="detailExtra", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
         self._work = WrappedText(look, name="detailWork", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
-        for part in (self._command, self._agent, self._prompt, self._extra, self._work):
+        self._awake = WrappedText(look, name="detailAwake", tone=Tone.MUTED)
+        for part in (self._command, self._agent, self._prompt, self._extra, self._work, self._awake):
             self.column.addWidget(part)
             part.setVisible(False)
 
-    def show_action(self, action: Action, default_agent: str) -> None:
+    def show_job(self, job: Job, default_agent: str) -> None:
         """Show what a job does; a prompt without an agent goes to the default one."""
+        action = job.action
         prompt = action if isinstance(action, Prompt) else None
-        self.setVisible(not isinstance(action, Callback))
-        self._command.set_text(action_words(action) if prompt is None else "")
+        self.setVisible(not isinstance(action, Callback) or job.policy.keep_awake)
+        self._awake.set_text(_tr("Keeps the machine awake while it runs") if job.policy.keep_awake else "")
+        is_told = prompt is None and not isinstance(action, Callback)
+        self._command.set_text(action_words(action) if is_told else "")
         self._agent.set_text("" if prompt is None else _agent_words(prompt, default_agent))
         self._prompt.set_text("" if prompt is None else _first_lines(prompt))
         extra = extra_words(action)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from halo_scheduler.chains import Chain, WaitingRun
 from halo_scheduler.model import Job, Outcome, Run, SkipReason
 from halo_scheduler.output_text import ShownText
 from halo_scheduler.reports import Usage
@@ -18,6 +19,7 @@ RECENT_RUNS = 8
 OUTPUT_LINES = 12
 _TAIL_BYTES = 65_536
 _LONGEST_LINE = 400
+_NO_CHAIN = Chain()
 _WITHOUT_OUTPUT = (Outcome.SKIPPED, Outcome.MISSED)
 
 
@@ -37,6 +39,11 @@ class JobDetails:
     """What it asks, the oldest first, in plain lines."""
     usage: Usage | None = None
     default_agent: str = ""
+    chain: Chain = _NO_CHAIN
+    chain_waits: tuple[WaitingRun, ...] = ()
+    """Its runs that another job started and that have not begun, the longest first."""
+    waits_until: int | None = None
+    """When its planned run is skipped if its conditions still do not hold."""
 
     @property
     def running(self) -> Run | None:
@@ -49,8 +56,11 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
     job = scheduler.get_job(job_id)
     if job is None:
         return None
+    chain_waits = tuple(one for one in scheduler.list_waiting_chain_runs() if one.job_id == job_id)
     if scheduler.get_waiting_run(job_id) is not None:
         job = as_waiting(job)
+    elif chain_waits and job.waiting_for is None:
+        job = as_waiting(job, chain_waits[0].reason)
     runs = scheduler.get_run_log(job_id, RECENT_RUNS)
     spoke = next((run for run in runs if run.outcome not in _WITHOUT_OUTPUT), None)
     asked = scheduler.list_questions(limit=MOST_READ)
@@ -63,12 +73,21 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
         default_agent=scheduler.get_settings().default_agent,
         next_runs=tuple(scheduler.list_next_runs(job_id, NEXT_RUNS, since=since)),
         held=held,
-        # The streak of errors and its limit have a line of their own.
-        why=tuple(one for one in scheduler.explain(job_id).sentences if one not in error_sentences(job)),
+        why=_why(scheduler, job),
         runs=tuple(runs),
         output="" if spoke is None else last_lines(scheduler.get_output(spoke.id)),
         output_run_id=None if spoke is None else spoke.id,
+        chain=scheduler.get_chain(job_id),
+        chain_waits=chain_waits,
+        waits_until=scheduler.get_waits_until(job_id),
     )
+
+
+def _why(scheduler: Scheduler, job: Job) -> tuple[str, ...]:
+    """Return why a job runs when it does, without what has a place of its own in the pane."""
+    found = scheduler.explain(job.id)
+    elsewhere = {*found.asides, *error_sentences(job)}
+    return tuple(sentence for sentence in found.sentences if sentence not in elsewhere)
 
 
 def last_lines(output: bytes, most: int = OUTPUT_LINES) -> str:

@@ -33,6 +33,8 @@ from .widgets.trend import WIDTH as TREND_WIDTH
 _NO_FACTS = JobFacts()
 _SHORTEST_NAME = 160
 _SHORTEST_SCHEDULE = 112
+# With so much for name and schedule, the next run can have more than it needs most of the time.
+_PLENTY = 400
 # What is in sight is asked for once a scroll comes to rest, not at every step of it.
 _REST_MS = 30
 
@@ -296,6 +298,9 @@ class JobView(QTableView):
             Column.TREND: TREND_WIDTH + 2 * GRID + MARGIN,
         }
         least = _SHORTEST_NAME + _SHORTEST_SCHEDULE
+        if room - sum(widths.values()) >= _PLENTY:
+            # The longest of what jobs often wait for.
+            widths[Column.NEXT] = metrics.horizontalAdvance("waiting for mains power") + 3 * GRID
         short_last = metrics.horizontalAdvance("yesterday 00:00") + 4 * GRID
         if room - sum(widths.values()) < least:
             widths[Column.LAST] = short_last

@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication
 from halo_scheduler.model import Job, JobStatus, Manual, Outcome, Run, Source, StatusReason, WaitingFor
 from halo_scheduler.reports import TrendPoint
 from halo_scheduler.schedule.describe import local_time
-from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.words import short_date, weekday_name
 
 from .action_words import action_words, work_words
@@ -320,24 +320,6 @@ def streak_sentence(job: Job) -> str:
     if left == 1:
         return tr("{times} At the next failure it is switched off.").format(times=times)
     return tr("{times} After {count} more it is switched off.").format(times=times, count=max(left, 1))
-
-
-def hint_sentence(job: Job, now_ms: int) -> str:
-    """Return the advice that counts now; nothing when there is none."""
-    hints = job.hints
-    if not hints.count_at(now_ms) or hints.expires_at is None:
-        return ""
-    parts = []
-    if hints.interval_ms is not None:
-        parts.append(tr("every {time}").format(time=interval_in_words(hints.interval_ms).removeprefix("1 ")))
-    if hints.next_at is not None:
-        parts.append(tr("a run at {when}").format(when=short_moment(hints.next_at, now_ms)))
-    if not parts:
-        return ""
-    advice = tr("Advised until {when}: {what}.").format(
-        when=short_moment(hints.expires_at, now_ms), what=tr(" and ").join(parts)
-    )
-    return f"{advice} “{one_line(hints.reason)}”" if hints.reason else advice
 
 
 def source_words(source: Source) -> str:

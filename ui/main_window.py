@@ -170,6 +170,7 @@ class MainWindow(QMainWindow):
         actions.add_to(self, self._view)
         self._pane.run_wanted.connect(self.run_shown_requested)
         self._pane.answer_wanted.connect(self.show_questions)
+        self._pane.job_wanted.connect(self.select_job)
         self._pane.times_changed.connect(self._countdown.arm)
         self._countdown.due.connect(self._count_seconds)
         self._loader.loaded.connect(self._after_loading)
@@ -258,6 +259,8 @@ class MainWindow(QMainWindow):
         selected = self._view.selected_ids()
         if job_ids is None or job_ids & set(selected):
             self._follow_selection()
+        elif self._pane.concerns(job_ids):
+            self._pane.refresh()
         if job_ids is None or job_ids:
             self._fit_pages()
             self._totals.sum_up_later()

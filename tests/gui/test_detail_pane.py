@@ -134,19 +134,6 @@ def test_a_job_that_never_ran_has_no_runs_and_no_output(
     assert not _button(pane, "recentRun0").isVisible()
 
 
-def test_advice_can_be_cleared(qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane) -> None:
-    job_id = bench.scheduler.add_job("a", Every("1h"))
-    bench.scheduler.propose_interval(job_id, "2m", reason="busy")
-    _show(qtbot, bench, actions, pane, job_id)
-    assert "every 2 minutes" in _text(pane, "hintSentence")
-    _button(pane, "hintButton").click()
-    job = bench.scheduler.get_job(job_id)
-    assert job is not None
-    assert job.hints.interval_ms is None
-    _show(qtbot, bench, actions, pane, job_id)
-    assert not _button(pane, "hintButton").isVisible()
-
-
 def test_several_jobs_are_summed_up(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:

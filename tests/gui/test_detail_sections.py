@@ -77,3 +77,11 @@ def test_a_recent_run_tells_what_it_worked_on_and_what_it_cost(qtbot: QtBot) -> 
     assert "cost 0.125" in first.toolTip()
     assert "Mend &lt;b&gt;it&lt;/b&gt;" in first.toolTip()
     assert not first.grab().isNull()
+
+
+def test_a_run_that_waits_is_not_said_to_be_late(qtbot: QtBot) -> None:
+    section = NextRuns(Look())
+    qtbot.addWidget(section)
+    section.show_times([NOW - MINUTE, NOW + 4 * MINUTE], NOW, waits=True)
+    assert _label(section, "nextRun0").text() == "waiting"
+    assert _label(section, "nextRun1").text() == "in 4 min"

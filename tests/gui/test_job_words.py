@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from job_values import HOUR, MINUTE, NOW, SECOND, make_job, make_run
 
-from halo_scheduler.model import Hints, JobStatus, Manual, Outcome, Policy, Source, StatusReason, WaitingFor
+from halo_scheduler.model import JobStatus, Manual, Outcome, Policy, Source, StatusReason, WaitingFor
 from halo_scheduler.reports import TrendPoint
 from ui.job_words import (
     cell_text,
     cell_tip,
-    hint_sentence,
     last_outcome,
     last_text,
     next_text,
@@ -140,15 +139,6 @@ def test_a_column_shows_the_largest_unit_of_a_duration(took_ms: int | None, expe
 )
 def test_the_error_streak_and_what_happens_at_the_limit(fields: dict[str, Any], expected: str) -> None:
     assert streak_sentence(make_job(**fields)) == expected
-
-
-def test_advice_is_told_while_it_counts() -> None:
-    hints = Hints(interval_ms=2 * MINUTE, next_at=NOW + MINUTE, expires_at=NOW + HOUR, reason="a long\nqueue")
-    sentence = hint_sentence(make_job(hints=hints), NOW)
-    assert "every 2 minutes and a run at" in sentence
-    assert "“a long queue”" in sentence
-    assert hint_sentence(make_job(hints=hints), NOW + HOUR) == ""
-    assert hint_sentence(make_job(hints=Hints(expires_at=NOW + HOUR)), NOW) == ""
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.model import Every, JobStatus, Manual, WaitingFor
+from halo_scheduler.model import Every, Follower, JobStatus, Manual, WaitingFor
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.detail_pane import DetailPane
@@ -37,6 +37,7 @@ from ui.theme import Look
 from ui.trash_dialog import TrashDialog
 from ui.widgets.empty_state import EmptyState, NoMatch
 from ui.widgets.job_toolbar import JobToolbar
+from ui.widgets.link_line import LinkLine
 from ui.widgets.status_strip import EngineShown
 from ui.widgets.undo_bar import UndoBar
 from ui.widgets.wrapped_text import WrappedText
@@ -643,3 +644,17 @@ def test_without_a_tray_closing_minimises(window: MainWindow, qtbot: QtBot) -> N
     with qtbot.waitSignal(window.closing):
         assert window.close()
     assert not window.isVisible()
+
+
+def test_another_job_of_a_chain_is_one_click_away_and_its_state_stays_true(
+    qtbot: QtBot, bench: Bench, window: MainWindow
+) -> None:
+    then = bench.scheduler.add_job("then", Manual())
+    bench.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    _open(qtbot, window)
+    link = _part(window, LinkLine, "thenRuns0")
+    assert link.accessibleName() == "then, when this succeeds"
+    bench.scheduler.pause_job(then)
+    qtbot.waitUntil(lambda: link.accessibleName() == "then, when this succeeds · paused")
+    _click(window, "thenRuns0")
+    qtbot.waitUntil(lambda: [job.name for job in _view(window).selected_jobs()] == ["then"])

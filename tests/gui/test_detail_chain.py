@@ -1,0 +1,118 @@
+"""What the pane shows of a job's chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chain_waits import let_chain_wait
+from job_values import MINUTE, NOW
+from pane_desk import PaneDesk
+from PySide6.QtWidgets import QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler.chains import ChainLink, LinkState
+from halo_scheduler.model import Every, Follower, FollowOn, Manual
+from ui.detail_chain import ThenRuns
+from ui.theme import Look
+from ui.widgets.link_line import LinkLine
+
+pytestmark = pytest.mark.usefixtures("machine_in_berlin")
+
+
+@pytest.fixture
+def desk(qtbot: QtBot, tmp_path: Path) -> Iterator[PaneDesk]:
+    made = PaneDesk(qtbot, tmp_path / "halo.db")
+    yield made
+    made.bench.close()
+
+
+def test_the_jobs_of_a_chain_are_links_with_a_word_on_what_keeps_them(desk: PaneDesk, qtbot: QtBot) -> None:
+    scheduler = desk.scheduler
+    off, gone = (scheduler.add_job(name, Manual(), enabled=name != "off") for name in ("off", "gone"))
+    last = scheduler.add_job("la<b>st</b>", Manual())
+    followers = (
+        Follower(job_id=last, on=FollowOn.ALWAYS),
+        Follower(job_id=off, on=FollowOn.FAILURE),
+        Follower(job_id=gone),
+    )
+    middle = scheduler.add_job("middle", Manual(), followers=followers)
+    first = scheduler.add_job("first", Every("1h"), followers=(Follower(job_id=middle),))
+    scheduler.remove_job(gone)
+    scheduler.pause_job(first)
+    desk.show(middle)
+    assert desk.text("detailStatus") == "Ready, runs after first"
+    assert desk.button("runsAfter0").accessibleName() == "first, when it succeeds · paused"
+    assert desk.button("thenRuns0").accessibleName() == "la<b>st</b>, whenever this ends"
+    assert desk.button("thenRuns1").accessibleName() == "off, when this fails · switched off"
+    assert desk.button("thenRuns2").accessibleName() == "gone, when this succeeds · deleted"
+    assert not desk.button("thenRuns2").isEnabled()
+    # It is told once that nothing but other jobs and hands start it.
+    assert not desk.is_shown("detailSchedule")
+    assert not desk.is_shown("detailWhy")
+    for name, job_id in (("thenRuns0", last), ("runsAfter0", first)):
+        with qtbot.waitSignal(desk.pane.job_wanted) as told:
+            desk.button(name).click()
+        assert told.args == [job_id]
+    assert desk.pane.concerns({last})
+    assert not desk.pane.concerns({middle})
+
+
+def test_a_chain_run_that_waits_is_told_and_can_be_cancelled(
+    desk: PaneDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    let_chain_wait(desk.scheduler, first, then, "network", NOW + 60 * MINUTE)
+    desk.show(then)
+    assert desk.text("detailStatus") == "Waiting for network"
+    told = "A run after first waits since 09:00 for network. If it still waits at 10:00, this run is skipped."
+    assert desk.text("chainWaits0") == told
+    assert not desk.is_shown("waitingSentence")
+    cancelled: list[str] = []
+    monkeypatch.setattr(desk.scheduler, "cancel_run", cancelled.append)
+    desk.button("cancelChainRun0").click()
+    assert cancelled == [desk.scheduler.list_waiting_chain_runs()[0].run_id]
+
+
+def test_the_tab_key_visits_what_was_made_late_in_its_place(desk: PaneDesk) -> None:
+    scheduler = desk.scheduler
+    then = scheduler.add_job("then", Manual())
+    job_id = scheduler.add_job("a", Every("1h"), followers=(Follower(job_id=then),))
+    scheduler.propose_interval(job_id, "2m")
+    before = scheduler.add_job("before", Manual(), followers=(Follower(job_id=job_id),))
+    let_chain_wait(scheduler, before, job_id)
+    desk.show(job_id)
+    wanted = ["detailMore", "runsAfter0", "cancelChainRun0", "clearHintButton", "thenRuns0", "recentRun0"]
+    order, stop = ["detailMore"], desk.button("detailMore").nextInFocusChain()
+    while isinstance(stop, QWidget) and stop.objectName() != "detailMore":
+        order.append(stop.objectName())
+        stop = stop.nextInFocusChain()
+    assert [name for name in order if name in wanted] == wanted
+
+
+def test_of_many_jobs_the_first_are_shown_and_the_rest_counted(qtbot: QtBot) -> None:
+    section = ThenRuns(Look())
+    qtbot.addWidget(section)
+    links = [
+        ChainLink(job_id=str(number), name=f"job {number}", on=FollowOn.SUCCESS, state=LinkState.OK)
+        for number in range(20)
+    ]
+    section.show_after(links)
+    assert len([line for line in section.findChildren(LinkLine) if not line.isHidden()]) == 8
+    more = section.findChild(QLabel, "thenRunsMore")
+    assert more is not None
+    assert more.text() == "and 12 more"
+    section.show_after(links[:1])
+    assert len([line for line in section.findChildren(LinkLine) if not line.isHidden()]) == 1
+    assert more.isHidden()
+
+
+def test_a_job_that_was_deleted_for_good_has_no_name_left(qtbot: QtBot) -> None:
+    section = ThenRuns(Look())
+    qtbot.addWidget(section)
+    section.show_after([ChainLink(job_id="1234", name="1234", on=FollowOn.SUCCESS, state=LinkState.REMOVED)])
+    line = section.findChild(LinkLine)
+    assert line is not None
+    assert line.accessibleName() == "a job that is gone, when this succeeds · deleted"

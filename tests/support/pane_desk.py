@@ -1,0 +1,55 @@
+"""The pane beside the job table, on a bench, with what tests look at in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from job_values import NOW
+from machine import Bench
+from PySide6.QtWidgets import QAbstractButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from ui.backend import Backend
+from ui.detail_pane import DetailPane
+from ui.job_actions import JobActions
+from ui.theme import Look
+from ui.widgets.wrapped_text import WrappedText
+
+
+class PaneDesk:
+    """A scheduler and the pane that shows its jobs."""
+
+    def __init__(self, qtbot: QtBot, path: Path) -> None:
+        self._qtbot = qtbot
+        self.bench = Bench(path, now_ms=NOW)
+        self.scheduler = self.bench.scheduler
+        self._window = QWidget()
+        qtbot.addWidget(self._window)
+        look = Look(parent=self._window)
+        backend = Backend.inline(self.scheduler, self.bench.clock, self._window)
+        self.actions = JobActions(backend, look, self._window)
+        self.pane = DetailPane(backend, look, self.actions)
+        qtbot.addWidget(self.pane)
+        self.pane.resize(400, 900)
+        self.pane.show()
+
+    def show(self, job_id: str) -> None:
+        """Show a job, and wait until all of it was read."""
+        jobs = self.scheduler.get_jobs([job_id])
+        self.actions.set_jobs(jobs.values())
+        with self._qtbot.waitSignal(self.pane.times_changed):
+            self.pane.show_jobs(jobs.values())
+
+    def text(self, name: str) -> str:
+        found = self.pane.findChild(WrappedText, name)
+        assert found is not None
+        return found.text()
+
+    def button(self, name: str) -> QAbstractButton:
+        found = self.pane.findChild(QAbstractButton, name)
+        assert found is not None
+        return found
+
+    def is_shown(self, name: str) -> bool:
+        found = self.pane.findChild(QWidget, name)
+        return found is not None and found.isVisible()

@@ -1,0 +1,199 @@
+"""The parts of the pane beside the job table that show a job's chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from halo_scheduler.chains import ChainLink, LinkState, WaitingRun
+from halo_scheduler.model import FollowOn
+
+from .detail_sections import Section
+from .detail_surroundings import skipped_words
+from .marks import Mark, Shape
+from .theme import GRID, HALF, Look, Tone
+from .widgets.labels import button, label
+from .widgets.link_line import LinkLine
+from .widgets.status_strip import MarkLabel
+from .widgets.wrapped_text import WrappedText
+from .wording import one_line, short_moment
+
+_MOST_SHOWN = 8
+_MOST_WAITING = 3
+_LONGEST_NAME = 60
+_LONGEST_REASON = 120
+_MARKS = {
+    LinkState.OK: Mark(Shape.RING, Tone.MUTED),
+    LinkState.PAUSED: Mark(Shape.BARS, Tone.PAUSED),
+    LinkState.DISABLED: Mark(Shape.DASH, Tone.MUTED),
+    LinkState.REMOVED: Mark(Shape.DOTTED, Tone.WARN),
+}
+_WAITS = Mark(Shape.TRIANGLE, Tone.WARN)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("DetailChain", text)
+
+
+class Links(Section):
+    """Some jobs of a chain, each a link to it, with the ends that count and whether it can run."""
+
+    job_wanted = Signal(str)
+
+    def __init__(self, look: Look, title: str, name: str) -> None:
+        super().__init__(title)
+        self.setObjectName(name)
+        self._look = look
+        self._links: list[tuple[LinkLine, ChainLink]] = []
+        self._lines: list[LinkLine] = []
+        self._more = label("", "muted", name=f"{name}More")
+        self._more.setVisible(False)
+        self._box = QVBoxLayout()
+        self._box.setSpacing(0)
+        self.column.addLayout(self._box)
+        self.column.addWidget(self._more)
+        self.setVisible(False)
+
+    def show_links(self, links: Sequence[ChainLink], ends: dict[FollowOn, str]) -> None:
+        """Show some jobs; `ends` are the words for what starts the later one."""
+        shown = links[:_MOST_SHOWN]
+        while len(self._lines) < len(shown):
+            self._add_line()
+        self._links = list(zip(self._lines, shown, strict=False))
+        for line, link in self._links:
+            rest = " · ".join(filter(None, [ends[link.on], _state_words(link.state)]))
+            leads = link.state is not LinkState.REMOVED
+            line.show_link(_name(link), rest, mark=_MARKS[link.state], leads=leads)
+        for index, line in enumerate(self._lines):
+            line.setVisible(index < len(shown))
+        more = len(links) - len(shown)
+        self._more.setText(_tr("and {count} more").format(count=more))
+        self._more.setVisible(more > 0)
+        self.setVisible(bool(links))
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the Tab key visits, from top to bottom."""
+        return list(self._lines)
+
+    def _add_line(self) -> None:
+        line = LinkLine(self._look, name=f"{self.objectName()}{len(self._lines)}")
+        line.clicked.connect(self._follow)
+        self._lines.append(line)
+        self._box.addWidget(line)
+
+    def _follow(self) -> None:
+        sender = self.sender()
+        for line, link in self._links:
+            if line is sender:
+                self.job_wanted.emit(link.job_id)
+
+
+class RunsAfter(Links):
+    """What the job runs after, with the runs that wait because of it."""
+
+    cancel_wanted = Signal(str)
+    """The id of a run that waits and is not wanted any more."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look, _tr("Runs after"), "runsAfter")
+        self._waiting: list[_Waiting] = []
+
+    def show_before(self, links: Sequence[ChainLink], waits: Sequence[WaitingRun], now_ms: int) -> None:
+        """Show the jobs before, and the runs that wait because one of them ended."""
+        ends = {
+            FollowOn.SUCCESS: _tr("when it succeeds"),
+            FollowOn.FAILURE: _tr("when it fails"),
+            FollowOn.ALWAYS: _tr("whenever it ends"),
+        }
+        self.show_links(links, ends)
+        shown = waits[:_MOST_WAITING]
+        while len(self._waiting) < len(shown):
+            self._add_waiting()
+        for index, one in enumerate(self._waiting):
+            one.show_run(shown[index] if index < len(shown) else None, now_ms)
+        self.setVisible(bool(links or waits))
+
+    @property
+    def stops(self) -> list[QWidget]:
+        return [*super().stops, *(one.cancel for one in self._waiting)]
+
+    def _add_waiting(self) -> None:
+        made = _Waiting(self._look, len(self._waiting))
+        made.cancel_wanted.connect(self.cancel_wanted)
+        self._waiting.append(made)
+        self.column.addWidget(made)
+
+
+class ThenRuns(Links):
+    """What runs after the job."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look, _tr("Then runs"), "thenRuns")
+
+    def show_after(self, links: Sequence[ChainLink]) -> None:
+        """Show the jobs that run when this one has ended."""
+        ends = {
+            FollowOn.SUCCESS: _tr("when this succeeds"),
+            FollowOn.FAILURE: _tr("when this fails"),
+            FollowOn.ALWAYS: _tr("whenever this ends"),
+        }
+        self.show_links(links, ends)
+
+
+class _Waiting(QWidget):
+    """A run that another job started and that waits for its turn."""
+
+    cancel_wanted = Signal(str)
+
+    def __init__(self, look: Look, index: int) -> None:
+        super().__init__()
+        self._run_id = ""
+        mark = MarkLabel(look, 8)
+        mark.set_mark(_WAITS)
+        left = QVBoxLayout()
+        left.setContentsMargins(1, HALF + 1, 0, 0)
+        left.addWidget(mark)
+        left.addStretch(1)
+        self._text = WrappedText(look, name=f"chainWaits{index}")
+        self.cancel = button(
+            _tr("Cancel"), name=f"cancelChainRun{index}", kind="link", tip=_tr("Do not run it this time")
+        )
+        self.cancel.clicked.connect(lambda: self.cancel_wanted.emit(self._run_id))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GRID)
+        row.addLayout(left)
+        row.addWidget(self._text, 1)
+        row.addWidget(self.cancel, 0, Qt.AlignmentFlag.AlignTop)
+        self.setVisible(False)
+
+    def show_run(self, waiting: WaitingRun | None, now_ms: int) -> None:
+        """Show since when a run waits, and for what; or nothing."""
+        self.setVisible(waiting is not None)
+        if waiting is None:
+            return
+        self._run_id = waiting.run_id
+        words = _tr("A run after {name} waits since {when} for {what}.").format(
+            name=one_line(waiting.cause_name, _LONGEST_NAME),
+            when=short_moment(waiting.at, now_ms),
+            what=one_line(waiting.reason, _LONGEST_REASON) or _tr("a place"),
+        )
+        self._text.set_text(" ".join(filter(None, [words, skipped_words(waiting.waits_until, now_ms)])))
+
+
+def _name(link: ChainLink) -> str:
+    # Of a job that was deleted for good, only its number is left.
+    is_gone = link.state is LinkState.REMOVED and link.name == link.job_id
+    return _tr("a job that is gone") if is_gone else link.name
+
+
+def _state_words(state: LinkState) -> str:
+    return {
+        LinkState.OK: "",
+        LinkState.PAUSED: _tr("paused"),
+        LinkState.DISABLED: _tr("switched off"),
+        LinkState.REMOVED: _tr("deleted"),
+    }[state]
