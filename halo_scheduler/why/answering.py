@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.ahead import answer_ahead
@@ -18,7 +20,8 @@ def answer(store: Store, record: JobRecord, span: tuple[int, int], now_ms: int) 
     asked = Span(*span)
     if asked.since <= now_ms < asked.until and _is_still_to_come(store, record, asked, now_ms):
         # Of the minute that is now, the rest is asked about.
-        return answer_ahead(store, record, Span(now_ms + 1, asked.until), now_ms)
+        rest = Span(now_ms + 1, asked.until)
+        return replace(answer_ahead(store, record, rest, now_ms), at=asked.since)
     if asked.since > now_ms:
         return answer_ahead(store, record, asked, now_ms)
     return answer_past(store, record, asked, now_ms)

@@ -23,12 +23,20 @@ class EngineGap:
 
     def words(self, now_ms: int) -> str:
         """Return "Halo was not running from 22:00 to 07:30"."""
+        if self.ended_at is None:
+            began = "" if self.began_at is None else f" since {moment_in_words(self.began_at, now_ms)}"
+            return f"Halo has not been running{began}"
         what = "the machine slept" if self.is_sleep else "Halo was not running"
-        if self.began_at is not None:
-            what += f" from {moment_in_words(self.began_at, now_ms)}"
-        if self.ended_at is not None:
-            return f"{what} {'until' if self.began_at is None else 'to'} {moment_in_words(self.ended_at, now_ms)}"
-        return f"{what} on" if self.began_at is not None else "Halo has never run yet"
+        ended = moment_in_words(self.ended_at, now_ms)
+        if self.began_at is None:
+            return f"{what} until {ended}"
+        return f"{what} from {moment_in_words(self.began_at, now_ms)} to {ended}"
+
+
+def is_awake(store: Store, now_ms: int) -> bool:
+    """Tell whether some engine runs the jobs, in whatever process."""
+    row = store.lease.read()
+    return row is not None and row.is_held(now_ms) and is_alive(row.pid, row.process_start)
 
 
 def gap_at(store: Store, at: int, now_ms: int) -> EngineGap | None:
@@ -38,8 +46,9 @@ def gap_at(store: Store, at: int, now_ms: int) -> EngineGap | None:
         began_at = event.detail.get("since" if is_sleep else "awake_until")
         if began_at is None or began_at < at:
             return EngineGap(began_at, event.at, is_sleep)
+    if is_awake(store, now_ms):
+        return None
     row = store.lease.read()
     if row is None:
         return EngineGap(None, None)
-    is_running = row.is_held(now_ms) and is_alive(row.pid, row.process_start)
-    return None if is_running or at <= row.awake_until else EngineGap(row.awake_until, None)
+    return None if at <= row.awake_until else EngineGap(row.awake_until, None)

@@ -61,7 +61,7 @@ def _what_counted(inquiry: Inquiry, run: Run) -> list[str]:
     planned = inquiry.moment(run.slot_at or 0)
     others = counted(run.passed_over, "time")
     if run.outcome is Outcome.MISSED:
-        return [f"It was counted with the missed run of {planned}, which stands for {others} more."]
+        return [f"It was counted with the missed run of {planned}, which stands for {others} beside its own."]
     return [
         f"The run planned for {planned} passed over {others}, this one among them.",
         *run_sentences(inquiry.store, run, inquiry.now_ms),
@@ -156,9 +156,14 @@ def _will_be_passed_over(inquiry: Inquiry, at: int) -> Answer | None:
     )
 
 
-def _unknown(inquiry: Inquiry, at: int) -> Answer:
-    if inquiry.store.runs.has_slot(inquiry.record.id, at):
-        return inquiry.answer(Verdict.UNKNOWN, "The log of its runs does not go back that far any more.")
+def _pruned(inquiry: Inquiry, at: int) -> Answer | None:
+    """Return the answer when the slot counts as run, but its run was thrown away."""
+    if not inquiry.store.runs.has_slot(inquiry.record.id, at):
+        return None
+    return inquiry.answer(Verdict.UNKNOWN, "The log of its runs does not go back that far any more.")
+
+
+def _unknown(inquiry: Inquiry, _at: int) -> Answer:
     return inquiry.answer(Verdict.UNKNOWN, "It was due then, but nothing is recorded about it.")
 
 
@@ -169,7 +174,7 @@ def _after(inquiry: Inquiry, _at: int) -> Answer:
 
 
 _OF_POINTS = (
-    *(_asleep, _waiting, _under_way, _edited_since, _passed_over, _will_be_passed_over),
-    _unknown,
+    *(_asleep, _waiting, _under_way, _pruned),
+    *(_edited_since, _passed_over, _will_be_passed_over, _unknown),
 )
 _OF_AFTER = (_asleep, _under_way, _after)

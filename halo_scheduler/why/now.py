@@ -14,7 +14,7 @@ from halo_scheduler.reports import explanation
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.answer import Answer, Verdict
-from halo_scheduler.why.gaps import gap_at
+from halo_scheduler.why.gaps import is_awake
 
 if TYPE_CHECKING:
     from halo_scheduler.conditions.probing import ConditionState
@@ -50,8 +50,7 @@ def answer_now(store: Store, record: JobRecord, now_ms: int, look: Look) -> Answ
 
 def engine_sentences(store: Store, now_ms: int) -> list[str]:
     """Return that nothing starts by itself at the moment, if that is so."""
-    gap = gap_at(store, now_ms, now_ms)
-    return [] if gap is None else ["Nothing runs the jobs at the moment: Halo is not running."]
+    return [] if is_awake(store, now_ms) else ["Nothing runs the jobs at the moment: Halo is not running."]
 
 
 def _verdict(record: JobRecord, now_ms: int) -> Verdict:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from halo_scheduler.condition_words import describe_condition
-from halo_scheduler.model import InQuietTime, Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
 from halo_scheduler.reports import explanation
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.next_run import next_run
-from halo_scheduler.schedule.quiet import quiet_at
-from halo_scheduler.schedule.words import counted, listed
+from halo_scheduler.schedule.words import counted
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.jobs import JobRecord
@@ -105,8 +103,8 @@ def _about_its_time(inquiry: Inquiry, run: Run) -> list[str]:
         is_spread = inquiry.point is not None and inquiry.spec.policy.jitter_percent
         why = ", as its times are spread" if is_spread else ""
         sentences.append(f"It was planned for {inquiry.moment(run.slot_at)}{why}.")
-    if run.outcome is not Outcome.MISSED and _is_late(run):
-        sentences.append(why_late(inquiry, run))
+    if run.started_at is not None and _is_late(run):
+        sentences += _why_late(inquiry, run)
     if run.passed_over:
         because = passed_words(run.passed_reason)
         reason = f", because {because}" if because else ""
@@ -115,27 +113,19 @@ def _about_its_time(inquiry: Inquiry, run: Run) -> list[str]:
     return sentences
 
 
-def why_late(inquiry: Inquiry, run: Run) -> str:
-    """Return why a scheduled run started after its time, or was skipped after it; as far as that is recorded."""
+def _why_late(inquiry: Inquiry, run: Run) -> list[str]:
+    """Return why a scheduled run started after its time, as far as that is recorded and the run does not say it."""
     store, now_ms = inquiry.store, inquiry.now_ms
-    ended_at = run.started_at if run.started_at is not None else run.finished_at
-    planned_at = (ended_at or 0) - run.late_ms
+    planned_at = (run.started_at or 0) - run.late_ms
     gap = gap_at(store, planned_at, now_ms)
     if gap is not None:
         caught_up = ": this run caught up on that time" if run.source is Source.CATCH_UP else ""
         words = gap.words(now_ms)
-        return f"{words[:1].upper()}{words[1:]}{caught_up}."
+        return [f"{words[:1].upper()}{words[1:]}{caught_up}."]
     busy = store.history.under_way_at(run.job_id, planned_at)
     if busy is not None and busy.id != run.id and busy.finished_at is not None:
-        return f"Another run of the job was under way until {inquiry.moment(busy.finished_at)}."
-    quiet = quiet_at(store.settings.quiet_times(), inquiry.spec.group, planned_at)
-    if quiet is not None and inquiry.spec.policy.in_quiet_time is InQuietTime.WAIT:
-        name = f"the quiet time {quiet.by.name}" if quiet.by.name else "a quiet time"
-        return f"Its time fell into {name}, until {inquiry.moment(quiet.until)}."
-    if inquiry.spec.policy.conditions:
-        words = listed([describe_condition(condition) for condition in inquiry.spec.policy.conditions])
-        return f"It starts only {words}, and waited for that or for a place."
-    return "It waited for a place: as many runs as allowed were under way."
+        return [f"Another run of the job was under way until {inquiry.moment(busy.finished_at)}."]
+    return []
 
 
 def _next_attempt(inquiry: Inquiry, run: Run) -> list[str]:

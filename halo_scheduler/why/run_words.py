@@ -68,7 +68,7 @@ def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
     if run.trigger is Trigger.SCHEDULE and run.late_ms >= SECOND_MS:
         start += f", {duration_in_words(run.late_ms)} late,"
     if run.outcome is Outcome.RUNNING:
-        return [f"{start.removesuffix(',')} and is still running.", *_why_planned(run), *_note(run)]
+        return [f"{start} and is still running.", *_why_planned(run), *_note(run)]
     return [f"{start} and {_end(run)}", *_why_planned(run), *_note(run)]
 
 
@@ -111,11 +111,15 @@ def _not_run(store: Store, run: Run, now_ms: int) -> str:
 
 
 def _end(run: Run) -> str:
-    took = "" if run.duration_ms is None else f" after {duration_in_words(run.duration_ms)}"
+    took = "" if run.duration_ms is None else _took(run.duration_ms)
     error = plain_line(run.error, _LONGEST)
     if not error and run.outcome is not Outcome.SUCCESS and run.exit_code is not None:
         error = f"exit code {run.exit_code}"
     return ended_sentence(f"{_ENDS[run.outcome]}{took}{f': {error}' if error else ''}")
+
+
+def _took(duration_ms: int) -> str:
+    return " within a second" if duration_ms < SECOND_MS else f" after {duration_in_words(duration_ms)}"
 
 
 def _why_planned(run: Run) -> list[str]:

@@ -1,0 +1,328 @@
+"""Why a job did not run: answered from real histories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from morning import HOUR, MINUTE, SECOND, Morning, at
+
+from halo_scheduler import (
+    Backoff,
+    Every,
+    JobNotFoundError,
+    Limits,
+    Once,
+    Outcome,
+    Policy,
+    Retry,
+)
+from halo_scheduler.model import Caps, CatchUp, StatusReason
+from halo_scheduler.why.answer import Verdict
+
+pytestmark = pytest.mark.usefixtures("machine_in_berlin")
+
+
+@pytest.fixture
+def morning(tmp_path: Path) -> Iterator[Morning]:
+    found = Morning(tmp_path / "halo.db")
+    yield found
+    found.close()
+
+
+# --- Nobody was awake ----------------------------------------------------------------------------------------
+
+
+def test_downtime_is_told_while_it_lasts_and_after_it(morning: Morning) -> None:
+    morning.add()
+    morning.until("8:20")
+    morning.scheduler.stop()
+    morning.clock.set(at("10:05"))
+    assert morning.said("8:30")[:1] == (Verdict.NOT_RUNNING,)
+    assert morning.said("8:30")[1][0] == "It is due, but Halo has not been running since 08:20."
+    assert morning.said("9:00") == (Verdict.NOT_RUNNING, ["Halo has not been running since 08:20."])
+    (caught_up,) = morning.jump("10:05")
+    assert morning.said("9:00") == (
+        Verdict.NOT_RUNNING,
+        [
+            "Halo was not running from 08:20 to 10:05.",
+            "The run planned for 10:00 passed over 6 times, this one among them.",
+            "It started at 10:05, 5 min late, and succeeded within a second.",
+        ],
+    )
+    assert morning.said("10:00") == (
+        Verdict.LATE,
+        [
+            "It started at 10:05, 5 min late, and succeeded within a second.",
+            "Halo was not running from 08:20 to 10:05: this run caught up on that time.",
+            "It stands for 6 other times of its schedule as well, because Halo was not running.",
+        ],
+    )
+    assert morning.ask("9:00").run_id == morning.ask("10:00").run_id == caught_up.id
+
+
+def test_a_missed_slot_stands_for_the_others(morning: Morning) -> None:
+    morning.add(policy=Policy(catch_up=CatchUp.SKIP))
+    morning.until("8:20")
+    morning.restart()
+    assert morning.jump("10:05") == []
+    verdict, sentences = morning.said("8:30")
+    assert (verdict, sentences[0]) == (
+        Verdict.MISSED,
+        "It was missed, as was noticed at 10:05: Halo was not running at that time.",
+    )
+    assert morning.said("9:00") == (
+        Verdict.NOT_RUNNING,
+        [
+            "Halo was not running from 08:20 to 10:05.",
+            "It was counted with the missed run of 08:30, which stands for 6 times beside its own.",
+        ],
+    )
+    assert morning.ask("9:00").run_id == morning.ask("8:30").run_id
+
+
+def test_sleep_is_told_as_such(morning: Morning) -> None:
+    morning.add()
+    morning.until("8:20")
+    morning.jump("10:05")
+    assert morning.said("8:30")[1][0] == "The machine slept from 08:20 to 10:05."
+    assert morning.said("10:00")[1][1] == (
+        "The machine slept from 08:20 to 10:05: this run caught up on that time."
+    )
+
+
+def test_before_the_first_engine_nobody_was_awake(tmp_path: Path) -> None:
+    morning = Morning(tmp_path / "new.db")
+    morning.job_id = morning.scheduler.add_job("backup", Every("15m"))
+    morning.clock.set(at("8:40"))
+    assert morning.said("8:30") == (Verdict.NOT_RUNNING, ["Halo has not been running."])
+    morning.tick()
+    morning.clock.advance(MINUTE)
+    assert morning.said("8:15") == (
+        Verdict.LATE,
+        ["It started at 08:40, 25 min late, and is still running.", "Halo was not running until 08:40."],
+    )
+    assert morning.said("8:30") == (Verdict.NOT_RUNNING, ["Halo was not running until 08:40."])
+    morning.close()
+
+
+def test_a_slot_that_nobody_looked_at_yet_is_due(morning: Morning) -> None:
+    morning.add()
+    morning.until("8:14")
+    morning.clock.set(at("8:15") + 5 * SECOND)
+    assert morning.said("8:15") == (
+        Verdict.WAITING,
+        ["The schedule gives 08:15: every 15 minutes.", "It has been due since 08:15."],
+    )
+
+
+# --- It could not run -----------------------------------------------------------------------------------------
+
+
+def test_a_pause_is_told_with_its_ends(morning: Morning) -> None:
+    morning.add()
+    morning.until("8:20")
+    morning.scheduler.pause_job(morning.job_id, until=at("9:10"))
+    morning.until("8:40")
+    assert morning.said("8:30") == (Verdict.PAUSED, ["It has been paused since 08:20, until 09:10."])
+    assert morning.said("9:00") == (
+        Verdict.PAUSED,
+        ["It is paused until 09:10.", "Then it goes on: every 15 minutes."],
+    )
+    assert morning.said("9:15")[0] is Verdict.EXPECTED
+    morning.until("9:20")
+    assert morning.said("9:00") == (Verdict.PAUSED, ["It was paused from 08:20 to 09:10."])
+    assert morning.said("9:15")[1][-1] == (
+        "It stands for 3 other times of its schedule as well, because the job was paused."
+    )
+
+
+def test_a_longer_pause_over_a_shorter_one_is_told_from_where_it_began(morning: Morning) -> None:
+    morning.add()
+    morning.scheduler.pause_job(morning.job_id, until=at("8:20"))
+    morning.until("8:10")
+    morning.scheduler.pause_job(morning.job_id)
+    morning.until("9:00")
+    morning.scheduler.resume_job(morning.job_id)
+    assert morning.said("8:45") == (Verdict.PAUSED, ["It was paused from 08:10 to 09:00."])
+
+
+def test_a_pause_until_somebody_looked_says_whom_it_waited_for(morning: Morning) -> None:
+    morning.add(paused_by=StatusReason.ASSISTANT)
+    morning.until("8:20")
+    assert morning.said("8:15") == (
+        Verdict.PAUSED,
+        ["It has been paused since 08:00, as an assistant had made or changed it."],
+    )
+
+
+def test_a_job_that_was_disabled_says_since_when(morning: Morning) -> None:
+    morning.add(enabled=False)
+    morning.until("8:20")
+    assert morning.said("8:15") == (Verdict.DISABLED, ["It has been disabled since 08:00."])
+    assert morning.said("9:15") == (Verdict.DISABLED, ["It is disabled until you enable it."])
+    morning.scheduler.resume_job(morning.job_id)
+    morning.until("8:40")
+    assert morning.said("8:15") == (Verdict.DISABLED, ["It was disabled from 08:00 to 08:20."])
+    morning.scheduler.update_job(morning.job_id, enabled=False)
+    morning.until("9:00")
+    morning.scheduler.update_job(morning.job_id, enabled=True)
+    assert morning.said("8:45") == (Verdict.DISABLED, ["It was disabled from 08:40 to 09:00."])
+
+
+def test_a_job_that_disabled_itself_says_after_how_many_failures(morning: Morning) -> None:
+    morning.add(policy=Policy(max_errors=1))
+    morning.finish(morning.begin("8:15"), Outcome.FAILURE)
+    morning.until("8:40")
+    assert morning.said("8:30") == (
+        Verdict.DISABLED,
+        ["It has been disabled since 08:15, after it had failed 1 time in a row."],
+    )
+
+
+def test_the_end_of_a_pause_brings_no_disabled_job_back(morning: Morning) -> None:
+    morning.add(enabled=False)
+    morning.scheduler.pause_job(morning.job_id, until=at("8:20"))
+    morning.until("9:00")
+    assert morning.said("8:45") == (Verdict.DISABLED, ["It has been disabled since 08:00."])
+
+
+def test_a_once_that_is_over_says_so_of_other_times(morning: Morning) -> None:
+    morning.add(Once(at("8:10")))
+    assert morning.said("8:10")[0] is Verdict.PLANNED
+    assert morning.said("8:09")[1][0] == "Its one time is another: 08:10."
+    morning.until("8:30")
+    assert morning.said("8:10")[0] is Verdict.RAN
+    assert morning.said("8:20") == (
+        Verdict.NOT_A_POINT,
+        [
+            "Its one time is another: 08:10.",
+            "The last run before that started at 08:10 and ended at 08:10.",
+            "Besides, it has been disabled since 08:10, as its one time was past.",
+        ],
+    )
+    morning.scheduler.update_job(morning.job_id, schedule=Once(at("8:50")))
+    morning.until("9:00")
+    assert (morning.ask("8:50").verdict, morning.ask("8:20").verdict) == (Verdict.RAN, Verdict.NOT_A_POINT)
+
+
+def test_a_once_whose_time_fell_into_a_pause_is_told_as_paused(morning: Morning) -> None:
+    morning.add(Once(at("8:10")))
+    morning.scheduler.pause_job(morning.job_id, until=at("8:20"))
+    morning.until("8:30")
+    assert morning.said("8:10") == (
+        Verdict.PAUSED,
+        ["It was skipped at 08:20: the job was paused at that time."],
+    )
+
+
+def test_a_job_in_the_trash_is_not_looked_for_elsewhere(morning: Morning) -> None:
+    morning.add()
+    morning.until("8:20")
+    morning.scheduler.remove_job(morning.job_id)
+    morning.until("9:00")
+    with pytest.raises(JobNotFoundError):
+        morning.ask("8:30")
+    morning.scheduler.restore_job(morning.job_id)
+    assert morning.said("8:30") == (Verdict.REMOVED, ["It was in the trash from 08:20 to 09:00."])
+
+
+def test_before_it_existed_there_is_nothing_to_tell(morning: Morning) -> None:
+    morning.add()
+    assert morning.said("7:45") == (
+        Verdict.BEFORE_IT_EXISTED,
+        ["The job did not exist then: it was made at 08:00."],
+    )
+
+
+# --- It was held back ------------------------------------------------------------------------------------------
+
+
+def test_a_cap_and_a_question_tell_what_held_the_slot_back(morning: Morning) -> None:
+    morning.add(policy=Policy(caps=Caps(runs_per_day=1)))
+    morning.end(morning.begin("8:15"), question="really?")
+    morning.until("8:35")
+    verdict, sentences = morning.said("8:30")
+    assert verdict is Verdict.SKIPPED
+    assert sentences[0] == "It was skipped at 08:30: it waits for your answer to: really?"
+    (question,) = morning.scheduler.list_questions()
+    morning.scheduler.dismiss_question(question.id)
+    morning.until("8:50")
+    assert morning.said("8:45")[1][0].startswith("It was skipped at 08:45: 1 run today, as many as its cap")
+
+
+# --- It was passed over -----------------------------------------------------------------------------------------
+
+
+def test_a_run_that_took_long_passes_over_times(morning: Morning) -> None:
+    morning.add()
+    long = morning.begin("8:15")
+    morning.until("8:40")
+    verdict, sentences = morning.said("8:30")
+    assert (verdict, sentences) == (
+        Verdict.PASSED_OVER,
+        [
+            "It was still running then, and a job does not run twice at once.",
+            "It started at 08:15 and is still running.",
+            "What passes meanwhile is counted on the next run.",
+        ],
+    )
+    assert morning.ask("8:30").run_id == long.id
+    morning.finish(long)
+    (counting,) = morning.until("8:46")
+    assert morning.ask("8:30").run_id == counting.id
+    assert morning.said("8:45")[1][1] == (
+        "It stands for 1 other time of its schedule as well, "
+        "because the job was still busy with the run before."
+    )
+
+
+def test_a_backoff_passes_over_times(morning: Morning) -> None:
+    morning.add(policy=Policy(backoff=Backoff.ladder(HOUR)))
+    morning.finish(morning.begin("8:15"), Outcome.FAILURE)
+    morning.until("8:40")
+    assert morning.said("8:30") == (
+        Verdict.PASSED_OVER,
+        ["Its next run, planned for 09:15, passes over it, because the job waited after an error."],
+    )
+    assert morning.said("9:00")[1][0] == "That time will be passed over: the next run is planned for 09:15."
+    morning.until("9:20")
+    assert morning.said("8:30") == (
+        Verdict.PASSED_OVER,
+        [
+            "It did not run then, because the job waited after an error.",
+            "The run planned for 09:15 passed over 3 times, this one among them.",
+            "It started at 09:15 and succeeded within a second.",
+            "It was planned for then because it waited after an error.",
+        ],
+    )
+
+
+def test_an_interval_that_was_doubled_passes_over_times(morning: Morning) -> None:
+    morning.add(policy=Policy(backoff=Backoff.double()))
+    morning.finish(morning.begin("8:15"), Outcome.FAILURE)
+    morning.until("8:50")
+    assert morning.said("8:30")[1][0] == "It did not run then, because it waited longer after an error."
+
+
+def test_limits_pass_over_times(morning: Morning) -> None:
+    morning.add(policy=Policy(limits=Limits(min_ms=40 * MINUTE)))
+    morning.until("8:41")
+    morning.until("9:30")
+    verdict, sentences = morning.said("8:45")
+    assert verdict is Verdict.PASSED_OVER
+    assert sentences[-1] == "It was planned for then because its limits allowed no earlier time."
+
+
+def test_a_retry_passes_over_times(morning: Morning) -> None:
+    morning.add(policy=Policy(retry=Retry(attempts=1, delay_ms=14 * MINUTE), backoff=Backoff.none()))
+    morning.finish(morning.begin("8:15"), Outcome.FAILURE)
+    retry = morning.begin("8:29")
+    morning.until("8:40")
+    morning.finish(retry)
+    morning.until("8:50")
+    assert morning.said("8:30")[1][:2] == [
+        "It was still running then, and a job does not run twice at once.",
+        "Attempt 2 started at 08:29 and succeeded after 11 min.",
+    ]
