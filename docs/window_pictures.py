@@ -26,6 +26,7 @@ from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.editor.draft import Draft
 from ui.editor.job_editor import JobEditor
+from ui.editor.places import Place
 from ui.greeting import Greeting
 from ui.history.window import HistoryWindow
 from ui.main_window import MainWindow
@@ -121,9 +122,9 @@ def _take_greeting(album: Album, _look: Look) -> None:
 def _take_editor(album: Album, look: Look) -> None:
     with _backend(look) as backend:
         editor = JobEditor(backend, look, Draft(spec=TEMPLATES["backup"].spec, groups=("Backups", "Home")))
-        for number, name in enumerate(("what", "when", "trouble", "also")):
-            editor.turn_to(number)
-            album.take(editor, f"editor-{name}")
+        for place in Place:
+            editor.turn_to(place)
+            album.take(editor, f"editor-{place.name.lower()}")
         editor.hide()
 
 
@@ -140,7 +141,7 @@ def _take_prompt(album: Album, look: Look) -> None:
         album.take(editor, "editor-prompt")
         _unfold(editor, "workFold")
         album.take(editor, "editor-work")
-        editor.turn_to(3)
+        editor.turn_to(Place.ALSO)
         QTest.qWait(_SETTLE_MS)
         _unfold(editor, "capsFold")
         album.take_and_close(editor, "editor-caps")

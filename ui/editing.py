@@ -17,7 +17,7 @@ from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerErro
 from halo_scheduler.model import JobSpec, Outcome, Run, Source, Trigger
 from halo_scheduler.service import Scheduler
 
-from .backend import Backend
+from .backend import Backend, Lane
 from .editor.draft import Draft
 from .engine_thread import EngineThread
 from .templates import TEMPLATES
@@ -40,6 +40,8 @@ class Editing(QObject):
     """Keeps one editor for each job that is being edited."""
 
     job_saved = Signal(str)
+    quiet_times_requested = Signal()
+    """The settings of the quiet times are to be opened."""
     fault = Signal(str)
 
     def __init__(
@@ -109,6 +111,8 @@ class Editing(QObject):
         self._open.append(session)
         session.saved.connect(self.job_saved)
         editor.second_job_requested.connect(self.new_from)
+        editor.job_requested.connect(self.edit)
+        editor.quiet_times_requested.connect(self.quiet_times_requested)
         editor.destroyed.connect(partial(self._forget, session))
         editor.show()
 
@@ -143,7 +147,13 @@ class _Session(QObject):
     def _save(self, spec: JobSpec) -> None:
         job_id = self.job_id
         work = partial(_add, spec) if job_id is None else partial(_update, job_id, self._before, spec)
-        self._backend.ask(work, self._have_saved, self._refuse, owner=self)
+        known = () if job_id is None or self._before is None else self._before.policy.conditions
+        # Whether a new condition can be observed here is looked at first, which may take seconds.
+        is_slow = not set(spec.policy.conditions) <= set(known)
+        if is_slow:
+            self.editor.show_saving()
+        lane = Lane.SLOW if is_slow else Lane.QUICK
+        self._backend.ask(work, self._have_saved, self._refuse, owner=self, lane=lane)
 
     def _have_saved(self, job_id: str) -> None:
         self.saved.emit(job_id)
@@ -207,6 +217,7 @@ class _Trial(QObject):
             exit_code=ended.exit_code,
             http_status=ended.http_status,
             cost=ended.cost,
+            proposal=ended.proposal,
         )
         self._editor.show_test_ended(run, run_words(run))
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from editor_desk import FULL, Bench, Desk, opened_bench
-from PySide6.QtWidgets import QCheckBox, QLabel, QSpinBox
+from PySide6.QtWidgets import QCheckBox, QLabel, QSpinBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import After, Command, Every, HttpRequest, Policy, Prompt
 from halo_scheduler.model import Caps, JobSpec
+from ui.editor.places import Place
 
 _PROMPT = replace(FULL, action=Prompt(text="sum up"), policy=Policy())
 
@@ -35,7 +36,7 @@ def test_caps_are_set_and_told_in_words(bench: Bench) -> None:
     desk.press("hasCostCap")
     desk.write("costCap", "2,5")
     assert desk.summary("capsFold") == "at most 3 runs and a cost of 2.50 a day"
-    assert "at most 3 runs and a cost of 2.50 a day · " in desk.pages.summary(3)
+    assert "at most 3 runs and a cost of 2.50 a day · " in desk.pages.summary(Place.ALSO)
     assert desk.save().policy.caps == Caps(runs_per_day=3, cost_per_day=2.5)
     desk.press("hasRunsCap")
     assert desk.save().policy.caps == Caps(cost_per_day=2.5)
@@ -57,7 +58,7 @@ def test_an_amount_that_is_none_is_refused_beside_the_field(bench: Bench, text: 
     desk.write("costCap", text)
     assert (desk.error("costCapRow"), desk.can_save) == (sentence, False)
     assert desk.summary("capsFold") == "not right yet"
-    assert [desk.pages.summary(page) for page in (2, 3)] == [
+    assert [desk.pages.summary(page) for page in (Place.TROUBLE, Place.ALSO)] == [
         "stops after 2 h · retries never",
         "needs attention",
     ]
@@ -74,7 +75,7 @@ def test_a_fault_leads_out_of_the_fold(bench: Bench) -> None:
     desk = bench.open(replace(_PROMPT, policy=Policy(caps=Caps(cost_per_day=1))))
     desk.write("costCap", "x")
     desk.press("saveReason")
-    assert (desk.pages.currentRow(), desk.focus) == (3, "costCap")
+    assert (desk.pages.currentRow(), desk.focus) == (Place.ALSO, "costCap")
 
 
 def test_what_today_used_up_is_told_of_a_stored_job(bench: Bench) -> None:
@@ -115,7 +116,7 @@ def test_the_lines_of_prompts_are_read_and_those_of_others_are_not(bench: Bench)
     assert not _is_reading(desk)
     desk.press("actionKind_prompt")
     assert _is_reading(desk)
-    assert desk.summary("linesFold") == "costs and questions are read"
+    assert desk.summary("linesFold") == "costs, questions and pace are read"
     desk.press("actionKind_http")
     assert not _is_reading(desk)
 
@@ -154,16 +155,24 @@ def test_what_was_chosen_outlasts_a_change_of_the_kind(bench: Bench) -> None:
     assert not _is_reading(desk)
 
 
-def test_the_three_lines_are_explained_once_somebody_looks(bench: Bench) -> None:
+def _explained(desk: Desk) -> list[str]:
+    texts = [found.text() for found in desk.editor.findChildren(QLabel) if not found.isHidden()]
+    return [text.split()[0] for text in texts if text.startswith(("::", '{"halo"'))]
+
+
+def test_the_lines_are_explained_once_somebody_looks(bench: Bench) -> None:
     desk = bench.open(_PROMPT)
-    texts = [found.text() for found in desk.editor.findChildren(QLabel)]
-    assert not any(text.startswith("::") for text in texts)
+    assert _explained(desk) == []
+    for _ in range(3):
+        desk.press("linesFold")
+    assert _explained(desk) == ["::cost", "::needs-input", "::halo", "::halo", "::progress"]
+
+
+def test_a_request_is_told_of_the_object_in_its_answer(bench: Bench) -> None:
+    desk = bench.open(replace(FULL, action=HttpRequest(url="http://a")))
     desk.press("linesFold")
-    desk.press("linesFold")
-    desk.press("linesFold")
-    texts = [found.text() for found in desk.editor.findChildren(QLabel)]
-    assert [text.split()[0] for text in texts if text.startswith("::")] == [
-        "::cost",
-        "::needs-input",
-        "::progress",
-    ]
+    assert _explained(desk)[-1] == '{"halo":'
+    assert "in the answer" in desk.label("readsLinesHint")
+    desk.press("actionKind_command")
+    assert desk.find(QWidget, "haloAnswer").isHidden()
+    assert "two colons" in desk.label("readsLinesHint")

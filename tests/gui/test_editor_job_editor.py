@@ -40,6 +40,7 @@ from halo_scheduler import (
 from halo_scheduler.model import BodyKind, Caps, CatchUp, JobSpec, Notify, Redirects
 from halo_scheduler.settings import Settings
 from halo_scheduler.work_sources import FolderSource, GithubSource
+from ui.editor.places import Place
 
 
 @pytest.fixture
@@ -161,14 +162,14 @@ def test_a_job_is_made_by_keyboard_alone(bench: Bench) -> None:
 def test_the_pages_have_shortcuts(bench: Bench) -> None:
     desk = bench.open()
     keys = {child.key().toString() for child in desk.editor.findChildren(QShortcut)}
-    assert {"Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4"} <= keys
+    assert {f"Ctrl+{page + 1}" for page in Place} <= keys
     assert {"Ctrl+S", "Ctrl+T"} <= keys
     assert "Ctrl+S" in desk.find(QAbstractButton, "saveButton").toolTip()
 
 
 def test_saving_what_cannot_be_saved_leads_to_what_is_missing(bench: Bench) -> None:
     desk = bench.open()
-    desk.editor.turn_to(3)
+    desk.editor.turn_to(Place.ALSO)
     desk.key(Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
     assert (desk.saved, desk.focus, desk.error("name")) == ([], "name", "Give the job a name.")
 
@@ -308,7 +309,7 @@ def test_faults_on_several_pages_are_all_marked(bench: Bench) -> None:
     desk.write("ladder", "5x")
     desk.write("noWorkCode", "0")
     pages = desk.pages
-    assert [pages.has_problem(row) for row in range(4)] == [True, False, True, False]
+    assert [row for row in Place if pages.has_problem(row)] == [Place.WHAT, Place.TROUBLE]
     assert desk.error("noWorkCode") == "The exit code must not also be a success code."
     assert "the unit is unknown" in desk.error("ladder")
     desk.write("noWorkCode", "")
@@ -318,7 +319,7 @@ def test_faults_on_several_pages_are_all_marked(bench: Bench) -> None:
 def test_the_reason_leads_to_its_field_out_of_its_fold(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.write("successCodes", "many")
-    desk.editor.turn_to(2)
+    desk.editor.turn_to(Place.TROUBLE)
     desk.press("saveReason")
     assert desk.pages.currentRow() == 0
     assert desk.focus == "successCodes"
@@ -328,7 +329,7 @@ def test_the_reason_leads_to_its_field_out_of_its_fold(bench: Bench) -> None:
 def test_a_refusal_of_the_service_stands_beside_its_field_until_something_changes(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.write("name", "other")
-    desk.editor.turn_to(1)
+    desk.editor.turn_to(Place.WHEN)
     desk.editor.show_error("name", "there is already a job named 'other'; choose another name")
     assert desk.error("name") == "There is already a job named 'other'; choose another name."
     assert (desk.pages.currentRow(), desk.can_save) == (0, False)

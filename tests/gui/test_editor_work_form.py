@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Command, Prompt
 from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
 from ui.editor.missing_folder import MissingFolder
+from ui.editor.places import Place
 
 
 @pytest.fixture
@@ -165,7 +166,7 @@ def test_what_is_wrong_with_issues_is_said_beside_its_field(
 def test_a_fault_leads_to_its_field_out_of_both_folds(bench: Bench) -> None:
     desk = _command(bench, GithubSource(repository="acme/shop"))
     desk.write("workBaseUrl", "nowhere")
-    desk.editor.turn_to(2)
+    desk.editor.turn_to(Place.TROUBLE)
     desk.press("saveReason")
     assert desk.focus == "workBaseUrl"
     assert desk.line("workBaseUrl").isVisible()

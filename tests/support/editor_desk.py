@@ -14,7 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Backoff, Command, Cron, Limits, Policy, Prompt, Retry
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import CatchUp, JobSpec, Notify
+from halo_scheduler.conditions.probing import ConditionState
+from halo_scheduler.model import CatchUp, Condition, JobSpec, Notify
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
@@ -161,12 +162,27 @@ class Desk:
         return self.find(PageList, "pageList")
 
 
+class StandIn(Scheduler):
+    """A scheduler whose surroundings are what a test says; all conditions hold unless it says otherwise."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.states: dict[Condition, ConditionState] = {}
+        self.looked_at: list[Condition] = []
+
+    def check_condition(self, condition: Condition) -> ConditionState:
+        """Return what the test says of it."""
+        self.looked_at.append(condition)
+        holds = ConditionState(is_observable=True, holds=True, sentence="All is well.")
+        return self.states.get(condition, holds)
+
+
 class Bench:
     """Opens editors on a database of their own, at a time that stands still."""
 
     def __init__(self, folder: Path, qtbot: QtBot) -> None:
         self.clock = ManualClock(NOW)
-        self.scheduler = Scheduler.open(folder / "halo.db", clock=self.clock)
+        self.scheduler = StandIn.open(folder / "halo.db", clock=self.clock)
         self._backend = Backend.inline(self.scheduler, self.clock)
         self._look = Look(Theme.LIGHT)
         self._qtbot = qtbot

@@ -1,11 +1,11 @@
-"""The page with the rest: missed runs, notifications, group, caps, what its output says, spread and limits."""
+"""The page with the rest: missed runs, notifications, group, staying awake, caps, its output, spread and limits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError
@@ -43,6 +43,8 @@ class Also:
 class AlsoPage(Page):
     """Everything that has a good default."""
 
+    group_changed = Signal()
+
     def __init__(self, backend: Backend, look: Look, groups: tuple[str, ...], parent: QWidget) -> None:
         super().__init__(QCoreApplication.translate("AlsoPage", "Also"), name="alsoPage", parent=parent)
         self._backend = backend
@@ -56,6 +58,7 @@ class AlsoPage(Page):
         yield
         self._build_notify()
         self._build_group(self._groups)
+        self._build_awake()
         yield
         self._folds = QVBoxLayout()
         self._folds.setSpacing(0)
@@ -149,7 +152,22 @@ class AlsoPage(Page):
                 ),
             )
         )
+        self._group.editTextChanged.connect(self.group_changed)
         self._group.editTextChanged.connect(self.edited)
+
+    def _build_awake(self) -> None:
+        self._awake = QCheckBox(self.tr("Keep the machine awake while it runs"))
+        self._awake.setObjectName("keepAwake")
+        self.add_field(
+            Field(
+                "",
+                self._awake,
+                path="policy.keep_awake",
+                subject=self.tr("The switch"),
+                hint=self.tr("It does not go to sleep before the run has ended; the screen may go dark."),
+            )
+        )
+        self._awake.toggled.connect(self.edited)
 
     def _build_caps(self) -> None:
         self._caps = CapsPart(self._backend, self._look, self)
@@ -211,6 +229,7 @@ class AlsoPage(Page):
         line = self._group.lineEdit()
         if line is not None:
             line.setCursorPosition(0)
+        self._awake.setChecked(policy.keep_awake)
         self._jitter.setValue(policy.jitter_percent)
         limits = policy.limits
         self._min.set_milliseconds(limits.min_ms or _DEFAULT_MIN_MS)
@@ -223,9 +242,14 @@ class AlsoPage(Page):
         self._show_age()
         self._summarise()
 
-    def follow(self, *, is_prompt: bool) -> None:
+    @property
+    def group(self) -> str | None:
+        """The group as typed, or none."""
+        return self._group.currentText().strip() or None
+
+    def follow(self, *, is_prompt: bool, is_http: bool) -> None:
         """Follow the kind of the job in what depends on it."""
-        self._lines.follow(is_prompt=is_prompt)
+        self._lines.follow(is_prompt=is_prompt, is_http=is_http)
         self._follow_lines()
 
     def ask_for_usage(self, job_id: str) -> None:
@@ -239,7 +263,7 @@ class AlsoPage(Page):
         """Return what the page says, or None after noting what is wrong."""
         limits = findings.take("policy.limits", self._read_limits)
         caps = self._caps.read(findings)
-        group = self._group.currentText().strip() or None
+        group = self.group
         policy = findings.take(
             "policy",
             lambda: Policy(
@@ -250,6 +274,7 @@ class AlsoPage(Page):
                 notify=self._notify.currentData(),
                 caps=caps or Caps(),
                 reads_lines=self._lines.chosen,
+                keep_awake=self._awake.isChecked(),
             ),
         )
         checked = findings.take("", lambda: JobSpec(name="?", schedule=Manual(), group=group))

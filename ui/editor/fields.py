@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -38,14 +38,17 @@ class Field(QWidget):
         subject: str = "",
         hint: str = "",
         target: QWidget | None = None,
+        targets: Mapping[str, QWidget] | None = None,
     ) -> None:
         """Show a control; `target` is what of it takes the keyboard, if that is not its first.
 
-        A focus proxy would say the same, but the Tab key follows it, over whatever lies between.
+        A focus proxy would say the same, but the Tab key follows it, over whatever lies between. `targets` are those
+        of its parts that errors have names of their own for: the ends of their paths.
         """
         super().__init__()
         self.control = control
-        self._target = target or control
+        self._usual_target = self._target = target or control
+        self._targets = dict(targets or {})
         self.paths = tuple(filter(None, (path, also_path)))
         self.is_touched = False
         self._subject = subject or title
@@ -82,21 +85,21 @@ class Field(QWidget):
         """Return a problem as a sentence about this field."""
         return as_sentence(self._subject, problem.message)
 
-    def show_error(self, sentence: str) -> None:
-        """Put a sentence below the control, or take it away."""
+    def show_error(self, sentence: str, path: str = "") -> None:
+        """Put a sentence below the control, or take it away; the path tells what of it is meant."""
         shown = one_line(sentence)
-        if shown == self.error:
+        target = self._targets.get(path.rpartition(".")[2], self._usual_target)
+        if shown == self.error and target is self._target:
             return
         if self._error is None:
             self._error = label("", "error", wrap=True, name=f"{self.control.objectName()}Error")
             self._below.addWidget(self._error)
         self._error.setText(shown)
         show_if(self._error, bool(shown))
-        target = _first_focus(self._target)
-        target.setAccessibleDescription(shown)
-        target.setProperty("invalid", "true" if shown else "false")
-        target.style().unpolish(target)
-        target.style().polish(target)
+        if target is not self._target:
+            _mark_error(_first_focus(self._target), "")
+            self._target = target
+        _mark_error(_first_focus(target), shown)
 
     def focus(self) -> None:
         """Bring the control into view and give it the keyboard."""
@@ -108,6 +111,8 @@ class Page(QScrollArea):
 
     edited = Signal()
     """Something was typed or chosen."""
+    learned = Signal()
+    """Something is known now that counts when the form is read, though nobody changed anything."""
     part_made = Signal(object)
     """A QWidget that was not there before, as it is before anybody changes it."""
 
@@ -122,7 +127,7 @@ class Page(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._fields: list[Field] = []
         # From the outside in: what is moved into another parent later is styled all over again.
-        canvas = QWidget(self)
+        canvas = _Canvas(self)
         self.setWidget(canvas)
         row = QHBoxLayout(canvas)
         row.setContentsMargins(GRID * 3, GRID * 3, GRID * 3, GRID * 3)
@@ -154,6 +159,10 @@ class Page(QScrollArea):
         self._fields.append(field)
         return field
 
+    def forget_field(self, field: Field) -> None:
+        """Look no more at a field that is taken away."""
+        self._fields.remove(field)
+
     def field_of(self, path: str) -> Field | None:
         """Return the field that a path names, be it only as a whole."""
         found = [
@@ -166,13 +175,13 @@ class Page(QScrollArea):
 
     def show_problems(self, problems: Iterable[Problem]) -> None:
         """Put each problem beside its field; what was merely not filled in yet waits until it was visited."""
-        sentences: dict[Field, str] = {}
+        told: dict[Field, tuple[str, str]] = {}
         for problem in problems:
             field = self.field_of(problem.path)
             if field is not None and (field.is_touched or not problem.is_missing):
-                sentences.setdefault(field, field.sentence(problem))
+                told.setdefault(field, (field.sentence(problem), problem.path))
         for field in self._fields:
-            field.show_error(sentences.get(field, ""))
+            field.show_error(*told.get(field, ("", "")))
 
     def reveal(self, field: Field) -> None:
         """Bring a field into view, out of whatever it is folded into, and give it the keyboard."""
@@ -183,6 +192,25 @@ class Page(QScrollArea):
             parent = parent.parentWidget()
         field.focus()
         self.ensureWidgetVisible(field)
+
+
+class _Canvas(QWidget):
+    """As high as what stands on it is at its width.
+
+    Qt would ask for the height that texts have at the width they like best, and let an empty rest be scrolled to.
+    """
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        least = super().minimumSizeHint()
+        return QSize(least.width(), 0) if self.hasHeightForWidth() else least
+
+
+def _mark_error(target: QWidget, sentence: str) -> None:
+    """Show and say that something is wrong with what takes the keyboard; without a sentence, that nothing is."""
+    target.setAccessibleDescription(sentence)
+    target.setProperty("invalid", "true" if sentence else "false")
+    target.style().unpolish(target)
+    target.style().polish(target)
 
 
 def _first_focus(control: QWidget) -> QWidget:

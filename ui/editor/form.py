@@ -1,4 +1,4 @@
-"""The four pages as one form: built bit by bit, loaded, read and compared with how it began."""
+"""The pages as one form: built bit by bit, loaded, read and compared with how it began."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from halo_scheduler.model import Cron, JobSpec
 from ui.backend import Backend
 from ui.theme import Look
 
+from .after_page import AfterPage
 from .also_page import AlsoPage
 from .draft import Draft
 from .fields import Field, Page
+from .job_catalogue import JobCatalogue
 from .problems import Problem
 from .reading import Pages, Reading, read_pages
 from .snapshot import snapshot
 from .trouble_page import TroublePage
+from .waits_page import WaitsPage
 from .what_page import WhatPage
 from .when_page import WhenPage
 
@@ -33,8 +36,11 @@ class Form(QStackedWidget):
     """
 
     edited = Signal()
+    learned = Signal()
     completed = Signal()
     second_wanted = Signal()
+    job_wanted = Signal(str)
+    quiet_times_wanted = Signal()
 
     def __init__(self, backend: Backend, look: Look, draft: Draft, parent: QWidget) -> None:
         super().__init__(parent)
@@ -162,9 +168,20 @@ class Form(QStackedWidget):
         when.second_wanted.connect(self.second_wanted)
         self._add(when)
         yield
-        trouble = TroublePage(self)
+        waits = WaitsPage(self._backend, self._look, self._draft.settings, self)
+        yield from waits.build()
+        waits.load(spec.policy, is_stored=not self._draft.is_new)
+        self._add(waits)
+        yield
+        catalogue = JobCatalogue(self._backend, self._look, self._draft.job_id, self)
+        trouble = TroublePage(catalogue, self)
         trouble.load(spec.policy)
         self._add(trouble)
+        yield
+        after = AfterPage(self._backend, self._look, catalogue, self._draft.job_id, self)
+        yield from after.build()
+        after.load(spec.followers)
+        self._add(after)
         yield
         also = AlsoPage(self._backend, self._look, self._draft.groups, self)
         yield from also.build()
@@ -173,20 +190,42 @@ class Form(QStackedWidget):
             also.ask_for_usage(self._draft.job_id)
         self._add(also)
         yield
-        self._pages = Pages(what=what, when=when, trouble=trouble, also=also)
+        self._pages = Pages(what=what, when=when, waits=waits, trouble=trouble, after=after, also=also)
         self._is_complete = True
-        what.kind_changed.connect(self._follow_kind)
-        self._follow_kind()
+        self._link_pages()
         self._note_beginning()
 
+    def _link_pages(self) -> None:
+        """Let what is said on one page be seen on another."""
+        pages = self._pages
+        pages.what.kind_changed.connect(self._follow_kind)
+        pages.also.group_changed.connect(self._follow_group)
+        pages.after.rows.changed.connect(self._follow_chain)
+        pages.after.learned.connect(self._follow_chain)
+        pages.trouble.failure_job_chosen.connect(pages.after.rows.set_failure_job)
+        pages.after.job_wanted.connect(self.job_wanted)
+        pages.waits.quiet_times_wanted.connect(self.quiet_times_wanted)
+        self._follow_kind()
+        self._follow_group()
+        self._follow_chain()
+
     def _follow_kind(self) -> None:
-        self._pages.also.follow(is_prompt=self._pages.what.is_prompt)
+        what = self._pages.what
+        self._pages.also.follow(is_prompt=what.is_prompt, is_http=what.is_http)
+
+    def _follow_group(self) -> None:
+        self._pages.waits.follow_group(self._pages.also.group)
+
+    def _follow_chain(self) -> None:
+        rows = self._pages.after.rows
+        self._pages.trouble.show_failure_job(rows.failure_job(), rows.other_failure_names())
 
     def _add(self, page: Page) -> None:
         self.addWidget(page)
         self._note_part(page)
         page.part_made.connect(self._note_part)
         page.edited.connect(self._note_edit)
+        page.learned.connect(self.learned)
 
     def _note_part(self, part: QWidget) -> None:
         """Remember how a part was when it was made, be that late."""

@@ -8,8 +8,7 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QPalette, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from halo_scheduler.errors import SchedulerError
-from ui.backend import Asked, Backend
+from ui.backend import Backend
 from ui.theme import MARGIN, Look
 from ui.widgets.labels import frame
 from ui.wording import one_line
@@ -18,13 +17,13 @@ from .draft import Draft
 from .fields import Field, Page
 from .footer import SAVE_KEYS, TEST_KEYS, Footer
 from .form import Form
+from .outlook import Outlook
 from .page_list import PageEntry, PageList
-from .preview import Preview, look_ahead
+from .places import Place
 from .problems import Problem, as_sentence
 from .reading import Reading
 from .seen import show_if
 from .side_panel import PANEL_WIDTH, SidePanel
-from .summary import action_summary, also_summary, trouble_summary
 from .trial_panel import TrialEnd, TrialPanel
 
 _DEBOUNCE_MS = 120
@@ -41,12 +40,16 @@ class JobEditor(QDialog):
     """Edits one job; whoever opened it stores what it gives."""
 
     saved = Signal(object)
-    """The JobSpec to store; answer with `accept()` or `show_error()`."""
+    """The JobSpec to store; answer with `accept()` or `show_error()`, and before that, if need be, `show_saving()`."""
     second_job_requested = Signal(object)
     """A JobSpec for a second job, to be opened in an editor of its own."""
     test_requested = Signal(object)
     """The JobSpec to run now; answer with `show_test_started()`, `feed_test()`, `show_test_ended()`."""
     test_stop_requested = Signal()
+    job_requested = Signal(str)
+    """The id of another job of its chain, to be opened."""
+    quiet_times_requested = Signal()
+    """The settings of the quiet times are to be opened."""
 
     def __init__(self, backend: Backend, look: Look, draft: Draft, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,12 +63,13 @@ class JobEditor(QDialog):
         self._look = look
         self._draft = draft
         self._told_error: Problem | None = None
-        self._asked: Asked | None = None
         self._is_closing = False
+        self._is_saving = False
         self._reading: Reading | None = None
         self._form = Form(backend, look, draft, self)
         self._list = PageList(look, self._entries())
         self._side = SidePanel(look)
+        self._outlook = Outlook(backend, self._side, self)
         self._footer = Footer(look)
         self._trial: TrialPanel | None = None
         self._lay_out()
@@ -87,7 +91,9 @@ class JobEditor(QDialog):
         return (
             PageEntry(self.tr("What"), "terminal"),
             PageEntry(self.tr("When"), "clock"),
+            PageEntry(self.tr("Waits for"), "hourglass"),
             PageEntry(self.tr("If it goes wrong"), "warning"),
+            PageEntry(self.tr("After it"), "chain"),
             PageEntry(self.tr("Also"), "settings"),
         )
 
@@ -118,6 +124,9 @@ class JobEditor(QDialog):
         self._form.edited.connect(self._note_edit)
         self._form.completed.connect(self._check)
         self._form.second_wanted.connect(self._make_second)
+        self._form.learned.connect(self._timer.start)
+        self._form.job_wanted.connect(self.job_requested)
+        self._form.quiet_times_wanted.connect(self.quiet_times_requested)
         for number in range(self._list.count()):
             QShortcut(QKeySequence(f"Ctrl+{number + 1}"), self).activated.connect(_Turn(self, number))
         QShortcut(QKeySequence(SAVE_KEYS), self).activated.connect(self._save)
@@ -128,6 +137,7 @@ class JobEditor(QDialog):
         self._footer.cancel_wanted.connect(self.reject)
         self._footer.discard_wanted.connect(self._discard)
         self._footer.reason_clicked.connect(self._go_to_problem)
+        self._outlook.words_found.connect(self._show_words)
         self._again.start()
         application = QApplication.instance()
         if isinstance(application, QApplication):
@@ -146,8 +156,16 @@ class JobEditor(QDialog):
             return True
         return self._form.has_changes()
 
+    def show_saving(self) -> None:
+        """Say that storing it takes a while; meanwhile nothing can be changed."""
+        self._is_saving = True
+        self._form.setEnabled(False)
+        self._show_state()
+
     def show_error(self, path: str, sentence: str) -> None:
         """Put a sentence beside the field that a path names; it stays until something is changed."""
+        self._is_saving = False
+        self._form.setEnabled(True)
         self._told_error = Problem(path, sentence)
         self._check()
         self._go_to_problem()
@@ -206,10 +224,12 @@ class JobEditor(QDialog):
         """Remember that a field was left: only now may it be told that it is empty."""
         if left is None or entered is None:
             return
-        while left is not None and left is not self and not isinstance(left, Field):
-            left = left.parentWidget()
-        if isinstance(left, Field) and self.isAncestorOf(left) and not left.is_touched:
-            left.is_touched = True
+        field = _field_around(left)
+        # The list of a combo box belongs to its field, though it is a window of its own.
+        if field is None or field.is_touched or field is _field_around(entered):
+            return
+        if self.isAncestorOf(field):
+            field.is_touched = True
             self._timer.start()
 
     def _check(self) -> None:
@@ -236,13 +256,7 @@ class JobEditor(QDialog):
         return [*told, *self._read.problems]
 
     def _show_summaries(self, reading: Reading, problems: list[Problem]) -> None:
-        trouble, also = reading.trouble, reading.also
-        summaries = (
-            "" if reading.action is None else action_summary(reading.action),
-            "" if reading.when is None else self._list.summary(1),
-            "" if trouble is None else trouble_summary(trouble.time_limit, trouble.retry),
-            "" if also is None else also_summary(also.policy, also.group, enabled=also.enabled),
-        )
+        summaries = reading.summaries(self._list.summary(Place.WHEN))
         for number, (page, summary) in enumerate(zip(self._form.pages.all(), summaries, strict=True)):
             found = [problem for problem in problems if page.field_of(problem.path) is not None]
             shown = [
@@ -262,10 +276,11 @@ class JobEditor(QDialog):
         self._footer.show_problem(
             "" if first is None else self._sentence(first), is_missing=first is not None and first.is_missing
         )
-        self._footer.show_remark("" if is_worth_saving else self.tr("Nothing has been changed."))
+        remark = "" if is_worth_saving else self.tr("Nothing has been changed.")
+        self._footer.show_remark(self.tr("Saving…") if self._is_saving else remark)
         self._footer.allow(
-            saving=spec is not None and not problems and is_worth_saving,
-            testing=spec is not None and not self._is_testing,
+            saving=spec is not None and not problems and is_worth_saving and not self._is_saving,
+            testing=spec is not None and not self._is_testing and not self._is_saving,
         )
 
     def _sentence(self, problem: Problem) -> str:
@@ -283,33 +298,13 @@ class JobEditor(QDialog):
         page.reveal(field)
         page.show_problems(problems)
 
-    # --- Looking ahead --------------------------------------------------------------------------------
-
     def _look_ahead(self) -> None:
-        """Ask for the next runs on another thread: an odd expression may take its time."""
-        if not self._form.is_complete:
-            return
-        self._form.look_ahead(self._read)
-        if self._asked is not None:
-            self._asked.cancel()
-        when, policy = self._read.when, self._read.policy
-        if when is None:
-            self._side.show_nothing()
-            return
-        now_ms = self._backend.now_ms()
-        self._asked = self._backend.ask(
-            lambda _scheduler: look_ahead(when.schedule, now_ms, anchor_at=when.anchor_at, policy=policy),
-            self._show_preview,
-            self._show_no_preview,
-            owner=self,
-        )
+        if self._form.is_complete:
+            self._form.look_ahead(self._read)
+            self._outlook.look(self._read, self._form.pages.waits.quiet_times)
 
-    def _show_preview(self, preview: Preview) -> None:
-        self._side.show_preview(preview, is_enabled=self._read.is_enabled)
-        self._list.set_state(1, preview.words, has_problem=self._list.has_problem(1))
-
-    def _show_no_preview(self, _error: SchedulerError) -> None:
-        self._side.show_nothing()
+    def _show_words(self, words: str) -> None:
+        self._list.set_state(Place.WHEN, words, has_problem=self._list.has_problem(Place.WHEN))
 
     # --- Acting ---------------------------------------------------------------------------------------
 
@@ -318,7 +313,7 @@ class JobEditor(QDialog):
         spec = self._read.spec
         if self._problems() or spec is None:
             self._go_to_problem()
-        elif self._draft.is_new or self.has_unsaved_changes():
+        elif not self._is_saving and (self._draft.is_new or self.has_unsaved_changes()):
             self.saved.emit(spec)
 
     def _test(self) -> None:
@@ -372,6 +367,12 @@ class JobEditor(QDialog):
         if visible:
             # Qt selects what has the keyboard when a dialog appears: a stray key would wipe a stored name out.
             self._form.select_name(is_on=self._draft.is_new)
+
+
+def _field_around(widget: QWidget | None) -> Field | None:
+    while widget is not None and not isinstance(widget, Field):
+        widget = widget.parentWidget()
+    return widget
 
 
 class _Turn:

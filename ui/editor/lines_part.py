@@ -10,6 +10,7 @@ from ui.theme import Look
 from .fields import Field, Page
 from .fold import Fold
 from .rows import explanations
+from .seen import show_if
 
 
 class LinesPart(QWidget):
@@ -23,42 +24,63 @@ class LinesPart(QWidget):
         self._given: bool | None = None
         self._chosen: bool | None = None
         self._default = False
-        self._is_explained = False
+        self._is_http = False
+        self._lines: QWidget | None = None
+        self._answer: QWidget | None = None
         self._fold = Fold(look, self.tr("What it says in its output"), name="linesFold")
-        self._reads = QCheckBox(self.tr("Let it report costs and questions in its output"))
+        self._reads = QCheckBox()
         self._reads.setObjectName("readsLines")
-        self._fold.add(
-            page.watch_field(
-                Field(
-                    "",
-                    self._reads,
-                    path="policy.reads_lines",
-                    subject=self.tr("The switch"),
-                    hint=self.tr(
-                        "It does so in lines that begin with two colons. For prompts this is on unless you "
-                        "switch it off."
-                    ),
-                )
-            )
+        self._field = page.watch_field(
+            Field("", self._reads, path="policy.reads_lines", subject=self.tr("The switch"))
         )
+        self._fold.add(self._field)
         self._fold.opened.connect(self._explain)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._fold)
         self._reads.toggled.connect(self._choose)
+        self._show_kind()
 
     def _explain(self) -> None:
-        """Show the lines there are; few who edit a job ever look."""
-        if not self._is_explained:
-            self._is_explained = True
-            self._fold.add(self._examples())
+        """Show what it can say; few who edit a job ever look."""
+        if self._lines is None:
+            self._lines = explanations(
+                ("::cost 0.12", self.tr("what the run cost; several are added up")),
+                ("::needs-input Go on?", self.tr("a question for you; the job waits for your answer")),
+                (
+                    '::halo every=5m ttl=1h reason="queue is long"',
+                    self.tr(
+                        "run it so often for a while, because of that; every is 10 s at least, ttl 1h if left out"
+                    ),
+                ),
+                ("::halo next=10m", self.tr("run it once more so long after this run")),
+                ("::progress 0.4 copying", self.tr("how far it has come; read in any case")),
+            )
+            self._fold.add(self._lines)
+        if self._is_http and self._answer is None:
+            self._answer = explanations(
+                (
+                    '{"halo": {"every": "5m", "reason": "…"}}',
+                    self.tr("the same in an answer that is JSON: every, next, ttl and reason"),
+                )
+            )
+            self._answer.setObjectName("haloAnswer")
+            self._fold.add(self._answer)
+        if self._answer is not None:
+            show_if(self._answer, self._is_http)
 
-    def _examples(self) -> QWidget:
-        return explanations(
-            ("::cost 0.12", self.tr("what the run cost; several are added up")),
-            ("::needs-input Go on?", self.tr("a question for you; the job waits for your answer")),
-            ("::progress 0.4 copying", self.tr("how far it has come; read in any case")),
+    def _show_kind(self) -> None:
+        self._reads.setText(self.tr("Let it report costs, questions and its own pace in its output"))
+        self._field.set_hint(
+            self.tr("It does so in the answer: see below. Your limits and a pause always win.")
+            if self._is_http
+            else self.tr(
+                "It does so in lines that begin with two colons. For prompts this is on unless you switch it off. "
+                "Your limits and a pause always win."
+            )
         )
+        if self._fold.is_open:
+            self._explain()
 
     @property
     def is_reading(self) -> bool:
@@ -75,9 +97,11 @@ class LinesPart(QWidget):
         self._given = self._chosen = reads_lines
         self._show()
 
-    def follow(self, *, is_prompt: bool) -> None:
+    def follow(self, *, is_prompt: bool, is_http: bool) -> None:
         """Follow the kind of the job, unless something was chosen."""
         self._default = is_prompt
+        self._is_http = is_http
+        self._show_kind()
         self._show()
 
     def _choose(self, is_on: bool) -> None:  # noqa: FBT001 - a slot of `toggled`
@@ -94,5 +118,5 @@ class LinesPart(QWidget):
 
     def _summarise(self) -> None:
         self._fold.set_summary(
-            self.tr("costs and questions are read") if self.is_reading else self.tr("is only shown")
+            self.tr("costs, questions and pace are read") if self.is_reading else self.tr("is only shown")
         )

@@ -43,11 +43,20 @@ def write_intervals(delays_ms: tuple[int, ...]) -> str:
 
 def read_amount(text: str) -> float:
     """Return the amount of a line like "2.50"; a comma before one or two figures is a point."""
+    return _read_number(text, "an amount", "2.50")
+
+
+def read_number(text: str) -> float:
+    """Return the number of a line like "1.5"; a comma before one or two figures is a point."""
+    return _read_number(text, "a number", "1.5")
+
+
+def _read_number(text: str, what: str, example: str) -> float:
     if not text.strip():
-        raise ScheduleError("write an amount, like 2.50")
+        raise ScheduleError(f"write {what}, like {example}")
     match = _AMOUNT.fullmatch(text.strip())
     if match is None or not any(match.groups()):
-        raise ScheduleError(f"{shown(text.strip())} is not an amount; write it like 2.50")
+        raise ScheduleError(f"{shown(text.strip())} is not {what}; write it like {example}")
     return float(f"{match[1] or 0}.{match[2] or match[3] or 0}")
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from halo_scheduler.model import After, Policy, Schedule
+from halo_scheduler.condition_words import waiting_words
+from halo_scheduler.model import After, InQuietTime, Policy, Schedule
+from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.interval import DAY_MS
 from halo_scheduler.schedule.lint import Note, lint
 from halo_scheduler.schedule.next_run import count_due, next_run
+from halo_scheduler.schedule.quiet import Quiet, quiet_at
 
 _SHOWN_RUNS = 5
 # Counting on to see whether a higher cap is ever reached would take longer than the answer is worth.
@@ -26,9 +30,23 @@ class Preview:
     is_after: bool = False
     capped_at: int | None = None
     """After how many runs its cap ends the day, if there would be more; of an `after`, if there may be."""
+    waits_for: str = ""
+    """What stands behind "waits for" when its time has come."""
+    quiet: tuple[tuple[int, Quiet], ...] = ()
+    """Those of the runs that fall into a quiet time."""
+    is_left_out: bool = False
+    """Whether a run in a quiet time is skipped, and does not wait."""
 
 
-def look_ahead(schedule: Schedule, now_ms: int, *, anchor_at: int, policy: Policy | None = None) -> Preview:
+def look_ahead(
+    schedule: Schedule,
+    now_ms: int,
+    *,
+    anchor_at: int,
+    policy: Policy | None = None,
+    group: str | None = None,
+    quiet_times: Sequence[QuietTime] = (),
+) -> Preview:
     """Return what a job with this schedule will do from now on; None for a policy that cannot be read yet."""
     runs: list[int] = []
     at = next_run(schedule, now_ms, anchor_at=anchor_at)
@@ -39,6 +57,7 @@ def look_ahead(schedule: Schedule, now_ms: int, *, anchor_at: int, policy: Polic
         at = next_run(schedule, at, anchor_at=anchor_at)
     limit_ms = None if policy is None else policy.time_limit_ms
     most = None if policy is None else policy.caps.runs_per_day
+    quiet = ((at, quiet_at(quiet_times, group, at)) for at in runs)
     return Preview(
         now_ms=now_ms,
         words=describe(schedule),
@@ -46,6 +65,9 @@ def look_ahead(schedule: Schedule, now_ms: int, *, anchor_at: int, policy: Polic
         notes=tuple(lint(schedule, now_ms, anchor_at=anchor_at, time_limit_ms=limit_ms)),
         is_after=isinstance(schedule, After),
         capped_at=most if most is not None and _goes_beyond(most, schedule, now_ms, anchor_at) else None,
+        waits_for="" if policy is None else waiting_words(policy.conditions),
+        quiet=tuple((at, found) for at, found in quiet if found is not None),
+        is_left_out=policy is not None and policy.in_quiet_time is InQuietTime.SKIP,
     )
 
 

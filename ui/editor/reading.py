@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 
 from halo_scheduler.model import Action, JobSpec, Policy, Schedule
 
+from .after_page import AfterPage, Afterwards
 from .also_page import Also, AlsoPage
 from .draft import Draft
 from .problems import Findings, Problem
+from .summary import action_summary, after_summary, also_summary, trouble_summary, waits_summary
 from .trouble_page import Trouble, TroublePage
+from .waits_page import Waits, WaitsPage
 from .what_page import What, WhatPage
 from .when_page import When, WhenPage
 
@@ -22,7 +25,9 @@ class Reading:
     action: Action | None
     description: str | None
     when: When | None
+    waits: Waits | None
     trouble: Trouble | None
+    after: Afterwards | None
     also: Also | None
     policy: Policy | None
     spec: JobSpec | None
@@ -50,6 +55,19 @@ class Reading:
             policy=self.policy or Policy(),
             group=None if self.also is None else self.also.group,
             enabled=self.is_enabled,
+            followers=() if self.after is None else self.after.followers,
+        )
+
+    def summaries(self, when_words: str) -> tuple[str, ...]:
+        """Return what each page says on one line; nothing where it cannot be read."""
+        waits, trouble, after, also = self.waits, self.trouble, self.after, self.also
+        return (
+            "" if self.action is None else action_summary(self.action),
+            "" if self.when is None else when_words,
+            "" if waits is None else waits_summary(waits.conditions, waits.deadline, waits.in_quiet_time),
+            "" if trouble is None else trouble_summary(trouble.time_limit, trouble.retry),
+            "" if after is None else after_summary(after.followers, after.names),
+            "" if also is None else also_summary(also.policy, also.group, enabled=also.enabled),
         )
 
 
@@ -59,12 +77,14 @@ class Pages:
 
     what: WhatPage
     when: WhenPage
+    waits: WaitsPage
     trouble: TroublePage
+    after: AfterPage
     also: AlsoPage
 
-    def all(self) -> tuple[WhatPage, WhenPage, TroublePage, AlsoPage]:
+    def all(self) -> tuple[WhatPage, WhenPage, WaitsPage, TroublePage, AfterPage, AlsoPage]:
         """Return them in their order."""
-        return self.what, self.when, self.trouble, self.also
+        return self.what, self.when, self.waits, self.trouble, self.after, self.also
 
 
 def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
@@ -72,16 +92,20 @@ def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
     findings = Findings()
     said = pages.what.read(findings)
     times = pages.when.read(findings, now_ms)
+    surroundings = pages.waits.read(findings)
     troubles = pages.trouble.read(findings)
+    afterwards = pages.after.read(findings)
     rest = pages.also.read(findings)
     reading = Reading(
         name=said.name,
         action=said.action,
         description=said.description,
         when=times,
+        waits=surroundings,
         trouble=troubles,
+        after=afterwards,
         also=rest,
-        policy=_policy(draft, troubles, rest),
+        policy=_policy(draft, surroundings, troubles, rest),
         spec=None,
         problems=(),
     )
@@ -90,8 +114,8 @@ def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
     return replace(reading, problems=tuple(findings.problems))
 
 
-def _policy(draft: Draft, trouble: Trouble | None, also: Also | None) -> Policy | None:
-    if trouble is None or also is None:
+def _policy(draft: Draft, waits: Waits | None, trouble: Trouble | None, also: Also | None) -> Policy | None:
+    if waits is None or trouble is None or also is None:
         return None
     # What this form does not know of a policy stays as it is.
     return replace(
@@ -107,6 +131,10 @@ def _policy(draft: Draft, trouble: Trouble | None, also: Also | None) -> Policy 
         notify=also.policy.notify,
         caps=also.policy.caps,
         reads_lines=also.policy.reads_lines,
+        keep_awake=also.policy.keep_awake,
+        conditions=waits.conditions,
+        condition_deadline=waits.deadline,
+        in_quiet_time=waits.in_quiet_time,
     )
 
 

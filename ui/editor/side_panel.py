@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
     QLabel,
     QScrollArea,
-    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -20,23 +18,25 @@ from PySide6.QtWidgets import (
 from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.lint import Severity
+from halo_scheduler.schedule.quiet import Quiet
 from halo_scheduler.schedule.words import clock_time, counted, short_date, weekday_name
-from ui.marks import Shape, paint_mark
-from ui.theme import GRID, HALF, ICON, MARGIN, Look, Tone, number_font, strong_font
+from ui.marks import Mark, Shape
+from ui.theme import GRID, HALF, MARGIN, Look, Tone, number_font, strong_font
 from ui.widgets.labels import label
-from ui.wording import moment, plain_tooltip
+from ui.wording import moment, one_line, plain_tooltip
 
+from .mark_sign import MarkSign
 from .preview import Preview
 from .seen import show_if
 
 PANEL_WIDTH = 280
 _SHOWN_RUNS = 5
-_MARK = 10
+_LONGEST_NAME = 40
 _DAYS_FROM_MS = 2 * DAY_MS
 _SEVERITIES = {
-    Severity.INFO: (Shape.RING, Tone.ACCENT),
-    Severity.WARNING: (Shape.TRIANGLE, Tone.WARN),
-    Severity.ERROR: (Shape.SQUARE, Tone.ERROR),
+    Severity.INFO: Mark(Shape.RING, Tone.ACCENT),
+    Severity.WARNING: Mark(Shape.TRIANGLE, Tone.WARN),
+    Severity.ERROR: Mark(Shape.SQUARE, Tone.ERROR),
 }
 
 
@@ -110,6 +110,7 @@ class SidePanel(QScrollArea):
         self._words.setText(preview.words)
         self._show_runs(preview.runs, preview.now_ms)
         notes = [(note.severity, note.message) for note in preview.notes]
+        notes += [(Severity.INFO, words) for words in self._waiting_notes(preview)]
         if preview.capped_at is not None:
             # Not how many will be due: those that find no work do not count.
             words = self.tr("Once {runs} of a day have started, the others are skipped until midnight.")
@@ -124,6 +125,44 @@ class SidePanel(QScrollArea):
             remark = self.tr("Nothing is planned.")
         self._remark.setText(remark)
         show_if(self._remark, bool(remark))
+
+    def _waiting_notes(self, preview: Preview) -> list[str]:
+        """Return what keeps its runs from starting at their time."""
+        found = []
+        if preview.waits_for:
+            found.append(
+                self.tr("When its time has come, it waits for {what}.").format(
+                    what=one_line(preview.waits_for)
+                )
+            )
+        if len(preview.quiet) == 1:
+            at, quiet = preview.quiet[0]
+            words = (
+                self.tr("The run of {when} falls into {quiet}: it is left out.")
+                if preview.is_left_out
+                else self.tr("The run of {when} falls into {quiet}: it waits until {end}.")
+            )
+            found.append(
+                words.format(
+                    when=_short(at, preview.now_ms),
+                    quiet=self._quiet_name(quiet),
+                    end=clock_time(local_time(quiet.until)),
+                )
+            )
+        elif preview.quiet:
+            words = (
+                self.tr("{count} of these runs fall into {quiet}: they are left out.")
+                if preview.is_left_out
+                else self.tr("{count} of these runs fall into {quiet}: they wait until it is over.")
+            )
+            quiet = preview.quiet[0][1]
+            found.append(words.format(count=len(preview.quiet), quiet=self._quiet_name(quiet)))
+        return found
+
+    def _quiet_name(self, quiet: Quiet) -> str:
+        if not quiet.by.name:
+            return self.tr("a quiet time")
+        return self.tr("the quiet time {name}").format(name=one_line(quiet.by.name, _LONGEST_NAME))
 
     def _show_runs(self, runs: tuple[int, ...], now_ms: int) -> None:
         show_if(self._runs_title, bool(runs))
@@ -164,32 +203,9 @@ class _NoteRow(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
-        layout.addWidget(_SeverityMark(look, severity, words), alignment=Qt.AlignmentFlag.AlignTop)
+        sign = MarkSign(look, _SEVERITIES[severity], words)
+        layout.addWidget(sign, alignment=Qt.AlignmentFlag.AlignTop)
         layout.addWidget(text, 1)
-
-
-class _SeverityMark(QWidget):
-    """The shape and colour of how much a note matters."""
-
-    def __init__(self, look: Look, severity: Severity, words: str) -> None:
-        super().__init__()
-        self._look = look
-        self._severity = severity
-        self.setToolTip(words)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        look.changed.connect(self.update)
-
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        return QSize(ICON, self.fontMetrics().height())
-
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        shape, tone = _SEVERITIES[self._severity]
-        painter = QPainter(self)
-        middle = (self.height() - _MARK) / 2
-        paint_mark(
-            painter, QRectF((self.width() - _MARK) / 2, middle, _MARK, _MARK), shape, self._look.colour(tone)
-        )
-        painter.end()
 
 
 def _short(at: int, now_ms: int) -> str:

@@ -11,14 +11,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+CONTENT = "content"
+"""The property of a widget that says something by being there."""
 _INNER = "qt_"
 
 
 def snapshot(page: QWidget) -> dict[str, str]:
     """Return the contents of all controls in a page by their names; what is inside of a control says nothing more."""
-    contents = ((widget.objectName(), _content(widget)) for widget in page.findChildren(QWidget))
+    widgets = page.findChildren(QWidget)
+    contents = ((widget.objectName(), widget.property(CONTENT) or _content(widget)) for widget in widgets)
     return {
-        name: content
+        name: str(content)
         for name, content in contents
         if content is not None and name and not name.startswith(_INNER)
     }

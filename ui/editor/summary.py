@@ -6,16 +6,23 @@ import re
 
 from PySide6.QtCore import QCoreApplication
 
+from halo_scheduler.condition_words import waiting_words
 from halo_scheduler.model import (
     Action,
     Backoff,
     BackoffKind,
     Caps,
     CatchUp,
+    Condition,
+    Follower,
+    FollowOn,
+    InQuietTime,
     Notify,
     Policy,
+    Proposal,
     Retry,
 )
+from halo_scheduler.quiet_times import QuietTime, Weekday
 from halo_scheduler.schedule.interval import SECOND_MS, format_interval, parse_interval
 from halo_scheduler.schedule.words import counted
 from ui.action_words import action_words, work_words
@@ -25,6 +32,8 @@ _SEPARATOR = " · "
 _UNITS = {"s": "s", "m": "min", "h": "h", "d": "d"}
 # So that where its work comes from is seen too.
 _LONGEST_WITH_WORK = 40
+_LONGEST_FOLLOWER = 40
+_WORKDAYS = set(Weekday) - {Weekday.SATURDAY, Weekday.SUNDAY}
 _INTERVAL = re.compile(r"([0-9]+)([smhd])")
 
 
@@ -70,6 +79,70 @@ def trouble_summary(limit: str | None, retry: Retry) -> str:
     return joined(stops, retries)
 
 
+def waits_summary(conditions: tuple[Condition, ...], deadline: str | None, in_quiet_time: InQuietTime) -> str:
+    """Return what a due job waits for: "mains power and network · for 2 h at most"."""
+    waits = waiting_words(conditions) if conditions else tr("nothing")
+    gives_up = ""
+    if conditions and deadline is not None:
+        gives_up = tr("for {time} at most").format(time=short_interval(deadline))
+    skips = tr("left out in quiet times") if in_quiet_time is InQuietTime.SKIP else ""
+    return joined(waits, gives_up, skips)
+
+
+def after_summary(followers: tuple[Follower, ...], names: tuple[str, ...]) -> str:
+    """Return what runs when a job has ended: "Report after success · Alert me after failure"."""
+    if not followers:
+        return tr("nothing follows")
+    words = {
+        FollowOn.SUCCESS: tr("{name} after success"),
+        FollowOn.FAILURE: tr("{name} after failure"),
+        FollowOn.ALWAYS: tr("{name} in any case"),
+    }
+    return joined(
+        *(
+            words[follower.on].format(name=one_line(name, _LONGEST_FOLLOWER) or tr("a job"))
+            for follower, name in zip(followers, names, strict=True)
+        )
+    )
+
+
+def proposal_words(proposal: Proposal) -> str:
+    """Return what a run proposed about its own job: "every 5 min for 1 h: queue is long"."""
+    parts = [
+        tr("every {time}").format(time=short_interval(proposal.every_ms)) if proposal.every_ms else "",
+        tr("once in {time}").format(time=short_interval(proposal.next_ms)) if proposal.next_ms else "",
+    ]
+    words = tr(" and ").join(part for part in parts if part)
+    lasts = tr("{words} for {time}").format(words=words, time=short_interval(proposal.ttl_ms))
+    return f"{lasts}: {proposal.reason}" if proposal.reason else lasts
+
+
+def quiet_words(time: QuietTime) -> str:
+    """Return a quiet time in a few words: "Nights, 22:00 to 06:00 on weekdays"."""
+    days = set(time.days)
+    if days == set(Weekday):
+        on = tr("every day")
+    elif days == _WORKDAYS:
+        on = tr("on weekdays")
+    else:
+        on = tr("on {days}").format(days=", ".join(_day_words(day) for day in time.days))
+    hours = tr("{start} to {end} {on}").format(start=time.start, end=time.end, on=on)
+    zone = f"{hours} ({time.timezone})" if time.timezone else hours
+    return f"{time.name}, {zone}" if time.name else zone
+
+
+def _day_words(day: Weekday) -> str:
+    return {
+        Weekday.MONDAY: tr("Mon"),
+        Weekday.TUESDAY: tr("Tue"),
+        Weekday.WEDNESDAY: tr("Wed"),
+        Weekday.THURSDAY: tr("Thu"),
+        Weekday.FRIDAY: tr("Fri"),
+        Weekday.SATURDAY: tr("Sat"),
+        Weekday.SUNDAY: tr("Sun"),
+    }[day]
+
+
 def also_summary(policy: Policy, group: str | None, *, enabled: bool) -> str:
     """Return the rest of a policy: "catches up once · tells of failures · at most 5 runs a day"."""
     catch_up = tr("catches up once") if policy.catch_up is CatchUp.ONCE else tr("no catching up")
@@ -80,7 +153,8 @@ def also_summary(policy: Policy, group: str | None, *, enabled: bool) -> str:
         Notify.SETTINGS: "",
     }[policy.notify]
     switch = "" if enabled else tr("switched off")
-    return joined(switch, caps_words(policy.caps), catch_up, tells, one_line(group or "", 40))
+    awake = tr("keeps the machine awake") if policy.keep_awake else ""
+    return joined(switch, caps_words(policy.caps), awake, catch_up, tells, one_line(group or "", 40))
 
 
 def caps_words(caps: Caps) -> str:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from PySide6.QtCore import QRectF, QSize, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from halo_scheduler.model import Outcome, SkipReason
-from ui.marks import outcome_mark, paint_mark
-from ui.theme import GRID, ICON, MARGIN, Look, number_font
+from halo_scheduler.model import Outcome, Proposal, SkipReason
+from ui.marks import outcome_mark
+from ui.theme import GRID, MARGIN, Look, number_font
 from ui.widgets.labels import button, frame, icon_button, label, set_role
 from ui.widgets.output_view import OutputView
 from ui.wording import cost_words, duration, one_line, outcome_words, plain_tooltip, reason_words
 
-from .summary import joined
+from .mark_sign import MarkSign
+from .summary import joined, proposal_words
 
 _HEIGHT = 232
 _TICK_MS = 500
@@ -41,6 +42,8 @@ class TrialEnd(Protocol):
     def http_status(self) -> int | None: ...
     @property
     def cost(self) -> float | None: ...
+    @property
+    def proposal(self) -> Proposal | None: ...
 
 
 class TrialPanel(QFrame):
@@ -57,7 +60,7 @@ class TrialPanel(QFrame):
         self._now_ms = now_ms
         self._began_at = 0
         self._is_running = False
-        self._mark = _OutcomeMark(look)
+        self._mark = MarkSign(look, outcome_mark(Outcome.RUNNING), size=_MARK)
         self._words = label("", "strong", name="trialWords")
         self._words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._elapsed = label("", "muted", name="trialElapsed")
@@ -105,7 +108,7 @@ class TrialPanel(QFrame):
         self._is_running = True
         self._began_at = self._now_ms()
         self._output.clear()
-        self._mark.show_outcome(Outcome.RUNNING)
+        self._show_mark(Outcome.RUNNING)
         set_role(self._words, "strong")
         self._words.setText(self.tr("Test run under way"))
         self._stop.setText(self.tr("Stop"))
@@ -137,16 +140,21 @@ class TrialPanel(QFrame):
         self._output.end()
         self._tell_elapsed()
         outcome = Outcome.FAILURE if ended is None else ended.outcome
-        self._mark.show_outcome(outcome)
+        self._show_mark(outcome)
         words = sentence or self._describe(ended)
         if ended is not None:
             cost = self.tr("cost {cost}").format(cost=cost_words(ended.cost)) if ended.cost else ""
-            words = joined(words, cost, ended.note)
+            words = joined(words, cost, self._proposed(ended), ended.note)
         self._words.setText(one_line(words))
         self._words.setToolTip(plain_tooltip(words))
         self._stop.hide()
         self._close.setEnabled(True)
         self.show()
+
+    def _proposed(self, ended: TrialEnd) -> str:
+        if ended.proposal is None:
+            return ""
+        return self.tr("it proposes to run {words}").format(words=proposal_words(ended.proposal))
 
     def _describe(self, ended: TrialEnd | None) -> str:
         if ended is None:
@@ -162,6 +170,9 @@ class TrialPanel(QFrame):
             return self.tr("{words}, exit code {code}").format(words=words, code=ended.exit_code)
         return words
 
+    def _show_mark(self, outcome: Outcome) -> None:
+        self._mark.show_mark(outcome_mark(outcome), outcome_words(outcome))
+
     def _ask_to_stop(self) -> None:
         self._stop.setEnabled(False)
         self._stop.setText(self.tr("Stopping…"))
@@ -173,29 +184,3 @@ class TrialPanel(QFrame):
 
     def _tell_elapsed(self) -> None:
         self._elapsed.setText(duration(max(0, self._now_ms() - self._began_at)))
-
-
-class _OutcomeMark(QWidget):
-    """The mark of an outcome."""
-
-    def __init__(self, look: Look) -> None:
-        super().__init__()
-        self._look = look
-        self._outcome = Outcome.RUNNING
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        look.changed.connect(self.update)
-
-    def show_outcome(self, outcome: Outcome) -> None:
-        self._outcome = outcome
-        self.setToolTip(outcome_words(outcome))
-        self.update()
-
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        return QSize(ICON, ICON)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        mark = outcome_mark(self._outcome)
-        painter = QPainter(self)
-        box = QRectF((self.width() - _MARK) / 2, (self.height() - _MARK) / 2, _MARK, _MARK)
-        paint_mark(painter, box, mark.shape, self._look.colour(mark.tone))
-        painter.end()

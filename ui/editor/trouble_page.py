@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from halo_scheduler.model import Backoff, BackoffKind, Policy, Retry
 from ui.theme import mono_font
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
+from ui.wording import one_line
 
 from .fields import Field, Page
 from .interval_edit import IntervalEdit
+from .job_catalogue import JobCatalogue
+from .job_choice import JobChoice
 from .numbers import read_intervals, write_intervals
 from .problems import Findings
 from .rows import optional_interval, set_optional, side_by_side
@@ -23,6 +26,7 @@ from .summary import ladder_words
 _MOST_RETRIES = 1_000
 _MOST_ERRORS = 1_000_000
 _DEFAULT_LIMIT = "2h"
+_LONGEST_NAMES = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +40,19 @@ class Trouble:
 
 
 class TroublePage(Page):
-    """Time limit, retries, rest after errors, and the end of patience."""
+    """Time limit, retries, another job after a failure, rest after errors, and the end of patience."""
 
-    def __init__(self, parent: QWidget) -> None:
+    failure_job_chosen = Signal(str)
+    """The job to run after failures; nothing for none. The list of all that follow stands on another page."""
+
+    def __init__(self, catalogue: JobCatalogue, parent: QWidget) -> None:
         super().__init__(
             QCoreApplication.translate("TroublePage", "If it goes wrong"), name="troublePage", parent=parent
         )
         self._given_backoff = Backoff.ladder()
         self._build_limit()
         self._build_retry()
+        self._build_failure_job(catalogue)
         self._build_rest()
         self._build_patience()
         self.column.addStretch(1)
@@ -86,6 +94,19 @@ class TroublePage(Page):
         self._attempts.valueChanged.connect(self._show_delay)
         self._attempts.valueChanged.connect(self.edited)
         self._delay.changed.connect(self.edited)
+
+    def _build_failure_job(self, catalogue: JobCatalogue) -> None:
+        self._failure_job = JobChoice(
+            catalogue,
+            name="failureJob",
+            title=self.tr("Job to run after a failure"),
+            placeholder=self.tr("none"),
+        )
+        self._failure_field = self.add_field(
+            Field(self.tr("After a failure run another job"), self._failure_job)
+        )
+        self._failure_job.chosen.connect(self._tell_failure_job)
+        self._failure_job.refused.connect(self._failure_field.set_hint)
 
     def _build_rest(self) -> None:
         self._rest = QComboBox()
@@ -139,6 +160,21 @@ class TroublePage(Page):
         )
         self._max_errors.valueChanged.connect(self._show_errors_words)
         self._max_errors.valueChanged.connect(self.edited)
+
+    def show_failure_job(self, job_id: str, others: tuple[str, ...]) -> None:
+        """Show which job runs after a failure, and which others do too."""
+        if job_id != self._failure_job.job_id:
+            self._failure_job.set_job(job_id)
+        names = ", ".join(filter(None, others))
+        hint = self.tr("It is told how this job ended, and gets its output.")
+        if names:
+            hint = self.tr("{names} runs then too: see “After it”.").format(
+                names=one_line(names, _LONGEST_NAMES)
+            )
+        self._failure_field.set_hint(hint)
+
+    def _tell_failure_job(self) -> None:
+        self.failure_job_chosen.emit(self._failure_job.job_id)
 
     def focus_first(self) -> None:
         """Give the keyboard to the first field."""

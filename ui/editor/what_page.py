@@ -182,6 +182,11 @@ class WhatPage(Page):
         """Whether a prompt is what is being edited."""
         return self._kept is None and self._kind.value == _Kind.PROMPT
 
+    @property
+    def is_http(self) -> bool:
+        """Whether a request is what is being edited."""
+        return self._kept is None and self._kind.value == _Kind.HTTP
+
     def focus_first(self) -> None:
         """Give the keyboard to what a new job needs first."""
         self._name.setFocus()

@@ -65,7 +65,10 @@ class WhenPage(Page):
         self._cron = CronForm(self)
         yield
         self._by_hand = label(
-            self.tr("It runs only when you start it, from the window, the tray or a terminal."), wrap=True
+            self.tr(
+                "It runs only when you start it, from the window, the tray or a terminal, or after another job."
+            ),
+            wrap=True,
         )
         self._zone = ZonePicker(name="zone")
         self._zone_field = Field(

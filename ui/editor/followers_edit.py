@@ -1,0 +1,275 @@
+"""The list of jobs that run when a job has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+
+from halo_scheduler.chains import LinkState
+from halo_scheduler.model import MOST_FOLLOWERS, Follower, FollowOn
+from ui.theme import GRID, HALF, Look
+from ui.widgets.labels import icon_button, label, tint
+
+from .fields import Field, Page
+from .job_catalogue import JobCatalogue
+from .job_choice import JobChoice
+from .links import link
+from .problems import Findings
+from .renaming import rename
+from .rows import tab_before
+from .seen import show_if
+from .snapshot import CONTENT
+
+
+class FollowersEdit(QWidget):
+    """One row to a job; the whole list is read, and shown, at once."""
+
+    changed = Signal()
+    job_wanted = Signal(str)
+    """Somebody wants to see this job."""
+
+    def __init__(self, catalogue: JobCatalogue, look: Look, page: Page) -> None:
+        super().__init__()
+        self.setObjectName("followers")
+        self._catalogue = catalogue
+        self._look = look
+        self._page = page
+        self._rows: list[FollowerRow] = []
+        self._list = QVBoxLayout()
+        self._list.setContentsMargins(0, 0, 0, 0)
+        self._list.setSpacing(GRID)
+        self._add = link(self.tr("Run another job"), name="followersAdd")
+        tint(self._add, look, "add")
+        adding = page.watch_field(
+            Field("", self._add, path="followers", subject=self.tr("The list of jobs"), target=self._add)
+        )
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addLayout(self._list)
+        layout.addWidget(adding, alignment=Qt.AlignmentFlag.AlignLeft)
+        self._add.clicked.connect(self._add_and_focus)
+        catalogue.changed.connect(self._show_states)
+
+    def focus_first(self) -> None:
+        """Give the keyboard to the first job, or to what adds one."""
+        if self._rows:
+            self._rows[0].on.setFocus()
+        else:
+            self._add.setFocus()
+
+    def load(self, followers: Iterable[Follower]) -> None:
+        """Show these jobs only."""
+        for row in list(self._rows):
+            self._drop(row)
+        for follower in followers:
+            self._add_row(follower.on, follower.job_id)
+        self._follow()
+
+    def read(self, findings: Findings) -> tuple[Follower, ...] | None:
+        """Return the jobs that follow, or None after noting what is wrong."""
+        found: list[Follower] = []
+        for index, row in enumerate(self._rows):
+            path = f"followers[{index}]"
+            if not row.job.job_id:
+                findings.miss(f"{path}.job_id", self.tr("Choose the job that is to run."))
+                continue
+            if any(follower.job_id == row.job.job_id for follower in found):
+                findings.refuse(
+                    f"{path}.job_id", self.tr("This job runs already; choose “In any case” there instead.")
+                )
+                continue
+            follower = findings.take(path, row.read)
+            found += [] if follower is None else [follower]
+        return tuple(found) if len(found) == len(self._rows) else None
+
+    def names(self) -> tuple[str, ...]:
+        """Return what the jobs are called, as far as that is known."""
+        return tuple(row.job.name for row in self._rows)
+
+    # --- What runs after a failure -------------------------------------------------------------------
+
+    def failure_job(self) -> str:
+        """Return the first job that runs after failures alone; nothing when there is none."""
+        row = self._failure_row()
+        return "" if row is None else row.job.job_id
+
+    def other_failure_names(self) -> tuple[str, ...]:
+        """Return what else runs when it has failed."""
+        first = self._failure_row()
+        on = (FollowOn.FAILURE, FollowOn.ALWAYS)
+        return tuple(row.job.name for row in self._rows if row is not first and row.choice in on)
+
+    def set_failure_job(self, job_id: str) -> None:
+        """Let a job, and no longer the one that did, run after failures; one that runs already then runs always."""
+        row = self._failure_row()
+        other = next((one for one in self._rows if one is not row and one.job.job_id == job_id), None)
+        if job_id and other is not None:
+            other.choose(FollowOn.ALWAYS)
+        if row is not None and (not job_id or other is not None):
+            self._drop(row)
+        elif row is not None:
+            row.job.set_job(job_id)
+        elif job_id and other is None and len(self._rows) < MOST_FOLLOWERS:
+            self._add_row(FollowOn.FAILURE, job_id)
+        self._tell()
+
+    def _failure_row(self) -> FollowerRow | None:
+        return next((row for row in self._rows if row.choice is FollowOn.FAILURE), None)
+
+    # --- Rows ----------------------------------------------------------------------------------------
+
+    def _add_and_focus(self) -> None:
+        row = self._add_row(FollowOn.SUCCESS, "")
+        self._follow()
+        row.job.setFocus()
+        self._page.ensureWidgetVisible(row.field)
+        self.changed.emit()
+
+    def _add_row(self, on: FollowOn, job_id: str) -> FollowerRow:
+        row = FollowerRow(self._catalogue, self._look, name=f"follower{len(self._rows)}")
+        row.choose(on)
+        row.job.set_job(job_id)
+        self._rows.append(row)
+        self._list.addWidget(self._page.watch_field(row.field))
+        self._number()
+        tab_before(self._add, [stop for one in self._rows for stop in one.stops])
+        row.changed.connect(self._tell)
+        row.removal_wanted.connect(self._remove)
+        row.job_wanted.connect(self.job_wanted)
+        return row
+
+    def _remove(self, row: FollowerRow) -> None:
+        index = self._rows.index(row)
+        self._drop(row)
+        if self._rows:
+            self._rows[min(index, len(self._rows) - 1)].on.setFocus()
+        else:
+            self._add.setFocus()
+        self._tell()
+
+    def _drop(self, row: FollowerRow) -> None:
+        self._rows.remove(row)
+        self._page.forget_field(row.field)
+        self._list.removeWidget(row.field)
+        row.field.hide()
+        row.field.setParent(None)
+        row.field.deleteLater()
+        self._number()
+
+    def _number(self) -> None:
+        for index, row in enumerate(self._rows):
+            rename(row.field, row.objectName(), f"follower{index}")
+            row.field.paths = (f"followers[{index}]",)
+
+    def _tell(self) -> None:
+        self._follow()
+        self.changed.emit()
+
+    def _follow(self) -> None:
+        self._catalogue.follow(row.job.job_id for row in self._rows if row.job.job_id)
+        self._add.setEnabled(len(self._rows) < MOST_FOLLOWERS)
+        self._show_states()
+
+    def _show_states(self) -> None:
+        for row in self._rows:
+            row.show_state()
+
+
+class FollowerRow(QWidget):
+    """After which end, which job; and what keeps it from running."""
+
+    changed = Signal()
+    removal_wanted = Signal(object)
+    job_wanted = Signal(str)
+
+    def __init__(self, catalogue: JobCatalogue, look: Look, *, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setProperty(CONTENT, "")
+        self._catalogue = catalogue
+        self._refusal = ""
+        self.on = QComboBox()
+        self.on.setObjectName(f"{name}On")
+        self.on.setAccessibleName(self.tr("After which end"))
+        self.on.addItem(self.tr("After a success"), FollowOn.SUCCESS)
+        self.on.addItem(self.tr("After a failure"), FollowOn.FAILURE)
+        self.on.addItem(self.tr("In any case"), FollowOn.ALWAYS)
+        self.job = JobChoice(
+            catalogue, name=f"{name}Job", title=self.tr("Job to run"), placeholder=self.tr("choose a job")
+        )
+        self._open = icon_button(look, "external", self.tr("Open this job"), name=f"{name}Open")
+        self._remove = icon_button(look, "close", self.tr("Remove"), name=f"{name}Remove")
+        self._note = label("", "warn", wrap=True, name=f"{name}Note")
+        head = QHBoxLayout()
+        head.setSpacing(GRID)
+        head.addWidget(self.on)
+        head.addWidget(self.job, 1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(HALF)
+        buttons.addWidget(self._open)
+        buttons.addWidget(self._remove)
+        head.addLayout(buttons)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(HALF)
+        layout.addLayout(head)
+        layout.addWidget(self._note)
+        self._note.hide()
+        self.field = Field("", self, subject=self.tr("The choice"), target=self.job, targets={"on": self.on})
+        self.on.currentIndexChanged.connect(self.changed)
+        self.job.chosen.connect(self._tell)
+        self.job.refused.connect(self._show_refusal)
+        self._open.clicked.connect(self._want_job)
+        self._remove.clicked.connect(self._want_removal)
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the Tab key visits."""
+        return [self.on, self.job, self._open, self._remove]
+
+    @property
+    def choice(self) -> FollowOn:
+        return FollowOn(self.on.currentData())
+
+    def choose(self, on: FollowOn) -> None:
+        """Show after which end."""
+        self.on.setCurrentIndex(self.on.findData(on))
+
+    def read(self) -> Follower:
+        """Return which job follows, and when."""
+        return Follower(job_id=self.job.job_id, on=self.choice)
+
+    def show_state(self) -> None:
+        """Say what keeps the job from running."""
+        self.setProperty(CONTENT, self.job.job_id)
+        entry = self._catalogue.entry(self.job.job_id)
+        state = LinkState.OK if entry is None else entry.state
+        words = {
+            LinkState.OK: "",
+            LinkState.PAUSED: self.tr("This job is paused: until it is resumed, it will be skipped."),
+            LinkState.DISABLED: self.tr(
+                "This job is switched off: until it is on again, it will be skipped."
+            ),
+            LinkState.REMOVED: self.tr("This job was removed: nothing runs. Restore it, or choose another."),
+        }[state]
+        shown = self._refusal or words
+        self._note.setText(shown)
+        show_if(self._note, bool(shown))
+        self._open.setEnabled(bool(self.job.job_id) and state is not LinkState.REMOVED)
+
+    def _tell(self) -> None:
+        self._refusal = ""
+        self.changed.emit()
+
+    def _show_refusal(self, sentence: str) -> None:
+        self._refusal = sentence
+        self.show_state()
+
+    def _want_job(self) -> None:
+        self.job_wanted.emit(self.job.job_id)
+
+    def _want_removal(self) -> None:
+        self.removal_wanted.emit(self)

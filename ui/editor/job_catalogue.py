@@ -1,0 +1,147 @@
+"""The other jobs, as one editor knows them: read when somebody chooses, or has chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QCoreApplication,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
+
+from halo_scheduler.changes import Change, ChangeKind
+from ui.backend import Backend, Lane
+from ui.theme import Look, Tone
+from ui.wording import plain_tooltip
+
+from .chain_reading import JobEntry, read_jobs, read_some
+
+_NO_PARENT = QModelIndex()
+Index = QModelIndex | QPersistentModelIndex
+
+
+class JobOffers(QAbstractListModel):
+    """The jobs that can be chosen; those that would make a circle are there, but cannot."""
+
+    def __init__(self, look: Look, parent: QObject) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._entries: list[JobEntry] = []
+
+    def replace(self, entries: list[JobEntry]) -> None:
+        """Offer other jobs."""
+        self.beginResetModel()
+        self._entries = entries
+        self.endResetModel()
+
+    def entry(self, row: int) -> JobEntry | None:
+        """Return what a row offers."""
+        return self._entries[row] if 0 <= row < len(self._entries) else None
+
+    def row_of(self, job_id: str) -> int:
+        """Return the row of a job, or -1."""
+        return next((row for row, entry in enumerate(self._entries) if entry.job_id == job_id), -1)
+
+    def with_name(self, text: str) -> JobEntry | None:
+        """Return the job of that name, whatever its case; the very name is preferred."""
+        wanted = text.strip()
+        found = [entry for entry in self._entries if entry.name.casefold() == wanted.casefold()]
+        exact = (entry for entry in found if entry.name == wanted)
+        return next(exact, found[0] if found else None)
+
+    # --- Qt's own ------------------------------------------------------------------------------------
+
+    def rowCount(self, parent: Index = _NO_PARENT) -> int:  # noqa: N802 - Qt's name
+        return 0 if parent.isValid() else len(self._entries)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        entry = self.entry(index.row()) if index.isValid() else None
+        return super().flags(index) if entry is None or not entry.circle else Qt.ItemFlag.NoItemFlags
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        entry = self.entry(index.row()) if index.isValid() else None
+        if entry is None:
+            return None
+        if role == Qt.ItemDataRole.EditRole:
+            return entry.name
+        if role == Qt.ItemDataRole.DisplayRole:
+            return (
+                _tr("{name} (runs before this job)").format(name=entry.name) if entry.circle else entry.name
+            )
+        if entry.circle and role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tooltip(circle_sentence(entry))
+        if entry.circle and role == Qt.ItemDataRole.ForegroundRole:
+            return self._look.colour(Tone.MUTED)
+        return None
+
+
+class JobCatalogue(QObject):
+    """Reads all jobs when they are to be chosen from, and follows those that have been."""
+
+    changed = Signal()
+    """More, or something else, is known."""
+
+    def __init__(self, backend: Backend, look: Look, own_id: str | None, parent: QObject) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._own_id = own_id
+        self._is_fresh = False
+        self._known: dict[str, JobEntry] = {}
+        self._followed: frozenset[str] = frozenset()
+        self.offers = JobOffers(look, self)
+        backend.changed.connect(self._notice)
+
+    def entry(self, job_id: str) -> JobEntry | None:
+        """Return what is known of a job."""
+        return self._known.get(job_id)
+
+    def load(self) -> None:
+        """Read all jobs, unless nothing has changed since."""
+        if not self._is_fresh:
+            self._is_fresh = True
+            own_id = self._own_id
+            self._backend.ask(
+                lambda scheduler: read_jobs(scheduler, own_id), self._take_all, owner=self, lane=Lane.SLOW
+            )
+
+    def follow(self, job_ids: Iterable[str]) -> None:
+        """Keep what is known of these jobs up to date."""
+        wanted = frozenset(job_ids)
+        unknown = wanted - self._known.keys()
+        self._followed = wanted
+        if unknown:
+            self._read(unknown)
+
+    def _read(self, job_ids: frozenset[str]) -> None:
+        self._backend.ask(lambda scheduler: read_some(scheduler, job_ids), self._take_some, owner=self)
+
+    def _take_all(self, entries: list[JobEntry]) -> None:
+        self._known |= {entry.job_id: entry for entry in entries}
+        self.offers.replace(entries)
+        self.changed.emit()
+
+    def _take_some(self, entries: list[JobEntry]) -> None:
+        self._known |= {entry.job_id: entry for entry in entries}
+        self.changed.emit()
+
+    def _notice(self, change: Change) -> None:
+        if change.kind is not ChangeKind.JOB:
+            return
+        self._is_fresh = False
+        touched = self._followed if change.job_id is None else self._followed & {change.job_id}
+        if touched:
+            self._read(touched)
+
+
+def circle_sentence(entry: JobEntry) -> str:
+    """Return why a job cannot run after this one."""
+    return _tr("These jobs would start each other for ever: {names}").format(names=entry.circle)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("JobCatalogue", text)

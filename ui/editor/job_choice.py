@@ -1,0 +1,149 @@
+"""The choice of another job: type a part of its name."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFocusEvent
+from PySide6.QtWidgets import QComboBox, QCompleter
+
+from ui.theme import MARGIN
+from ui.widgets.popup_rows import give_room
+from ui.wording import one_line, plain_tooltip
+
+from .job_catalogue import JobCatalogue, circle_sentence
+
+_LONGEST_NAME = 200
+_SHOWN_ROWS = 16
+_WIDEST_POPUP = 480
+
+
+class JobChoice(QComboBox):
+    """Holds one job or none; what is typed and is no job's name goes back to what it was."""
+
+    chosen = Signal()
+    refused = Signal(str)
+    """Why what was typed cannot be chosen."""
+
+    def __init__(self, catalogue: JobCatalogue, *, name: str, title: str, placeholder: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setAccessibleName(title)
+        self._catalogue = catalogue
+        self._job_id = ""
+        self._is_popup_wanted = False
+        self.setModel(catalogue.offers)
+        self.setEditable(True)
+        self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.setMaxVisibleItems(_SHOWN_ROWS)
+        self.setMinimumContentsLength(14)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setCompleter(self._make_completer())
+        give_room(self.view())
+        self.activated.connect(self._choose_row)
+        line = self.lineEdit()
+        if line is not None:
+            line.setAccessibleName(title)
+            line.setPlaceholderText(placeholder)
+            line.textEdited.connect(self._take_typed)
+            line.editingFinished.connect(self._settle)
+        catalogue.changed.connect(self._show_again)
+        self._show()
+
+    def _make_completer(self) -> QCompleter:
+        made = QCompleter(self._catalogue.offers, self)
+        made.setCompletionRole(Qt.ItemDataRole.EditRole)
+        made.setFilterMode(Qt.MatchFlag.MatchContains)
+        made.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        made.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        popup = made.popup()
+        if popup is not None:
+            give_room(popup)
+            popup.setStyleSheet("QListView { border: 1px solid palette(mid); }")
+        return made
+
+    @property
+    def job_id(self) -> str:
+        """The job that is chosen; nothing when there is none."""
+        return self._job_id
+
+    @property
+    def name(self) -> str:
+        """The name of the job that is chosen, as far as it is known."""
+        entry = self._catalogue.entry(self._job_id)
+        return "" if entry is None else entry.name
+
+    def set_job(self, job_id: str) -> None:
+        """Show a job, or none, without telling anyone."""
+        self._job_id = job_id
+        self._show()
+
+    def _show(self) -> None:
+        self.setCurrentIndex(self._catalogue.offers.row_of(self._job_id) if self._job_id else -1)
+        entry = self._catalogue.entry(self._job_id)
+        text = one_line(entry.name, _LONGEST_NAME) if entry is not None else ""
+        if entry is not None and not entry.name:
+            text = self.tr("a job that is gone")
+        self.setEditText(text)
+        self.setToolTip(plain_tooltip(text))
+        line = self.lineEdit()
+        if line is not None:
+            line.setCursorPosition(0)
+
+    def _show_again(self) -> None:
+        """Show other names; what somebody is typing stays."""
+        line = self.lineEdit()
+        is_typing = line is not None and line.hasFocus() and line.isModified()
+        typed = self.currentText()
+        self._show()
+        if is_typing and line is not None:
+            self.setEditText(typed)
+            line.setModified(True)
+        elif self._is_popup_wanted and self.hasFocus():
+            self.showPopup()
+
+    def _choose(self, job_id: str) -> None:
+        if job_id != self._job_id:
+            self._job_id = job_id
+            self.chosen.emit()
+
+    def _choose_row(self, row: int) -> None:
+        entry = self._catalogue.offers.entry(row)
+        if entry is not None and not entry.circle:
+            self._choose(entry.job_id)
+        self._show()
+
+    def _take_typed(self, text: str) -> None:
+        """Take a whole name as soon as it stands there."""
+        entry = self._catalogue.offers.with_name(text)
+        if entry is not None and entry.name == text.strip() and not entry.circle:
+            self._choose(entry.job_id)
+
+    def _settle(self) -> None:
+        """Take what was typed if it is a job's name, or nothing; else go back to what was chosen."""
+        line = self.lineEdit()
+        if line is None or not line.isModified():
+            return
+        text = self.currentText().strip()
+        entry = self._catalogue.offers.with_name(text)
+        if entry is not None and entry.circle:
+            self.refused.emit(circle_sentence(entry))
+        elif entry is not None or not text:
+            self._choose("" if entry is None else entry.job_id)
+        self._show()
+
+    # --- Qt's own ------------------------------------------------------------------------------------
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        self._catalogue.load()
+        super().focusInEvent(event)
+        line = self.lineEdit()
+        if line is not None:
+            line.selectAll()
+
+    def showPopup(self) -> None:  # noqa: N802 - Qt's name
+        self._catalogue.load()
+        # There is nothing to show before the first answer.
+        self._is_popup_wanted = self.count() == 0
+        room = self.view().sizeHintForColumn(0) + MARGIN * 2
+        self.view().setMinimumWidth(min(room, _WIDEST_POPUP))
+        super().showPopup()
