@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import ClassVar, cast
@@ -12,6 +13,7 @@ from halo_scheduler.schedule.interval import parse_interval
 from halo_scheduler.strict_json import decode
 from halo_scheduler.values import Value, put
 
+_NO_HOST = re.compile(r"[\s/\[\]@]")
 _LONGEST_HOST = 253
 _LONGEST_PATH = 4_096
 _HIGHEST_PORT = 65_535
@@ -35,7 +37,8 @@ class Network(Value):
 
     def __post_init__(self) -> None:
         require_line("host", self.host, longest=_LONGEST_HOST)
-        if self.host != self.host.strip() or " " in self.host or "/" in self.host:
+        # One colon is a port that stands in the wrong place; several are an address of IPv6.
+        if _NO_HOST.search(self.host) or self.host.count(":") == 1:
             raise ScheduleError("must be a plain host name or address, like nas.local", path="host")
         if self.port is not None:
             require_whole("port", self.port, 1, _HIGHEST_PORT)

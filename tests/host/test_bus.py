@@ -78,6 +78,7 @@ def test_the_system_bus_has_its_usual_place(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_bus_that_never_lets_us_in_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(bus_module, "ANSWER_LIMIT_S", 0.1)
     with (
         _strange_bus(tmp_path, monkeypatch, _read_until_gone),
         pytest.raises(BusError, match="nobody answers"),
