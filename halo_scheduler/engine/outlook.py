@@ -35,14 +35,13 @@ class Wait(NamedTuple):
 
 
 class Outlook:
-    """Looks around for the jobs of one engine; nobody is asked about anything that no job needs to know.
+    """Looks around for the jobs of one engine; nobody is asked about anything that no job needs to know."""
 
-    `get_surroundings` is called only when a job has conditions.
-    """
-
-    def __init__(self, store: Store, get_surroundings: Callable[[], Surroundings]) -> None:
+    def __init__(self, store: Store, make_surroundings: Callable[[], Surroundings]) -> None:
+        """`make_surroundings` is called only when a job has conditions."""
         self._store = store
-        self._get_surroundings = get_surroundings
+        self._make_surroundings = make_surroundings
+        self._surroundings: Surroundings | None = None
         self._now_ms = 0
         self._quiet_times: tuple[QuietTime, ...] = ()
         self._quiet: dict[str | None, Quiet | None] = {}
@@ -64,11 +63,6 @@ class Outlook:
         self._wakes_at = []
 
     @property
-    def awaited(self) -> frozenset[Condition]:
-        """The conditions of the jobs that wait since this tick."""
-        return frozenset(self._awaited)
-
-    @property
     def wakes_at(self) -> int | None:
         """The next instant at which something that is waited for changes without anybody telling."""
         return min((at for at in self._wakes_at if at > self._now_ms), default=None)
@@ -81,6 +75,17 @@ class Outlook:
         if not candidate.record.spec.policy.conditions:
             return None
         return self._ask_for_conditions(candidate, has_place=has_place)
+
+    def follow(self) -> None:
+        """Have the system followed as far as jobs wait since this tick, and no further."""
+        if self._surroundings is not None:
+            self._surroundings.watch(frozenset(self._awaited))
+
+    def close(self) -> None:
+        """Follow nothing any more."""
+        if self._surroundings is not None:
+            self._surroundings.close()
+            self._surroundings = None
 
     def keep_in_view(self, record: JobRecord) -> None:
         """Follow the conditions of a job that lacks a place: they must still hold when it gets one."""
@@ -156,7 +161,8 @@ class Outlook:
 
     def _ask(self, condition: Condition) -> Finding:
         try:
-            return self._get_surroundings().find(condition, self._now_ms)
+            self._surroundings = self._surroundings or self._make_surroundings()
+            return self._surroundings.find(condition, self._now_ms)
         except Exception as error:  # noqa: BLE001 - whatever it was: unknown is never true, and no job's fault
             from halo_scheduler.conditions.surroundings import Finding  # noqa: PLC0415 - loaded by now
 

@@ -11,7 +11,7 @@ from machine import Bench
 
 from halo_scheduler import After, Cron, Every, Job, Manual, Once, Outcome, Policy, Retry, Run, Source, Trigger
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine import engine as engine_module
+from halo_scheduler.engine import takeover
 from halo_scheduler.holds import Holds
 from halo_scheduler.model import Caps, JobStatus, Schedule, SkipReason, StatusReason
 from halo_scheduler.store.usage import Spent
@@ -25,7 +25,7 @@ _NOON = utc_ms("2026-11-16T12:00+01:00")
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """A bench whose former processes count as dead."""
-    monkeypatch.setattr(engine_module, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
     found = Bench(tmp_path / "halo.db", now_ms=_NOON)
     yield found
     found.close()

@@ -24,8 +24,7 @@ from halo_scheduler import (
     Trigger,
     planning,
 )
-from halo_scheduler.engine import endings, slots
-from halo_scheduler.engine import engine as engine_module
+from halo_scheduler.engine import endings, slots, takeover
 from halo_scheduler.errors import (
     EngineHeldError,
     ScheduleError,
@@ -54,7 +53,7 @@ _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """A bench whose former processes count as dead."""
-    monkeypatch.setattr(engine_module, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
     found = Bench(tmp_path / "halo.db")
     yield found
     found.close()
@@ -703,7 +702,7 @@ def test_less_than_a_minute_is_merely_late(bench: Bench) -> None:
 
 
 def test_waiting_for_a_place_is_never_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
     bench = Bench(tmp_path / "halo.db", max_concurrent=1)
     for index in range(2):
         bench.scheduler.add_job(

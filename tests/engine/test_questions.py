@@ -28,7 +28,7 @@ from halo_scheduler import (
 from halo_scheduler.actions.spool import Output
 from halo_scheduler.actions.work import Late
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine import engine as engine_module
+from halo_scheduler.engine import takeover
 from halo_scheduler.model import Caps, JobStatus, Question, QuestionState, SkipReason, StatusReason
 from halo_scheduler.occasions import occasion_of
 
@@ -38,7 +38,7 @@ _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """A bench whose former processes count as dead."""
-    monkeypatch.setattr(engine_module, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
     found = Bench(tmp_path / "halo.db")
     yield found
     found.close()
@@ -127,7 +127,7 @@ def test_a_question_that_is_read_late_is_asked_all_the_same(bench: Bench, job_id
     (run,) = bench.tick(_HOUR)
     bench.end(run)
     late = Late(output=Output.of(b"printed", 7), cost=0.5, question="Which branch?", note="a note")
-    bench.scheduler._get_engine()._late[run.id] = run, late
+    bench.scheduler._get_engine()._aftermath.late_outputs.arrived[run.id] = run, late
     bench.tick()
     question = bench.scheduler.get_question_of_run(run.id)
     assert question is not None
@@ -349,7 +349,7 @@ def test_an_answer_that_waits_keeps_no_other_job_from_its_run_by_hand(tmp_path: 
 def test_an_answer_waits_for_a_place_and_outlives_restarts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_module, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
     bench = Bench(tmp_path / "one.db", max_concurrent=1)
     asking = bench.scheduler.add_job("asking", Every("1h"))
     question = _ask(bench)

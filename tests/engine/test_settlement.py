@@ -13,8 +13,8 @@ from process_probe import until
 
 from halo_scheduler import Every, Manual, Outcome, Run, Source, Trigger
 from halo_scheduler.actions.spool import spool_folder
-from halo_scheduler.engine import engine as engine_module
 from halo_scheduler.engine import settlement as settlement_module
+from halo_scheduler.engine import takeover
 from halo_scheduler.engine.settlement import Settlement, verdict_of
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import Question, QuestionState, SkipReason
@@ -57,7 +57,10 @@ class _Claimed:
 
     def tick_until(self, place: str) -> None:
         self._until(
-            lambda: self.places() == [place] and not self.bench.scheduler._get_engine()._work_desk.claimed()
+            lambda: (
+                self.places() == [place]
+                and not self.bench.scheduler._get_engine()._workshop.work_desk.claimed()
+            )
         )
 
     def next_note(self) -> str:
@@ -69,7 +72,7 @@ class _Claimed:
 
     def fail_again(self) -> None:
         """Wait for the next try, which is in vain."""
-        settlement = self.bench.scheduler._get_engine()._settlement
+        settlement = self.bench.scheduler._get_engine()._aftermath.settlement
         self._until(lambda: settlement.due_at is not None)
         due_at = settlement.due_at or 0
         self.bench.tick(max(0, due_at - self.bench.clock.now_ms()))
@@ -87,7 +90,7 @@ class _Claimed:
 
 @pytest.fixture
 def claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Claimed]:
-    monkeypatch.setattr(engine_module, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
     found = _Claimed(tmp_path)
     yield found
     found.bench.close()
@@ -168,7 +171,7 @@ def test_each_try_waits_longer_than_the_last_and_the_run_says_it_once(untold: _C
     engine = untold.bench.scheduler._get_engine()
     pauses: list[int] = []
     for _ in range(6):
-        due_at = engine._settlement.due_at
+        due_at = engine._aftermath.settlement.due_at
         assert due_at is not None
         pauses.append((due_at - untold.bench.clock.now_ms()) // _MINUTE)
         untold.fail_again()
@@ -193,17 +196,17 @@ def test_after_a_week_the_item_is_forgotten_and_the_run_says_so(untold: _Claimed
     for _ in range(3):
         untold.fail_again()
     untold.bench.clock.advance(7 * 24 * _HOUR)
-    assert engine._work_desk.claimed() == {untold.run.id}
+    assert engine._workshop.work_desk.claimed() == {untold.run.id}
     untold.bench.tick()
     assert "within 7 days, so nobody tries it any more" in untold.next_note()
-    assert (engine._work_desk.claimed(), engine._settlement.due_at) == (set(), None)
+    assert (engine._workshop.work_desk.claimed(), engine._aftermath.settlement.due_at) == (set(), None)
 
 
 def test_a_clock_that_jumps_ahead_does_not_end_the_tries_at_once(untold: _Claimed) -> None:
     engine = untold.bench.scheduler._get_engine()
     untold.bench.clock.advance(30 * 24 * _HOUR)
     untold.fail_again()
-    assert engine._work_desk.claimed() == {untold.run.id}
+    assert engine._workshop.work_desk.claimed() == {untold.run.id}
 
 
 def test_the_engine_after_the_next_goes_on_trying_without_saying_it_again(untold: _Claimed) -> None:
@@ -224,7 +227,7 @@ def test_a_fault_in_looking_at_questions_keeps_no_run_from_starting(
 
     bench = claimed.bench
     bench.end(claimed.run)
-    bench.scheduler._get_engine()._settlement._held.add("a run")
+    bench.scheduler._get_engine()._aftermath.settlement._held.add("a run")
     monkeypatch.setattr(settlement_module, "verdict_of", fail)
     with pytest.raises(StoreUnavailableError):
         bench.tick(_HOUR)

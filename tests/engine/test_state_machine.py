@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 from machine import Bench
 
 from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Trigger, count_due
-from halo_scheduler.engine import engine as engine_module
+from halo_scheduler.engine import takeover
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
 from halo_scheduler.model import Caps, CatchUp, JobStatus, Question, QuestionState, Schedule, StatusReason
 from halo_scheduler.planning import MOST_COUNTED
@@ -50,7 +50,7 @@ class SchedulerMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.folder = tempfile.TemporaryDirectory()
-        self.patch = patch.object(engine_module, "is_alive", lambda _pid, _start: False)
+        self.patch = patch.object(takeover, "is_alive", lambda _pid, _start: False)
         self.patch.start()
         self.bench = Bench(Path(self.folder.name) / "halo.db", max_concurrent=2)
         self.names = 0

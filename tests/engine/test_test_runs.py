@@ -24,7 +24,7 @@ from halo_scheduler import (
     Trigger,
 )
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine import engine as engine_module
+from halo_scheduler.engine import takeover
 from halo_scheduler.model import HttpRequest, JobSpec, JobStatus, SkipReason
 from halo_scheduler.store.requests import Request, RequestKind
 
@@ -34,7 +34,7 @@ _MINUTE, _HOUR = 60_000, 3_600_000
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """A bench whose former processes count as dead."""
-    monkeypatch.setattr(engine_module, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
     found = Bench(tmp_path / "halo.db")
     yield found
     found.close()

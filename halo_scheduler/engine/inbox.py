@@ -1,0 +1,39 @@
+"""What other threads bring to the engine's."""
+
+from __future__ import annotations
+
+import logging
+import queue
+from collections.abc import Callable
+
+_LOG = logging.getLogger(__name__)
+
+
+class Inbox:
+    """Takes news on whatever thread, and tells it on the one that takes it in."""
+
+    def __init__(self) -> None:
+        self._news: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+
+    def put(self, news: Callable[[], None]) -> None:
+        self._news.put(news)
+
+    def take_in(self) -> None:
+        """Do what was brought."""
+        while True:
+            try:
+                news = self._news.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                news()
+            except Exception:  # noqa: BLE001 - a fault in one run's news must not keep back the others'
+                _LOG.exception("News of a run could not be taken in.")
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for news, and do the first of it; tell whether there was some."""
+        try:
+            self._news.get(timeout=timeout_s)()
+        except queue.Empty:
+            return False
+        return True
