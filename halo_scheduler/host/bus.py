@@ -174,10 +174,6 @@ class BusConnection:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def send(self, message: Message) -> None:
-        """Send a message whose answer nobody waits for."""
-        self._stream.send(message)
-
     def call(self, message: Message) -> tuple[Any, ...]:
         """Return what the call returns; `CallError` when that is an error, `BusError` when it is too late."""
         serial = self._stream.send(message)

@@ -17,8 +17,8 @@ from halo_scheduler.host.happenings import Happening, Interest
 _LOG = logging.getLogger(__name__)
 _READ_SIZE = 4_096
 _LONGEST_CLOSE_S = 1.0
-# What comes in a burst is told of once, and one that never ends takes no more than its share of the processor.
-_REST_MS = 50
+# What comes in a burst is told of twice, at its beginning and after it; one that never ends keeps nobody busy.
+_REST_MS = 200
 
 
 class EventSource(Protocol):

@@ -234,6 +234,11 @@ class _Machine:
             self._changes.get(timeout=_LIMIT_S)
 
 
+@pytest.fixture(autouse=True)
+def _short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halo_scheduler.host.observer._REST_MS", 5)
+
+
 @pytest.fixture
 def machine() -> Iterator[_Machine]:
     machine = _Machine()

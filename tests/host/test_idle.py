@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from stand_in_services import Buses, LoginService, MutterService, ScreenSaverService, private_buses
@@ -91,6 +94,25 @@ def test_a_macos_that_does_not_tell_is_not_known() -> None:
 def test_a_macos_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idle, "_LIMIT_S", 0.05)
     assert ioreg_says(("sleep", "60")) is None
+
+
+def test_windows_counts_from_the_start_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tell(reference: Any) -> int:
+        reference._obj.tick = 0xFFFFFF00
+        return 1
+
+    kernel = SimpleNamespace(GetTickCount=lambda: 0x100)
+    windows = SimpleNamespace(user32=SimpleNamespace(GetLastInputInfo=tell), kernel32=kernel)
+    monkeypatch.setattr(ctypes, "windll", windows, raising=False)
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert idle_ms() == 0x200, "also over the 49 days after which it begins anew"
+    monkeypatch.setattr(windows.user32, "GetLastInputInfo", lambda _: 0)
+    assert idle_ms() is None
+
+
+def test_a_python_that_cannot_ask_windows_knows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert idle_ms() is None
 
 
 def test_a_strange_system_knows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from stand_in_services import (
     private_buses,
 )
 
+from halo_scheduler.host import observer as observer_module
 from halo_scheduler.host.happenings import Happening, Interest
 from halo_scheduler.host.kernel_events import MountEvents, RouteEvents
 from halo_scheduler.host.observer import (
@@ -54,6 +55,11 @@ class _Told:
 
     def is_empty(self) -> bool:
         return self._told.empty()
+
+
+@pytest.fixture(autouse=True)
+def _short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observer_module, "_REST_MS", 5)
 
 
 @pytest.fixture
@@ -194,6 +200,23 @@ def test_signals_of_nonsense_are_survived(buses: Buses, observer: SourceObserver
         assert told.next() == {Happening.POWER}
 
 
+def test_a_flood_of_signals_is_told_of_a_few_times(
+    buses: Buses, observer: SourceObserver, told: _Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observer_module, "_REST_MS", 50)
+    with PowerService(buses) as upower:
+        observer.follow(_POWER)
+        told.next()
+        for _ in range(500):
+            upower.set_on_battery(True)
+    # That the service has gone comes after all its signals.
+    observer.follow(_NETWORK)
+    tellings = 0
+    while told.next() != {Happening.NETWORK}:
+        tellings += 1
+    assert 1 <= tellings < 100
+
+
 def test_another_interest_takes_the_place_of_the_last(
     buses: Buses, observer: SourceObserver, told: _Told
 ) -> None:
@@ -273,6 +296,7 @@ def _raise(error: Exception) -> EventSource:
 
 _MOUNTING = """
 import subprocess, sys
+from halo_scheduler.host import observer as observer_module
 from halo_scheduler.host.happenings import Happening, Interest
 from halo_scheduler.host.observer import SourceObserver
 import queue
