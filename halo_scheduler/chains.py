@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from halo_scheduler.model import FollowOn, JobSpec
+from halo_scheduler.schedule.days import local_day
+from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.store import Store
 
 _GONE = "a job that is gone"
+_LOOKED_BACK = 100
 
 
 class LinkState(StrEnum):
@@ -54,6 +57,15 @@ class WaitingRun:
     waits_until: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenLink:
+    """A job that should have run after a run and could not even be skipped: it is gone, or a fault kept it back."""
+
+    name: str
+    is_removed: bool
+    is_first_today: bool
+
+
 def chain_of(store: Store, record: JobRecord) -> Chain:
     """Return what stands beside a job in its chain."""
     followers = record.spec.followers
@@ -90,6 +102,31 @@ def waiting_runs(store: Store) -> list[WaitingRun]:
             )
         )
     return waiting
+
+
+def broken_links(store: Store, run_id: str) -> list[BrokenLink]:
+    """Return which jobs did not run after a run because they are gone; one that was skipped has a run of its own."""
+    run = store.runs.get(run_id)
+    if run is None or run.finished_at is None:
+        return []
+    events = store.events.of_job(run.job_id, _LOOKED_BACK)
+    broken = [event for event in reversed(events) if event.kind is EventKind.CHAIN_BROKEN]
+    found: list[BrokenLink] = []
+    seen: set[tuple[object, str]] = set()
+    for event in broken:
+        # Once a day is enough for whoever is told of it.
+        day = (event.detail.get("follower"), local_day(event.at))
+        reason = event.detail.get("reason")
+        if event.detail.get("run_id") == run_id and reason in ("removed", "fault"):
+            found.append(
+                BrokenLink(
+                    name=event.detail.get("name", _GONE),
+                    is_removed=reason == "removed",
+                    is_first_today=day not in seen,
+                )
+            )
+        seen.add(day)
+    return found
 
 
 def find_cycle(specs: Mapping[str, JobSpec], starts: Iterable[str]) -> list[str] | None:

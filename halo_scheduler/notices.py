@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from halo_scheduler.chains import BrokenLink
 from halo_scheduler.model import (
     Job,
     JobStatus,
@@ -45,6 +46,9 @@ class NoticeKind(StrEnum):
     SUCCEEDED = "succeeded"
     NEEDS_INPUT = "needs-input"
     CAPPED = "capped"
+    NOT_RUN = "not-run"
+    """Its conditions did not come to hold in time."""
+    CHAIN_BROKEN = "chain-broken"
     GAP = "gap"
 
 
@@ -80,6 +84,26 @@ def notice_of(
     return _how_it_ended(run, job, previous, level)
 
 
+def chain_notices(run: Run, job: Job, broken: Sequence[BrokenLink], settings: Settings) -> list[Notice]:
+    """Return what to tell of the jobs that should have run after a run and are gone, each once a day."""
+    level = settings.notify if job.policy.notify is Notify.SETTINGS else job.policy.notify
+    if level is Notify.NONE:
+        return []
+    return [
+        Notice(
+            kind=NoticeKind.CHAIN_BROKEN,
+            title=plain_line(f"{link.name} did not run after {job.name}", _LONGEST_TITLE),
+            text="It was removed: restore it, or take it out of what runs after this job."
+            if link.is_removed
+            else "A fault kept it back, which is in the program's log.",
+            job_id=job.id,
+            run_ids=(run.id,),
+        )
+        for link in broken
+        if link.is_first_today
+    ]
+
+
 def gap_notice(gap: Gap) -> Notice:
     """Return what to tell of a time when nobody was awake."""
     began, ended = local_time(gap.began_at), local_time(gap.ended_at)
@@ -105,15 +129,28 @@ def _how_it_ended(run: Run, job: Job, previous: Sequence[Run], level: Notify) ->
         return _failure(run, job, previous)
     if run.outcome is Outcome.SUCCESS:
         return _success(run, job, previous, level)
-    return _capped(run, job, previous) if run.reason is SkipReason.CAP else None
+    return _skipped(run, job, previous) if run.outcome is Outcome.SKIPPED else None
 
 
-def _capped(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
-    """Tell once a day that a job is held back by its cap."""
-    day = local_day(run.finished_at or 0)
-    if any(past.reason is SkipReason.CAP and local_day(past.finished_at or 0) == day for past in previous):
+def _skipped(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
+    """Tell once a day of what somebody can do something about: a cap, conditions that never held, a broken chain."""
+    if any(_is_such_a_skip(past, run) for past in previous):
         return None
-    return _notice(NoticeKind.CAPPED, run, job, "is held back by its cap", _reason(run))
+    match run.reason:
+        case SkipReason.CAP:
+            return _notice(NoticeKind.CAPPED, run, job, "is held back by its cap", _reason(run))
+        case SkipReason.CONDITION:
+            return _notice(NoticeKind.NOT_RUN, run, job, "did not run", f"{_reason(run)}{_next(run, job)}")
+        case SkipReason.PAUSED | SkipReason.DISABLED if run.trigger is Trigger.CHAIN:
+            return _notice(NoticeKind.CHAIN_BROKEN, run, job, "did not run", _reason(run))
+        case _:
+            return None
+
+
+def _is_such_a_skip(past: Run, run: Run) -> bool:
+    """Whether an earlier run was skipped on the same day for the same reason."""
+    is_same_day = local_day(past.finished_at or 0) == local_day(run.finished_at or 0)
+    return past.reason is run.reason and past.outcome is Outcome.SKIPPED and is_same_day
 
 
 def _failure(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:

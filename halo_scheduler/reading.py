@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from halo_scheduler import reports
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.backups import find_backups
-from halo_scheduler.chains import Chain, WaitingRun, chain_of, waiting_runs
+from halo_scheduler.chains import BrokenLink, Chain, WaitingRun, broken_links, chain_of, waiting_runs
 from halo_scheduler.checks import LONGEST_NAME, require_instant, require_whole
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import JobNotFoundError
@@ -240,6 +240,10 @@ class Reader:
     def list_caused_runs(self, run_id: str) -> list[Run]:
         """Return the runs of other jobs that the end of a run started, also those that then did not run."""
         return self._store.history.caused_by(run_id)
+
+    def list_broken_links(self, run_id: str) -> list[BrokenLink]:
+        """Return which jobs should have run after a run, but are gone; one that is paused has a skipped run instead."""
+        return broken_links(self._store, run_id)
 
     def get_waits_until(self, job_id: str) -> int | None:
         """Return until when a due job waits for its conditions; None when it waits for none, or without an end."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from cases import utc_ms
 
 from halo_scheduler import Every, Job, Outcome, Policy, Run, Source, Trigger
+from halo_scheduler.chains import BrokenLink
 from halo_scheduler.model import JobStatus, Notify, Question, QuestionState, SkipReason, StatusReason
-from halo_scheduler.notices import Notice, NoticeKind, gap_notice, notice_of
+from halo_scheduler.notices import Notice, NoticeKind, chain_notices, gap_notice, notice_of
 from halo_scheduler.reports import Gap, GapKind
 from halo_scheduler.settings import Settings
 
@@ -295,6 +297,65 @@ def test_a_cap_is_told_once_a_day() -> None:
 
 def test_a_cap_is_not_told_where_nothing_is_to_be_told() -> None:
     assert _told(_capped(_NOW), job=_with(Notify.NONE)) is None
+
+
+def _skipped(reason: SkipReason, error: str, finished_at: int = _NOW, **rest: Any) -> Run:
+    run = _run(Outcome.SKIPPED, error=error, **rest)
+    return replace(run, id=f"{reason}-{finished_at}", reason=reason, started_at=None, finished_at=finished_at)
+
+
+def test_conditions_that_never_held_are_told_once_a_day_like_a_failure() -> None:
+    words = "it waited 2 hours for mains power: the machine runs on its battery"
+    first, second, next_day = (
+        _skipped(SkipReason.CONDITION, words, at) for at in (_NOW, _NOW + _HOUR, _NOW + 11 * _HOUR)
+    )
+    assert _told(first) == Notice(
+        kind=NoticeKind.NOT_RUN,
+        title="backup did not run",
+        text="It waited 2 hours for mains power: the machine runs on its battery. Next run: 14:00.",
+        job_id="1",
+        run_ids=(first.id,),
+    )
+    assert _told(second, first) is None
+    assert _kind(next_day, second, first) is NoticeKind.NOT_RUN
+    assert _told(first, job=_with(Notify.NONE)) is None
+
+
+@pytest.mark.parametrize("reason", [SkipReason.QUIET_TIME, SkipReason.NO_WORK, SkipReason.NEEDS_INPUT])
+def test_a_skip_that_the_user_asked_for_is_not_told(reason: SkipReason) -> None:
+    assert _told(_skipped(reason, "it was to start in the quiet time Nights"), job=_with(Notify.ALL)) is None
+
+
+@pytest.mark.parametrize("reason", [SkipReason.PAUSED, SkipReason.DISABLED])
+def test_a_chain_that_ends_before_a_job_is_told_once_a_day(reason: SkipReason) -> None:
+    words = "it was to run after sync, but it was stopped"
+    first, second = (_skipped(reason, words, at, trigger=Trigger.CHAIN) for at in (_NOW, _NOW + _HOUR))
+    notice = _told(first)
+    assert notice is not None
+    assert (notice.kind, notice.title, notice.text) == (
+        NoticeKind.CHAIN_BROKEN,
+        "backup did not run",
+        "It was to run after sync, but it was stopped.",
+    )
+    assert _told(second, first) is None
+    # A slot that came while the job was paused is no broken chain.
+    assert _told(_skipped(reason, "the job was paused at that time")) is None
+
+
+def test_a_follower_that_is_gone_is_told_on_the_run_before_it() -> None:
+    run = _run(_OK)
+    gone = BrokenLink(name="report", is_removed=True, is_first_today=True)
+    faulty = BrokenLink(name="mail", is_removed=False, is_first_today=True)
+    first, second = chain_notices(run, _JOB, [gone, faulty], Settings())
+    assert (first.kind, first.title, first.run_ids) == (
+        NoticeKind.CHAIN_BROKEN,
+        "report did not run after backup",
+        (run.id,),
+    )
+    assert first.text == "It was removed: restore it, or take it out of what runs after this job."
+    assert second.text == "A fault kept it back, which is in the program's log."
+    assert chain_notices(run, _JOB, [replace(gone, is_first_today=False)], Settings()) == []
+    assert chain_notices(run, _with(Notify.NONE), [gone], Settings()) == []
 
 
 def test_a_slot_skipped_for_an_open_question_is_not_told_again() -> None:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import Outcome, Run, Source, Trigger
-from halo_scheduler.notices import Notice, gap_notice, notice_of
+from halo_scheduler.notices import Notice, chain_notices, gap_notice, notice_of
 from halo_scheduler.reports import Gap
 from halo_scheduler.service import Scheduler
 
@@ -48,9 +48,9 @@ class Alerts(QObject):
         self._seen.append(run_id)
         self._backend.ask(lambda scheduler: _judge(scheduler, run_id), self._tell, owner=self)
 
-    def _tell(self, judged: tuple[Notice | None, bool]) -> None:
-        notice, is_after_gap = judged
-        if notice is not None:
+    def _tell(self, judged: tuple[list[Notice], bool]) -> None:
+        notices, is_after_gap = judged
+        for notice in notices:
             self._notifications.show(notice)
         if is_after_gap:
             self._gap_timer.start()
@@ -65,17 +65,20 @@ class Alerts(QObject):
             self._notifications.show(gap_notice(gap))
 
 
-def _judge(scheduler: Scheduler, run_id: str) -> tuple[Notice | None, bool]:
+def _judge(scheduler: Scheduler, run_id: str) -> tuple[list[Notice], bool]:
     """Return what to tell about a run, and whether it came after a time without an engine."""
     run = scheduler.get_run(run_id)
     job = None if run is None else scheduler.get_job(run.job_id)
     if run is None or job is None:
-        return None, False
+        return [], False
     is_after_gap = run.outcome is Outcome.MISSED or run.source is Source.CATCH_UP
     log = scheduler.get_run_log(job.id, limit=_LOOKED_BACK, before=run.id)
     earlier = [past for past in log if _counts(past)]
     question = scheduler.get_question_of_run(run.id)
-    return notice_of(run, job, earlier, scheduler.get_settings(), question), is_after_gap
+    settings = scheduler.get_settings()
+    notice = notice_of(run, job, earlier, settings, question)
+    broken = chain_notices(run, job, scheduler.list_broken_links(run.id), settings)
+    return [*([] if notice is None else [notice]), *broken], is_after_gap
 
 
 def _counts(run: Run) -> bool:

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Every, Outcome, Policy, Scheduler
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Caps, CatchUp, Manual
+from halo_scheduler.model import Caps, CatchUp, Follower, Manual
 from halo_scheduler.notices import Notice, NoticeKind
 from ui.alerts import Alerts
 from ui.backend import Backend
@@ -141,3 +141,28 @@ def test_a_cap_is_told_once_a_day(stage: Stage, qtbot: QtBot) -> None:
     ask(stage.scheduler, stage.scheduler.add_job("other", Manual()))
     qtbot.waitUntil(lambda: NoticeKind.NEEDS_INPUT in _kinds(stage))
     assert _kinds(stage).count(NoticeKind.CAPPED) == 1
+
+
+def test_a_follower_that_is_gone_is_told_once_a_day(stage: Stage, qtbot: QtBot) -> None:
+    stage.outcome = Outcome.SUCCESS
+    gone = stage.scheduler.add_job("report", Manual())
+    job_id = stage.scheduler.add_job("backup", Manual(), followers=[Follower(job_id=gone)])
+    stage.scheduler.remove_job(gone)
+    for _ in range(2):
+        stage.scheduler.trigger(job_id)
+        stage.scheduler.tick()
+    qtbot.waitUntil(lambda: NoticeKind.CHAIN_BROKEN in _kinds(stage))
+    assert [notice.title for notice in stage.shown.notices] == ["report did not run after backup"]
+
+
+def test_a_follower_that_is_paused_is_told(stage: Stage, qtbot: QtBot) -> None:
+    stage.outcome = Outcome.SUCCESS
+    paused = stage.scheduler.add_job("report", Manual())
+    job_id = stage.scheduler.add_job("backup", Manual(), followers=[Follower(job_id=paused)])
+    stage.scheduler.pause_job(paused)
+    stage.scheduler.trigger(job_id)
+    stage.scheduler.tick()
+    qtbot.waitUntil(lambda: NoticeKind.CHAIN_BROKEN in _kinds(stage))
+    (notice,) = stage.shown.notices
+    assert (notice.title, notice.job_id) == ("report did not run", paused)
+    assert notice.text == "It was to run after backup, but it was paused at that time."
