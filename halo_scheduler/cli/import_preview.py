@@ -98,7 +98,7 @@ def _change(change: FieldChange) -> list[str]:
 
 def _line_changes(before: object, after: object) -> Iterator[str]:
     """Yield how texts of several lines differ."""
-    old, new = (shown_text(str(text).encode()).split("\n") for text in (before, after))
+    old, new = (shown_text(str(text).encode()).splitlines() for text in (before, after))
     for line in list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]:
         colour = {"+": "green", "-": "red"}.get(line[:1])
         yield click.style(f"  {line}", fg=colour)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -221,9 +221,8 @@ def _strict_object(cls: type[DataclassInstance], value: object) -> Any:
         strict, is_duration = names[key]
         if strict in found:
             raise ScheduleError("is there twice", path=shown_key(key))
-        found[strict] = (
-            _strict_duration(key, item) if is_duration else _strict_field(cls, key, hints[strict], item)
-        )
+        read = _strict_duration if is_duration else partial(_strict_field, cls)
+        found[strict] = read(key, hints[strict], item)
     return found
 
 
@@ -243,9 +242,9 @@ def decode_instant(text: str) -> int | str:
         return text
 
 
-def _strict_duration(key: str, value: object) -> Any:
+def _strict_duration(key: str, hint: Any, value: object) -> Any:
     try:
-        if isinstance(value, list):
+        if get_origin(hint) is tuple and isinstance(value, list):
             return [parse_duration(item) for item in value]
         return (
             None if value is None or (isinstance(value, Word) and value in _NULLS) else parse_duration(value)

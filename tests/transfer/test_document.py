@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spec_strategies import LABELS, QUIET_TIMES, job_files
 
-from halo_scheduler.model import Command, Every, Follower, JobSpec, Manual, Once, Retry, Policy
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import (
+    Command,
+    Every,
+    Follower,
+    FollowOn,
+    JobSpec,
+    Manual,
+    Once,
+    Policy,
+    Retry,
+)
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.transfer.document import (
     Document,
@@ -19,7 +31,7 @@ from halo_scheduler.transfer.document import (
     write_document_as_json,
     write_job,
 )
-from halo_scheduler.transfer.drafts import Drafts
+from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
 from halo_scheduler.transfer.job_form import spec_of
 from halo_scheduler.transfer.text_file import FileError
 
@@ -49,3 +61,185 @@ def test_a_file_is_read_back_without_loss(
         assert _specs(drafts) == {job_id: _as_kept(spec) for job_id, spec in jobs.items()}
         assert drafts.quiet_times == (tuple(quiet_times) or None)
         assert drafts.group_limits == limits
+
+
+_BACKUP = b"""\
+version: 1
+jobs:
+  - name: backup
+    schedule:
+      cron: 30 2 * * *
+    action:
+      kind: command
+      argv: [rsync, -p, 22, yes, 1.10]
+      environment: {PORT: 8080, DEBUG: yes, EMPTY: , VERSION: 1.10}
+    policy:
+      keep_awake: yes
+      retry: {attempts: 2, delay: 90s}
+      time_limit:
+    followers: [report]
+  - name: report
+    schedule: manual
+    action: {kind: command, line: make report, shell: /bin/sh}
+"""
+
+
+def test_words_without_quotes_are_what_their_place_wants() -> None:
+    backup, report = _read(_BACKUP)
+    action = backup.spec.action
+    assert isinstance(action, Command)
+    assert action.argv == ("rsync", "-p", "22", "yes", "1.10")
+    assert action.environment == {"PORT": "8080", "DEBUG": "yes", "EMPTY": "", "VERSION": "1.10"}
+    assert backup.spec.policy == Policy(
+        keep_awake=True, retry=Retry(attempts=2, delay_ms=90_000), time_limit=None
+    )
+    assert backup.followers == (NamedFollower(name="report"),)
+    assert report.spec.schedule == Manual()
+
+
+def _read(content: bytes) -> tuple[Draft, ...]:
+    drafts = read_document(content)
+    assert drafts.faults == ()
+    return drafts.jobs
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (
+            "delay: 90s",
+            "delay: 90",
+            "line 12, jobs[0].policy.retry.delay: cannot read the interval '90': the unit",
+        ),
+        ("delay: 90s", "delay: [1]", "line 12, jobs[0].policy.retry.delay: must be a duration like 1m, not"),
+        (
+            "attempts: 2",
+            "tries: 2",
+            "line 12, jobs[0].policy.retry.tries: is not a known field; known are attempts",
+        ),
+        ("attempts: 2", "delay_ms: 2", "line 12, jobs[0].policy.retry.delay: is there twice"),
+        ("keep_awake: yes", "keep_awake: 'yes'", "line 11, jobs[0].policy.keep_awake: must be true or false"),
+        ("cron: 30 2", "cron: 61 2", "line 5, jobs[0].schedule.cron: cannot read the cron expression"),
+        (
+            "cron: 30",
+            "every: 5m\n      cron: 30",
+            "line 6, jobs[0].schedule.cron: give only one of every and cron",
+        ),
+        (
+            "schedule: manual",
+            "schedule: never",
+            "line 16, jobs[1].schedule.kind: must be one of every, after",
+        ),
+        ("schedule: manual", "schedule: [1]", "line 16, jobs[1].schedule: must be an object"),
+        ("[report]", "[{on: success}]", "line 14, jobs[0].followers[0].job: name the job that follows"),
+        ("[report]", "[{job: report, on: fail}]", "line 14, jobs[0].followers[0].on: must be one of success"),
+        ("[report]", "report", "line 14, jobs[0].followers: must be a list"),
+        ("name: report", "title: report", "line 15, jobs[1].title: is not a known field; known are name, id"),
+        ("    schedule: manual\n", "", "line 15, jobs[1].schedule: is missing; say when it runs"),
+        (
+            "    action: {kind: command, line: make report, shell: /bin/sh}\n",
+            "",
+            "line 15, jobs[1].action: is missing",
+        ),
+        (
+            "version: 1\n",
+            "version: 1\ntasks: []\n",
+            "line 2, tasks: is not a known field; known are version, groups",
+        ),
+        ("version: 1\n", "version: 1\ngroups: 3\n", "line 2, groups: must be an object"),
+        ("version: 1\n", "version: 1\ngroups: {a: 2}\n", "line 2, groups.a: must be an object, like"),
+        ("version: 1\n", "version: 1\ngroups: {a: {max: 2}}\n", "line 2, groups.a.max: is not a known field"),
+        (
+            "version: 1\n",
+            "version: 1\ngroups: {a: {max_concurrent: 0}}\n",
+            "line 2, groups.a.max_concurrent: must be at least 1",
+        ),
+        ("version: 1\n", "version: 1\nquiet_times: 5\n", "line 2, quiet_times: must be a list"),
+        (
+            "version: 1\n",
+            "version: 1\nquiet_times: [{start: 9}]\n",
+            "line 2, quiet_times[0].start: must be a time",
+        ),
+        ("version: 1\n", 'version: 1\n"a\\nb": 5\n', "line 2, 'a\\nb': is not a known field"),
+    ],
+)
+def test_a_fault_is_told_with_its_line_and_its_path(old: str, new: str, fault: str) -> None:
+    content = _BACKUP.decode()
+    assert old in content
+    faults = read_document(content.replace(old, new).encode()).faults
+    assert len(faults) == 1
+    assert str(faults[0]).startswith(fault)
+
+
+def test_a_bad_job_does_not_keep_the_others_out() -> None:
+    drafts = read_document(_BACKUP.replace(b"cron: 30", b"cron: 99"))
+    assert [draft.spec.name for draft in drafts.jobs] == ["report"]
+
+
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        (b"jobs: []", "line 1, version: is missing; write version: 1"),
+        (b"version: 2\njobs: []", "line 1, version: must be 1; a newer one needs a newer Halo"),
+        (b"version: one\njobs: []", "line 1, version: must be 1"),
+        (b"- name: backup", "line 1: this file holds no jobs of Halo"),
+        (b"backup", "line 1: this file holds no jobs of Halo"),
+        (b"", "this file holds no jobs of Halo"),
+    ],
+)
+def test_a_file_of_another_form_is_refused(content: bytes, refusal: str) -> None:
+    with pytest.raises(FileError, match=re.escape(refusal)):
+        read_document(content)
+
+
+def test_a_file_may_hold_one_job_alone() -> None:
+    spec = JobSpec(name="backup", schedule=Every("5m"), action=Command(argv=("true",)), anchor_at=60_000)
+    (draft,) = _read(write_job(spec, {}, job_id="b").encode())
+    assert (draft.job_id, draft.anchor_at, replace(draft.spec, anchor_at=60_000)) == ("b", 60_000, spec)
+
+
+def test_a_follower_that_nobody_can_name_keeps_its_id() -> None:
+    spec = JobSpec(
+        name="backup",
+        schedule=Manual(),
+        action=Command(argv=("true",)),
+        followers=(Follower(job_id="gone"), Follower(job_id="r", on=FollowOn.ALWAYS)),
+    )
+    draft = read_job(write_job(spec, {"r": "report"}).encode())
+    assert [(one.name, one.job_id) for one in draft.followers] == [("", "gone"), ("report", "")]
+    assert spec_of(draft, {"report": "r"}, anchor_at=0) == spec
+    with pytest.raises(ScheduleError, match=r"followers\[1\].job: there is no job named 'report'"):
+        spec_of(draft, {}, anchor_at=0)
+
+
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        (b"version: 1\njobs: []", "line 2: this file is for one job"),
+        (b"version: 1\nname: a\nschedule: never\naction: callback", "line 3, schedule.kind: must be one of"),
+        (b"name: a", "line 1, version: is missing"),
+    ],
+)
+def test_one_job_is_refused_with_its_line(content: bytes, refusal: str) -> None:
+    with pytest.raises(FileError, match=re.escape(refusal)):
+        read_job(content)
+
+
+def test_a_time_in_utc_is_shown_in_the_time_of_the_machine() -> None:
+    """An instant without an offset of its own is written in UTC, and comes back without one."""
+    job = JobSpec(name="a", schedule=Once(1_900_000_000_000), action=Command(argv=("true",)))
+    text = write_job(job, {})
+    assert 'once: "2030-03-17T17:46:40Z"' in text
+    assert read_job(text.encode()).spec.schedule == Once(1_900_000_000_000)
+
+
+def test_files_are_the_same_whatever_the_order_of_the_jobs() -> None:
+    specs = {name: JobSpec(name=name, schedule=Manual(), action=Command(argv=("true",))) for name in "bca"}
+    turned = dict(reversed(specs.items()))
+    assert write_document(Document(jobs=specs)) == write_document(Document(jobs=turned))
+
+
+def test_secrets_are_named_but_never_there() -> None:
+    action = Command(argv=("true",), environment={"TOKEN": "${secret:NAS}"})
+    text = write_document(Document(jobs={"a": JobSpec(name="a", schedule=Manual(), action=action)}))
+    assert 'TOKEN: "${secret:NAS}"' in text

@@ -1,0 +1,324 @@
+"""`halo export` and `halo import`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from commands import shell
+
+from halo_scheduler import Command, Cron, Every, HttpRequest, Manual, Policy, Prompt
+from halo_scheduler.cli import halo
+from halo_scheduler.model import Follower, FollowOn, JobStatus, PathExists, Retry, StatusReason
+from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.service import Scheduler
+
+_FILE = """\
+version: 1
+groups:
+  night: {max_concurrent: 2}
+quiet_times:
+  - {name: Nights, start: "22:00", end: "06:00"}
+jobs:
+  - name: backup
+    group: night
+    schedule: {cron: 30 2 * * *, timezone: Europe/Berlin}
+    action:
+      kind: command
+      argv: [rsync, -a, /home, "/mnt/back up"]
+      environment: {TOKEN: "${secret:NAS}"}
+    policy:
+      retry: {attempts: 2}
+      conditions: [{path: /mnt/backup}]
+    followers: [{job: alarm, on: failure}]
+  - name: alarm
+    schedule: manual
+    action: {kind: http, url: "https://example.org/alarm", method: POST}
+"""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halo_scheduler.cli.controlling_terminal._open_terminal", lambda: None)
+
+
+def _halo(*arguments: str, stdin: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(halo, arguments, input=stdin)
+
+
+def _names() -> list[str]:
+    with Scheduler.open() as scheduler:
+        return sorted(job.name for job in scheduler.list_jobs())
+
+
+def test_an_import_is_shown_first_and_stored_with_yes() -> None:
+    done = _halo("import", "-", "--yes", stdin=_FILE)
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        "To be created, paused until you resume them:",
+        "  + backup",
+        "      when     at 02:30 every day (Europe/Berlin)",
+        "      does     rsync -a /home '/mnt/back up'",
+        "      with     'TOKEN=${secret:NAS}'",
+        "      starts   only when /mnt/backup is there",
+        "      then     alarm after each failure",
+        "      group    night",
+        "      policy   stops after 2 hours · 2 retries after 1 min · gives up after 5 errors · catches up once",
+        "  + alarm",
+        "      when     only by hand",
+        "      does     POST https://example.org/alarm",
+        "Quiet times:",
+        "  + Nights: every day, 22:00–06:00",
+        "Limits of groups:",
+        "  ~ night: no limit → 2 at once",
+        "created 2 jobs; changed the quiet times and the limits of groups",
+        "  the new ones are paused; let one run with: halo resume NAME",
+        "▲ the secret NAS is not set yet: halo secret set NAS",
+    ]
+    with Scheduler.open() as scheduler:
+        jobs = {job.name: job for job in scheduler.list_jobs()}
+        assert scheduler.get_settings().quiet_times == (QuietTime(name="Nights"),)
+        assert scheduler.list_group_limits() == {"night": 2}
+    assert jobs["backup"].status_reason is StatusReason.IMPORTED
+    assert jobs["backup"].followers == (Follower(job_id=jobs["alarm"].id, on=FollowOn.FAILURE),)
+
+
+def test_the_same_file_again_changes_nothing() -> None:
+    _halo("import", "-", "--yes", stdin=_FILE)
+    again = _halo("import", "-", stdin=_FILE)
+    assert (again.exit_code, again.stdout) == (0, "As it is already: 2 jobs.\nThere is nothing to change.\n")
+
+
+def test_changes_are_shown_field_by_field() -> None:
+    _halo("import", "-", "--yes", stdin=_FILE)
+    other = _FILE.replace("30 2", "45 2").replace("attempts: 2", "attempts: 2, delay: 5m")
+    other = other.replace("name: alarm\n", "name: alarm\n    description: |\n      one\n      two\n")
+    done = _halo("import", "-", "--yes", stdin=other.replace("22:00", "23:00"))
+    assert done.stdout.splitlines() == [
+        "To be changed:",
+        "  ~ backup",
+        "      schedule.cron: 30 2 * * * → 45 2 * * *",
+        "      policy.retry.delay: (as usual) → 5m",
+        "  ~ alarm",
+        "      description:",
+        "        @@ -0,0 +1,2 @@",
+        "        +one",
+        "        +two",
+        "Quiet times:",
+        "  ~ Nights: every day, 22:00–06:00 → Nights: every day, 23:00–06:00",
+        "changed 2 jobs and the quiet times",
+    ]
+
+
+def test_without_anybody_to_ask_nothing_is_stored() -> None:
+    done = _halo("import", "-", stdin=_FILE)
+    assert done.exit_code == 1
+    assert "there is no terminal to ask on; to do it, add --yes" in done.stderr
+    assert _names() == []
+
+
+def test_jobs_run_at_once_only_when_that_is_wanted() -> None:
+    _halo("import", "-", "--yes", "--enable", stdin=_FILE)
+    with Scheduler.open() as scheduler:
+        assert {job.status for job in scheduler.list_jobs()} == {JobStatus.IDLE}
+
+
+def test_a_fault_keeps_the_whole_file_out_unless_it_is_skipped() -> None:
+    bad = _FILE.replace("schedule: manual", "schedule: never")
+    done = _halo("import", "-", "--yes", stdin=bad)
+    assert done.exit_code == 1
+    assert "■ line 19, jobs[1].schedule.kind: must be one of every" in done.stdout
+    assert "■ line 17, jobs[0].followers[0]: there is no job named 'alarm'" in done.stdout
+    assert isinstance(done.exception, Exception)
+    assert str(done.exception).startswith("nothing was stored; mend the 2 faults above")
+    assert _names() == []
+    skipped = _halo(
+        "import", "-", "--yes", "--skip-bad", stdin=bad.replace("[{job: alarm, on: failure}]", "[]")
+    )
+    assert skipped.exit_code == 0
+    assert _names() == ["backup"]
+
+
+def test_what_a_terminal_would_obey_is_shown_as_text() -> None:
+    nasty = _FILE.replace("/home,", '"\\e[2J\\e]0;x\\a/home",').replace(
+        "group: night", 'description: "a\\e[31mb"'
+    )
+    shown = _halo("import", "-", stdin=nasty).stdout
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "the file is empty"),
+        (b"\0\0", "the file is no text"),
+        (b"version: 1\njobs: [", "this is not YAML"),
+        (b'{"version": 1, "jobs": [}', "this is not JSON"),
+        (b"version: 1\n" + b"#" * (5 << 20), "larger than 5 MB"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused(content: bytes, sentence: str) -> None:
+    done = _halo("import", "-", "--yes", stdin=content)
+    assert done.exit_code != 0
+    assert sentence in str(done.exception)
+
+
+def test_a_file_is_read_by_the_ending_of_its_name(home: Path) -> None:
+    _halo("import", "-", "--yes", stdin=_FILE)
+    for name in ("jobs.json", "jobs.yaml", "jobs.yml"):
+        assert _halo("export", "-o", str(home / name)).exit_code == 0
+        assert "There is nothing to change." in _halo("import", str(home / name)).stdout
+    assert json.loads((home / "jobs.json").read_text())["version"] == 1
+    missing = _halo("import", str(home / "missing.yaml"))
+    assert missing.exit_code == 2
+    assert "the file cannot be read" in missing.stderr
+    # An endless file is not read to its end.
+    assert "larger than 5 MB" in str(_halo("import", "/dev/zero").exception)
+
+
+def test_an_export_is_taken_in_elsewhere_without_loss(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _halo("import", "-", "--yes", stdin=_FILE)
+    written = _halo("export").stdout
+    monkeypatch.setenv("HALO_HOME", str(home / "elsewhere"))
+    assert _halo("import", "-", "--yes", stdin=written).exit_code == 0
+    assert _halo("export").stdout == written
+    assert _halo("export", "--format", "json").stdout.startswith('{\n  "version": 1,')
+
+
+def test_an_export_of_some_jobs_holds_nothing_else() -> None:
+    _halo("import", "-", "--yes", stdin=_FILE)
+    written = _halo("export", "backup").stdout
+    assert "name: backup" in written
+    assert "job: alarm" in written
+    assert "name: alarm" not in written
+    assert "Nights" not in written
+    assert "groups" not in written
+    missing = _halo("export", "bakcup")
+    assert "did you mean 'backup'?" in str(missing.exception)
+
+
+def test_an_export_says_which_followers_it_leaves_out() -> None:
+    _halo("import", "-", "--yes", stdin=_FILE)
+    _halo("remove", "alarm", "--yes")
+    done = _halo("export")
+    assert "followers" not in done.stdout
+    assert "▲ backup: a job that runs after it is gone; that was left out" in done.stderr
+
+
+def test_an_export_never_leaves_half_a_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _halo("import", "-", "--yes", stdin=_FILE)
+    kept = home / "kept.yaml"
+    kept.write_text("before")
+    kept.chmod(0o640)
+
+    def full_disk(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("pathlib.Path.replace", full_disk)
+        assert _halo("export", "-o", str(kept)).exit_code != 0
+    assert kept.read_text() == "before"
+    assert [path.name for path in home.glob(".kept*")] == []
+    assert _halo("export", "-o", str(kept)).exit_code == 0
+    assert kept.read_text().startswith("# Jobs of Halo Scheduler")
+    assert kept.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_crontab_says_what_it_cannot_hold() -> None:
+    with Scheduler.open() as scheduler:
+        add = scheduler.add_job
+        add("disk", Cron("5 0 * * *"), Command(argv=("df", "-h", "/my disk")))
+        add("stamp", Cron("@hourly"), shell("date +%F", stdin="100%\n"))
+        add("tidy", Every("15m"), Command(argv=("tidy",), directory="~/a b"), anchor_at=1_800_000_060_000)
+        add(
+            "build", Cron("0 6 * * 1-5", "Europe/Berlin"), replace(shell("make | tee log"), shell="/bin/bash")
+        )
+        add("with env", Cron("0 1 * * *"), Command(argv=("x",), environment={"A": "b c"}), enabled=False)
+        add("lines", Cron("0 1 * * *"), shell("a\nb"))
+        add("seconds", Cron("*/10 * * * * *"), Command(argv=("x",)))
+        add("last", Cron("0 0 L * *"), Command(argv=("x",)))
+        add("odd", Every("7m"), Command(argv=("x",)))
+        add("web", Cron("@daily"), HttpRequest(url="https://example.org"))
+        add("ask", Cron("@daily"), Prompt(text="hi"))
+        add("hand", Manual(), Command(argv=("x",)))
+        add("key", Cron("@daily"), Command(argv=("x",), environment={"A": "${secret:B}"}))
+        add("long", Cron("@daily"), Command(argv=("x" * 1_000,)))
+        add(
+            "disk 2",
+            Cron("@daily"),
+            Command(argv=("x",), success_codes=(0, 1)),
+            policy=Policy(retry=Retry(attempts=1), conditions=(PathExists(path="/x"),)),
+        )
+    assert _halo("export", "--format", "crontab").stdout.splitlines()[2:] == [
+        "",
+        "# disk",
+        "5 0 * * * df -h '/my disk'",
+        "# not kept: what it waits for, its retries and which exit codes mean success",
+        "# disk 2",
+        "@daily x",
+        "# stamp",
+        r"@hourly date +\%F%100\%",
+        "# tidy",
+        "1,16,31,46 * * * * cd ~/'a b' && tidy",
+        "# with env",
+        "# disabled: 0 1 * * * env 'A=b c' x",
+        "",
+        "# Not every cron knows time zones: cronie does.",
+        "CRON_TZ=Europe/Berlin",
+        "# build",
+        "0 6 * * 1-5 /bin/bash -c 'make | tee log'",
+        "",
+        "# Jobs that cannot be written as a crontab:",
+        "# ask: it asks an agent",
+        "# hand: it runs only by hand or after another job",
+        "# key: it is given secrets, which a crontab must not hold",
+        "# last: cron knows no last days and no second Mondays",
+        "# lines: its command has several lines",
+        "# long: its command is longer than the 998 characters that every cron takes",
+        "# odd: it runs every 7 minutes from its own beginning, which cron cannot count",
+        "# seconds: cron knows no seconds",
+        "# web: it sends an HTTP request",
+    ]
+
+
+def _at_a_terminal(home: Path, *arguments: str, typed: str, stdin: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command at a terminal of its own, with a file as its standard input."""
+    line = f"{shlex.join([sys.executable, '-m', 'halo_scheduler', *arguments])} < {shlex.quote(str(stdin))}"
+    spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(['sh', '-c', sys.argv[1]])))"
+    return subprocess.run(
+        [sys.executable, "-c", spawn, line],
+        input=typed,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        cwd=home,
+    )
+
+
+def test_the_question_is_asked_on_the_terminal_also_when_the_file_comes_from_standard_input(
+    home: Path,
+) -> None:
+    file = home / "jobs.yaml"
+    file.write_text(_FILE)
+    refused = _at_a_terminal(home, "import", "-", typed="n\n", stdin=file)
+    assert "Do that? [y/N]:" in refused.stdout
+    assert refused.returncode == 1
+    assert _names() == []
+    done = _at_a_terminal(home, "import", "-", typed="y\n", stdin=file)
+    assert done.returncode == 0
+    assert _names() == ["alarm", "backup"]

@@ -1,0 +1,52 @@
+"""JSON from anybody: what is refused, and with which line."""
+
+from __future__ import annotations
+
+import json
+import re
+from time import monotonic
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halo_scheduler.transfer.json_text import read_json
+from halo_scheduler.transfer.text_file import FileError
+
+_DATA = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+)
+
+
+def test_parts_are_found_by_their_paths() -> None:
+    file = read_json(b'{"a": "{\\"}",\n"b": [1,\n{"c": null,\n"d": []}]}')
+    lines = {path: file.line_of(path) for path in ("", "a", "b", "b[0]", "b[1]", "b[1].c", "b[1].d")}
+    assert lines == {"": 1, "a": 1, "b": 2, "b[0]": 2, "b[1]": 3, "b[1].c": 3, "b[1].d": 4}
+
+
+@given(_DATA)
+def test_every_text_can_be_walked_through(data: object) -> None:
+    file = read_json(json.dumps(data, indent=1).encode())
+    assert file.data == data
+    assert file.line_of("") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        (b'{"a": 1,\n"b": }', "line 2: this is not JSON: Expecting value"),
+        (b'{"a": {"b": 1,\n"c": 2,\n"b": 3}}', "line 3, a.b: this key is there twice"),
+        (b'{"a": NaN}', "this is not JSON: NaN is no number"),
+        (b'{"a": ' + b"1" * 5_000 + b"}", "this is not JSON"),
+        (b"[" * 100_000, "this JSON is nested too deep"),
+        (b'{"a":' * 100_000, "this JSON is nested too deep"),
+        (b"", "line 1: this is not JSON"),
+        (b'"\xff"', "line 1: the file is no text in UTF-8"),
+    ],
+)
+def test_what_is_no_json_is_refused(content: bytes, refusal: str) -> None:
+    began = monotonic()
+    with pytest.raises(FileError, match=re.escape(refusal)):
+        read_json(content)
+    assert monotonic() - began < 3

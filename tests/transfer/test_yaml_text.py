@@ -1,0 +1,99 @@
+"""YAML from anybody: what is refused, how soon, and with which line."""
+
+from __future__ import annotations
+
+import re
+from time import monotonic
+
+import pytest
+
+from halo_scheduler.transfer.text_file import MOST_BYTES, FileError, Word
+from halo_scheduler.transfer.yaml_text import read_yaml
+
+_BOMB = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
+    b"%c: &%c [%s]\n" % (letter + 1, letter + 1, b",".join([b"*%c" % letter] * 9))
+    for letter in range(ord("a"), ord("i"))
+)
+
+
+def test_texts_without_quotes_are_marked() -> None:
+    data = read_yaml(b"a: yes\nb: 'yes'\nc: |\n  yes\nd: [1, ~]\non: x\n").data
+    assert data == {"a": "yes", "b": "yes", "c": "yes\n", "d": ["1", "~"], "on": "x"}
+    assert isinstance(data, dict)
+    assert [type(data[key]) for key in "abc"] == [Word, str, str]
+    assert all(type(item) is Word for item in data["d"])
+
+
+def test_parts_are_found_by_their_paths() -> None:
+    file = read_yaml(b"a: 1\nb:\n  - x: 1\n    y z: 2\n  - {q: 3}\n")
+    lines = {path: file.line_of(path) for path in ("", "a", "b", "b[0].x", "b[0].'y z'", "b[1].q")}
+    assert lines == {"": 1, "a": 1, "b": 2, "b[0].x": 3, "b[0].'y z'": 4, "b[1].q": 5}
+    # What is not there is looked for in what it would be a part of.
+    assert [file.line_of(path) for path in ("b[1].r.s[3]", "b[9]", "nowhere.at.all")] == [5, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        (_BOMB, "line 1, a: anchors and aliases are not taken"),
+        (b"a: 1\nb: *a\n", "line 2, b: anchors and aliases are not taken"),
+        (b"a: 1\nb: &b 2\n", "line 2, b: anchors and aliases are not taken"),
+        (b"a: 1\n*a : 2\n", "line 2: anchors and aliases are not taken"),
+        (b"a:\n  <<: {b: 1}\n", "line 2, a: merge keys are not taken"),
+        (b"a: !!python/object/apply:os.system [x]\n", "line 1, a: the tag 'tag:yaml.org,2002:python/object"),
+        (b"a:\n  b: !mine 1\n", "line 2, a.b: the tag '!mine' is not taken"),
+        (b"!!map\na: 1\n", "line 1: the tag"),
+        (b"a: 1\nb: 2\na: 3\n", "line 3: the key 'a' is there twice"),
+        (b"a: {b: 1, 'b': 2}\n", "line 1, a: the key 'b' is there twice"),
+        (b"? [a]\n: b\n", "line 1: a key must be a text"),
+        (b"a: 1\n---\nb: 2\n", "line 2: a second document begins here"),
+        (b"a: 1\nb: {c\n", "line 3: this is not YAML: did not find expected"),
+        (b"a:\n\t- b\n", "line 2: this is not YAML: found character that cannot start any token"),
+        (b"a: 1\nb: \x07\n", "line 2: this is not YAML: control characters are not allowed"),
+        (b"a: 1\nb: \xff\n", "line 2: the file is no text in UTF-8"),
+        (b"a: 1\nb: \0\n", "line 2: the file is no text: it has NUL bytes"),
+        ("a: ü\n".encode("utf-16"), "line 1: the file is no text"),
+        (b"\x7fELF\x02\x01\x01\0\0", "line 1: the file is no text: it has NUL bytes"),
+        (b'a: "\\ud800"\n', "this is not YAML"),
+    ],
+)
+def test_what_is_no_plain_data_is_refused(content: bytes, refusal: str) -> None:
+    with pytest.raises(FileError, match=re.escape(refusal)):
+        read_yaml(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        (b"[" * 1_000_000, "nested deeper than 32 levels"),
+        (b"- " * 1_000_000, "nested deeper than 32 levels"),
+        (b"{a: " * 1_000_000, "nested deeper than 32 levels"),
+        (b"a:\n".join(b" " * depth for depth in range(2_000)), "nested deeper than 32 levels"),
+        (b"{" * 1_000_000, "a key must be a text"),
+        (b"? " * 1_000_000, "a key must be a text"),
+        (b"[" + b"a," * 2_000_000 + b"a]", "more than 400000 entries"),
+        (b"a: " + b"x" * MOST_BYTES, "larger than 5 MB"),
+        (b"a: '" + b"x" * (MOST_BYTES - 10), "unexpected end of stream"),
+        (b"!" * 1_000_000, "the tag"),
+        (b"a: " * 1_000_000, "mapping values are not allowed"),
+        (b"x" * 1_000_000 + b": 1", "mapping values are not allowed"),
+    ],
+    ids=range(12),
+)
+def test_what_is_made_to_hurt_is_refused_within_a_second(content: bytes, refusal: str) -> None:
+    began = monotonic()
+    with pytest.raises(FileError, match=refusal):
+        read_yaml(content)
+    assert monotonic() - began < 3  # a second, on a machine that has nothing else to do
+
+
+def test_it_is_the_same_where_the_fast_parser_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yaml.__with_libyaml__", False)
+    data = read_yaml(b"a: yes\nb: 'yes'\nc: [1, {d: |-\n  x\n  y}]".replace(b"|-\n  x\n  y", b"z")).data
+    assert data == {"a": "yes", "b": "yes", "c": ["1", {"d": "z"}]}
+    assert isinstance(data, dict)
+    assert [type(data[key]) for key in "ab"] == [Word, str]
+    for bad, line in ((b"a: 1\nb: *a", 2), (b"a: 1\nb: {c", 2), (b"a: 1\nb: \x07", 2), (b"[" * 5_000, 1)):
+        with pytest.raises(FileError) as refusal:
+            read_yaml(bad)
+        assert refusal.value.line == line
