@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from halo_scheduler import Command, Manual, Outcome
+from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.settings import MAX_CONCURRENT
 
@@ -169,6 +170,11 @@ def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
         assert f"waiting for {reason}" in _halo("list", "copy").stdout
         assert _halo("edit", "copy", "--no-conditions").returncode == 0
         _until(lambda: scheduler.get_jobs([copy.id])[copy.id].last_outcome is Outcome.SUCCESS)
+
+        scheduler.change_settings(quiet_times=(QuietTime(name="Always", start="00:00", end="24:00"),))
+        done = _halo("run", "copy")
+        assert done.stdout == "started copy\n"
+        assert done.stderr == "▲ by hand, it does not wait for the end of the quiet time Always\n"
 
 
 def test_without_an_engine_running_is_refused_with_the_way_out() -> None:
