@@ -6,14 +6,13 @@ import json
 import shlex
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from commands import shell
 
-from halo_scheduler import Command, Cron, Every, HttpRequest, Manual, Policy, Prompt
+from halo_scheduler import Command, Cron, Every, HttpRequest, Manual, Policy, Prompt, action_from_dict
 from halo_scheduler.cli import halo
 from halo_scheduler.model import Follower, FollowOn, JobStatus, PathExists, Retry, StatusReason
 from halo_scheduler.quiet_times import QuietTime
@@ -120,6 +119,7 @@ def test_changes_are_shown_field_by_field() -> None:
         "Quiet times:",
         "  ~ Nights: every day, 22:00–06:00 → Nights: every day, 23:00–06:00",
         "changed 2 jobs and the quiet times",
+        "▲ the secret NAS is not set yet: halo secret set NAS",
     ]
 
 
@@ -244,9 +244,8 @@ def test_a_crontab_says_what_it_cannot_hold() -> None:
         add("disk", Cron("5 0 * * *"), Command(argv=("df", "-h", "/my disk")))
         add("stamp", Cron("@hourly"), shell("date +%F", stdin="100%\n"))
         add("tidy", Every("15m"), Command(argv=("tidy",), directory="~/a b"), anchor_at=1_800_000_060_000)
-        add(
-            "build", Cron("0 6 * * 1-5", "Europe/Berlin"), replace(shell("make | tee log"), shell="/bin/bash")
-        )
+        in_bash = {"kind": "command", "line": "make | tee log", "shell": "/bin/bash"}
+        add("build", Cron("0 6 * * 1-5", "Europe/Berlin"), action_from_dict(in_bash))
         add("with env", Cron("0 1 * * *"), Command(argv=("x",), environment={"A": "b c"}), enabled=False)
         add("lines", Cron("0 1 * * *"), shell("a\nb"))
         add("seconds", Cron("*/10 * * * * *"), Command(argv=("x",)))
