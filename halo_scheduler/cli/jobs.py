@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -13,7 +14,6 @@ from halo_scheduler.cli.details import Standing, details, standing_of
 from halo_scheduler.cli.option_sections import choice_of
 from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
 from halo_scheduler.cli.shown import (
-    WAITS,
     duration,
     moment,
     next_words,
@@ -26,11 +26,13 @@ from halo_scheduler.finding import MOST_QUESTIONS, find_job
 from halo_scheduler.model import Job, JobStatus, StatusReason
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.describe import describe, describe_when
+from halo_scheduler.schedule.words import counted, listed
 from halo_scheduler.service import Scheduler
 from halo_scheduler.strict_json import encode
 
 _RECENT = 5
 _LONGEST = 1_000
+_MOST_NAMED = 2
 
 
 @click.command("list")
@@ -51,6 +53,7 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
         jobs = scheduler.list_jobs(status=JobStatus(status) if status else None, group=group, text=text)
         asking = {question.job_id for question in scheduler.list_questions(limit=MOST_QUESTIONS)}
         waiting = {run.job_id: run for run in reversed(scheduler.list_waiting_chain_runs())}
+        before = _before(jobs if text is group is status is None else scheduler.list_jobs())
     if as_json:
         click.echo(json.dumps([job.to_dict() for job in jobs], ensure_ascii=False, indent=2))
         return
@@ -60,17 +63,38 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
         )
         return
     now_ms = SystemClock().now_ms()
-    rows = [_row(job, waiting.get(job.id), now_ms, asks=job.id in asking) for job in jobs]
+    rows = [
+        [
+            status_mark(job, asks=job.id in asking, waits=job.id in waiting),
+            job.name,
+            describe(job.schedule),
+            _next(job, now_ms, waiting.get(job.id), before.get(job.id, []), asks=job.id in asking),
+            _last(job, now_ms),
+        ]
+        for job in jobs
+    ]
     print_table(["", "NAME", "SCHEDULE", "NEXT", "LAST RUN"], rows)
 
 
-def _row(job: Job, waiting: WaitingRun | None, now_ms: int, *, asks: bool) -> list[str]:
-    mark, words = status_mark(job, asks=asks), next_words(job, now_ms, asks=asks)
-    # What waits to start comes before what is planned for later.
-    if waiting is not None and job.status is JobStatus.IDLE and job.waiting_for is None and not asks:
-        reason = plain_line(waiting.reason) or "a place"
-        mark, words = WAITS, f"waiting for {reason}, after {waiting.cause_name}"
-    return [mark, job.name, describe(job.schedule), words, _last(job, now_ms)]
+def _before(jobs: Sequence[Job]) -> dict[str, list[str]]:
+    """Return the names of the jobs that others run after, by the id of the other."""
+    found: dict[str, list[str]] = {}
+    for job in jobs:
+        for follower in job.followers:
+            found.setdefault(follower.job_id, []).append(job.name)
+    return found
+
+
+def _next(job: Job, now_ms: int, waiting: WaitingRun | None, before: list[str], *, asks: bool) -> str:
+    words = next_words(job, now_ms, asks=asks)
+    if asks or job.status is not JobStatus.IDLE or job.waiting_for is not None:
+        return words
+    if waiting is not None:
+        # What waits to start comes before what is planned for later.
+        return f"waiting for {plain_line(waiting.reason) or 'a place'}, after {waiting.cause_name}"
+    if job.next_run_at is None and before:
+        return f"after {listed(before) if len(before) <= _MOST_NAMED else counted(len(before), 'other job')}"
+    return words
 
 
 @click.command()

@@ -48,12 +48,12 @@ def outcome_mark(outcome: Outcome | None) -> str:
     return " " if outcome is None else click.style(_OUTCOMES[outcome][0], fg=_OUTCOMES[outcome][1])
 
 
-def status_mark(job: Job, *, asks: bool = False) -> str:
-    """Return the sign of what a job is doing, or that it waits for an answer."""
+def status_mark(job: Job, *, asks: bool = False, waits: bool = False) -> str:
+    """Return the sign of what a job is doing, or that it, or a run of it after another job, waits."""
     if asks and job.status is not JobStatus.RUNNING:
         return ASKS
     sign, colour = _STATUSES[job.status]
-    if job.status is JobStatus.IDLE and (job.errors or job.waiting_for is not None):
+    if job.status is JobStatus.IDLE and (job.errors or waits or job.waiting_for is not None):
         sign, colour = "▲", "yellow"
     if job.status_reason is StatusReason.ERRORS:
         sign, colour = "■", "red"

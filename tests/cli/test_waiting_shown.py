@@ -123,6 +123,19 @@ def test_both_sides_of_a_chain_are_shown_with_what_stands_in_its_way() -> None:
     ]
 
 
+def test_the_list_tells_after_what_a_job_runs_that_has_no_time_of_its_own() -> None:
+    with Scheduler.open() as scheduler:
+        report, alarm, both = (scheduler.add_job(name, Manual()) for name in ("report", "alarm", "own"))
+        scheduler.update_job(both, schedule=Every("1h"))
+        for name, others in (("a", [report, alarm, both]), ("b", [alarm]), ("c", [alarm])):
+            scheduler.add_job(name, Manual(), followers=[Follower(job_id=other) for other in others])
+    for options in ((), ("--status", "idle"), ("o",)):
+        lines = {line.split()[1]: line for line in _halo("list", *options).output.splitlines()}
+        assert "  after a  " in lines["report"]
+        assert " after " not in lines["own"]
+    assert "  after 3 other jobs  " in _halo("list", "alarm").output
+
+
 def test_conditions_and_the_choice_for_quiet_times_are_shown() -> None:
     conditions = (PathExists(path="/mnt/x"), Load(below=2))
     policy = Policy(conditions=conditions, condition_deadline="2h", in_quiet_time=InQuietTime.SKIP)
