@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from concurrent.futures import Future
 from pathlib import Path
 
 from halo_scheduler.actions.work import Ended
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Job, Outcome, Run, SkipReason
+from halo_scheduler.conditions.surroundings import Finding
+from halo_scheduler.model import Condition, Job, Outcome, Proposal, Run, SkipReason
 from halo_scheduler.service import Scheduler
 
 START = 1_735_689_600_000  # 2025-01-01T00:00Z
+
+
+class FakeSurroundings:
+    """Surroundings that are as the test says; what it says nothing about does not hold."""
+
+    def __init__(self) -> None:
+        self.truths: dict[Condition, bool | None] = {}
+        self.asked: list[Condition] = []
+        self.watched: frozenset[Condition] = frozenset()
+
+    def find(self, condition: Condition, now_ms: int) -> Finding:
+        assert now_ms
+        self.asked.append(condition)
+        truth = self.truths.get(condition, False)
+        return Finding(truth, {True: "", False: "it is not so", None: "nobody knows"}[truth])
+
+    def watch(self, conditions: Collection[Condition]) -> None:
+        self.watched = frozenset(conditions)
+
+    def close(self) -> None:
+        self.watched = frozenset()
 
 
 class Bench:
@@ -22,11 +45,13 @@ class Bench:
         self.clock = ManualClock(now_ms)
         self.started: list[Run] = []
         self.open_runs: dict[str, Future[Outcome | None]] = {}
+        self.surroundings = FakeSurroundings()
         self.scheduler = self._open()
 
     def _open(self) -> Scheduler:
         scheduler = Scheduler.open(self.path, clock=self.clock, max_concurrent=self.max_concurrent)
         scheduler.on_job_due(self._begin)
+        scheduler._surroundings = self.surroundings
         return scheduler
 
     def _begin(self, _job: Job, run: Run) -> Future[Outcome | None]:
@@ -59,10 +84,13 @@ class Bench:
         cost: float | None = None,
         question: str = "",
         reason: SkipReason | None = None,
+        proposal: Proposal | None = None,
     ) -> None:
         """End a run as a process could that says something about itself, and let the engine record it."""
         self.open_runs.pop(run.id)
-        ended = Ended(run_id=run.id, outcome=outcome, cost=cost, question=question, reason=reason)
+        ended = Ended(
+            run_id=run.id, outcome=outcome, cost=cost, question=question, reason=reason, proposal=proposal
+        )
         self.scheduler._get_engine().end(ended)
         self.tick()
 
