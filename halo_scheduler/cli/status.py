@@ -37,18 +37,20 @@ def status(*, as_json: bool) -> None:
         }
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
-    _show(found, SystemClock().now_ms())
+    # What waits is due already, and told of below.
+    ahead = [job.next_run_at for job in jobs if job.next_run_at is not None and job.waiting_for is None]
+    _show(found, min(ahead, default=None), SystemClock().now_ms())
     _show_waiting(waiting, runs, {job.id: job.name for job in jobs})
 
 
-def _show(found: Status, now_ms: int) -> None:
+def _show(found: Status, next_due_at: int | None, now_ms: int) -> None:
     if found.state == "running":
         click.echo(f"{click.style('●', fg='green')} running: {found.owner}")
     else:
         click.echo(f"{click.style('◌', dim=True)} not running; start it with: halo daemon")
     click.echo(f"  runs under way: {found.running}")
-    if found.next_due_at is not None:
-        click.echo(f"  next due: {describe_when(found.next_due_at, now_ms)}")
+    if next_due_at is not None:
+        click.echo(f"  next due: {describe_when(next_due_at, now_ms)}")
 
 
 def _show_waiting(jobs: Sequence[Job], runs: Sequence[WaitingRun], names: dict[str, str]) -> None:

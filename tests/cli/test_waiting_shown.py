@@ -74,7 +74,9 @@ def test_a_job_that_waits_says_for_what_wherever_it_is_listed() -> None:
     shown = _halo("show", "backup").output
     assert "status    waiting for mains power, until " in shown
     assert json.loads(_halo("show", "backup", "--json").output)["waits_until"] == until
-    assert "▲ backup: waiting for mains power\n" in _halo("status").output
+    status = _halo("status").output
+    assert "▲ backup: waiting for mains power\n" in status
+    assert "late" not in status
     waiting = {item["name"]: item for item in json.loads(_halo("status", "--json").output)["waiting"]}
     assert waiting["backup"]["id"] == backup
     assert waiting["backup"]["waiting_for"] == "condition"
