@@ -28,6 +28,7 @@ from .settings.keeping import KeepingPage
 from .settings.link import SettingsLink
 from .settings.notifications import NotificationsPage
 from .settings.page import Page
+from .settings.quiet_times import QuietTimesPage
 from .settings.running import RunningPage
 from .settings.secrets import SecretsPage
 from .theme import GRID, ICON, MARGIN, ROW, Look
@@ -35,7 +36,7 @@ from .widgets.labels import button, frame
 
 _LIST_WIDTH = 184
 _SIZE = QSize(776, 544)
-_AGENTS, _BACKUPS, _SECRETS = 3, 6, 7
+_QUIET_TIMES, _AGENTS, _BACKUPS, _SECRETS = 3, 4, 7, 8
 _BY_TAB = Qt.FocusPolicy.TabFocus
 
 
@@ -56,6 +57,7 @@ class SettingsDialog(QDialog):
             ("settings", self.tr("General"), lambda: GeneralPage(self._link, look, autostart)),
             ("bell", self.tr("Notifications"), lambda: NotificationsPage(self._link)),
             ("run", self.tr("Running"), lambda: RunningPage(self._link, look)),
+            ("quiet", self.tr("Quiet times"), lambda: QuietTimesPage(self._link, look)),
             ("terminal", self.tr("Agents"), lambda: AgentsPage(self._link, look)),
             ("assistant", self.tr("Assistants"), lambda: AssistantsPage(self._link, look)),
             ("history", self.tr("Keeping"), lambda: KeepingPage(self._link)),
@@ -73,6 +75,10 @@ class SettingsDialog(QDialog):
         self._list.currentRowChanged.connect(self._turn_to)
         look.changed.connect(self._draw_icons)
         self._list.setCurrentRow(0)
+
+    def show_quiet_times(self) -> None:
+        """Turn to the page of the quiet times."""
+        self._list.setCurrentRow(_QUIET_TIMES)
 
     def show_agents(self) -> None:
         """Turn to the page of the agents."""

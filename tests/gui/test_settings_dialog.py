@@ -36,7 +36,9 @@ from ui.theme import Look
 
 _NOW = 1_800_000_000_000
 _DAY = 86_400_000
-_GENERAL, _NOTIFICATIONS, _RUNNING, _AGENTS, _ASSISTANTS, _KEEPING, _BACKUPS, _SECRETS = range(8)
+_GENERAL, _NOTIFICATIONS, _RUNNING, _QUIET_TIMES, _AGENTS, _ASSISTANTS, _KEEPING, _BACKUPS, _SECRETS = range(
+    9
+)
 
 
 class _Autostart:
@@ -431,7 +433,7 @@ def test_a_secret_is_removed_after_a_second_word(
 
 def test_every_control_has_a_name_for_everyone(dialog: SettingsDialog, qtbot: QtBot) -> None:
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
-    for page in range(8):
+    for page in range(9):
         _turn_to(dialog, page)
     controls = [
         one
@@ -507,7 +509,7 @@ def _tab_order(dialog: SettingsDialog) -> list[QWidget]:
     return order
 
 
-@pytest.mark.parametrize("page", [_GENERAL, _RUNNING, _AGENTS, _ASSISTANTS, _BACKUPS])
+@pytest.mark.parametrize("page", [_GENERAL, _RUNNING, _QUIET_TIMES, _AGENTS, _ASSISTANTS, _BACKUPS])
 def test_tab_leads_from_the_list_over_the_page_to_closing(
     dialog: SettingsDialog, qtbot: QtBot, page: int
 ) -> None:

@@ -1,0 +1,242 @@
+"""The form for a quiet time: its name, its days, its hours, and whom it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import Qt, QTime, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QTimeEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.schedule.zone import find_zone
+from ui.editor.fields import Field
+from ui.editor.problems import Findings, is_under
+from ui.editor.zone_picker import ZonePicker
+from ui.theme import GRID, MARGIN
+from ui.widgets.boxes import time_box
+from ui.widgets.labels import button, label
+from ui.widgets.popup_rows import give_room
+from ui.wording import one_line
+
+from .quiet_words import called, end_words
+from .weekday_toggles import WeekdayToggles
+
+_LONGEST_NAME = 60
+_USUAL = QuietTime()
+
+
+class QuietTimeForm(QFrame):
+    """Asks for a quiet time; what is wrong is said beside its field."""
+
+    submitted = Signal(object)
+    """The QuietTime."""
+    cancelled = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self.setObjectName("quietForm")
+        self._taken: frozenset[str] = frozenset()
+        self._heading = label("", "strong", name="quietHeading")
+        self._build_fields()
+        self._save = button(
+            self.tr("Save quiet time"),
+            name="saveQuietButton",
+            kind="primary",
+            tip=self.tr("Save quiet time (Enter)"),
+        )
+        self._cancel = button(self.tr("Cancel"), name="cancelQuietButton", tip=self.tr("Cancel (Esc)"))
+        self._error = label("", "error", name="quietError", wrap=True)
+        self._lay_out()
+        self._connect()
+
+    def ask(self, time: QuietTime | None, taken: frozenset[str], groups: Iterable[str]) -> None:
+        """Ask for a new quiet time, or for changes to one; `taken` are the names of the others."""
+        self._taken = taken
+        shown = time or _USUAL
+        self._heading.setText(
+            self.tr("New quiet time") if time is None else self.tr("Change {name}").format(name=called(time))
+        )
+        self._name.setText(shown.name)
+        self._days.choose(shown.days)
+        for box, text in ((self._start, shown.start), (self._end, shown.end)):
+            # Midnight is where a day begins and ends.
+            box.setTime(QTime.fromString("00:00" if text == "24:00" else text, "HH:mm"))
+        self._offer_groups(groups, shown.group)
+        self._zone.set_zone(shown.timezone)
+        self.show_error("")
+        self._follow()
+        self.show()
+        self._name.setFocus()
+
+    def show_error(self, text: str) -> None:
+        """Show why saving was refused."""
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
+
+    def close_up(self) -> None:
+        """Forget what was typed, and go."""
+        self.hide()
+
+    # --- What was typed ------------------------------------------------------------------------------
+
+    def _read(self, findings: Findings) -> QuietTime | None:
+        name, days, zone = self._name.text().strip(), self._days.days(), self._zone.zone
+        if name and name in self._taken:
+            findings.refuse("name", self.tr("Another quiet time has this name."))
+        if not days:
+            findings.refuse("days", self.tr("Choose at least one day."))
+        if zone is not None:
+            findings.take("timezone", lambda: find_zone(zone))
+        if findings.problems:
+            return None
+        return findings.take(
+            "",
+            lambda: QuietTime(
+                name=name,
+                group=self._group.currentData(),
+                days=days,
+                start=_text(self._start),
+                end=_text(self._end),
+                timezone=zone,
+            ),
+        )
+
+    def _follow(self) -> None:
+        """Say what is wrong and what is meant, after each change."""
+        findings = Findings()
+        found = self._read(findings)
+        for field in self._fields:
+            problems = [
+                one for one in findings.problems if any(is_under(one.path, path) for path in field.paths)
+            ]
+            field.show_error(field.sentence(problems[0]) if problems else "")
+        self._save.setEnabled(found is not None)
+        self._hours_field.set_hint(end_words(_text(self._start), _text(self._end)))
+
+    def _submit(self) -> None:
+        found = self._read(Findings())
+        if found is not None:
+            self.submitted.emit(found)
+
+    def _offer_groups(self, groups: Iterable[str], chosen: str | None) -> None:
+        # One that no job is in any more stays what it is until another is chosen.
+        names = sorted({*groups, *([] if chosen is None else [chosen])}, key=str.casefold)
+        self._group.clear()
+        self._group.addItem(self.tr("All jobs"), None)
+        for name in names:
+            self._group.addItem(self.tr("Group {name}").format(name=one_line(name, _LONGEST_NAME)), name)
+        self._group.setCurrentIndex(0 if chosen is None else names.index(chosen) + 1)
+
+    # --- Making --------------------------------------------------------------------------------------
+
+    def _build_fields(self) -> None:
+        self._name = QLineEdit()
+        self._name.setObjectName("quietNameEdit")
+        self._name.setAccessibleName(self.tr("Name"))
+        self._name.setPlaceholderText(self.tr("Nights (optional)"))
+        self._name.setMaxLength(_LONGEST_NAME)
+        self._days = WeekdayToggles(name="quietDays")
+        self._start = time_box(22, 0, name="quietStart", title=self.tr("From"))
+        self._end = time_box(6, 0, name="quietEnd", title=self.tr("Until"))
+        self._group = QComboBox()
+        self._group.setObjectName("quietGroup")
+        self._group.setAccessibleName(self.tr("For"))
+        self._group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self._group.setMinimumContentsLength(16)
+        give_room(self._group.view())
+        self._zone = ZonePicker(name="quietZone")
+        # Its longest name does not take room from what stands beside it.
+        self._zone.setMinimumContentsLength(16)
+        self._zone.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self._name_field = Field(self.tr("&Name"), self._name, path="name", subject=self.tr("The name"))
+        days = self.tr("Begins on these days")
+        self._days_field = Field(days, self._days, path="days", subject=self.tr("The days"))
+        self._hours_field = Field(
+            self.tr("&From – until"),
+            _beside_each_other(self._start, label("–", "muted"), self._end, name="quietHours"),
+            path="start",
+            also_path="end",
+            subject=self.tr("The time"),
+        )
+        self._group_field = Field(self.tr("F&or"), self._group, path="group", subject=self.tr("The group"))
+        self._zone_field = Field(
+            self.tr("&Time zone"), self._zone, path="timezone", subject=self.tr("The time zone")
+        )
+
+    @property
+    def _fields(self) -> tuple[Field, ...]:
+        upper = (self._name_field, self._group_field, self._days_field)
+        return (*upper, self._hours_field, self._zone_field)
+
+    def _lay_out(self) -> None:
+        buttons = QHBoxLayout()
+        buttons.setSpacing(GRID)
+        buttons.addWidget(self._error, 1)
+        buttons.addStretch(0)
+        buttons.addWidget(self._cancel, 0, Qt.AlignmentFlag.AlignRight)
+        buttons.addWidget(self._save)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        box.setSpacing(GRID + GRID // 2)
+        box.addWidget(self._heading)
+        box.addLayout(self._grid())
+        box.addLayout(buttons)
+
+    def _grid(self) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(MARGIN)
+        grid.setVerticalSpacing(GRID + GRID // 2)
+        top = Qt.AlignmentFlag.AlignTop
+        grid.addWidget(self._name_field, 0, 0, top)
+        grid.addWidget(self._group_field, 0, 1, top)
+        grid.addWidget(self._days_field, 1, 0, 1, 2)
+        grid.addWidget(self._hours_field, 2, 0, top)
+        grid.addWidget(self._zone_field, 2, 1, top)
+        # The name of a zone is longer than hours are.
+        grid.setColumnStretch(0, 4)
+        grid.setColumnStretch(1, 5)
+        return grid
+
+    def _connect(self) -> None:
+        self._name.textChanged.connect(self._follow)
+        self._name.returnPressed.connect(self._submit)
+        self._days.changed.connect(self._follow)
+        for box in (self._start, self._end):
+            box.timeChanged.connect(self._follow)
+        self._group.currentIndexChanged.connect(self._follow)
+        self._zone.changed.connect(self._follow)
+        self._save.clicked.connect(self._submit)
+        self._cancel.clicked.connect(self.cancelled)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+def _text(box: QTimeEdit) -> str:
+    return box.time().toString("HH:mm")
+
+
+def _beside_each_other(*widgets: QWidget, name: str) -> QWidget:
+    holder = QWidget()
+    holder.setObjectName(name)
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(GRID)
+    for widget in widgets:
+        row.addWidget(widget)
+    row.addStretch(1)
+    return holder
