@@ -140,7 +140,7 @@ def _outlook(store: Store, record: JobRecord, now_ms: int, *, is_held: bool) -> 
     """Return what a job meets beside its plan; one that is held back is skipped before anything else is asked."""
     quiet = None
     if record.next_run_at is not None and not is_held:
-        times = store.settings.read().quiet_times
+        times = store.settings.quiet_times()
         quiet = quiet_at(times, record.spec.group, max(now_ms, record.next_run_at))
     return Outlook(
         quiet=quiet,

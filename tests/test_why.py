@@ -131,7 +131,7 @@ def test_a_run_that_somebody_asked_for_says_why_it_was_planned(morning: Morning)
         Verdict.PASSED_OVER,
         [
             "It did not run then, because another time had been asked for.",
-            "The run planned for 08:16 passed over 1 time, this one among them.",
+            "The run planned for 08:16 passed over it.",
         ],
     )
 

@@ -172,13 +172,19 @@ def test_a_job_that_was_disabled_says_since_when(morning: Morning) -> None:
 
 
 def test_a_job_that_disabled_itself_says_after_how_many_failures(morning: Morning) -> None:
-    morning.add(policy=Policy(max_errors=1))
-    morning.finish(morning.begin("8:15"), Outcome.FAILURE)
-    morning.until("8:40")
-    assert morning.said("8:30") == (
+    morning.add(policy=Policy(max_errors=2))
+    for clock in ("8:15", "8:30"):
+        morning.finish(morning.begin(clock), Outcome.FAILURE)
+    morning.until("8:50")
+    assert morning.said("8:45") == (
         Verdict.DISABLED,
-        ["It has been disabled since 08:15, after it had failed 1 time in a row."],
+        ["It has been disabled since 08:30, after it had failed 2 times in a row."],
     )
+    morning.scheduler.update_job(morning.job_id, policy=Policy(max_errors=1))
+    morning.scheduler.resume_job(morning.job_id)
+    morning.finish(morning.begin("9:00"), Outcome.FAILURE)
+    morning.until("9:20")
+    assert morning.said("9:15")[1] == ["It has been disabled since 09:00, after it had failed."]
 
 
 def test_the_end_of_a_pause_brings_no_disabled_job_back(morning: Morning) -> None:

@@ -62,8 +62,9 @@ def _what_counted(inquiry: Inquiry, run: Run) -> list[str]:
     others = counted(run.passed_over, "time")
     if run.outcome is Outcome.MISSED:
         return [f"It was counted with the missed run of {planned}, which stands for {others} beside its own."]
+    what = "it" if run.passed_over == 1 else f"{others}, this one among them"
     return [
-        f"The run planned for {planned} passed over {others}, this one among them.",
+        f"The run planned for {planned} passed over {what}.",
         *run_sentences(inquiry.store, run, inquiry.now_ms),
     ]
 

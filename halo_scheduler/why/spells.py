@@ -46,7 +46,8 @@ def spell_words(inquiry: Inquiry, spell: Spell) -> str:
 def _why_disabled(spell: Spell) -> str:
     match spell.reason:
         case StatusReason.ERRORS if spell.errors:
-            return f", after it had failed {counted(spell.errors, 'time')} in a row"
+            times = f" {counted(spell.errors, 'time')} in a row" if spell.errors > 1 else ""
+            return f", after it had failed{times}"
         case StatusReason.ERRORS:
             return ", as it could not be run"
         case StatusReason.DONE:
