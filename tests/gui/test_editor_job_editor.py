@@ -122,6 +122,7 @@ def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
         ),
         replace(FULL, policy=Policy(time_limit=None, backoff=Backoff.double(), catch_up=CatchUp.SKIP)),
         replace(FULL, policy=Policy(backoff=Backoff.none(), notify=Notify.NONE), group=None, enabled=True),
+        replace(FULL, policy=Policy(keep_awake=True)),
     ],
     ids=lambda spec: f"{spec.schedule.kind}-{spec.action.kind}",
 )
@@ -343,6 +344,21 @@ def test_a_refusal_that_belongs_to_no_field_stands_beside_save(bench: Bench) -> 
     desk.write("name", "other")
     desk.editor.show_error("", "the database is locked")
     assert (desk.reason, desk.can_save) == ("The database is locked.", False)
+
+
+def test_saving_that_takes_a_while_is_said_and_nothing_can_be_changed(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.write("name", "other")
+    desk.save()
+    desk.editor.show_saving()
+    assert (desk.can_save, desk.reason) == (False, "Saving…")
+    assert not desk.line("name").isEnabled()
+    desk.key(Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    assert len(desk.saved) == 1
+    desk.editor.show_error("name", "is taken")
+    assert (desk.error("name"), desk.focus) == ("The name is taken.", "name")
+    desk.write("name", "another")
+    assert desk.save().name == "another"
 
 
 def test_errors_come_while_one_types(bench: Bench, qtbot: QtBot) -> None:

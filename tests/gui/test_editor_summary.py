@@ -6,15 +6,28 @@ import pytest
 from commands import shell
 
 from halo_scheduler import Backoff, Callback, Command, HttpRequest, Policy, Prompt, Retry
-from halo_scheduler.model import Action, Caps, CatchUp, Notify
+from halo_scheduler.model import (
+    Action,
+    Caps,
+    CatchUp,
+    Condition,
+    Follower,
+    FollowOn,
+    InQuietTime,
+    MainsPower,
+    Network,
+    Notify,
+)
 from halo_scheduler.work_sources import FolderSource, GithubSource
 from ui.editor.summary import (
     action_summary,
+    after_summary,
     also_summary,
     caps_words,
     ladder_words,
     short_interval,
     trouble_summary,
+    waits_summary,
 )
 
 
@@ -71,10 +84,39 @@ def test_what_happens_when_it_goes_wrong(policy: Policy, words: str) -> None:
             True,
             "at most 1 run a day · catches up once",
         ),
+        (
+            Policy(notify=Notify.SETTINGS, keep_awake=True),
+            None,
+            True,
+            "keeps the machine awake · catches up once",
+        ),
     ],
 )
 def test_the_rest(policy: Policy, group: str | None, enabled: bool, words: str) -> None:
     assert also_summary(policy, group, enabled=enabled) == words
+
+
+@pytest.mark.parametrize(
+    ("conditions", "deadline", "in_quiet_time", "words"),
+    [
+        ((), None, InQuietTime.WAIT, "nothing"),
+        ((), "2h", InQuietTime.SKIP, "nothing · left out in quiet times"),
+        ((MainsPower(), Network()), None, InQuietTime.WAIT, "mains power and network"),
+        ((Network(host="nas", port=22),), "90m", InQuietTime.WAIT, "nas:22 to answer · for 90 min at most"),
+    ],
+)
+def test_what_is_waited_for(
+    conditions: tuple[Condition, ...], deadline: str | None, in_quiet_time: InQuietTime, words: str
+) -> None:
+    assert waits_summary(conditions, deadline, in_quiet_time) == words
+
+
+def test_what_follows() -> None:
+    followers = tuple(Follower(job_id=str(on), on=on) for on in FollowOn)
+    names = ("a", "x" * 100, "")
+    words = f"a after success · {'x' * 39}… after failure · a job in any case"
+    assert after_summary(followers, names) == words
+    assert after_summary((), ()) == "nothing follows"
 
 
 def test_the_rests_after_errors_are_told_in_a_sentence() -> None:

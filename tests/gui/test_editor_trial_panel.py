@@ -24,6 +24,7 @@ from halo_scheduler import (
     Source,
     Trigger,
 )
+from halo_scheduler.model import Proposal
 
 
 @pytest.fixture
@@ -161,6 +162,15 @@ def test_the_end_of_a_test_is_told_with_its_cost_and_its_note(bench: Bench) -> N
     desk.editor.show_test_ended(run, "Succeeded")
     words = "Succeeded · cost 0.125 · it asks: which branch?"
     assert desk.find(QLabel, "trialWords").text() == words
+
+
+def test_what_a_test_run_proposes_is_told(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    desk.editor.show_test_started()
+    proposal = Proposal(every_ms=300_000, ttl_ms=3_600_000, reason="queue is long")
+    desk.editor.show_test_ended(replace(_run(Outcome.SUCCESS), proposal=proposal), "Succeeded")
+    words = desk.find(QLabel, "trialWords").text()
+    assert words == "Succeeded · it proposes every 5 min for 1 h: queue is long"
 
 
 def test_a_test_run_of_a_prompt_is_asked_for_as_it_stands(bench: Bench) -> None:

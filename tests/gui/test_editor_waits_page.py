@@ -372,13 +372,15 @@ def test_the_quiet_times_of_its_group_are_told(bench: Bench) -> None:
     bench.change_settings(quiet_times=(meetings,))
     assert desk.label("quietTimes") == "None of the quiet times holds for this job."
     bench.change_settings(quiet_times=(meetings, _NIGHTS))
-    assert desk.label("quietTimes") == "Quiet times of this job: Nights, 22:00 to 06:00 every day."
+    nights = "Nights · Every day, 22:00 to 06:00 · all jobs"
+    assert desk.label("quietTimes") == f"Quiet times of this job:\n{nights}"
     desk.find(QComboBox, "group").setEditText("work")
-    assert desk.label("quietTimes") == (
-        "Quiet times of this job: 14:00 to 15:00 on Mon, Sun (Europe/Berlin); Nights, 22:00 to 06:00 every day."
-    )
+    assert desk.label("quietTimes").split("\n")[1:] == [
+        "Quiet time · Mon and Sun, 14:00 to 15:00 · group work · Europe/Berlin",
+        nights,
+    ]
     bench.change_settings(quiet_times=tuple(replace(_NIGHTS, name=f"<b>{count}</b>") for count in range(9)))
-    assert desk.label("quietTimes").endswith("; 5 more.")
+    assert desk.label("quietTimes").endswith("\nand 5 more")
     assert desk.find(QLabel, "quietTimes").textFormat() is Qt.TextFormat.PlainText
 
 

@@ -31,6 +31,7 @@ class JobChoice(QComboBox):
         self._catalogue = catalogue
         self._job_id = ""
         self._is_popup_wanted = False
+        self._is_typing = False
         self.setModel(catalogue.offers)
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
@@ -78,6 +79,7 @@ class JobChoice(QComboBox):
         self._show()
 
     def _show(self) -> None:
+        self._is_typing = False
         self.setCurrentIndex(self._catalogue.offers.row_of(self._job_id) if self._job_id else -1)
         entry = self._catalogue.entry(self._job_id)
         text = one_line(entry.name, _LONGEST_NAME) if entry is not None else ""
@@ -91,13 +93,11 @@ class JobChoice(QComboBox):
 
     def _show_again(self) -> None:
         """Show other names; what somebody is typing stays."""
-        line = self.lineEdit()
-        is_typing = line is not None and line.hasFocus() and line.isModified()
-        typed = self.currentText()
+        typed, is_typing = self.currentText(), self._is_typing
         self._show()
-        if is_typing and line is not None:
+        if is_typing:
             self.setEditText(typed)
-            line.setModified(True)
+            self._is_typing = True
         elif self._is_popup_wanted and self.hasFocus():
             self.showPopup()
 
@@ -108,20 +108,22 @@ class JobChoice(QComboBox):
 
     def _choose_row(self, row: int) -> None:
         entry = self._catalogue.offers.entry(row)
-        if entry is not None and not entry.circle:
+        # Qt takes the first name that differs from the typed one in case only.
+        is_typed = self._is_typing and entry is not None and entry.name.casefold() == self.name.casefold()
+        if entry is not None and not entry.circle and not is_typed:
             self._choose(entry.job_id)
         self._show()
 
     def _take_typed(self, text: str) -> None:
         """Take a whole name as soon as it stands there."""
+        self._is_typing = True
         entry = self._catalogue.offers.with_name(text)
         if entry is not None and entry.name == text.strip() and not entry.circle:
             self._choose(entry.job_id)
 
     def _settle(self) -> None:
         """Take what was typed if it is a job's name, or nothing; else go back to what was chosen."""
-        line = self.lineEdit()
-        if line is None or not line.isModified():
+        if not self._is_typing:
             return
         text = self.currentText().strip()
         entry = self._catalogue.offers.with_name(text)

@@ -159,6 +159,8 @@ class JobEditor(QDialog):
     def show_saving(self) -> None:
         """Say that storing it takes a while; meanwhile nothing can be changed."""
         self._is_saving = True
+        # Otherwise the next key would press whatever gets the keyboard instead.
+        self.setFocus()
         self._form.setEnabled(False)
         self._show_state()
 

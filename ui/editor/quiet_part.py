@@ -11,16 +11,17 @@ from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Settings
 from ui.backend import Backend
+from ui.settings.quiet_words import called, quiet_line
 from ui.theme import HALF
 from ui.widgets.labels import label
 from ui.wording import one_line
 
 from .fields import Field, Page
 from .links import link
-from .summary import quiet_words
+from .summary import joined
 
 _MOST_SHOWN = 4
-_LONGEST_NAME = 40
+_LONGEST_LINE = 120
 
 
 class QuietPart(QWidget):
@@ -93,12 +94,12 @@ class QuietPart(QWidget):
             self.learned.emit()
 
     def _show_times(self) -> None:
-        words = [one_line(quiet_words(time), _LONGEST_NAME * 2) for time in self.times]
-        if len(words) > _MOST_SHOWN:
-            rest = self.tr("{count} more").format(count=len(words) - _MOST_SHOWN)
-            words = [*words[:_MOST_SHOWN], rest]
-        if words:
-            text = self.tr("Quiet times of this job: {times}.").format(times="; ".join(words))
+        lines = [one_line(joined(called(time), quiet_line(time)), _LONGEST_LINE) for time in self.times]
+        if len(lines) > _MOST_SHOWN:
+            rest = self.tr("and {count} more").format(count=len(lines) - _MOST_SHOWN)
+            lines = [*lines[:_MOST_SHOWN], rest]
+        if lines:
+            text = "\n".join([self.tr("Quiet times of this job:"), *lines])
         elif self._times:
             text = self.tr("None of the quiet times holds for this job.")
         else:

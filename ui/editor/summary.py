@@ -19,10 +19,8 @@ from halo_scheduler.model import (
     InQuietTime,
     Notify,
     Policy,
-    Proposal,
     Retry,
 )
-from halo_scheduler.quiet_times import QuietTime, Weekday
 from halo_scheduler.schedule.interval import SECOND_MS, format_interval, parse_interval
 from halo_scheduler.schedule.words import counted
 from ui.action_words import action_words, work_words
@@ -33,7 +31,6 @@ _UNITS = {"s": "s", "m": "min", "h": "h", "d": "d"}
 # So that where its work comes from is seen too.
 _LONGEST_WITH_WORK = 40
 _LONGEST_FOLLOWER = 40
-_WORKDAYS = set(Weekday) - {Weekday.SATURDAY, Weekday.SUNDAY}
 _INTERVAL = re.compile(r"([0-9]+)([smhd])")
 
 
@@ -104,43 +101,6 @@ def after_summary(followers: tuple[Follower, ...], names: tuple[str, ...]) -> st
             for follower, name in zip(followers, names, strict=True)
         )
     )
-
-
-def proposal_words(proposal: Proposal) -> str:
-    """Return what a run proposed about its own job: "every 5 min for 1 h: queue is long"."""
-    parts = [
-        tr("every {time}").format(time=short_interval(proposal.every_ms)) if proposal.every_ms else "",
-        tr("once in {time}").format(time=short_interval(proposal.next_ms)) if proposal.next_ms else "",
-    ]
-    words = tr(" and ").join(part for part in parts if part)
-    lasts = tr("{words} for {time}").format(words=words, time=short_interval(proposal.ttl_ms))
-    return f"{lasts}: {proposal.reason}" if proposal.reason else lasts
-
-
-def quiet_words(time: QuietTime) -> str:
-    """Return a quiet time in a few words: "Nights, 22:00 to 06:00 on weekdays"."""
-    days = set(time.days)
-    if days == set(Weekday):
-        on = tr("every day")
-    elif days == _WORKDAYS:
-        on = tr("on weekdays")
-    else:
-        on = tr("on {days}").format(days=", ".join(_day_words(day) for day in time.days))
-    hours = tr("{start} to {end} {on}").format(start=time.start, end=time.end, on=on)
-    zone = f"{hours} ({time.timezone})" if time.timezone else hours
-    return f"{time.name}, {zone}" if time.name else zone
-
-
-def _day_words(day: Weekday) -> str:
-    return {
-        Weekday.MONDAY: tr("Mon"),
-        Weekday.TUESDAY: tr("Tue"),
-        Weekday.WEDNESDAY: tr("Wed"),
-        Weekday.THURSDAY: tr("Thu"),
-        Weekday.FRIDAY: tr("Fri"),
-        Weekday.SATURDAY: tr("Sat"),
-        Weekday.SUNDAY: tr("Sun"),
-    }[day]
 
 
 def also_summary(policy: Policy, group: str | None, *, enabled: bool) -> str:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Outcome, Proposal, SkipReason
+from ui.history.facts import proposal_words
 from ui.marks import outcome_mark
 from ui.theme import GRID, MARGIN, Look, number_font
 from ui.widgets.labels import button, frame, icon_button, label, set_role
@@ -17,7 +18,7 @@ from ui.widgets.output_view import OutputView
 from ui.wording import cost_words, duration, one_line, outcome_words, plain_tooltip, reason_words
 
 from .mark_sign import MarkSign
-from .summary import joined, proposal_words
+from .summary import joined
 
 _HEIGHT = 232
 _TICK_MS = 500
@@ -152,9 +153,8 @@ class TrialPanel(QFrame):
         self.show()
 
     def _proposed(self, ended: TrialEnd) -> str:
-        if ended.proposal is None:
-            return ""
-        return self.tr("it proposes to run {words}").format(words=proposal_words(ended.proposal))
+        words = proposal_words(ended.proposal)
+        return self.tr("it proposes {words}").format(words=words) if words else ""
 
     def _describe(self, ended: TrialEnd | None) -> str:
         if ended is None:

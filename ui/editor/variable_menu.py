@@ -11,6 +11,8 @@ from ui.widgets.labels import button, tint
 
 # Other names for what the list has already.
 _ALIASES = "issue."
+# What those before a dot have in common, where there are several of them.
+_PARTS = ("chain", "work")
 
 
 class VariableMenu(QWidget):
@@ -41,14 +43,13 @@ class VariableMenu(QWidget):
 
     def _pop_up(self) -> None:
         self._menu.clear()
-        was_work = False
+        part = ""
         for variable, explanation in VARIABLES.items():
-            is_work = variable in NEEDS_WORK
-            if variable.startswith(_ALIASES) or (is_work and not self.has_work):
+            if variable.startswith(_ALIASES) or (variable in NEEDS_WORK and not self.has_work):
                 continue
-            if is_work and not was_work:
+            before, part = part, variable.partition(".")[0]
+            if part in _PARTS and part != before:
                 self._menu.addSeparator()
-            was_work = is_work
             added = self._menu.addAction(f"{{{{{variable}}}}}\t{explanation}")
             added.triggered.connect(_Emit(self, variable))
         if not self.has_work:
