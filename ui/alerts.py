@@ -29,6 +29,7 @@ class Alerts(QObject):
         self._backend = backend
         self._notifications = notifications
         self._seen: deque[str] = deque(maxlen=_REMEMBERED)
+        self._chains_told: deque[Notice] = deque(maxlen=_REMEMBERED)
         self._gaps_told_until = backend.now_ms()
         self._gap_timer = QTimer(self)
         self._gap_timer.setSingleShot(True)
@@ -42,18 +43,26 @@ class Alerts(QObject):
 
     def _take(self, change: Change) -> None:
         run_id = change.run_id
-        # A run is told of again when something is found out after its end.
-        if change.kind is not ChangeKind.RUN_FINISHED or run_id is None or run_id in self._seen:
+        if change.kind is not ChangeKind.RUN_FINISHED or run_id is None:
             return
-        self._seen.append(run_id)
-        self._backend.ask(lambda scheduler: _judge(scheduler, run_id), self._tell, owner=self)
+        # A run is told of again when something is found out after its end: that what was to follow it did not.
+        if run_id not in self._seen:
+            self._seen.append(run_id)
+            self._backend.ask(lambda scheduler: _judge(scheduler, run_id), self._tell, owner=self)
+        self._backend.ask(lambda scheduler: _judge_chain(scheduler, run_id), self._tell_chain, owner=self)
 
-    def _tell(self, judged: tuple[list[Notice], bool]) -> None:
-        notices, is_after_gap = judged
-        for notice in notices:
+    def _tell(self, judged: tuple[Notice | None, bool]) -> None:
+        notice, is_after_gap = judged
+        if notice is not None:
             self._notifications.show(notice)
         if is_after_gap:
             self._gap_timer.start()
+
+    def _tell_chain(self, notices: list[Notice]) -> None:
+        for notice in notices:
+            if notice not in self._chains_told:
+                self._chains_told.append(notice)
+                self._notifications.show(notice)
 
     def _look_for_gaps(self) -> None:
         since = self._gaps_told_until
@@ -65,20 +74,27 @@ class Alerts(QObject):
             self._notifications.show(gap_notice(gap))
 
 
-def _judge(scheduler: Scheduler, run_id: str) -> tuple[list[Notice], bool]:
+def _judge(scheduler: Scheduler, run_id: str) -> tuple[Notice | None, bool]:
     """Return what to tell about a run, and whether it came after a time without an engine."""
     run = scheduler.get_run(run_id)
     job = None if run is None else scheduler.get_job(run.job_id)
     if run is None or job is None:
-        return [], False
+        return None, False
     is_after_gap = run.outcome is Outcome.MISSED or run.source is Source.CATCH_UP
     log = scheduler.get_run_log(job.id, limit=_LOOKED_BACK, before=run.id)
     earlier = [past for past in log if _counts(past)]
     question = scheduler.get_question_of_run(run.id)
-    settings = scheduler.get_settings()
-    notice = notice_of(run, job, earlier, settings, question)
-    broken = chain_notices(run, job, scheduler.list_broken_links(run.id), settings)
-    return [*([] if notice is None else [notice]), *broken], is_after_gap
+    return notice_of(run, job, earlier, scheduler.get_settings(), question), is_after_gap
+
+
+def _judge_chain(scheduler: Scheduler, run_id: str) -> list[Notice]:
+    """Return what to tell of the jobs that were to run after a run and are gone."""
+    broken = scheduler.list_broken_links(run_id)
+    run = scheduler.get_run(run_id) if broken else None
+    job = None if run is None else scheduler.get_job(run.job_id)
+    if run is None or job is None:
+        return []
+    return chain_notices(run, job, broken, scheduler.get_settings())
 
 
 def _counts(run: Run) -> bool:

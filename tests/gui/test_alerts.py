@@ -13,8 +13,9 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Every, Outcome, Policy, Scheduler
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Caps, CatchUp, Follower, Manual
+from halo_scheduler.model import Caps, CatchUp, Follower, Manual, Notify
 from halo_scheduler.notices import Notice, NoticeKind
+from halo_scheduler.quiet_times import QuietTime
 from ui.alerts import Alerts
 from ui.backend import Backend
 
@@ -166,3 +167,25 @@ def test_a_follower_that_is_paused_is_told(stage: Stage, qtbot: QtBot) -> None:
     (notice,) = stage.shown.notices
     assert (notice.title, notice.job_id) == ("report did not run", paused)
     assert notice.text == "It was to run after backup, but it was paused at that time."
+
+
+def test_a_follower_that_is_removed_while_it_waits_is_told_after_the_run_before_it_was(
+    stage: Stage, qtbot: QtBot
+) -> None:
+    stage.outcome = Outcome.SUCCESS
+    then = stage.scheduler.add_job("report", Manual())
+    job_id = stage.scheduler.add_job("backup", Manual(), followers=[Follower(job_id=then)])
+    whole_day = QuietTime(start="00:00", end="24:00")
+    stage.scheduler.change_settings(quiet_times=(whole_day,), notify=Notify.ALL)
+    run_id = stage.scheduler.trigger(job_id)
+    stage.scheduler.tick()
+    with qtbot.waitSignal(stage.backend.changed):
+        stage.scheduler.tick()
+        stage.scheduler.remove_job(then)
+    assert NoticeKind.CHAIN_BROKEN not in _kinds(stage)
+    stage.scheduler.tick()
+    qtbot.waitUntil(lambda: NoticeKind.CHAIN_BROKEN in _kinds(stage))
+    stage.backend.tell(Change(ChangeKind.RUN_FINISHED, job_id, run_id))
+    ask(stage.scheduler, stage.scheduler.add_job("other", Manual()))
+    qtbot.waitUntil(lambda: NoticeKind.NEEDS_INPUT in _kinds(stage))
+    assert _kinds(stage).count(NoticeKind.CHAIN_BROKEN) == 1
