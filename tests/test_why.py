@@ -118,6 +118,48 @@ def test_a_run_after_another_job_names_it(morning: Morning) -> None:
     assert morning.said("7:59")[0] is Verdict.BEFORE_IT_EXISTED
 
 
+def test_a_run_of_a_chain_that_was_skipped_names_what_it_should_have_followed(morning: Morning) -> None:
+    morning.add(Manual())
+    cause = morning.scheduler.add_job("first", Manual(), followers=[Follower(job_id=morning.job_id)])
+    morning.scheduler.pause_job(morning.job_id)
+    morning.scheduler.trigger(cause)
+    morning.finish(morning.tick()[0])
+    verdict, sentences = morning.said("8:00")
+    assert (verdict, sentences) == (
+        Verdict.PAUSED,
+        ["It was skipped at 08:00: it was to run after first, but it was paused at that time."],
+    )
+    morning.scheduler.resume_job(morning.job_id)
+    morning.scheduler.change_settings(quiet_times=(QuietTime(start="08:05", end="09:00"),))
+    morning.scheduler.update_job(morning.job_id, policy=Policy(in_quiet_time=InQuietTime.SKIP))
+    morning.until("8:06")
+    morning.scheduler.trigger(cause)
+    morning.finish(morning.tick()[0])
+    assert morning.said("8:06")[1][0].startswith(
+        "It was to run after a run of first, and was skipped at 08:06: it was to start in the quiet time"
+    )
+
+
+def test_a_run_with_an_answer_and_one_by_hand_that_came_too_late_are_told(morning: Morning) -> None:
+    morning.add()
+    morning.end(morning.begin("8:15"), question="really?")
+    (question,) = morning.scheduler.list_questions()
+    morning.scheduler.answer_question(question.id, "yes")
+    morning.finish(morning.tick(MINUTE)[0])
+    assert morning.said("8:16")[1] == [
+        "It was started with an answer at 08:16 and succeeded within a second."
+    ]
+    morning.scheduler.stop()
+    morning.scheduler.trigger(morning.job_id)
+    morning.jump("8:20")
+    assert morning.said("8:20") == (
+        Verdict.MISSED,
+        [
+            "A run was asked for, and was skipped at 08:20: Halo was not running when this was asked for.",
+        ],
+    )
+
+
 def test_a_run_that_somebody_asked_for_says_why_it_was_planned(morning: Morning) -> None:
     morning.add()
     morning.scheduler.propose_interval(morning.job_id, "4m", reason="queue")

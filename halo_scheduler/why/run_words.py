@@ -103,9 +103,9 @@ def _not_run(store: Store, run: Run, now_ms: int) -> str:
     if run.outcome is Outcome.MISSED:
         return ended_sentence(f"It was missed, as was noticed at {at}: {why}")
     what = "It was skipped"
-    if run.trigger is Trigger.CHAIN:
+    if run.trigger is Trigger.CHAIN and not why.startswith("it was to run after"):
         what = f"It was to run after {_cause(store, run)}, and was skipped"
-    elif run.trigger is not Trigger.SCHEDULE:
+    elif run.trigger not in (Trigger.SCHEDULE, Trigger.CHAIN):
         what = "A run was asked for, and was skipped"
     return ended_sentence(f"{what} at {at}: {why}")
 
