@@ -116,6 +116,14 @@ class Windows(QObject):
             return
         self._import("ui.settings_dialog", self._make_settings)
 
+    def show_quiet_times(self) -> None:
+        """Show the settings, turned to the quiet times."""
+        if self._settings is None:
+            self._import("ui.settings_dialog", self._make_quiet_times)
+        else:
+            self._settings.show_quiet_times()
+            _to_front(self._settings)
+
     def show_restore_busy(self) -> None:
         if self._settings is not None:
             self._settings.show_restore_busy()
@@ -176,6 +184,7 @@ class Windows(QObject):
         main.quit_requested.connect(self.quit_requested)
         main.autostart_requested.connect(lambda: self._switch_autostart(is_wanted=True))
         self.editing.job_saved.connect(main.select_job)
+        self.editing.quiet_times_requested.connect(self.show_quiet_times)
 
     def _with_history(self, use: Callable[[HistoryWindow], None]) -> None:
         """Show something in the history, which is made when it is first wanted."""
@@ -203,6 +212,10 @@ class Windows(QObject):
             self._settings.restore_requested.connect(self.restore_requested)
             self._settings.finished.connect(self.look_at_autostart)
         QTimer.singleShot(0, self._settings, partial(_to_front, self._settings))
+
+    def _make_quiet_times(self) -> None:
+        self._make_settings()
+        self.show_quiet_times()
 
     def _make_history(self, use: Callable[[HistoryWindow], None]) -> None:
         from .history.window import HistoryWindow  # noqa: PLC0415

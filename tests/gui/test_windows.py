@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from asking import ask
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QListWidget
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Every, Manual, Outcome, Scheduler
@@ -126,6 +126,17 @@ def test_the_window_opens_the_others(stage: Stage, qtbot: QtBot) -> None:
         stage.main.quit_requested.emit()
     stage.windows.close_all()
     assert not any(map(_is_open, (HistoryWindow, SettingsDialog, AboutDialog, MainWindow)))
+
+
+def test_an_editor_opens_the_settings_at_the_quiet_times(stage: Stage, qtbot: QtBot) -> None:
+    for _ in range(2):
+        stage.windows.editing.quiet_times_requested.emit()
+        qtbot.waitUntil(lambda: _is_open(SettingsDialog))
+        (dialog,) = (one for one in QApplication.topLevelWidgets() if isinstance(one, SettingsDialog))
+        page = dialog.findChild(QListWidget, "settingsPages")
+        assert page is not None
+        assert page.currentItem().text() == "Quiet times"
+        page.setCurrentRow(0)
 
 
 def test_the_tray_shows_the_window(stage: Stage) -> None:
