@@ -9,26 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from halo_scheduler.cli.add import add
-from halo_scheduler.cli.agents import agent
-from halo_scheduler.cli.assistant import mcp
-from halo_scheduler.cli.backup import backup
-from halo_scheduler.cli.config import config
-from halo_scheduler.cli.daemon import daemon
-from halo_scheduler.cli.desktop import open_desktop
-from halo_scheduler.cli.edit import edit
-from halo_scheduler.cli.environment import environment
-from halo_scheduler.cli.export import export
-from halo_scheduler.cli.hint import hint
-from halo_scheduler.cli.import_ import import_
-from halo_scheduler.cli.inbox import answer, inbox
-from halo_scheduler.cli.jobs import list_, remove, resume, show
-from halo_scheduler.cli.preview import preview
-from halo_scheduler.cli.quiet import quiet
-from halo_scheduler.cli.runs import cancel, history, logs, run
-from halo_scheduler.cli.secret import secret
-from halo_scheduler.cli.status import status
-from halo_scheduler.cli.why import why
+from halo_scheduler.cli.command_table import CommandTable
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
 
 _FAILED = 1
@@ -37,6 +18,7 @@ _NO_SUCH_JOB = 3
 
 
 @click.group(
+    cls=CommandTable,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -60,16 +42,11 @@ def halo(context: click.Context, *, hidden: bool) -> None:
     if os.environ.get("NO_COLOR"):
         context.color = False
     if context.invoked_subcommand is None:
+        from halo_scheduler.cli.desktop import open_desktop  # noqa: PLC0415 - for those who want a window
+
         sys.exit(open_desktop(hidden=hidden))
     if hidden:
         raise click.UsageError("--hidden is for the desktop program and takes no command")
-
-
-for _command in (
-    *(add, list_, show, edit, resume, remove, run, cancel, history, logs, why, hint, inbox, answer),
-    *(import_, export, quiet, agent, config, preview, secret, environment, status, backup, daemon, mcp),
-):
-    halo.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -45,7 +45,7 @@ def test_every_door_leads_to_the_same_program(command: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("fly",), "No such command 'fly'"),
+        (("lst",), "there is no command 'lst'; did you mean 'list'?"),
         (("preview",), "give exactly one of --every, --after, --cron, --once and --manual"),
         (("preview", "--every", "5m", "--manual"), "give exactly one of"),
         (("preview", "--every", "5x"), "every: cannot read the interval '5x': the unit is unknown"),

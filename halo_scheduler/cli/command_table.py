@@ -1,0 +1,91 @@
+"""The commands of `halo`, by what one wants to do: where each is, what it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+
+class Entry(NamedTuple):
+    """Where a command is, as `module:attribute` of this package, and what it does in one line of the help."""
+
+    place: str
+    about: str
+
+
+SECTIONS: Mapping[str, Mapping[str, Entry]] = {
+    "Jobs": {
+        "add": Entry("add:add", "Add a job."),
+        "list": Entry("jobs:list_", "List the jobs, the next to run first."),
+        "show": Entry("jobs:show", "Show everything about a job."),
+        "edit": Entry("edit:edit", "Change a job."),
+        "remove": Entry("jobs:remove", "Remove a job."),
+    },
+    "When they run": {
+        "resume": Entry("jobs:resume", "Let a paused or disabled job go on."),
+        "why": Entry("why:why", "Say why a job runs when it does, or did not run."),
+        "hint": Entry("hint:hint", "Advise a job to run sooner or at another pace for a while."),
+        "quiet": Entry("quiet:quiet", "Choose the times in which nothing starts by itself."),
+        "preview": Entry("preview:preview", "Show what a schedule means, before it is used."),
+    },
+    "Runs": {
+        "run": Entry("runs:run", "Run a job now."),
+        "cancel": Entry("runs:cancel", "Stop a job that runs."),
+        "history": Entry("runs:history", "Show how the runs went, or why they did not happen."),
+        "logs": Entry("runs:logs", "Show what a job printed, also while it runs."),
+        "inbox": Entry("inbox:inbox", "Show what runs ask you."),
+        "answer": Entry("inbox:answer", "Answer what a run asked."),
+    },
+    "In and out": {
+        "import": Entry("import_:import_", "Take in jobs from a file."),
+        "export": Entry("export:export", "Write jobs to a file."),
+        "backup": Entry("backup:backup", "Make, list and restore backups."),
+    },
+    "Settings": {
+        "config": Entry("config:config", "Look at the settings and change them."),
+        "agent": Entry("agents:agent", "Choose the programs that prompts are given to."),
+        "secret": Entry("secret:secret", "Keep secrets for jobs."),
+        "environment": Entry("environment:environment", "Show the environment that commands get."),
+    },
+    "The program": {
+        "status": Entry("status:status", "Show what is going on."),
+        "daemon": Entry("daemon:daemon", "Run the jobs without a window."),
+        "mcp": Entry("assistant:mcp", "Let an AI assistant look at the jobs."),
+    },
+}
+_ENTRIES = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+
+
+class CommandTable(click.Group):
+    """A group that loads a command only when it is used: most of them need much that the others do not."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
+        return list(_ENTRIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
+        entry = _ENTRIES.get(cmd_name)
+        if entry is None:
+            return None
+        module, _, attribute = entry.place.partition(":")
+        found = getattr(import_module(f"{__package__}.{module}"), attribute)
+        if not isinstance(found, click.Command):
+            raise TypeError(f"{entry.place} is no command")
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _ENTRIES and not ctx.resilient_parsing:
+            from halo_scheduler.finding import near_name  # noqa: PLC0415 - only when something was not found
+
+            raise click.UsageError(f"there is no command {args[0]!r}{near_name(args[0], list(_ENTRIES))}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
+        widest = max(len(name) for name in _ENTRIES)
+        for title, entries in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), entry.about) for name, entry in entries.items()])
