@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Command, Every, Outcome, Prompt, Run, Scheduler
+from halo_scheduler import Command, Every, Outcome, Policy, Prompt, Run, Scheduler
 from halo_scheduler.actions.work import Ended
 from halo_scheduler.agents import Agent
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import JobSpec
+from halo_scheduler.conditions.probing import ConditionState
+from halo_scheduler.model import Condition, JobSpec, MainsPower, Network, Proposal
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.editing import Editing
@@ -225,3 +226,39 @@ def test_a_stored_job_is_tested_by_the_engine_as_it_is_edited(stage: Stage, qtbo
     editor.test_requested.emit(replace(editor.draft.spec, action=Command(argv=("echo", "edited"))))
     qtbot.waitUntil(lambda: stage.scheduler.get_waiting_run(job_id) is not None)
     assert stage.engine.specs == []
+
+
+def test_another_job_of_the_chain_is_opened(stage: Stage) -> None:
+    other = stage.scheduler.add_job("other", Every("1h"), _COMMAND)
+    stage.editing.edit(stage.scheduler.add_job("own", Every("1h"), _COMMAND))
+    stage.editor().job_requested.emit(other)
+    stage.qtbot.waitUntil(lambda: len(stage.editors()) == 2)
+    assert {editor.draft.job_id for editor in stage.editors()} >= {other}
+
+
+def test_a_condition_nobody_can_observe_is_refused_beside_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(_condition: Condition) -> ConditionState:
+        return ConditionState(is_observable=False, holds=None, sentence="Nothing tells here.")
+
+    monkeypatch.setattr(stage.scheduler, "check_condition", look)
+    stage.editing.new_from(replace(_spec("own"), policy=Policy(conditions=(Network(), MainsPower()))))
+    editor = stage.editor()
+    editor.saved.emit(editor._read.spec)
+    stage.qtbot.waitUntil(lambda: editor.findChild(QLabel, "condition0Error") is not None)
+    error = editor.findChild(QLabel, "condition0Error")
+    assert error is not None
+    assert error.text() == "Nothing tells here."
+    assert stage.scheduler.list_jobs() == []
+
+
+def test_what_a_test_of_an_unsaved_job_proposes_is_shown(stage: Stage) -> None:
+    stage.editing.new_from(_spec("own"))
+    editor = stage.editor()
+    editor.test_requested.emit(_spec("own"))
+    proposal = Proposal(next_ms=600_000)
+    stage.engine.trial_ended.emit(1, Ended(outcome=Outcome.SUCCESS, proposal=proposal))
+    words = editor.findChild(QLabel, "trialWords")
+    assert words is not None
+    assert "it proposes a run 10 min later" in words.text()

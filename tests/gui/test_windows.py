@@ -132,7 +132,8 @@ def test_an_editor_opens_the_settings_at_the_quiet_times(stage: Stage, qtbot: Qt
     for _ in range(2):
         stage.windows.editing.quiet_times_requested.emit()
         qtbot.waitUntil(lambda: _is_open(SettingsDialog))
-        (dialog,) = (one for one in QApplication.topLevelWidgets() if isinstance(one, SettingsDialog))
+        windows = (one for one in QApplication.topLevelWidgets() if one.isVisible())
+        (dialog,) = (one for one in windows if isinstance(one, SettingsDialog))
         page = dialog.findChild(QListWidget, "settingsPages")
         assert page is not None
         assert page.currentItem().text() == "Quiet times"
