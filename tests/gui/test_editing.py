@@ -258,7 +258,7 @@ def test_what_a_test_of_an_unsaved_job_proposes_is_shown(stage: Stage) -> None:
     editor = stage.editor()
     editor.test_requested.emit(_spec("own"))
     proposal = Proposal(next_ms=600_000)
-    stage.engine.trial_ended.emit(1, Ended(outcome=Outcome.SUCCESS, proposal=proposal))
+    stage.engine.trial_ended.emit(1, Ended(run_id="trial", outcome=Outcome.SUCCESS, proposal=proposal))
     words = editor.findChild(QLabel, "trialWords")
     assert words is not None
     assert "it proposes a run 10 min later" in words.text()
