@@ -136,10 +136,12 @@ class _Round:
                 if self._places <= 0 and not self._outlook.is_quiet:
                     break
         # Deadlines are kept also when there is no place.
-        for candidate in chain_runs:
-            self._consider(candidate)
         for record in self._store.jobs.due_with_conditions(self._now_ms):
             self._consider(Candidate(record))
+        if self._slots.take_asked():
+            chain_runs = self._chain_runs.candidates(self._now_ms)
+        for candidate in chain_runs:
+            self._consider(candidate)
         return self._claimed
 
     def _consider(self, candidate: Candidate) -> None:

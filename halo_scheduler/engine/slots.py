@@ -37,6 +37,7 @@ class Slots:
         self._unstarted = unstarted
         # By job: the slot, and what it waited for before it lacked a place.
         self._waited: dict[str, tuple[int | None, str]] = {}
+        self._has_asked = False
 
     def renewed(self, record: JobRecord, now_ms: int) -> JobRecord | None:
         """Return a job planned anew whose slot had its run: only a clock that went back can bring it up again."""
@@ -97,12 +98,19 @@ class Slots:
         end = RunEnd(outcome=Outcome.SKIPPED, finished_at=now_ms, reason=hold.reason, error=hold.sentence)
         after = plan_after_run(claimed, run, end, self._store.runs.has_slot)
         self._unstarted.skip(replace(run, note=""), hold.reason, hold.sentence, now_ms)
-        self._unstarted.tell(*ask_instead_of_retry(self._store, record))
+        asked = ask_instead_of_retry(self._store, record)
+        self._unstarted.tell(*asked)
+        self._has_asked |= bool(asked)
         if after.disabled_reason is not None:
             self._store.events.append(
                 now_ms, EventKind.JOB_DISABLED, record.id, reason=after.disabled_reason, errors=after.errors
             )
         return after.evolve(last_run_at=record.last_run_at)
+
+    def take_asked(self) -> bool:
+        """Tell whether chain runs were asked for since this was asked last."""
+        asked, self._has_asked = self._has_asked, False
+        return asked
 
     def _passed_reason(self, record: JobRecord, now_ms: int) -> str:
         """Return for what a slot waited while others passed by, if some did."""
