@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import threading
 from collections.abc import Callable, Collection, Iterator
-from pathlib import Path
 
 import pytest
 from stand_in_services import Buses, MutterService, PowerService, private_buses
@@ -277,15 +275,13 @@ def test_a_desktop_that_comes_later_is_noticed(buses: Buses, machine: _Machine) 
         machine.wait_for(Idle(idle="10m"), holds=True)
 
 
-def test_a_drive_that_does_not_answer_holds_up_nothing_else(tmp_path: Path) -> None:
-    # Opening the name of a pipe waits until somebody writes into it: a stand-in for a drive that has gone.
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    dead, alive = PathExists(path=str(pipe)), PathExists(path=str(tmp_path))
+def test_a_drive_that_does_not_answer_holds_up_nothing_else() -> None:
+    dead, alive = PathExists(path="/mnt/dead"), PathExists(path="/mnt/alive")
+    is_back = threading.Event()
 
     def look(condition: Condition) -> Look:
         if condition == dead:
-            pipe.read_bytes()
+            is_back.wait()
         return Look(True, "")
 
     machine = _Machine(look)
@@ -295,7 +291,7 @@ def test_a_drive_that_does_not_answer_holds_up_nothing_else(tmp_path: Path) -> N
         machine.wait_for(alive, holds=True, now_ms=now_ms, others=(dead,))
     # One that waits, one or two that work, one that observes.
     assert threading.active_count() - before <= 4
-    pipe.write_bytes(b"")
+    is_back.set()
     machine.surroundings.close()
 
 

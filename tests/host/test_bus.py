@@ -148,8 +148,8 @@ def test_what_came_before_the_end_is_still_taken(tmp_path: Path, monkeypatch: py
     words = new_signal(DBusAddress("/", interface="org.example.Bus"), "Farewell", "s", ("good night",))
 
     def part(client: socket.socket) -> None:
-        client.sendall(b"OK 1234\r\n")
         client.recv(4_096)
+        client.sendall(b"OK 1234\r\n")
         client.recv(4_096)
         client.sendall(words.serialise(serial=1))
         client.shutdown(socket.SHUT_RDWR)
