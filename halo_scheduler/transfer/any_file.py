@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
+from halo_scheduler.transfer.crontab_reading import read_crontab
 from halo_scheduler.transfer.document import read_document
 from halo_scheduler.transfer.drafts import Drafts
 from halo_scheduler.transfer.text_file import FileError, text_of
@@ -25,4 +26,4 @@ def read_jobs(content: bytes, name: str = "") -> Drafts:
         return read_document(content, is_json=True)
     if ending in {".yaml", ".yml"} or _OURS.search(text):
         return read_document(content)
-    raise FileError("this is no file of jobs; it would begin with: version: 1")
+    return read_crontab(content)

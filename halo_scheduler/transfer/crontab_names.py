@@ -1,0 +1,146 @@
+"""Names for the lines of a crontab: the comment above one, else what it runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from halo_scheduler.output_text import plain_line
+
+_LONGEST_NAME = 60
+_LONGEST_LOOKED_AT = 500
+_MOST_LINES = 4
+_DECORATION = re.compile(r"[\W_]*")
+_COLUMNS = re.compile(r"m(?:in(?:ute)?)?\W+h(?:our)?\b.*", re.IGNORECASE)
+# Lines that cron itself, or an export of ours, puts above others.
+_OTHERS_WORDS = re.compile(
+    r"DO NOT EDIT.*|\(.* installed on .*|\(Cron version.*|\$\w+:.*|not kept:.*|disabled:.*"
+)
+_OLD_ENTRY = re.compile(r"(?:@\w+|(?:[\d*,/-]+\s+){2}\S+\s+\S+\s+\S+)\s+\S.*|\w+\s*=.*")
+
+# What stands before the program that matters.
+_BEFORE = re.compile(
+    r"""\s*(?:
+        [({]\s* | !\s+ | [A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s;&|]*)(?:\s*;\s*|\s+)
+      | (?:cd|pushd)\s+(?:"[^"]*"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*
+      | (?:\.|source)\s+[^\s;&|]+\s*(?:&&|;)\s*
+      | export\s+[^;&|]*(?:&&|;)\s*
+      | (?:set|shopt)\s+-[^;&|]*(?:&&|;)\s*
+      | sleep\s+[^;&|]*(?:&&|;)\s* | perl\s+-e\s+'sleep[^']*'\s*(?:&&|;)\s*
+      | \[\[?\s[^;&|]*\]\]?\s*(?:&&|\|\|)\s* | (?:/usr/bin/)?test\s[^;&|]*(?:&&|\|\|)\s*
+      | command\s+-v\s[^;&|]*(?:&&|;)\s*
+    )""",
+    re.VERBOSE,
+)
+# What runs another program: the options that have a value behind them, and how many words of its own it takes.
+_WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
+    "sudo": (frozenset({"-u", "-g"}), 0),
+    "doas": (frozenset({"-u"}), 0),
+    "nice": (frozenset({"-n"}), 0),
+    "ionice": (frozenset({"-c", "-n"}), 0),
+    "chrt": (frozenset(), 1),
+    "flock": (frozenset({"-w", "-E"}), 1),
+    "timeout": (frozenset({"-k", "-s"}), 1),
+    "taskset": (frozenset(), 1),
+    "env": (frozenset({"-u"}), 0),
+    "stdbuf": (frozenset({"-i", "-o", "-e"}), 0),
+    "systemd-cat": (frozenset({"-t", "-p"}), 0),
+    **dict.fromkeys(
+        ("nohup", "exec", "time", "setsid", "chronic", "cronic", "xvfb-run"), (frozenset[str](), 0)
+    ),
+}
+_SHELL_WORDS = {"for", "while", "until", "if", "case", "eval", "{"}
+_INTERPRETERS = re.compile(
+    r"(?:ba|da|z|k|a)?sh|python[\d.]*|perl[\d.]*|ruby[\d.]*|php[\d.]*|node|nodejs|deno|bun|java|Rscript|pwsh"
+)
+_WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|[^\s;&|<>()"'])+""")
+_FIRST_PROGRAM = re.compile(r"""(?:"[^"]*"|'[^']*'|[^;&|<>"'])*""")
+
+
+def name_of_comment(comments: Sequence[str]) -> tuple[str, str]:
+    """Return the name and the description that the comment above a line gives; both may be empty."""
+    lines = [_text(comment) for comment in comments]
+    # What stands apart from the line, or is about the whole file, does not name it.
+    start = max((index + 1 for index, comment in enumerate(comments) if comment.strip() == "#"), default=0)
+    usable = [line for line in lines[start:] if _is_usable(line)]
+    if not usable or len(usable) > _MOST_LINES:
+        return "", ""
+    name = usable[0].rstrip(" :.;-–—")
+    if len(name) > _LONGEST_NAME or not name:
+        return "", "\n".join(usable)
+    return name, "\n".join(usable[1:])
+
+
+def _text(comment: str) -> str:
+    return plain_line(comment[:_LONGEST_LOOKED_AT].strip("#!;-=*~_ \t"), _LONGEST_LOOKED_AT)
+
+
+def _is_usable(line: str) -> bool:
+    patterns = (_DECORATION, _COLUMNS, _OTHERS_WORDS, _OLD_ENTRY)
+    return not any(pattern.fullmatch(line) for pattern in patterns)
+
+
+def name_of_command(command: str) -> str:
+    """Return the program that a line is about, without its folder and without what only surrounds it."""
+    rest = command = plain_line(command, _LONGEST_LOOKED_AT)
+    while (match := _BEFORE.match(rest)) and match.end() < len(rest):
+        rest = rest[match.end() :]
+    first = _FIRST_PROGRAM.match(rest)
+    words = [word.strip("\"'") for word in _WORD.findall(rest if first is None else first[0])]
+    plain = _program(words) or command
+    return plain if len(plain) <= _LONGEST_NAME else f"{plain[: _LONGEST_NAME - 1]}…"
+
+
+def _program(words: Sequence[str]) -> str:
+    left = list(words)
+    while left and (base := _base(left[0])) in _WRAPPERS:
+        left = _unwrapped(left[1:], *_WRAPPERS[base])
+    if not left or left[0] in _SHELL_WORDS:
+        return ""
+    if not _INTERPRETERS.fullmatch(_base(left[0])):
+        return _base(left[0])
+    return _script(left[1:]) or _base(left[0])
+
+
+def _unwrapped(words: list[str], with_value: frozenset[str], own_words: int) -> list[str]:
+    """Return what a wrapper runs."""
+    while words and (words[0].startswith("-") or "=" in words[0]):
+        words = words[2:] if words[0] in with_value else words[1:]
+    return words[own_words:]
+
+
+def _script(words: Sequence[str]) -> str:
+    """Return what an interpreter runs: a script, a module, or a line."""
+    for index, word in enumerate(words):
+        if word in {"-m", "-jar"} and index + 1 < len(words):
+            return _base(words[index + 1])
+        if word in {"-c", "-e", "-lc", "-ic"} and index + 1 < len(words):
+            return name_of_command(words[index + 1])
+        if not word.startswith("-"):
+            # A script of a framework says only with its first word what it does.
+            more = (
+                words[index + 1] if _base(word) == word and "." not in word and index + 1 < len(words) else ""
+            )
+            return f"{word} {more}".strip() if more and not more.startswith("-") else _base(word)
+    return ""
+
+
+def _base(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+class Names:
+    """Keeps names apart: the second of a kind gets a number."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def unique(self, name: str) -> str:
+        """Return the name, with a number behind it if it was given before."""
+        found = name
+        while found in self._taken:
+            self._numbers[name] = self._numbers.get(name, 1) + 1
+            found = f"{name} {self._numbers[name]}"
+        self._taken.add(found)
+        return found

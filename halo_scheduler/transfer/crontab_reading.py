@@ -1,0 +1,231 @@
+"""Reading a user's crontab as cron does."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import Command, Cron, JobSpec, Policy
+from halo_scheduler.output_text import plain_line
+from halo_scheduler.schedule.zone import find_zone
+from halo_scheduler.transfer.crontab_names import Names, name_of_command, name_of_comment
+from halo_scheduler.transfer.crontab_text import split_command
+from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut
+from halo_scheduler.transfer.text_file import FileError, text_of
+
+MOST_JOBS = 20_000
+_LONGEST_QUOTE = 80
+_VARIABLE = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P=quote)\s*=\s*(?P<value>.*)""")
+_NICKNAMED = re.compile(r"(?P<when>@\S+)\s*(?P<command>.*)")
+_TIMED = re.compile(r"-?(?P<when>\S+(?:\s+\S+){4})(?:\s+(?P<command>.*))?")
+# Beside cron's own: FreeBSD's.
+_MORE_NICKNAMES = {"@every_minute": "* * * * *"}
+_MAIL = "Halo sends no mail: what a job prints is kept with its run, and you are told of failures"
+_UNKEPT = {
+    "MAILTO": _MAIL,
+    "MAILFROM": _MAIL,
+    "CONTENT_TYPE": _MAIL,
+    "CONTENT_TRANSFER_ENCODING": _MAIL,
+    "LOGNAME": "jobs run as you",
+    "USER": "jobs run as you",
+    "RANDOM_DELAY": "Halo spreads starts by a share of the interval; see --jitter",
+    "CRON_WITHIN": "see the conditions and the catching up of a job",
+}
+_REBOOT = "it starts with the machine, which is no time; let your desktop or systemd start it"
+# Those of system crontabs that are no programs too.
+_USERS = frozenset(
+    {
+        "root",
+        "www-data",
+        "nobody",
+        "daemon",
+        "postgres",
+        "mysql",
+        "nagios",
+        "munin",
+        "ubuntu",
+        "vagrant",
+        "pi",
+    }
+)
+# Cron neither stops what takes long nor gives it a limit.
+_POLICY = Policy(time_limit=None)
+_SAYS = frozenset({"schedule", "action"})
+
+
+def is_user(word: str) -> bool:
+    """Tell whether a word is the name of a user rather than that of a program."""
+    if word in _USERS:
+        return True
+    try:
+        import pwd  # noqa: PLC0415 - there is none on Windows
+
+        pwd.getpwnam(word)
+    except (ImportError, KeyError, ValueError):
+        return False
+    return shutil.which(word) is None
+
+
+def read_crontab(content: bytes, *, is_user: Callable[[str], bool] = is_user) -> Drafts:
+    """Read a crontab; FileError refuses it whole, the drafts' faults are single lines of it."""
+    return _Reader(is_user).read(text_of(content))
+
+
+@dataclass
+class _Surroundings:
+    """What the lines so far say of all that follow them."""
+
+    shell: str = "/bin/sh"
+    zone: str | None = None
+    bad_zone: int | None = None
+    """The line of a zone that nobody knows: what follows it runs at no known time."""
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+class _Reader:
+    """Goes through the lines of one crontab."""
+
+    def __init__(self, is_user: Callable[[str], bool]) -> None:
+        self._is_user = is_user
+        self._surroundings = _Surroundings()
+        self._comments: list[str] = []
+        self._has_entries = False
+        self._names = Names()
+        self._noted: set[tuple[str, str]] = set()
+        self._jobs: list[Draft] = []
+        self._left_out: list[LeftOut] = []
+        self._faults: list[Fault] = []
+
+    def read(self, text: str) -> Drafts:
+        for number, line in enumerate(text.split("\n"), 1):
+            self._line(line.strip(" \t\r\f\v"), number)
+        if self._faults and not self._has_entries:
+            first = self._faults[0]
+            raise FileError(
+                f"this is neither a file of Halo nor a crontab ({first.message})", line=first.line
+            )
+        return Drafts(jobs=tuple(self._jobs), left_out=tuple(self._left_out), faults=tuple(self._faults))
+
+    def _line(self, line: str, number: int) -> None:
+        if line.startswith("#"):
+            self._comments.append(line)
+            return
+        if line and not self._is_variable(line, number):
+            self._entry(line, number)
+        self._comments = []
+
+    # --- Variables -----------------------------------------------------------------------------------
+
+    def _is_variable(self, line: str, number: int) -> bool:
+        match = _VARIABLE.fullmatch(line)
+        if match is None:
+            return False
+        name, value = match["name"], _unquoted(match["value"])
+        if name in _UNKEPT and not value:
+            return True
+        if name in _UNKEPT:
+            self._left_out.append(LeftOut(what=plain_line(line), why=_UNKEPT[name], line=number))
+        elif name == "CRON_TZ":
+            self._set_zone(value, number)
+        elif name == "SHELL":
+            self._surroundings.shell = value
+        else:
+            self._surroundings.environment[name] = value
+        return True
+
+    def _set_zone(self, value: str, number: int) -> None:
+        self._surroundings.zone, self._surroundings.bad_zone = value or None, None
+        try:
+            find_zone(value or None)
+        except ScheduleError as error:
+            self._surroundings.bad_zone = number
+            self._faults.append(Fault(message=error.message, line=number))
+
+    # --- Entries -------------------------------------------------------------------------------------
+
+    def _entry(self, line: str, number: int) -> None:
+        try:
+            draft = self._draft(line, number)
+        except ScheduleError as error:
+            quote = plain_line(line, _LONGEST_QUOTE)
+            self._faults.append(Fault(message=f"{error.message} (in: {quote})", line=number))
+            return
+        if draft is not None:
+            self._jobs.append(draft)
+        if len(self._jobs) > MOST_JOBS:
+            raise FileError(f"the crontab has more than {MOST_JOBS} entries; split it", line=number)
+
+    def _draft(self, line: str, number: int) -> Draft | None:
+        match = _NICKNAMED.fullmatch(line) or _TIMED.fullmatch(line)
+        if match is None:
+            raise ScheduleError("this is no line of a crontab: it would be five fields and a command")
+        when, (command, stdin) = match["when"], split_command((match["command"] or "").strip())
+        if when.lower() == "@reboot":
+            self._has_entries = True
+            self._left_out.append(LeftOut(what=plain_line(line, _LONGEST_QUOTE), why=_REBOOT, line=number))
+            return None
+        schedule = self._schedule(when)
+        self._has_entries = True
+        if not command.strip():
+            raise ScheduleError("there is no command behind the time")
+        self._refuse_user_column(command)
+        action = self._action(command, stdin)
+        name, description = name_of_comment(self._comments)
+        spec = JobSpec(
+            name=self._names.unique(name or name_of_command(command)),
+            description=description,
+            schedule=schedule,
+            action=action,
+            policy=_POLICY,
+        )
+        says = _SAYS | ({"description"} if description else set())
+        return Draft(spec=spec, line=number, says=says, notes=tuple(self._notes()))
+
+    def _schedule(self, when: str) -> Cron:
+        if self._surroundings.bad_zone is not None:
+            raise ScheduleError(
+                f"its time zone is unknown, see CRON_TZ on line {self._surroundings.bad_zone}"
+            )
+        expression = _MORE_NICKNAMES.get(when.lower(), when)
+        return Cron(" ".join(expression.split()), self._surroundings.zone)
+
+    def _refuse_user_column(self, command: str) -> None:
+        word, *rest = command.split(maxsplit=1)
+        if rest and self._is_user(word):
+            raise ScheduleError(
+                f"this looks like a system crontab, whose lines name a user before the command ({word}); "
+                "Halo runs everything as you: take that word out"
+            )
+
+    def _action(self, command: str, stdin: str) -> Command:
+        surroundings = self._surroundings
+        if not surroundings.shell.strip():
+            raise ScheduleError("SHELL is empty; name one, like /bin/sh")
+        return Command(
+            line=command,
+            shell=surroundings.shell,
+            stdin=stdin,
+            # Cron starts everything in the home directory that it is told.
+            directory=surroundings.environment.get("HOME") or None,
+            environment=surroundings.environment,
+        )
+
+    def _notes(self) -> list[str]:
+        """Return what to know of the variables, once: cron, and so Halo, fills in nothing in their values."""
+        found = [
+            f"{name}={value} is taken as it is: no $ is filled in there"
+            for name, value in self._surroundings.environment.items()
+            if "$" in value and (name, value) not in self._noted
+        ]
+        self._noted.update(self._surroundings.environment.items())
+        return found
+
+
+def _unquoted(value: str) -> str:
+    value = value.strip()
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value
