@@ -588,12 +588,12 @@ scheduler.on_job_due(lambda *_: None)
 scheduler.add_job("job", After("1h"))
 scheduler.tick()
 assert len(scheduler.get_run_log()) == 1
-loaded = [name for name in sys.modules if name.startswith(("halo_scheduler.conditions", "jeepney"))]
-print(loaded, [thread.name for thread in threading.enumerate()])
+observing = ("halo_scheduler.conditions", "halo_scheduler.host.awake", "jeepney")
+print([name for name in sys.modules if name.startswith(observing)], [thread.name for thread in threading.enumerate()])
 """
 
 
-def test_without_conditions_nothing_that_observes_is_loaded_or_started(tmp_path: Path) -> None:
+def test_without_conditions_nothing_that_observes_or_keeps_awake_is_loaded_or_started(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _PLAIN, str(tmp_path / "plain.db")],
         check=True,
