@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
+from unittest.mock import patch
 
 from demo import NOW_MS, seed
 from PySide6.QtCore import QPoint, QSize, QTimer
@@ -19,8 +21,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QScrollArea, QWidget
 
 from halo_scheduler.clock import ManualClock
+from halo_scheduler.conditions.probing import ConditionState
 from halo_scheduler.host.autostart import system_autostart
-from halo_scheduler.model import Job, Outcome
+from halo_scheduler.model import Condition, Job, MainsPower, Outcome
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
@@ -43,6 +46,7 @@ _WINDOW = QSize(1280, 760)
 _EDITOR = QSize(1000, 760)
 _SETTLE_MS = 400
 _SMALLEST_FILE = 0
+T = TypeVar("T")
 
 
 class Album:
@@ -76,7 +80,15 @@ def _backend(look: Look, *, is_empty: bool = False) -> Iterator[Backend]:
         clock = ManualClock(NOW_MS)
         with Scheduler.open(path, clock=clock) as scheduler:
             scheduler.change_settings(theme=Theme.DARK if look.is_dark else Theme.LIGHT)
+            # What holds on the machine that takes the pictures is not what they tell of.
+            patch.object(scheduler, "check_condition", _check_condition).start()
             yield Backend.inline(scheduler, clock)
+
+
+def _check_condition(condition: Condition) -> ConditionState:
+    if isinstance(condition, MainsPower):
+        return ConditionState(True, False, "The machine runs on its battery.")
+    return ConditionState(True, True, "nas.local:22 answers.")
 
 
 def _window(backend: Backend, look: Look) -> MainWindow:
@@ -99,13 +111,24 @@ def _take_running(album: Album, look: Look) -> None:
     _take_main(album, look, "Back up documents", "running")
 
 
+def _take_waiting(album: Album, look: Look) -> None:
+    """Show a job that waits, and one that follows a hint."""
+    _take_main(album, look, "Copy photos to the NAS", "waiting")
+    _take_main(album, look, "Sort incoming mail", "hint")
+
+
 def _id_of(backend: Backend, name: str) -> str:
     return _job_of(backend, name).id
 
 
 def _job_of(backend: Backend, name: str) -> Job:
-    found: list[Job] = []
-    backend.ask(lambda scheduler: [job for job in scheduler.list_jobs() if job.name == name], found.extend)
+    return _ask(backend, lambda scheduler: next(job for job in scheduler.list_jobs() if job.name == name))
+
+
+def _ask(backend: Backend, work: Callable[[Scheduler], T]) -> T:
+    """Return what the service answers, which comes in the next turn."""
+    found: list[T] = []
+    backend.ask(work, found.append)
     QTest.qWait(0)
     return found[0]
 
@@ -122,18 +145,38 @@ def _take_greeting(album: Album, _look: Look) -> None:
 def _take_editor(album: Album, look: Look) -> None:
     with _backend(look) as backend:
         editor = JobEditor(backend, look, Draft(spec=TEMPLATES["backup"].spec, groups=("Backups", "Home")))
-        for place in Place:
+        for place in (Place.WHAT, Place.WHEN, Place.TROUBLE, Place.ALSO):
             editor.turn_to(place)
             album.take(editor, f"editor-{place.name.lower()}")
         editor.hide()
 
 
+def _take_chain(album: Album, look: Look) -> None:
+    """Show what a job waits for and what runs after one as their owner edits that, and a run of a chain."""
+    with _backend(look) as backend:
+        for name, place in (("Copy photos to the NAS", Place.WAITS), ("Back up documents", Place.AFTER)):
+            editor = JobEditor(backend, look, _draft_of(backend, name))
+            editor.turn_to(place)
+            album.take_and_close(editor, f"editor-{place.name.lower()}")
+        window = HistoryWindow(backend, look)
+        window.resize(_WINDOW)
+        job_id = _id_of(backend, "Verify the backup")
+        runs = _ask(backend, lambda scheduler: scheduler.get_run_log(job_id, 1))
+        window.show_run(runs[0].id)
+        album.take_and_close(window, "chain-run")
+
+
+def _draft_of(backend: Backend, name: str) -> Draft:
+    job = _job_of(backend, name)
+    settings = _ask(backend, lambda scheduler: scheduler.get_settings())
+    groups = ("Backups", "Home", "Work")
+    return Draft(spec=job.spec, job_id=job.id, is_new=False, settings=settings, groups=groups)
+
+
 def _take_prompt(album: Album, look: Look) -> None:
     """Show a job for an agent as its owner edits it: what the agent is told, and what it may spend."""
     with _backend(look) as backend:
-        job = _job_of(backend, "Triage new issues")
-        draft = Draft(spec=job.spec, job_id=job.id, is_new=False, groups=("Backups", "Home", "Work"))
-        editor = JobEditor(backend, look, draft)
+        editor = JobEditor(backend, look, _draft_of(backend, "Triage new issues"))
         editor.resize(_EDITOR)
         editor.show()
         QTest.qWait(_SETTLE_MS)
@@ -176,19 +219,12 @@ def _take_history(album: Album, look: Look) -> None:
         window.resize(_WINDOW)
         window.show_job(None)
         album.take(window, "history")
-        failed: list[str] = []
         job_id = _id_of(backend, "Build and test main")
-        backend.ask(
-            lambda scheduler: [run.id for run in scheduler.get_run_log(job_id, 1, outcome=Outcome.FAILURE)],
-            failed.extend,
-        )
-        QTest.qWait(0)
-        window.show_run(failed[0])
+        failed = _ask(backend, lambda scheduler: scheduler.get_run_log(job_id, 1, outcome=Outcome.FAILURE))
+        window.show_run(failed[0].id)
         album.take(window, "output")
-        asked: list[str] = []
-        backend.ask(lambda scheduler: [one.run_id for one in scheduler.list_questions()], asked.extend)
-        QTest.qWait(0)
-        window.show_run(asked[0])
+        asked = _ask(backend, lambda scheduler: scheduler.list_questions())
+        window.show_run(asked[0].run_id)
         album.take_and_close(window, "question")
 
 
@@ -197,7 +233,9 @@ def _take_settings(album: Album, look: Look) -> None:
         dialog = SettingsDialog(backend, look, system_autostart())
         album.take(dialog, "settings")
         dialog.show_agents()
-        album.take_and_close(dialog, "agents")
+        album.take(dialog, "agents")
+        dialog.show_quiet_times()
+        album.take_and_close(dialog, "quiet-times")
 
 
 def _take_tray(album: Album, look: Look) -> None:
@@ -213,10 +251,12 @@ def _take_tray(album: Album, look: Look) -> None:
 _PICTURES: dict[str, Callable[[Album, Look], None]] = {
     "window": _take_main,
     "running": _take_running,
+    "waiting": _take_waiting,
     "empty": _take_empty,
     "greeting": _take_greeting,
     "editor": _take_editor,
     "prompt": _take_prompt,
+    "chain": _take_chain,
     "needs-you": _take_needs_you,
     "history": _take_history,
     "settings": _take_settings,

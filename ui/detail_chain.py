@@ -51,7 +51,7 @@ class Links(Section):
         self._more = label("", "muted", name=f"{name}More")
         self._more.setVisible(False)
         self._box = QVBoxLayout()
-        self._box.setSpacing(0)
+        self._box.setSpacing(HALF)
         self.column.addLayout(self._box)
         self.column.addWidget(self._more)
         self.setVisible(False)
@@ -101,8 +101,13 @@ class RunsAfter(Links):
         super().__init__(look, _tr("Runs after"), "runsAfter")
         self._waiting: list[_Waiting] = []
 
-    def show_before(self, links: Sequence[ChainLink], waits: Sequence[WaitingRun], now_ms: int) -> None:
-        """Show the jobs before, and the runs that wait because one of them ended."""
+    def show_before(
+        self, links: Sequence[ChainLink], waits: Sequence[WaitingRun], now_ms: int, told: str = ""
+    ) -> None:
+        """Show the jobs before, and the runs that wait because one of them ended.
+
+        `told` is what is said elsewhere that the job waits for.
+        """
         ends = {
             FollowOn.SUCCESS: _tr("when it succeeds"),
             FollowOn.FAILURE: _tr("when it fails"),
@@ -113,7 +118,7 @@ class RunsAfter(Links):
         while len(self._waiting) < len(shown):
             self._add_waiting()
         for index, one in enumerate(self._waiting):
-            one.show_run(shown[index] if index < len(shown) else None, now_ms)
+            one.show_run(shown[index] if index < len(shown) else None, now_ms, told)
         self.setVisible(bool(links or waits))
 
     @property
@@ -153,11 +158,14 @@ class _Waiting(QWidget):
         self._run_id = ""
         mark = MarkLabel(look, 8)
         mark.set_mark(_WAITS)
-        left = QVBoxLayout()
-        left.setContentsMargins(1, HALF + 1, 0, 0)
+        left, middle = QVBoxLayout(), QVBoxLayout()
+        left.setContentsMargins(1, GRID + 1, 0, 0)
         left.addWidget(mark)
         left.addStretch(1)
         self._text = WrappedText(look, name=f"chainWaits{index}")
+        # So that its first line stands beside the words of the button.
+        middle.setContentsMargins(0, HALF, 0, 0)
+        middle.addWidget(self._text)
         self.cancel = button(
             _tr("Cancel"), name=f"cancelChainRun{index}", kind="link", tip=_tr("Do not run it this time")
         )
@@ -166,20 +174,24 @@ class _Waiting(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID)
         row.addLayout(left)
-        row.addWidget(self._text, 1)
+        row.addLayout(middle, 1)
         row.addWidget(self.cancel, 0, Qt.AlignmentFlag.AlignTop)
         self.setVisible(False)
 
-    def show_run(self, waiting: WaitingRun | None, now_ms: int) -> None:
-        """Show since when a run waits, and for what; or nothing."""
+    def show_run(self, waiting: WaitingRun | None, now_ms: int, told: str) -> None:
+        """Show since when a run waits and, if that is not told elsewhere, for what; or nothing."""
         self.setVisible(waiting is not None)
         if waiting is None:
             return
         self._run_id = waiting.run_id
-        words = _tr("A run after {name} waits since {when} for {what}.").format(
+        what = one_line(waiting.reason, _LONGEST_REASON) or _tr("a place")
+        words = _tr("A run after {name} waits since {when} for {what}.")
+        if waiting.reason == told:
+            words = _tr("A run after {name} waits since {when}.")
+        words = words.format(
             name=one_line(waiting.cause_name, _LONGEST_NAME),
             when=short_moment(waiting.at, now_ms),
-            what=one_line(waiting.reason, _LONGEST_REASON) or _tr("a place"),
+            what=what,
         )
         self._text.set_text(" ".join(filter(None, [words, skipped_words(waiting.waits_until, now_ms)])))
 

@@ -198,7 +198,8 @@ class OneJob(QWidget):
             waiting_sentence(details.job, details.waits_until, now_ms) if is_own else ""
         )
         if before or details.chain_waits or self._before.made is not None:
-            self._before.get().show_before(before, details.chain_waits, now_ms)
+            told = details.job.waiting_reason
+            self._before.get().show_before(before, details.chain_waits, now_ms, told)
         if details.job.hints.expires_at is not None or self._hint.made is not None:
             self._hint.get().show_hint(details.job, now_ms)
         self._order_stops()

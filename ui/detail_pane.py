@@ -13,7 +13,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.model import Job, Run
+from halo_scheduler.model import Job, JobStatus, Run
 from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.service import Scheduler
 
@@ -26,7 +26,7 @@ from .theme import GRID, HALF, MARGIN, Look, Tone, title_font
 from .widgets.labels import label
 from .widgets.line_icon import LineIcon
 from .widgets.wrapped_text import WrappedText
-from .wording import status_words
+from .wording import status_words, waited_for
 
 _LATE_MS = 120
 # What makes a job's status words: taken from thousands of jobs, the words made for a few.
@@ -237,7 +237,17 @@ class SeveralJobs(QWidget):
         statuses = [(_STATUS(job), job.id in asking) for job in jobs]
         alike = dict(zip(statuses, jobs, strict=True))
         counts: Counter[str] = Counter()
+        reasons = {waited_for(job) for (_, asks), job in alike.items() if _only_waits(job, asks=asks)}
         for status, count in Counter(statuses).items():
-            counts[status_words(alike[status], asks=status[1])] += count
+            job, asks = alike[status], status[1]
+            # What each of them waits for would be a long list.
+            is_one_of_many = len(reasons) > 1 and _only_waits(job, asks=asks)
+            words = self.tr("Waiting") if is_one_of_many else status_words(job, asks=asks)
+            counts[words] += count
         self._counts.set_text("\n".join(f"{count} × {words}" for words, count in counts.most_common()))
         self._buttons.fit()
+
+
+def _only_waits(job: Job, *, asks: bool) -> bool:
+    """Tell whether a job's status is that it waits."""
+    return job.waiting_for is not None and job.status is JobStatus.IDLE and not asks

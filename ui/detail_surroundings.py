@@ -44,9 +44,11 @@ class Hint(Section):
         note = QFrame()
         note.setProperty("role", "note")
         row = QHBoxLayout(note)
-        row.setContentsMargins(GRID, GRID, HALF, GRID)
+        row.setContentsMargins(GRID, HALF, HALF, GRID)
         row.setSpacing(GRID)
         words = QVBoxLayout()
+        # So that its first line stands beside the words of the button.
+        words.setContentsMargins(0, HALF, 0, 0)
         words.setSpacing(HALF)
         words.addWidget(self._what)
         words.addWidget(self._origin)

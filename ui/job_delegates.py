@@ -142,7 +142,8 @@ class NextDelegate(RowDelegate):
     def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
         job = row.job
         is_running = job.status is JobStatus.RUNNING
-        tone = Tone.TEXT if job.next_run_at is not None and not is_running else Tone.MUTED
+        has_news = job.next_run_at is not None or job.waiting_for is not None
+        tone = Tone.TEXT if has_news and not is_running else Tone.MUTED
         if row.asks and job.status is JobStatus.IDLE:
             tone = Tone.WARN
         elif row.is_capped:

@@ -13,6 +13,7 @@ from .widgets.status_strip import Summary
 from .wording import is_assistants, one_line, waited_for
 
 _SHORT_NAME = 40
+_SHORTER_NAME = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,11 @@ def sum_up(rows: Iterable[JobRow]) -> Totals:
 
 
 def _told(waiting: Sequence[Job]) -> WaitingJobs:
-    first = (WaitingJob(one_line(job.name, _SHORT_NAME), waited_for(job)) for job in waiting[:MOST_NAMED])
+    # Of several, each gets less room: what comes next is to be told, too.
+    longest = _SHORT_NAME if len(waiting) == 1 else _SHORTER_NAME
+    first = (
+        WaitingJob(one_line(job.name, longest), one_line(waited_for(job), longest))
+        for job in waiting[:MOST_NAMED]
+    )
     reasons = {(job.waiting_for, job.waiting_reason) for job in waiting}
     return WaitingJobs(tuple(first), len(waiting), is_alike=len(reasons) == 1)

@@ -67,13 +67,24 @@ def test_a_chain_run_that_waits_is_told_and_can_be_cancelled(
     let_chain_wait(desk.scheduler, first, then, "network", NOW + 60 * MINUTE)
     desk.show(then)
     assert desk.text("detailStatus") == "Waiting for network"
-    told = "A run after first waits since 09:00 for network. If it still waits at 10:00, this run is skipped."
+    told = "A run after first waits since 09:00. If it still waits at 10:00, this run is skipped."
     assert desk.text("chainWaits0") == told
     assert not desk.is_shown("waitingSentence")
     cancelled: list[str] = []
     monkeypatch.setattr(desk.scheduler, "cancel_run", cancelled.append)
     desk.button("cancelChainRun0").click()
     assert cancelled == [desk.scheduler.list_waiting_chain_runs()[0].run_id]
+
+
+def test_of_several_chain_runs_each_says_what_it_waits_for_unless_the_job_does(desk: PaneDesk) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    for reason in ("network", ""):
+        let_chain_wait(desk.scheduler, first, then, reason)
+    desk.show(then)
+    assert desk.text("detailStatus") == "Waiting for network"
+    assert desk.text("chainWaits0") == "A run after first waits since 09:00."
+    assert desk.text("chainWaits1") == "A run after first waits since 09:00 for a place."
 
 
 def test_the_tab_key_visits_what_was_made_late_in_its_place(desk: PaneDesk) -> None:

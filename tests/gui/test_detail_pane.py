@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from asking import ask
-from job_values import MINUTE, NASTY, NOW
+from job_values import MINUTE, NASTY, NOW, make_job
 from machine import Bench
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -26,6 +26,7 @@ from halo_scheduler.model import (
     Policy,
     Prompt,
     StatusReason,
+    WaitingFor,
 )
 from halo_scheduler.store.usage import Spent
 from halo_scheduler.work_sources import FolderSource, GithubSource
@@ -145,6 +146,18 @@ def test_several_jobs_are_summed_up(
     assert not _button(pane, "severalResume").isHidden()
     _button(pane, "severalPause").click()
     assert {job.status.value for job in bench.scheduler.list_jobs()} == {"paused"}
+
+
+def test_several_that_wait_are_counted_together_unless_all_wait_for_the_same(
+    actions: JobActions, pane: DetailPane
+) -> None:
+    waits = {"waiting_for": WaitingFor.CONDITION, "next_run_at": NOW}
+    jobs = [make_job(name, waiting_reason="network", **waits) for name in "ab"]
+    actions.set_jobs(jobs)
+    pane.show_jobs([*jobs, make_job("c")])
+    assert _text(pane, "severalCounts") == "2 × Waiting for network\n1 × Ready"
+    pane.show_jobs([*jobs, make_job("c", waiting_reason="mains power", **waits)])
+    assert _text(pane, "severalCounts") == "3 × Waiting"
 
 
 def test_those_of_several_that_ask_are_told_apart(

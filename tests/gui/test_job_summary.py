@@ -73,6 +73,6 @@ def test_of_many_that_wait_only_the_first_are_told_by_name() -> None:
     ]
     waiting = sum_up(map(make_row, jobs)).summary.waiting
     assert [one.reason for one in waiting.first] == ["network", "mains power"]
-    assert len(waiting.first[0].name) <= 40
+    assert len(waiting.first[0].name) <= 24
     assert (waiting.count, waiting.is_alike) == (3, False)
     assert sum_up([make_row(jobs[0]), make_row(jobs[2])]).summary.waiting.is_alike

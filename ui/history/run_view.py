@@ -30,7 +30,7 @@ from ui.theme import GRID, ROW, Look, Tone, number_font, strong_font
 from .run_cells import Column, is_late
 
 _MARK = 10
-_WIDTHS = {Column.OUTCOME: 124, Column.WHEN: 124, Column.TOOK: 88, Column.HOW: 112}
+_WIDTHS = {Column.OUTCOME: 124, Column.WHEN: 124, Column.TOOK: 88, Column.HOW: 124}
 _HOW_ROOM = 560
 _TOOK_ROOM = 440
 _MOST_FITTED = 2_000

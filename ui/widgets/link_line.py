@@ -46,7 +46,7 @@ class LinkLine(QAbstractButton):
     # --- Qt -----------------------------------------------------------------------------------------
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        return QSize(200, QFontMetrics(self.font()).height() + HALF)
+        return QSize(200, QFontMetrics(self.font()).height())
 
     def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802
         self.update()
