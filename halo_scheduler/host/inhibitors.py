@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Protocol
 
-_WHO = "Halo Scheduler"
 _LONGEST_REASON = 200
 _LONGEST_END_S = 5.0
 # From winbase.h.
@@ -103,8 +102,10 @@ class ThreadGrip:
         self._thread.join()
 
     def _run(self) -> None:
-        self._is_granted = self._set_state(_CONTINUOUS | _SYSTEM_REQUIRED) != 0
-        self._is_answered.set()
+        try:
+            self._is_granted = self._set_state(_CONTINUOUS | _SYSTEM_REQUIRED) != 0
+        finally:
+            self._is_answered.set()
         if self._is_granted:
             self._is_over.wait()
             self._set_state(_CONTINUOUS)
