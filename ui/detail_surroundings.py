@@ -104,9 +104,11 @@ def waiting_sentence(job: Job, waits_until: int | None, now_ms: int) -> str:
         return ""
     is_due = job.next_run_at is not None and job.next_run_at <= now_ms
     since = _tr("Due since {when}.").format(when=short_moment(job.next_run_at or 0, now_ms)) if is_due else ""
-    then = skipped_words(waits_until, now_ms)
-    if job.waiting_for is WaitingFor.AT_CAPACITY:
-        then = _tr("As many jobs as may are running; it starts when one ends.")
+    then = {
+        WaitingFor.AT_CAPACITY: _tr("As many jobs as may are running; it starts when one ends."),
+        WaitingFor.QUIET_TIME: _tr("It starts when the quiet time is over."),
+        WaitingFor.CONDITION: skipped_words(waits_until, now_ms) or _tr("It waits for as long as it takes."),
+    }[job.waiting_for]
     return " ".join(filter(None, [since, then]))
 
 

@@ -119,8 +119,14 @@ def test_a_changed_setting_is_looked_at_anew(desk: PaneDesk, qtbot: QtBot) -> No
             {"waiting_for": WaitingFor.AT_CAPACITY},
             "As many jobs as may are running; it starts when one ends.",
         ),
-        ({"waiting_for": WaitingFor.QUIET_TIME, "next_run_at": NOW - MINUTE}, "Due since 08:59."),
-        ({"waiting_for": WaitingFor.CONDITION, "next_run_at": NOW}, "Due since 09:00."),
+        (
+            {"waiting_for": WaitingFor.QUIET_TIME, "next_run_at": NOW - MINUTE},
+            "Due since 08:59. It starts when the quiet time is over.",
+        ),
+        (
+            {"waiting_for": WaitingFor.CONDITION, "next_run_at": NOW},
+            "Due since 09:00. It waits for as long as it takes.",
+        ),
     ],
 )
 def test_since_when_a_job_waits(state: dict[str, Any], words: str) -> None:
