@@ -3,39 +3,45 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 
 from halo_scheduler.errors import StoreTooNewError
 from halo_scheduler.store.backup import back_up
 from halo_scheduler.store.connection import Database
 
+NEWEST = 5
+"""The number of the last step: a database that has it is opened without looking at the steps."""
 _STEP = re.compile(r"([0-9]{4})_.+\.sql")
 
 
 def migrate(database: Database, now_ms: int) -> None:
     """Bring the schema up to date; each step and its number are one transaction, after a backup."""
-    steps = _steps()
-    version = _version(database)
-    if version > max(steps):
+    version = stored_version(database)
+    if version == NEWEST:
+        return
+    if version > NEWEST:
         raise StoreTooNewError(
-            f"{database.path} was written by a newer Halo (schema {version}, this one knows {max(steps)}); "
+            f"{database.path} was written by a newer Halo (schema {version}, this one knows {NEWEST}); "
             "install that version or choose another HALO_HOME"
         )
-    if 0 < version < max(steps):
+    if version > 0:
         back_up(database, now_ms)
+    steps = _steps()
     for number in sorted(steps):
         with database.transaction():
             # Another process may have been quicker.
-            if _version(database) < number:
+            if stored_version(database) < number:
                 database.run_script(steps[number])
                 database.run_script(f"PRAGMA user_version = {number}")
 
 
-def _version(database: Database) -> int:
+def stored_version(database: Database) -> int:
+    """Return the version of a database's schema; 0 when it has none of ours."""
     return int(database.rows("PRAGMA user_version")[0][0])
 
 
 def _steps() -> dict[int, str]:
+    from importlib.resources import files  # noqa: PLC0415 - slow to load, and only for an old or new database
+
     folder = files("halo_scheduler.store.migrations")
     found = ((_STEP.fullmatch(item.name), item) for item in folder.iterdir())
     return {int(match[1]): item.read_text(encoding="utf-8") for match, item in found if match}

@@ -144,6 +144,7 @@ def test_an_older_database_is_backed_up_and_brought_up_to_date(
     store.close()
     steps = schema._steps()
     later = max(steps) + 1
+    monkeypatch.setattr(schema, "NEWEST", later)
     monkeypatch.setattr(schema, "_steps", lambda: steps | {later: "CREATE TABLE later (x INTEGER) STRICT"})
     store = Store.open(path, _NOW + 1)
     assert store.database.rows("PRAGMA user_version") == [(later,)]
@@ -152,11 +153,16 @@ def test_an_older_database_is_backed_up_and_brought_up_to_date(
     store.close()
 
 
+def test_the_newest_step_is_known() -> None:
+    assert max(schema._steps()) == schema.NEWEST
+
+
 def test_a_step_that_fails_leaves_the_old_schema(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Store.open(path, _NOW).close()
     steps = schema._steps()
     broken = "CREATE TABLE later (x INTEGER) STRICT; CREATE TABLE later (x INTEGER) STRICT"
     later = max(steps) + 1
+    monkeypatch.setattr(schema, "NEWEST", later)
     monkeypatch.setattr(schema, "_steps", lambda: steps | {later: broken})
     with pytest.raises(StoreDamagedError):
         Store.open(path, _NOW)
