@@ -6,6 +6,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 import click
 
@@ -135,14 +136,13 @@ def short_id(run_id: str) -> str:
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print aligned columns; on a terminal they fit its width, the widest giving way first."""
-    cells = [list(headings), *(list(row) for row in rows)]
-    widths = [max(_width(row[column]) for row in cells) for column in range(len(headings))]
+    cells = [headings, *rows]
+    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     if sys.stdout.isatty():
         widths = _fitted(widths, shutil.get_terminal_size().columns)
-    for index, row in enumerate(cells):
-        padded = [_padded(cell, width) for cell, width in zip(row, widths, strict=True)]
-        line = _GAP.join(padded).rstrip()
-        click.echo(click.style(line, dim=True) if index == 0 else line)
+    lines = [_GAP.join(map(_padded, row, widths)).rstrip() for row in cells]
+    # At once: a thousand lines one by one take as long as everything else.
+    click.echo("\n".join([click.style(lines[0], dim=True), *lines[1:]]))
 
 
 def _fitted(widths: list[int], room: int) -> list[int]:
@@ -153,17 +153,27 @@ def _fitted(widths: list[int], room: int) -> list[int]:
 
 
 def _padded(cell: str, width: int) -> str:
-    plain = click.unstyle(cell)
-    if _width(plain) <= width:
-        return cell + " " * (width - _width(plain))
-    while _width(plain) > width - 1:
-        plain = plain[:-1]
-    return f"{plain}…{' ' * (width - 1 - _width(plain))}"
+    room = width - _width(cell)
+    return cell + " " * room if room >= 0 else _shortened(click.unstyle(cell), width)
 
 
+def _shortened(text: str, width: int) -> str:
+    """Return as much of a text as there is room for beside the sign that it goes on."""
+    taken = 0
+    for index, sign in enumerate(text):
+        if taken + _columns(sign) > width - 1:
+            return f"{text[:index]}…{' ' * (width - 1 - taken)}"
+        taken += _columns(sign)
+    return text
+
+
+@lru_cache(maxsize=4096)
 def _width(text: str) -> int:
+    """Return how many columns a terminal needs for a text, which may have colours."""
+    plain = click.unstyle(text) if "\x1b" in text else text
+    return len(plain) if plain.isascii() else sum(map(_columns, plain))
+
+
+def _columns(sign: str) -> int:
     """Return how many columns a terminal needs: East Asian signs take two, combining ones none."""
-    return sum(
-        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
-        for sign in click.unstyle(text)
-    )
+    return 0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
