@@ -376,3 +376,16 @@ def test_a_follower_that_is_gone_is_a_broken_link_of_the_run_before(
     assert scheduler.list_broken_links("nobody") == []
     (skipped, *_) = scheduler.get_run_log(mail)
     assert skipped.outcome is Outcome.SKIPPED
+
+
+def test_what_a_run_caused_is_listed_also_what_did_not_run(bench: Bench, scheduler: Scheduler) -> None:
+    paused, then = scheduler.add_job("paused", _MANUAL), scheduler.add_job("then", _MANUAL)
+    scheduler.pause_job(paused)
+    first = scheduler.add_job("first", _MANUAL, followers=_after(paused, then))
+    run_id = scheduler.trigger(first)
+    (run,) = bench.tick()
+    bench.finish(run, Outcome.SUCCESS)
+    bench.tick()
+    caused = {found.job_id: found.outcome for found in scheduler.list_caused_runs(run_id)}
+    assert caused == {paused: Outcome.SKIPPED, then: Outcome.RUNNING}
+    assert scheduler.list_caused_runs("nobody") == []
