@@ -10,7 +10,7 @@ import pytest
 from editor_desk import FULL, Bench, Desk, opened_bench
 from PySide6.QtCore import QCoreApplication, QModelIndex, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Manual
@@ -27,6 +27,9 @@ _TRUE = Command(argv=("true",))
 def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
     with opened_bench(tmp_path, qtbot) as found:
         yield found
+        # While a list has popped up, no other window gets the keyboard.
+        while (popup := QApplication.activePopupWidget()) is not None:
+            popup.hide()
 
 
 def _add(bench: Bench, name: str, *followers: Follower) -> str:
@@ -52,6 +55,9 @@ def _choose(desk: Desk, name: str, job: str) -> None:
     line.selectAll()
     QTest.keyClicks(line, job)
     # The list that popped up has the keyboard here, and does not give it back when it goes.
+    popup = QApplication.activePopupWidget()
+    if popup is not None:
+        popup.hide()
     line.editingFinished.emit()
     desk.settle()
 

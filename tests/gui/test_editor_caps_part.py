@@ -165,7 +165,7 @@ def test_the_lines_are_explained_once_somebody_looks(bench: Bench) -> None:
     assert _explained(desk) == []
     for _ in range(3):
         desk.press("linesFold")
-    assert _explained(desk) == ["::cost", "::needs-input", "::halo", "::halo", "::progress"]
+    assert _explained(desk) == ["::cost", "::needs-input", "::progress", "::halo", "::halo"]
 
 
 def test_a_request_is_told_of_the_object_in_its_answer(bench: Bench) -> None:

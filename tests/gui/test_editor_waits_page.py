@@ -31,6 +31,7 @@ from ui.editor.condition_look import ConditionLook
 from ui.editor.mark_sign import MarkSign
 from ui.editor.places import Place
 from ui.marks import Shape
+from ui.widgets.wrapped_text import WrappedText
 
 _HOST = Network(host="nas.local", port=22)
 _ALL = (
@@ -71,7 +72,7 @@ def _looks(desk: Desk) -> list[str]:
 
 def _notes(desk: Desk) -> list[str]:
     """Return what stands beside the next runs, the last of it last."""
-    found = desk.editor.findChildren(QLabel, QRegularExpression("noteText[0-9]"))
+    found = desk.editor.findChildren(WrappedText, QRegularExpression("noteText[0-9]"))
     return [one.text() for one in found]
 
 
@@ -423,7 +424,12 @@ def test_the_tab_key_goes_through_the_conditions_and_on(bench: Bench) -> None:
 
 def test_the_first_field_has_the_keyboard(bench: Bench) -> None:
     assert _open(bench).focus == "addCondition_mains"
-    assert _open(bench, _HOST).focus == "condition0FormHost"
+    assert _open(bench, MainsPower(), _HOST).focus == "condition1FormHost"
+    # A key more must not take away what was just added.
+    desk = _open(bench, MainsPower())
+    assert desk.focus == "addCondition_network"
+    desk.press("addCondition_network")
+    assert desk.focus == "addCondition_host"
 
 
 def test_hostile_names_are_shown_as_they_are(bench: Bench) -> None:

@@ -23,6 +23,7 @@ from ui.editor.draft import Draft
 from ui.editor.job_editor import JobEditor
 from ui.editor.page_list import PageList
 from ui.theme import Look
+from ui.widgets.wrapped_text import WrappedText
 
 NOW = 1_784_000_000_000
 _W = TypeVar("_W", bound=QWidget)
@@ -115,7 +116,8 @@ class Desk:
 
     def label(self, name: str) -> str:
         """Return what a label says; nothing while it is hidden."""
-        found = self.find(QLabel, name)
+        found = self.find(QWidget, name)
+        assert isinstance(found, QLabel | WrappedText)
         return "" if found.isHidden() else found.text()
 
     def summary(self, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
@@ -13,6 +13,7 @@ from halo_scheduler.model import FollowOn
 from ui.backend import Asked, Backend
 from ui.theme import GRID, HALF, Look
 from ui.widgets.labels import icon_button, label
+from ui.widgets.wrapped_text import WrappedText
 from ui.wording import one_line, plain_tooltip
 
 from .seen import show_if
@@ -77,22 +78,21 @@ class BeforePart(QWidget):
     def _row(self, found: ChainLink, index: int) -> QWidget:
         made = QWidget()
         made.setObjectName(f"before{index}")
-        words = label(self._words(found))
-        words.setObjectName(f"before{index}Words")
-        words.setMinimumWidth(GRID)
-        words.setToolTip(plain_tooltip(found.name))
+        words = WrappedText(self._look, name=f"before{index}Words", most_lines=1)
         row = QHBoxLayout(made)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID)
-        row.addWidget(words)
+        row.addWidget(words, 1)
+        # Not before it stands somewhere: it would be shown as a window.
+        words.set_text(self._words(found))
+        words.setToolTip(plain_tooltip(found.name))
         state = self._state(found)
         if state.text():
             row.addWidget(state)
         open_it = icon_button(self._look, "external", self.tr("Open this job"), name=f"before{index}Open")
         open_it.setAccessibleName(self.tr("Open {name}").format(name=one_line(found.name)))
         open_it.clicked.connect(_Want(self, found.job_id))
-        row.addWidget(open_it, alignment=Qt.AlignmentFlag.AlignLeft)
-        row.addStretch(1)
+        row.addWidget(open_it)
         return made
 
     def _words(self, found: ChainLink) -> str:

@@ -175,7 +175,7 @@ class IdleForm(ConditionForm):
         super().__init__(name=name)
         self._idle = IntervalEdit(self.tr("Time without input"), name=f"{name}Idle")
         self._idle.set_text(_USUAL_IDLE)
-        self.row.addWidget(label(self.tr("keyboard and mouse have rested for"), wrap=True), 1)
+        self.row.addWidget(label(self.tr("nobody has been there for"), wrap=True), 1)
         self.row.addWidget(self._idle)
         self._idle.changed.connect(self.changed)
 

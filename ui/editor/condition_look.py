@@ -11,9 +11,8 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Condition
 from ui.backend import Asked, Backend, Lane
 from ui.marks import Mark, Shape
-from ui.theme import GRID, Look, Tone
-from ui.widgets.labels import label
-from ui.wording import one_line
+from ui.theme import GRID, Look, Tone, small_font
+from ui.widgets.wrapped_text import WrappedText
 
 from .mark_sign import MarkSign
 from .seen import show_if
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 # So long nothing was typed: every look at a host is a connection.
 _PAUSE_MS = 500
+_MOST_LINES = 4
 _UNKNOWN = Mark(Shape.DOTTED, Tone.MUTED)
 _HOLDS = Mark(Shape.CIRCLE, Tone.OK)
 _LACKS = Mark(Shape.TRIANGLE, Tone.WARN)
@@ -44,7 +44,9 @@ class ConditionLook(QWidget):
         self._asked: Asked | None = None
         self._is_silent = False
         self._sign = MarkSign(look, _UNKNOWN)
-        self._words = label("", "small", wrap=True, name=f"{name}Words")
+        self._words = WrappedText(
+            look, name=f"{name}Words", font=small_font(self.font()), tone=Tone.MUTED, most_lines=_MOST_LINES
+        )
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
@@ -115,7 +117,7 @@ class ConditionLook(QWidget):
 
     def _show(self, mark: Mark, words: str) -> None:
         self._sign.show_mark(mark, "")
-        self._words.setText(one_line(words))
+        self._words.set_text(words)
         self._show_parts()
 
     def _show_parts(self) -> None:

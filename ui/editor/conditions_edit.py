@@ -122,10 +122,12 @@ class ConditionsEdit(QWidget):
 
     def focus_first(self) -> None:
         """Give the keyboard to the first condition, or to what adds one."""
-        if self._rows:
-            self._rows[0].field.focus()
-        else:
-            self._add[ConditionKind.MAINS].setFocus()
+        inputs = [row for row in self._rows if row.has_input]
+        offers = [one for one in self._add.values() if one.isEnabled()]
+        if inputs:
+            inputs[0].field.focus()
+        elif offers:
+            offers[0].setFocus()
 
     @property
     def count(self) -> int:
@@ -157,7 +159,8 @@ class ConditionsEdit(QWidget):
         # Qt would show it later, and what is not seen is not looked at.
         row.field.show()
         row.look.look_again()
-        row.field.focus()
+        if row.has_input:
+            row.field.focus()
         self.changed.emit()
         self._page.ensureWidgetVisible(row.field)
 
@@ -248,6 +251,11 @@ class ConditionRow(QWidget):
         layout.addWidget(self.look)
         self.field = Field("", self, subject=self.tr("This"), targets=self.form.targets)
         self._remove.clicked.connect(self._want_removal)
+
+    @property
+    def has_input(self) -> bool:
+        """Whether there is something to fill in."""
+        return bool(self.form.targets)
 
     @property
     def stops(self) -> list[QWidget]:

@@ -93,6 +93,8 @@ class Field(QWidget):
             return
         if self._error is None:
             self._error = label("", "error", wrap=True, name=f"{self.control.objectName()}Error")
+            # A name without a blank must not make the page wider.
+            self._error.setMinimumWidth(GRID)
             self._below.addWidget(self._error)
         self._error.setText(shown)
         show_if(self._error, bool(shown))

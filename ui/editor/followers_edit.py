@@ -9,8 +9,9 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from halo_scheduler.chains import LinkState
 from halo_scheduler.model import MOST_FOLLOWERS, Follower, FollowOn
-from ui.theme import GRID, HALF, Look
-from ui.widgets.labels import icon_button, label, tint
+from ui.theme import GRID, HALF, Look, Tone
+from ui.widgets.labels import icon_button, tint
+from ui.widgets.wrapped_text import WrappedText
 
 from .fields import Field, Page
 from .job_catalogue import JobCatalogue
@@ -202,7 +203,7 @@ class FollowerRow(QWidget):
         )
         self._open = icon_button(look, "external", self.tr("Open this job"), name=f"{name}Open")
         self._remove = icon_button(look, "close", self.tr("Remove"), name=f"{name}Remove")
-        self._note = label("", "warn", wrap=True, name=f"{name}Note")
+        self._note = WrappedText(look, name=f"{name}Note", tone=Tone.WARN)
         head = QHBoxLayout()
         head.setSpacing(GRID)
         head.addWidget(self.on)
@@ -256,7 +257,7 @@ class FollowerRow(QWidget):
             LinkState.REMOVED: self.tr("This job was removed: nothing runs. Restore it, or choose another."),
         }[state]
         shown = self._refusal or words
-        self._note.setText(shown)
+        self._note.set_text(shown)
         show_if(self._note, bool(shown))
         self._open.setEnabled(bool(self.job.job_id) and state is not LinkState.REMOVED)
 

@@ -47,22 +47,21 @@ class LinesPart(QWidget):
             self._lines = explanations(
                 ("::cost 0.12", self.tr("what the run cost; several are added up")),
                 ("::needs-input Go on?", self.tr("a question for you; the job waits for your answer")),
-                (
-                    '::halo every=5m ttl=1h reason="queue is long"',
-                    self.tr(
-                        "run it so often for a while, because of that; every is 10 s at least, ttl 1h if left out"
-                    ),
-                ),
-                ("::halo next=10m", self.tr("run it once more so long after this run")),
                 ("::progress 0.4 copying", self.tr("how far it has come; read in any case")),
+                (
+                    "::halo every=5m ttl=1h",
+                    self.tr("run it every 5 minutes for an hour; without ttl also for an hour"),
+                ),
+                ("::halo next=10m", self.tr("run it once more, 10 minutes after this run")),
+                (
+                    '… reason="queue is long"',
+                    self.tr("may stand behind both: why, shown beside the next run"),
+                ),
             )
             self._fold.add(self._lines)
         if self._is_http and self._answer is None:
             self._answer = explanations(
-                (
-                    '{"halo": {"every": "5m", "reason": "…"}}',
-                    self.tr("the same in an answer that is JSON: every, next, ttl and reason"),
-                )
+                ('{"halo": {"every": "5m"}}', self.tr("the same in a JSON answer; also next, ttl, reason"))
             )
             self._answer.setObjectName("haloAnswer")
             self._fold.add(self._answer)

@@ -23,6 +23,7 @@ from halo_scheduler.schedule.words import clock_time, counted, short_date, weekd
 from ui.marks import Mark, Shape
 from ui.theme import GRID, HALF, MARGIN, Look, Tone, number_font, strong_font
 from ui.widgets.labels import label
+from ui.widgets.wrapped_text import WrappedText
 from ui.wording import moment, one_line, plain_tooltip
 
 from .mark_sign import MarkSign
@@ -199,13 +200,15 @@ class _NoteRow(QWidget):
             Severity.ERROR: self.tr("Error"),
         }[severity]
         self.setAccessibleName(f"{words}: {message}")
-        text = label(message, wrap=True, name=f"noteText{index}")
+        text = WrappedText(look, name=f"noteText{index}")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
         sign = MarkSign(look, _SEVERITIES[severity], words)
         layout.addWidget(sign, alignment=Qt.AlignmentFlag.AlignTop)
         layout.addWidget(text, 1)
+        # Not before it stands somewhere: it would be shown as a window.
+        text.set_text(message)
 
 
 def _short(at: int, now_ms: int) -> str:

@@ -71,9 +71,7 @@ class WaitsPage(Page):
                 optional_interval("deadlineRow", self._has_deadline, self._deadline),
                 path="policy.condition_deadline",
                 subject=self.tr("The time"),
-                hint=self.tr(
-                    "The run is then skipped, and says why. Otherwise it waits for as long as it takes."
-                ),
+                hint=self.tr("Then the run is skipped, and you are told."),
             )
         )
         yield
