@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Command, Cron, JobSpec, Policy
@@ -56,6 +57,7 @@ _POLICY = Policy(time_limit=None)
 _SAYS = frozenset({"schedule", "action"})
 
 
+@lru_cache(maxsize=1024)
 def is_user(word: str) -> bool:
     """Tell whether a word is the name of a user rather than that of a program."""
     if word in _USERS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from halo_scheduler.chains import find_cycle
@@ -218,7 +218,7 @@ class _Planner:
         before = self._existing.jobs.get(job_id)
         followers = tuple(self._followers(job_id, draft, ids))
         if before is None:
-            spec = replace(draft.spec, followers=followers, anchor_at=draft.anchor_at or 0)
+            spec = _with(draft.spec, followers, draft.anchor_at or 0)
         else:
             spec = self._changed_spec(before, draft, followers)
         if isinstance(spec.action, Prompt) and (before is None or before.action != spec.action):
@@ -227,7 +227,7 @@ class _Planner:
 
     def _changed_spec(self, before: JobSpec, draft: Draft, followers: tuple[Follower, ...]) -> JobSpec:
         anchor_at = before.anchor_at if draft.anchor_at is None else draft.anchor_at
-        spec = replace(draft.spec, followers=followers, anchor_at=anchor_at)
+        spec = _with(draft.spec, followers, anchor_at)
         if draft.says is not None:
             spec = replace(before, **{name: getattr(spec, name) for name in draft.says})
         if _is_same_once(before, spec):
@@ -293,7 +293,9 @@ class _Planner:
 
     def _alteration(self, job_id: str, spec: JobSpec, names: Mapping[str, str]) -> Alteration:
         before = self._existing.jobs[job_id]
-        changes = changes_between(job_to_plain(before, names), job_to_plain(spec, names))
+        changes: Iterable[FieldChange] = ()
+        if spec != before:
+            changes = changes_between(job_to_plain(before, names), job_to_plain(spec, names))
         return Alteration(
             job_id=job_id, draft=self._meant[job_id], before=before, after=spec, changes=tuple(changes)
         )
@@ -320,6 +322,13 @@ class _Planner:
             error = error.under(draft.path)
         line = draft.line or self._drafts.line_of(error.path)
         self._faults.append(Fault(message=error.message, line=line, path=error.path))
+
+
+def _with(spec: JobSpec, followers: tuple[Follower, ...], anchor_at: int) -> JobSpec:
+    """Return a spec with its followers; most have none, and making thousands anew takes its time."""
+    if not followers and spec.anchor_at == anchor_at:
+        return spec
+    return replace(spec, followers=followers, anchor_at=anchor_at)
 
 
 def _is_same_once(before: JobSpec, after: JobSpec) -> bool:

@@ -110,9 +110,9 @@ def format_instant(at: int) -> str:
 def _plain_object(value: DataclassInstance) -> Any:
     kind = _kind_of(type(value))
     found = {
-        _plain_name(type(value), field.name): _plain_field(value, field.name)
-        for field in dataclasses.fields(value)
-        if getattr(value, field.name) != _default(field)
+        _plain_name(type(value), name): _plain_field(value, name)
+        for name, default in _defaults(type(value)).items()
+        if getattr(value, name) != default
     }
     if kind and kind not in found:
         found = {"kind": kind, **found}
@@ -135,10 +135,14 @@ def _plain_once(schedule: Once) -> str:
     return f"{schedule.at[:-1]}+00:00" if schedule.at[-1:] in {"Z", "z"} else schedule.at
 
 
-def _default(field: dataclasses.Field[Any]) -> object:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
+@cache
+def _defaults(cls: type[DataclassInstance]) -> dict[str, Any]:
+    """Return what the fields of a class are when nobody says so; all of it never changes."""
+    missing = dataclasses.MISSING
+    return {
+        field.name: field.default if field.default_factory is missing else field.default_factory()
+        for field in dataclasses.fields(cls)
+    }
 
 
 # --- From plain data ---------------------------------------------------------------------------------
@@ -213,7 +217,7 @@ def _strict_object(cls: type[DataclassInstance], value: object) -> Any:
     if not isinstance(value, dict):
         return resolved(value)
     found: dict[str, Any] = {}
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     for key, item in value.items():
         if key not in names:
             known = ", ".join(_shown_names(cls))
@@ -262,6 +266,11 @@ def _under(key: str, hint: Any, value: object) -> Any:
 
 def _text_of(value: object) -> object:
     return str(value) if isinstance(value, Word) else value
+
+
+@cache
+def _hints(cls: type[DataclassInstance]) -> dict[str, Any]:
+    return get_type_hints(cls)
 
 
 @cache
