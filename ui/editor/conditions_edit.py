@@ -62,6 +62,8 @@ class ConditionsEdit(QWidget):
     def _offer(self) -> QWidget:
         made = QWidget()
         made.setObjectName("conditionOffer")
+        # Once for all of them: each sheet takes its time.
+        made.setStyleSheet("QPushButton { text-align: left; }")
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(GRID)
@@ -106,7 +108,6 @@ class ConditionsEdit(QWidget):
         made = button(words, name=f"addCondition_{kind}", tip=tip, accessible=f"{_title(self)}: {words}")
         made.setAutoDefault(False)
         made.setIconSize(QSize(ICON, ICON))
-        made.setStyleSheet("QPushButton { text-align: left; }")
         tint(made, self._look, icon)
         made.clicked.connect(_Add(self, kind))
         return made

@@ -30,6 +30,7 @@ class JobChoice(QComboBox):
         self.setAccessibleName(title)
         self._catalogue = catalogue
         self._job_id = ""
+        self._has_help = False
         self._is_popup_wanted = False
         self._is_typing = False
         self.setModel(catalogue.offers)
@@ -38,8 +39,6 @@ class JobChoice(QComboBox):
         self.setMaxVisibleItems(_SHOWN_ROWS)
         self.setMinimumContentsLength(14)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setCompleter(self._make_completer())
-        give_room(self.view())
         self.activated.connect(self._choose_row)
         line = self.lineEdit()
         if line is not None:
@@ -49,6 +48,13 @@ class JobChoice(QComboBox):
             line.editingFinished.connect(self._settle)
         catalogue.changed.connect(self._show_again)
         self._show()
+
+    def _offer_help(self) -> None:
+        """Make what few ever need: the lists that pop up."""
+        if not self._has_help:
+            self._has_help = True
+            self.setCompleter(self._make_completer())
+            give_room(self.view())
 
     def _make_completer(self) -> QCompleter:
         made = QCompleter(self._catalogue.offers, self)
@@ -137,6 +143,7 @@ class JobChoice(QComboBox):
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
         self._catalogue.load()
+        self._offer_help()
         super().focusInEvent(event)
         line = self.lineEdit()
         if line is not None:
@@ -144,6 +151,7 @@ class JobChoice(QComboBox):
 
     def showPopup(self) -> None:  # noqa: N802 - Qt's name
         self._catalogue.load()
+        self._offer_help()
         # There is nothing to show before the first answer.
         self._is_popup_wanted = self.count() == 0
         room = self.view().sizeHintForColumn(0) + MARGIN * 2
