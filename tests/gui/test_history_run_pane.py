@@ -13,7 +13,7 @@ from past_runs import MINUTE, NOW, Past
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QSignalSpy, QTest
-from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QPushButton, QToolButton
+from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Outcome, Run, Scheduler
@@ -363,6 +363,14 @@ def test_a_run_leads_to_what_started_it_and_what_it_started(
     caused = past.run(last, NOW, trigger=Trigger.CHAIN, caused_by=run.id, outcome=Outcome.FAILURE)
     backend.tell(Change(ChangeKind.RUN_FINISHED, job_id=last, run_id=caused.id))
     qtbot.waitUntil(lambda: _links(pane)[1:] == ["mail, failed, 09:00"])
+    # The Tab key visits them where they stand, before the output.
+    stop: QWidget | None = child(pane, QToolButton, "openAddressButton")
+    order: list[str] = []
+    while len(order) < 4 and stop is not None:
+        if stop.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            order.append(stop.accessibleName())
+        stop = stop.nextInFocusChain()
+    assert order[1:3] == _links(pane)
     pane.show_run(caused, JobName("mail"))
     qtbot.waitUntil(lambda: _links(pane) == ["report, run of 08:59"])
     pane.show_run(cause, JobName("backup"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QFontMetrics, QGuiApplication
@@ -51,6 +52,11 @@ class FactsGrid(QWidget):
         for index, row in enumerate(self._rows):
             row.show_fact(facts[index] if index < len(facts) else _NOTHING)
         self._place_buttons()
+        # Links are made late; the Tab key visits them where they stand.
+        for before, after in pairwise(
+            [self._open, *(row.link for row in self._rows if row.link is not None)]
+        ):
+            QWidget.setTabOrder(before, after)
 
     def _place_buttons(self) -> None:
         """Put the buttons beside what they are for."""
@@ -81,7 +87,7 @@ class _FactRow:
         self._name = label("", "muted")
         self._value = WrappedText(look, name="factValue", most_lines=_MOST_LINES)
         # Few lead anywhere.
-        self._link: LinkLine | None = None
+        self.link: LinkLine | None = None
         self._box = QHBoxLayout()
         self._box.setSpacing(HALF)
         self._box.addWidget(self._value, 1)
@@ -94,16 +100,16 @@ class _FactRow:
         self._name.setVisible(bool(fact.name))
         self._value.set_text("" if fact.run_id else fact.value)
         self._value.setAccessibleName(f"{fact.name}: {fact.value}")
-        if fact.run_id or self._link is not None:
+        if fact.run_id or self.link is not None:
             self._show_link(fact)
 
     def _show_link(self, fact: Fact) -> None:
-        if self._link is None:
-            self._link = LinkLine(self._look, name="factLink")
-            self._link.clicked.connect(lambda: self._follow(self._fact.run_id))
-            self._box.insertWidget(0, self._link, 1)
-        self._link.setVisible(bool(fact.run_id))
-        self._link.show_link(fact.value, fact.aside)
+        if self.link is None:
+            self.link = LinkLine(self._look, name="factLink")
+            self.link.clicked.connect(lambda: self._follow(self._fact.run_id))
+            self._box.insertWidget(0, self.link, 1)
+        self.link.setVisible(bool(fact.run_id))
+        self.link.show_link(fact.value, fact.aside)
 
     def take_buttons(self, *buttons: QToolButton) -> None:
         for one in buttons:
