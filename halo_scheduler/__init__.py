@@ -42,19 +42,19 @@ from halo_scheduler.model import (
     action_from_dict,
     schedule_from_dict,
 )
-from halo_scheduler.schedule.describe import describe, describe_when
-from halo_scheduler.schedule.governor import plan_next_run
-from halo_scheduler.schedule.interval import parse_interval
-from halo_scheduler.schedule.lint import lint
-from halo_scheduler.schedule.next_run import (
-    calculate_next_trigger,
-    count_due,
-    is_schedule_due,
-    next_run,
-    previous_run,
-)
 
 if TYPE_CHECKING:
+    from halo_scheduler.schedule.describe import describe, describe_when
+    from halo_scheduler.schedule.governor import plan_next_run
+    from halo_scheduler.schedule.interval import parse_interval
+    from halo_scheduler.schedule.lint import lint
+    from halo_scheduler.schedule.next_run import (
+        calculate_next_trigger,
+        count_due,
+        is_schedule_due,
+        next_run,
+        previous_run,
+    )
     from halo_scheduler.service import RunStats, Scheduler, Status
 
 __all__ = [
@@ -110,10 +110,27 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Load the service, and with it the database, for those who use it."""
-    if name not in {"RunStats", "Scheduler", "Status"}:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from halo_scheduler import service  # noqa: PLC0415 - 30 ms that the pure core never pays
+_PLACES = {
+    "calculate_next_trigger": "schedule.next_run",
+    "count_due": "schedule.next_run",
+    "describe": "schedule.describe",
+    "describe_when": "schedule.describe",
+    "is_schedule_due": "schedule.next_run",
+    "lint": "schedule.lint",
+    "next_run": "schedule.next_run",
+    "parse_interval": "schedule.interval",
+    "plan_next_run": "schedule.governor",
+    "previous_run": "schedule.next_run",
+    "RunStats": "service",
+    "Scheduler": "service",
+    "Status": "service",
+}
 
-    return getattr(service, name)
+
+def __getattr__(name: str) -> object:
+    """Load the service, and with it the database, and the other functions for those who use them."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - for those who need it
+
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

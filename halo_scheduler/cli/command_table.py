@@ -19,7 +19,7 @@ class Entry(NamedTuple):
 SECTIONS: Mapping[str, Mapping[str, Entry]] = {
     "Jobs": {
         "add": Entry("add:add", "Add a job."),
-        "list": Entry("jobs:list_", "List the jobs, the next to run first."),
+        "list": Entry("listing:list_", "List the jobs, the next to run first."),
         "show": Entry("jobs:show", "Show everything about a job."),
         "edit": Entry("edit:edit", "Change a job."),
         "remove": Entry("jobs:remove", "Remove a job."),

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import click
 
-from halo_scheduler.cli.shown import WAITS, note_line
+from halo_scheduler.cli.shown import WAITS
 from halo_scheduler.model import Action, Callback, Job
-from halo_scheduler.schedule.lint import lint
+from halo_scheduler.schedule.lint import Note, Severity, lint
 from halo_scheduler.service import Scheduler
+
+_SEVERITIES = {Severity.INFO: ("●", "blue"), Severity.WARNING: ("▲", "yellow"), Severity.ERROR: ("■", "red")}
+
+
+def note_line(note: Note) -> str:
+    """Return what lint says, with its sign."""
+    sign, colour = _SEVERITIES[note.severity]
+    return f"{click.style(sign, fg=colour)} {note.message}"
 
 
 def tell_notes(scheduler: Scheduler, job: Job, now_ms: int) -> None:

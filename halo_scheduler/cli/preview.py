@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from halo_scheduler.cli.job_notes import note_line
 from halo_scheduler.cli.schedule_options import schedule_options, take_schedule_options
-from halo_scheduler.cli.shown import note_line
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import After, Cron, Schedule
 from halo_scheduler.schedule.describe import describe, describe_when, local_time

@@ -7,6 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,8 +15,10 @@ from halo_scheduler.model import Job, JobStatus, Outcome, StatusReason
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.describe import describe_when, local_time
 from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.schedule.lint import Note, Severity
 from halo_scheduler.schedule.words import counted, short_date
+
+if TYPE_CHECKING:
+    from halo_scheduler.overview import JobLine
 
 _OUTCOMES = {
     Outcome.RUNNING: ("▸", "blue"),
@@ -33,7 +36,6 @@ _STATUSES = {
     JobStatus.PAUSED: ("⏸", None),
     JobStatus.DISABLED: ("◌", None),
 }
-_SEVERITIES = {Severity.INFO: ("●", "blue"), Severity.WARNING: ("▲", "yellow"), Severity.ERROR: ("■", "red")}
 ASKS = click.style("◆", fg="yellow")
 """The sign of what waits for an answer."""
 WAITS = click.style("▲", fg="yellow")
@@ -49,7 +51,7 @@ def outcome_mark(outcome: Outcome | None) -> str:
     return " " if outcome is None else click.style(_OUTCOMES[outcome][0], fg=_OUTCOMES[outcome][1])
 
 
-def status_mark(job: Job, *, asks: bool = False, waits: bool = False) -> str:
+def status_mark(job: Job | JobLine, *, asks: bool = False, waits: bool = False) -> str:
     """Return the sign of what a job is doing, or that it, or a run of it after another job, waits."""
     if asks and job.status is not JobStatus.RUNNING:
         return ASKS
@@ -61,13 +63,7 @@ def status_mark(job: Job, *, asks: bool = False, waits: bool = False) -> str:
     return click.style(sign, fg=colour)
 
 
-def note_line(note: Note) -> str:
-    """Return what lint says, with its sign."""
-    sign, colour = _SEVERITIES[note.severity]
-    return f"{click.style(sign, fg=colour)} {note.message}"
-
-
-def status_words(job: Job) -> str:
+def status_words(job: Job | JobLine) -> str:
     """Return what a job is doing: "paused", "disabled after 5 errors"."""
     if job.status_reason is StatusReason.DONE:
         return "done"
@@ -80,12 +76,12 @@ def status_words(job: Job) -> str:
     return waiting_status(job) or str(job.status)
 
 
-def waiting_status(job: Job) -> str:
+def waiting_status(job: Job | JobLine) -> str:
     """Return what a due job waits for: "waiting for mains power"; nothing for one that does not."""
     return "" if job.waiting_for is None else f"waiting for {plain_line(job.waiting_reason) or 'a place'}"
 
 
-def next_words(job: Job, now_ms: int, *, asks: bool = False) -> str:
+def next_words(job: Job | JobLine, now_ms: int, *, asks: bool = False) -> str:
     """Return when a job runs next, or why it does not."""
     if asks and job.status is JobStatus.IDLE:
         return "waits for your answer"

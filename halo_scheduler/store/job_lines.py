@@ -1,0 +1,133 @@
+"""What a list shows of each job, read without the rest of it."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import NamedTuple
+
+from halo_scheduler.model import (
+    JobStatus,
+    Outcome,
+    Schedule,
+    StatusReason,
+    WaitingFor,
+    schedule_from_dict,
+)
+from halo_scheduler.store.connection import Database, Row
+
+_COLUMNS = (
+    *("id", "name", "description", "group_name", "schedule", "followers"),
+    *("run_id IS NOT NULL", "disabled_reason", "paused", "paused_by", "paused_until"),
+    *("waiting_for", "waiting_reason", "next_run_at", "errors", "last_run_at", "last_outcome"),
+)
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_jobs"
+
+
+class JobLine(NamedTuple):
+    """A job as a list shows it; the fields are named as those of a Job."""
+
+    id: str
+    name: str
+    description: str
+    group: str | None
+    schedule: Schedule
+    status: JobStatus
+    status_reason: StatusReason | None
+    paused_until: int | None
+    waiting_for: WaitingFor | None
+    waiting_reason: str
+    next_run_at: int | None
+    errors: int
+    last_run_at: int | None
+    last_outcome: Outcome | None
+    follower_ids: tuple[str, ...] = ()
+
+
+class WaitingAfter(NamedTuple):
+    """A run of a job after another one that waits for its turn, as far as that is not a place: for what."""
+
+    cause_name: str
+    reason: str
+
+
+class JobLineTable:
+    """Reads the lines of jobs, and what stands beside them in a list."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self) -> list[JobLine]:
+        """Return all jobs by next run, those without one last."""
+        rows = self._database.rows(
+            f"{_SELECT} WHERE removed_at IS NULL ORDER BY next_run_at IS NULL, next_run_at, name"
+        )
+        return [line for row in rows if (line := _line(row)) is not None]
+
+    def asking(self) -> set[str]:
+        """Return which jobs have asked something that nobody has answered."""
+        rows = self._database.rows("SELECT DISTINCT job_id FROM scheduler_questions WHERE state = 'open'")
+        return {str(job_id) for (job_id,) in rows}
+
+    def waiting_after(self) -> dict[str, WaitingAfter]:
+        """Return for each job with runs after other jobs that wait the one that waits longest."""
+        rows = self._database.rows(
+            "SELECT wish.job_id, ifnull(job.name, 'a job that is gone'), wish.waiting_reason "
+            "FROM scheduler_requests AS wish LEFT JOIN scheduler_run_log AS cause ON cause.id = wish.payload "
+            "LEFT JOIN scheduler_jobs AS job ON job.id = cause.job_id "
+            "WHERE wish.kind = 'chain' ORDER BY wish.at DESC, wish.seq DESC"
+        )
+        return {job_id: WaitingAfter(name, reason) for job_id, name, reason in rows}
+
+
+def status_of(disabled_reason: StatusReason | None, *, runs: bool, paused: bool) -> JobStatus:
+    """Return what a job is doing."""
+    if runs:
+        return JobStatus.RUNNING
+    if disabled_reason is not None:
+        return JobStatus.DISABLED
+    return JobStatus.PAUSED if paused else JobStatus.IDLE
+
+
+def status_reason_of(
+    disabled_reason: StatusReason | None, paused_by: StatusReason | None, *, paused: bool
+) -> StatusReason | None:
+    """Return why a job does not run by itself; None when it does."""
+    if paused and paused_by is not None:
+        # Also of a disabled job: whoever resumes it is to know that somebody has to look at it first.
+        return paused_by
+    if disabled_reason is not None:
+        return disabled_reason
+    return StatusReason.USER if paused else None
+
+
+def _line(row: Row) -> JobLine | None:
+    """Read a row; what makes no sense here is left out, as it is everywhere."""
+    job_id, name, description, group, schedule, followers, runs, disabled, paused, paused_by, *state = row
+    paused_until, waiting_for, waiting_reason, next_run_at, errors, last_run_at, last_outcome = state
+    disabled_reason = disabled and StatusReason(disabled)
+    try:
+        return JobLine(
+            job_id,
+            name,
+            description,
+            group,
+            _schedule(schedule),
+            status_of(disabled_reason, runs=runs, paused=paused),
+            status_reason_of(disabled_reason, paused_by and StatusReason(paused_by), paused=paused),
+            paused_until,
+            waiting_for and WaitingFor(waiting_for),
+            waiting_reason,
+            next_run_at,
+            errors,
+            last_run_at,
+            last_outcome and Outcome(last_outcome),
+            () if followers == "[]" else tuple(follower["job_id"] for follower in json.loads(followers)),
+        )
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _schedule(text: str) -> Schedule:
+    return schedule_from_dict(json.loads(text))
