@@ -175,8 +175,9 @@ class _Life:
         follower = Follower(job_id=self.record.id, on=self.story.follows_on)
         spec = before.record.spec
         before.record = before.record.evolve(spec=replace(spec, followers=(*spec.followers, follower)))
-        for past in before.past:
-            run = past.run
+        # An attempt that was followed by another was not the end.
+        last = {past.run.slot_at: past.run for past in before.past}
+        for run in last.values():
             has_begun = run.started_at is not None and run.started_at > self.record.created_at
             if has_begun and run.finished_at is not None and run.outcome in _ENDS[follower.on]:
                 self._run_beside(Trigger.CHAIN, run.finished_at + 40, caused_by=run.id)

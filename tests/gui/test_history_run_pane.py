@@ -359,6 +359,8 @@ def test_a_run_leads_to_what_started_it_and_what_it_started(
     with qtbot.waitSignal(pane.run_wanted) as told:
         child(pane, LinkLine, "factLink").click()
     assert told.args == [cause.id]
+    # It has all the room there is, beside its name.
+    assert child(pane, LinkLine, "factLink").width() > pane.width() / 2
     # What it starts later is told when it comes.
     caused = past.run(last, NOW, trigger=Trigger.CHAIN, caused_by=run.id, outcome=Outcome.FAILURE)
     backend.tell(Change(ChangeKind.RUN_FINISHED, job_id=last, run_id=caused.id))

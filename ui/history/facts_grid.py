@@ -99,6 +99,8 @@ class _FactRow:
         self._name.setText(fact.name)
         self._name.setVisible(bool(fact.name))
         self._value.set_text("" if fact.run_id else fact.value)
+        # One that never said anything would keep its half of the room.
+        self._value.setVisible(bool(self._value.text()))
         self._value.setAccessibleName(f"{fact.name}: {fact.value}")
         if fact.run_id or self.link is not None:
             self._show_link(fact)
