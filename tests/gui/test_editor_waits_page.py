@@ -191,6 +191,22 @@ def test_an_answer_to_what_was_typed_before_is_not_shown(bench: Bench) -> None:
     assert _looks(desk) == ["Looking whether it holds now…"]
 
 
+@pytest.mark.parametrize("is_saving", [False, True])
+def test_an_answer_is_not_waited_for_when_nobody_looks_or_something_else_is_asked(
+    bench: Bench, is_saving: bool
+) -> None:
+    desk = _open(bench, MainsPower())
+    bench.scheduler.states[MainsPower()] = _LACKS
+    look = desk.editor.findChildren(ConditionLook)[0]
+    look.look_again()
+    if is_saving:
+        desk.editor.show_saving()
+    else:
+        desk.editor.turn_to(Place.WHAT)
+    QCoreApplication.processEvents()
+    assert look._words.text() == "Holds now. All is well."
+
+
 def test_a_host_is_asked_only_when_the_typing_pauses(bench: Bench, qtbot: QtBot) -> None:
     desk = _open(bench)
     desk.press("addCondition_host")

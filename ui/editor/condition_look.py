@@ -61,7 +61,7 @@ class ConditionLook(QWidget):
         """Look at another condition after a pause; None is one that cannot be read yet."""
         if condition == self._condition:
             return
-        self._drop()
+        self.stop()
         self._condition = condition
         self._state = None
         self._show(_UNKNOWN, "" if condition is None else self.tr("Looking whether it holds now…"))
@@ -73,7 +73,7 @@ class ConditionLook(QWidget):
         condition = self._condition
         if condition is None or not self.isVisible():
             return
-        self._drop()
+        self.stop()
         self._asked = self._backend.ask(
             lambda scheduler: scheduler.check_condition(condition),
             self._take,
@@ -92,7 +92,8 @@ class ConditionLook(QWidget):
         self._is_silent = is_silent
         self._show_parts()
 
-    def _drop(self) -> None:
+    def stop(self) -> None:
+        """Wait for no answer any more; others may want to ask."""
         self._timer.stop()
         if self._asked is not None:
             self._asked.cancel()

@@ -214,6 +214,11 @@ class ConditionsEdit(QWidget):
         for kind, one in self._add.items():
             one.setEnabled(len(self._rows) < MOST_CONDITIONS and (kind not in SINGLE or kind not in kinds))
 
+    def stop_looking(self) -> None:
+        """Wait for no answers any more: some take seconds, and others stand behind them."""
+        for row in self._rows:
+            row.look.stop()
+
     def _look_again(self) -> None:
         for row in self._rows:
             row.look.look_again()
@@ -226,6 +231,7 @@ class ConditionsEdit(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
         super().hideEvent(event)
         self._again.stop()
+        self.stop_looking()
 
 
 class ConditionRow(QWidget):

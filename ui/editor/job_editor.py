@@ -162,6 +162,7 @@ class JobEditor(QDialog):
         # Otherwise the next key would press whatever gets the keyboard instead.
         self.setFocus()
         self._form.setEnabled(False)
+        self._form.pages.waits.stop_looking()
         self._show_state()
 
     def show_error(self, path: str, sentence: str) -> None:

@@ -103,6 +103,10 @@ class WaitsPage(Page):
         self._quiet.load(policy.in_quiet_time)
         self._show_deadline()
 
+    def stop_looking(self) -> None:
+        """Let others ask first."""
+        self._conditions.stop_looking()
+
     def follow_group(self, group: str | None) -> None:
         """Show the quiet times that hold for a group."""
         self._quiet.follow(group)
