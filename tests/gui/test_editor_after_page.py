@@ -135,6 +135,44 @@ def test_a_circle_through_the_trash_is_seen(bench: Bench) -> None:
     assert _offered(desk, "follower0Job") == {"far (runs before this job)": False}
 
 
+def test_a_long_circle_is_told_by_its_ends(bench: Bench) -> None:
+    own = after = _add(bench, "own")
+    for number in range(6):
+        after = _add(bench, f"job {number}", Follower(job_id=after))
+    desk = _open(bench, own)
+    desk.press("followersAdd")
+    _choose(desk, "follower0Job", "job 5")
+    words = "These jobs would start each other for ever: own → job 5 → job 4 → … → job 1 → job 0 → own"
+    assert desk.label("follower0Note") == words
+
+
+def test_the_list_pops_up_as_soon_as_there_is_something_in_it(bench: Bench) -> None:
+    _add(bench, "report")
+    desk = _open(bench, _add(bench, "own"))
+    desk.editor.turn_to(Place.TROUBLE)
+    choice = desk.find(JobChoice, "failureJob")
+    choice.setFocus()
+    choice.showPopup()
+    assert not choice.view().isVisible()
+    QCoreApplication.processEvents()
+    assert choice.view().isVisible()
+
+
+def test_what_is_being_typed_stays_when_more_is_known_of_the_jobs(bench: Bench) -> None:
+    report = _add(bench, "report")
+    desk = _open(bench, _add(bench, "own", Follower(job_id=report)))
+    choice = desk.find(JobChoice, "follower0Job")
+    choice.setFocus()
+    QCoreApplication.processEvents()
+    desk.keys("oth")
+    bench.scheduler.pause_job(report)
+    QCoreApplication.processEvents()
+    assert (choice.currentText(), "is paused" in desk.label("follower0Note")) == ("oth", True)
+    choice._catalogue.load()
+    QCoreApplication.processEvents()
+    assert choice.currentText() == "oth"
+
+
 def test_what_is_typed_and_is_no_name_goes_back(bench: Bench) -> None:
     report = _add(bench, "report")
     desk = _open(bench, _add(bench, "own", Follower(job_id=report)))

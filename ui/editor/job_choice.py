@@ -32,7 +32,7 @@ class JobChoice(QComboBox):
         self._job_id = ""
         self._has_help = False
         self._is_popup_wanted = False
-        self._is_typing = False
+        self._typed: str | None = None
         self.setModel(catalogue.offers)
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
@@ -85,7 +85,7 @@ class JobChoice(QComboBox):
         self._show()
 
     def _show(self) -> None:
-        self._is_typing = False
+        self._typed = None
         self.setCurrentIndex(self._catalogue.offers.row_of(self._job_id) if self._job_id else -1)
         entry = self._catalogue.entry(self._job_id)
         text = one_line(entry.name, _LONGEST_NAME) if entry is not None else ""
@@ -99,12 +99,16 @@ class JobChoice(QComboBox):
 
     def _show_again(self) -> None:
         """Show other names; what somebody is typing stays."""
-        typed, is_typing = self.currentText(), self._is_typing
+        typed = self._typed
         self._show()
-        if is_typing:
+        line = self.lineEdit()
+        if typed is not None:
+            # Qt empties the field when the list is another one.
             self.setEditText(typed)
-            self._is_typing = True
-        elif self._is_popup_wanted and self.hasFocus():
+            self._typed = typed
+        elif line is not None and line.hasFocus():
+            line.selectAll()
+        if self._is_popup_wanted and self.hasFocus():
             self.showPopup()
 
     def _choose(self, job_id: str) -> None:
@@ -115,21 +119,23 @@ class JobChoice(QComboBox):
     def _choose_row(self, row: int) -> None:
         entry = self._catalogue.offers.entry(row)
         # Qt takes the first name that differs from the typed one in case only.
-        is_typed = self._is_typing and entry is not None and entry.name.casefold() == self.name.casefold()
+        is_typed = (
+            self._typed is not None and entry is not None and entry.name.casefold() == self.name.casefold()
+        )
         if entry is not None and not entry.circle and not is_typed:
             self._choose(entry.job_id)
         self._show()
 
     def _take_typed(self, text: str) -> None:
         """Take a whole name as soon as it stands there."""
-        self._is_typing = True
+        self._typed = text
         entry = self._catalogue.offers.with_name(text)
         if entry is not None and entry.name == text.strip() and not entry.circle:
             self._choose(entry.job_id)
 
     def _settle(self) -> None:
         """Take what was typed if it is a job's name, or nothing; else go back to what was chosen."""
-        if not self._is_typing:
+        if self._typed is None:
             return
         text = self.currentText().strip()
         entry = self._catalogue.offers.with_name(text)
@@ -146,7 +152,8 @@ class JobChoice(QComboBox):
         self._offer_help()
         super().focusInEvent(event)
         line = self.lineEdit()
-        if line is not None:
+        # It also comes back from a list that had popped up, to somebody who types on.
+        if line is not None and self._typed is None:
             line.selectAll()
 
     def showPopup(self) -> None:  # noqa: N802 - Qt's name
