@@ -52,6 +52,8 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
     },
     "The program": {
         "status": Entry("status:status", "Show what is going on."),
+        "doctor": Entry("doctor:doctor", "Look whether everything is in order, and put right what can be."),
+        "autostart": Entry("autostart:autostart", "Start Halo when you log in, or not."),
         "daemon": Entry("daemon:daemon", "Run the jobs without a window."),
         "mcp": Entry("assistant:mcp", "Let an AI assistant look at the jobs."),
     },

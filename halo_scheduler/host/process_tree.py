@@ -42,6 +42,16 @@ def marked_processes(run_ids: Iterable[str]) -> dict[str, list[int]]:
     return found
 
 
+def all_marked() -> dict[str, list[int]]:
+    """Return the runs, of whatever database, that have living processes, and these, the oldest number first."""
+    found: dict[str, list[int]] = {}
+    for pid in sorted(psutil.pids()):
+        run_id = _mark_of(pid)
+        if run_id and _living(pid) is not None:
+            found.setdefault(run_id, []).append(pid)
+    return found
+
+
 def beside_first(members: Iterable[psutil.Process], session: int | None) -> list[psutil.Process]:
     """Return those that do something else than the first process of the session; its forks do the same as it."""
     first = _command_line_of(session)

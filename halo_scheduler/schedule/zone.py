@@ -68,12 +68,17 @@ def _named_zone(name: str) -> ZoneInfo:
 @lru_cache(maxsize=1)
 def machine_zone() -> ZoneInfo:
     """Return the zone the machine is set to; `machine_zone.cache_clear()` makes the next call look again."""
-    import tzlocal  # noqa: PLC0415 - 35 ms that a program with named zones never pays
-
     try:
-        return tzlocal.reload_localzone()
+        return read_machine_zone()
     except (LookupError, ValueError, OSError) as error:
         return _zone_of_localtime_file(error)
+
+
+def read_machine_zone() -> ZoneInfo:
+    """Return the zone the machine is set to; LookupError, ValueError or OSError when that cannot be made out."""
+    import tzlocal  # noqa: PLC0415 - 35 ms that a program with named zones never pays
+
+    return tzlocal.reload_localzone()
 
 
 def _zone_of_localtime_file(fault: Exception) -> ZoneInfo:

@@ -13,6 +13,8 @@ import apsw
 from halo_scheduler.errors import StoreDamagedError, StoreError, StoreUnavailableError
 
 _BUSY_TIMEOUT_MS = 5_000
+_READING_TIMEOUT_MS = 1_000
+_AS_IT_IS = "mode=ro&immutable=1"
 _SETTINGS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
@@ -44,6 +46,19 @@ class Database:
             # Damage shows at the first look into the schema, and should show here.
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         return cls(path, connection)
+
+    @classmethod
+    def open_for_reading(cls, path: Path) -> Self:
+        """Open a file that is there, as it is; nothing is written, made or changed, whatever is asked."""
+        with translated(path):
+            # Without a journal nobody has it open, and SQLite need not make one: it would leave it behind.
+            if not path.with_name(f"{path.name}-wal").exists():
+                return cls(path, _reading_connection(path, _AS_IT_IS))
+            try:
+                return cls(path, _reading_connection(path, "mode=ro"))
+            except apsw.CantOpenError:
+                # A journal on a disk that cannot be written: what it holds is out of reach, but not the rest.
+                return cls(path, _reading_connection(path, _AS_IT_IS))
 
     def close(self) -> None:
         """Close; a second time does nothing."""
@@ -148,6 +163,19 @@ def _translation(path: Path, error: Exception) -> Exception:
         return error  # Told already, or a promise of the schema that held: its caller understands it.
     kind, sentence = next((kind, text) for causes, kind, text in _SENTENCES if isinstance(error, causes))
     return kind(sentence.format(path=path, error=error))
+
+
+def _reading_connection(path: Path, how: str) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(f"{path.absolute().as_uri()}?{how}", flags=flags)
+    try:
+        connection.set_busy_timeout(_READING_TIMEOUT_MS)
+        connection.execute("PRAGMA trusted_schema = OFF").fetchall()
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _make_private(path: Path) -> None:

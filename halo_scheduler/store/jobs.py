@@ -179,6 +179,15 @@ class JobRecord(NamedTuple):
         )
 
 
+class UnreadableJob(NamedTuple):
+    """A job that makes no sense here, and why."""
+
+    id: str
+    name: str
+    removed_at: int | None
+    why: str
+
+
 class JobTable:
     """Reads and writes jobs."""
 
@@ -332,6 +341,17 @@ class JobTable:
             [now_ms, now_ms, now_ms],
         )
         return min((row[0] for row in rows if row[0] is not None), default=None)
+
+    def as_they_are(self) -> list[JobRecord | UnreadableJob]:
+        """Return all jobs, also those in the trash; unlike the others this leaves what it cannot read as it is."""
+        found: list[JobRecord | UnreadableJob] = []
+        for row in self._database.rows(f"{_SELECT} ORDER BY name"):
+            try:
+                found.append(_record_of(row))
+            except ValueError as error:
+                job_id, _, removed_at, name = row[: _SPEC_START + 1]
+                found.append(UnreadableJob(job_id, name, removed_at, str(error)))
+        return found
 
     def _records(self, condition: str, *values: Value) -> list[JobRecord]:
         records = (self._read(row) for row in self._database.rows(f"{_SELECT} {condition}", values))

@@ -66,5 +66,9 @@ class Store:
                 f"{self.database.path} is damaged ({answer[0][0]}); restore a backup with: halo backup restore --latest"
             )
 
+    def has_tables(self) -> bool:
+        """Tell whether there is anything in the file, be it ours or not."""
+        return bool(self.database.rows("SELECT 1 FROM sqlite_schema LIMIT 1"))
+
     def close(self) -> None:
         self.database.close()

@@ -54,6 +54,9 @@ class _Autostart:
     def is_current(self, command: Sequence[str]) -> bool:
         return self.command == list(command)
 
+    def program(self) -> str:
+        return "halo"
+
     def turn_on(self, command: Sequence[str]) -> None:
         if self.fault:
             raise SchedulerError(self.fault)

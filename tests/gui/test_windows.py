@@ -48,6 +48,9 @@ class FakeAutostart:
     def is_current(self, command: Sequence[str]) -> bool:
         return bool(command)
 
+    def program(self) -> str:
+        return "halo"
+
     def turn_on(self, command: Sequence[str]) -> None:
         assert command
         if self.refusal:

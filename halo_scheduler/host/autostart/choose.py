@@ -21,6 +21,9 @@ class Autostart(Protocol):
     def is_current(self, command: Sequence[str]) -> bool:
         """Tell whether the entry would start just this command."""
 
+    def program(self) -> str:
+        """Return the program that the entry would start; empty when it names none."""
+
     def turn_on(self, command: Sequence[str]) -> None:
         """Have the command, an argument list, executed at each login."""
 

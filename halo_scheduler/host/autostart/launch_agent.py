@@ -35,6 +35,11 @@ class LaunchAgent:
         variables = agent.get("EnvironmentVariables", {})
         return agent.get("ProgramArguments") == list(command) and variables == self._variables
 
+    def program(self) -> str:
+        """Return the program that the agent would start; empty when it names none."""
+        arguments = self._agent().get("ProgramArguments")
+        return str(arguments[0]) if isinstance(arguments, list) and arguments else ""
+
     def turn_on(self, command: Sequence[str]) -> None:
         """Write the agent. It is read at the next login: the program that asks for it already runs."""
         agent = {

@@ -46,6 +46,11 @@ class RunKey:
         """Tell whether the value would start just this command."""
         return self._command_line() == subprocess.list2cmdline(command)
 
+    def program(self) -> str:
+        """Return the program that the value would start; empty when it names none."""
+        line = self._command_line().strip()
+        return line[1:].partition('"')[0] if line.startswith('"') else line.partition(" ")[0]
+
     def turn_on(self, command: Sequence[str]) -> None:
         """Write the value, and take back what the Task Manager had switched off."""
         line = subprocess.list2cmdline(command)

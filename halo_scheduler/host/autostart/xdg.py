@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from halo_scheduler.host.autostart import entry_file
 
 _NAME = "halo-scheduler.desktop"
 _GROUP = "[Desktop Entry]"
+_THROUGH_SHELL = ("/bin/sh", "-c", 'exec "$0" "$@"')
 _OTHER_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -33,6 +35,15 @@ class XdgAutostart:
     def is_current(self, command: Sequence[str]) -> bool:
         """Tell whether the entry would start just this command."""
         return self._entry().get("Exec") == self._exec_value(command)
+
+    def program(self) -> str:
+        """Return the program that the entry would start; empty when it names none."""
+        words = _read_words(self._entry().get("Exec", ""))
+        if words and Path(words[0]).name == "env":
+            words = [word for word in words[1:] if "=" not in word or "/" in word.partition("=")[0]]
+        if words[:3] == list(_THROUGH_SHELL):
+            words = words[3:]
+        return words[0] if words else ""
 
     def turn_on(self, command: Sequence[str]) -> None:
         """Write the entry, in place of one that was there."""
@@ -72,7 +83,7 @@ class XdgAutostart:
 
     def _exec_value(self, command: Sequence[str]) -> str:
         # A desktop, and `env` too, may take a program with "=" in its path for a variable: the shell does not.
-        words = ["/bin/sh", "-c", 'exec "$0" "$@"', *command] if "=" in command[0] else list(command)
+        words = [*_THROUGH_SHELL, *command] if "=" in command[0] else list(command)
         if self._variables:
             words = ["env", *(f"{name}={value}" for name, value in self._variables.items()), *words]
         return " ".join(_exec_word(word) for word in words)
@@ -87,6 +98,14 @@ def _exec_word(word: str) -> str:
     for sign, escape in _OTHER_ESCAPES.items():
         value = value.replace(sign, escape)
     return f'"{value}"'
+
+
+def _read_words(value: str) -> list[str]:
+    """Return the arguments of an `Exec` value: first the escapes of a value are undone, then the quotes."""
+    escapes = {"s": " ", "\\": "\\", **{escape[1]: sign for sign, escape in _OTHER_ESCAPES.items()}}
+    text = re.sub(r"\\(.)", lambda match: escapes.get(match[1], match[0]), value)
+    words = re.findall(r'"((?:[^"\\]|\\.)*)"|([^\s"]+)', text, re.DOTALL)
+    return [(re.sub(r"\\(.)", r"\1", quoted) or plain).replace("%%", "%") for quoted, plain in words]
 
 
 def _users_folder() -> Path:

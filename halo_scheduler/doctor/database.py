@@ -1,0 +1,148 @@
+"""Whether the database can be opened, is whole, and is of this Halo."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from halo_scheduler.backups import find_backups
+from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, size_of, wrong, wrong_because
+from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.errors import StoreDamagedError, StoreError
+from halo_scheduler.schedule.words import counted
+from halo_scheduler.store.connection import Database
+from halo_scheduler.store.schema import NEWEST, stored_version
+from halo_scheduler.store.store import Store
+
+_TOPIC = Topic.DATABASE
+_RESTORE = "Restore the newest backup with: halo backup restore --latest"
+_LITTLE_ROOM = 200 << 20
+_NO_ROOM = 10 << 20
+_LARGE_JOURNAL = 256 << 20
+
+
+def open_database(path: Path) -> tuple[Store | None, list[Finding]]:
+    """Open a database for reading if it can be, and return what was found; the caller closes it."""
+    if not path.exists():
+        return None, [_missing(path)]
+    try:
+        store = _whole_store(path)
+    except StoreDamagedError as error:
+        return None, [wrong_because(_TOPIC, error, _RESTORE)]
+    except StoreError as error:
+        return None, [_unusable(path, error)]
+    finding = _about_version(store)
+    if finding is None:
+        return store, []
+    store.close()
+    return None, [finding]
+
+
+def _missing(path: Path) -> Finding:
+    if find_backups(path) or path.with_name(f"{path.name}-wal").exists():
+        return wrong(_TOPIC, f"The database {path} is gone.", _RESTORE)
+    return fine(_TOPIC, f"There is no database at {path} yet; the first command that needs it makes it.")
+
+
+def _whole_store(path: Path) -> Store:
+    try:
+        return _checked_store(path)
+    except StoreDamagedError:
+        if not path.with_name(f"{path.name}-wal").exists():
+            raise
+    # Somebody may have begun to write while we took the file for still.
+    return _checked_store(path)
+
+
+def _checked_store(path: Path) -> Store:
+    store = Store(Database.open_for_reading(path))
+    try:
+        store.check()
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _unusable(path: Path, error: StoreError) -> Finding:
+    if path.is_file() and not os.access(path, os.R_OK):
+        return wrong(
+            _TOPIC, f"You may not read {path}.", "Look at who owns it with: ls -l, or use sudo chown"
+        )
+    return wrong_because(_TOPIC, error)
+
+
+def _about_version(store: Store) -> Finding | None:
+    """Return why a database that is whole cannot be used as it is."""
+    path = store.database.path
+    version = stored_version(store.database)
+    if version == NEWEST:
+        return None
+    if version > NEWEST:
+        what = f"The database was written by a newer Halo (schema {version}; this one knows {NEWEST})."
+        return wrong(_TOPIC, what, _advice_on_newer(path))
+    if version > 0:
+        what = f"The database is of an older Halo (schema {version} of {NEWEST})."
+        return look(_TOPIC, what, "It is backed up and brought up to date when Halo is used next")
+    if store.has_tables():
+        return wrong(_TOPIC, f"{path} is a database of another program.", "Choose another HALO_HOME")
+    what = f"The database {path} is empty."
+    return wrong(_TOPIC, what, _RESTORE) if find_backups(path) else fine(_TOPIC, what)
+
+
+def _advice_on_newer(path: Path) -> str:
+    """Name the backup that was made before the newer Halo changed the database, if there is one."""
+    for backup in find_backups(path):
+        try:
+            database = Database.open_for_reading(backup.path)
+            try:
+                version = stored_version(database)
+            finally:
+                database.close()
+        except StoreError:
+            continue
+        if 0 < version <= NEWEST:
+            return f"Install that version; or go back with: halo backup restore {backup.path}"
+    return "Install that version, or choose another HALO_HOME"
+
+
+def check_database(scene: Scene) -> Iterator[Finding]:
+    """Look at a database that can be read."""
+    path = scene.path
+    size = path.stat().st_size
+    count = counted(len(scene.jobs) + len(scene.unreadable_jobs), "job")
+    yield fine(_TOPIC, f"{path} is in order: {count}, {size_of(size)}.")
+    journal = path.with_name(f"{path.name}-wal")
+    if journal.exists() and journal.stat().st_size > _LARGE_JOURNAL:
+        what = f"The journal of the database has grown to {size_of(journal.stat().st_size)}."
+        yield look(_TOPIC, what, "Some program reads it without a pause; restart Halo")
+
+
+def check_users(scene: Scene) -> Iterator[Finding]:
+    """Look for programs that go on writing into a database that nobody will ever find."""
+    lost = [f"{user.program} (process {user.pid})" for user in scene.users if user.is_deleted]
+    if lost:
+        are = "uses" if len(lost) == 1 else "use"
+        what = f"{named(lost)} still {are} a database that was deleted or replaced; what it records is lost."
+        yield wrong(_TOPIC, what, "End it, then start it again")
+
+
+def check_disk(scene: Scene) -> Iterator[Finding]:
+    """Look whether there is room, and whether anything can be written."""
+    folder = next(folder for folder in scene.path.absolute().parents if folder.is_dir())
+    if hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY:
+        yield wrong(
+            _TOPIC, f"The disk of {folder} is read-only.", "Make it writable: nothing can be recorded"
+        )
+        return
+    if not os.access(folder, os.W_OK | os.X_OK):
+        yield wrong(_TOPIC, f"You may not write to {folder}.", "Look at who owns it with: ls -ld")
+    free = shutil.disk_usage(folder).free
+    if free < _NO_ROOM:
+        what = f"The disk of {folder} is full: {size_of(free)} are free."
+        yield wrong(_TOPIC, what, "Make some room: nothing can be recorded")
+    elif free < _LITTLE_ROOM:
+        what = f"The disk of {folder} is nearly full: {size_of(free)} are free."
+        yield look(_TOPIC, what, "Make some room before Halo cannot record its runs")

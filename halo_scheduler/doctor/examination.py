@@ -1,0 +1,114 @@
+"""Looking at everything, whatever state it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from halo_scheduler.doctor.backups import check_backups
+from halo_scheduler.doctor.database import check_database, check_disk, check_users, open_database
+from halo_scheduler.doctor.engine import check_engine
+from halo_scheduler.doctor.findings import Finding, Mark, Topic, look, wrong_because
+from halo_scheduler.doctor.jobs import check_jobs
+from halo_scheduler.doctor.leftovers import check_processes, check_spool
+from halo_scheduler.doctor.login import check_autostart
+from halo_scheduler.doctor.permissions import check_permissions
+from halo_scheduler.doctor.programs import check_programs
+from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.doctor.secret_keeping import check_secrets
+from halo_scheduler.doctor.tray import check_tray
+from halo_scheduler.doctor.zone import check_zone
+from halo_scheduler.errors import SchedulerError
+
+Check = Callable[[Scene], Iterable[Finding]]
+
+_ON_DATABASE: tuple[tuple[Topic, Check], ...] = (
+    (Topic.DATABASE, check_database),
+    (Topic.ENGINE, check_engine),
+    (Topic.SECRETS, check_secrets),
+    (Topic.PROCESSES, check_processes),
+    (Topic.SPOOL, check_spool),
+    (Topic.JOBS, check_jobs),
+    (Topic.JOBS, check_programs),
+)
+_ALWAYS: tuple[tuple[Topic, Check], ...] = (
+    (Topic.DATABASE, check_users),
+    (Topic.DATABASE, check_disk),
+    (Topic.PERMISSIONS, check_permissions),
+    (Topic.BACKUPS, check_backups),
+    (Topic.ZONE, check_zone),
+    (Topic.AUTOSTART, check_autostart),
+    (Topic.TRAY, check_tray),
+)
+_MENDED: tuple[tuple[Topic, Check], ...] = (
+    (Topic.PERMISSIONS, check_permissions),
+    (Topic.SPOOL, check_spool),
+    (Topic.AUTOSTART, check_autostart),
+)
+STEPS = len(_ON_DATABASE) + len(_ALWAYS)
+"""How many checks there are, for those who show how far it has come."""
+_ORDER = list(Topic)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found, after what could be mended was."""
+
+    findings: tuple[Finding, ...]
+    mended: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Why something could not be mended."""
+
+    def count(self, mark: Mark) -> int:
+        """Return how many findings are so."""
+        return sum(finding.mark is mark for finding in self.findings)
+
+
+def examine(path: Path, now_ms: int, tell: Callable[[int], None] = lambda _done: None) -> Report:
+    """Look at a database and all around it; nothing is made or changed, not even one that is missing or old."""
+    findings: list[Finding] = []
+    with _opened(path, now_ms) as (scene, found):
+        findings += found
+        checks = (*(_ON_DATABASE if scene.is_readable else ()), *_ALWAYS)
+        for done, (topic, check) in enumerate(checks, start=1):
+            findings += _tried(topic, check, scene)
+            tell(done)
+        if not scene.is_readable and path.exists():
+            others = "The engine, secrets, leftovers and jobs were not looked at, as the database cannot be."
+            findings.append(look(Topic.JOBS, others))
+    return Report(tuple(sorted(findings, key=lambda finding: _ORDER.index(finding.topic))))
+
+
+def mend(path: Path, now_ms: int, tell: Callable[[int], None] = lambda _done: None) -> Report:
+    """Put right what can be without harm, then look at everything."""
+    mended: list[str] = []
+    refused: list[str] = []
+    with _opened(path, now_ms) as (scene, _):
+        for topic, check in _MENDED:
+            if topic is Topic.SPOOL and not scene.is_readable:
+                continue
+            for finding in _tried(topic, check, scene):
+                if finding.mend is not None:
+                    try:
+                        mended.append(finding.mend())
+                    except (SchedulerError, OSError) as error:
+                        refused.append(f"{topic}: {error}")
+    return replace(examine(path, now_ms, tell), mended=tuple(mended), refused=tuple(refused))
+
+
+@contextmanager
+def _opened(path: Path, now_ms: int) -> Iterator[tuple[Scene, list[Finding]]]:
+    """Give what can be looked at, and what was found on the way."""
+    store, findings = open_database(path)
+    with nullcontext() if store is None else closing(store):
+        yield Scene(path, now_ms, store), findings
+
+
+def _tried(topic: Topic, check: Check, scene: Scene) -> list[Finding]:
+    """Return what a check finds; that it cannot be made must not keep the others from being."""
+    try:
+        return list(check(scene))
+    except (SchedulerError, OSError, ValueError) as error:
+        return [wrong_because(topic, error)]

@@ -1,0 +1,64 @@
+"""Whether jobs can be read, can ever start, and lead to others that can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from halo_scheduler.condition_words import describe_condition
+from halo_scheduler.conditions.probing import check_condition
+from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, named, wrong
+from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.model import Condition, Network
+from halo_scheduler.store.jobs import JobRecord
+
+_TOPIC = Topic.JOBS
+
+
+def check_jobs(scene: Scene) -> Iterator[Finding]:
+    """Look at what is stored of each job."""
+    found = [*first_of(_unreadable(scene)), *first_of(_unobservable(scene)), *first_of(_broken_chains(scene))]
+    yield from found
+    if not found:
+        yield fine(
+            _TOPIC, "All jobs can be read, and no chain is broken." if scene.jobs else "There are no jobs."
+        )
+
+
+def _unreadable(scene: Scene) -> Iterator[Finding]:
+    for job in scene.unreadable_jobs:
+        what = f"The job {job.name} cannot be read: {job.why}."
+        yield wrong(_TOPIC, what, "Use the Halo that wrote it, or restore a backup: halo backup list")
+
+
+def _unobservable(scene: Scene) -> Iterator[Finding]:
+    """Look for conditions that nothing here can tell about: whoever waits for them waits in vain."""
+    waiting: dict[Condition, list[str]] = {}
+    for record in scene.jobs:
+        for condition in record.spec.policy.conditions if record.disabled_reason is None else ():
+            waiting.setdefault(condition, []).append(record.spec.name)
+    for condition, names in waiting.items():
+        if isinstance(condition, Network) and condition.host:
+            continue  # Every system can find that out, and nobody is called only to look.
+        state = check_condition(condition)
+        if not state.is_observable:
+            start = "starts" if len(names) == 1 else "start"
+            what = f"{named(names)} {start} only {describe_condition(condition)}: {state.sentence}"
+            yield look(_TOPIC, what, "If it is so for the engine too, take the condition out with: halo edit")
+
+
+def _broken_chains(scene: Scene) -> Iterator[Finding]:
+    known = {record.id: record for record in scene.all_jobs}
+    for record in scene.jobs:
+        for follower in record.spec.followers if record.disabled_reason is None else ():
+            after = known.get(follower.job_id)
+            name, other = record.spec.name, scene.name_of(follower.job_id)
+            if after is None or after.removed_at is not None:
+                what = (
+                    f"After {name} runs {other}, which was removed."
+                    if after
+                    else f"After {name} runs {other}."
+                )
+                yield wrong(_TOPIC, what, f"Restore it, or take it out of what runs after {name}: halo edit")
+            elif isinstance(after, JobRecord) and after.disabled_reason is not None:
+                what = f"After {name} runs {other}, which is disabled."
+                yield look(_TOPIC, what, "Let it go on with: halo resume")

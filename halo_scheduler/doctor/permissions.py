@@ -1,0 +1,124 @@
+"""Whether nobody else can read or steer the jobs."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from halo_scheduler.actions.spool import spool_folder
+from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, wrong
+from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.ipc import socket_path
+from halo_scheduler.schedule.words import counted
+
+_TOPIC = Topic.PERMISSIONS
+_FOLDER_MODE = 0o700
+_FILE_MODE = 0o600
+_OTHERS = 0o077
+
+
+class _Place(NamedTuple):
+    """A file or folder of ours, and how it is."""
+
+    path: Path
+    mode: int
+    owner: int
+    wanted: int
+
+    @property
+    def is_private(self) -> bool:
+        return not self.mode & _OTHERS and self.mode & self.wanted == self.wanted
+
+
+def check_permissions(scene: Scene) -> Iterator[Finding]:
+    """Look at the folder of the database, all that lies in it, and the socket."""
+    if os.name != "posix":
+        yield fine(_TOPIC, "This system keeps the folders of its users apart.")
+        return
+    places = list(_places(scene.path))
+    foreign = [place for place in places if place.owner != os.geteuid()]
+    if foreign:
+        yield _on_foreign(foreign)
+    loose = [place for place in places if not place.is_private and place not in foreign]
+    if loose:
+        yield _on_loose(loose)
+    elif not foreign:
+        yield fine(_TOPIC, "Only you can read what Halo keeps." if places else "Nothing is kept yet.")
+
+
+def _places(database: Path) -> Iterator[_Place]:
+    folder = database.absolute().parent
+    yield from _place(folder)
+    stem = database.stem
+    # The default folder is ours alone, but somebody may have put something else beside.
+    yield from (place for path in _inside(folder) if path.name.startswith(stem) for place in _place(path))
+    for inner in (spool_folder(database), folder / f"{stem}-trials", folder / "backups", folder / "logs"):
+        if not inner.name.startswith(stem):
+            yield from _place(inner)
+        yield from (place for path in _inside(inner) for place in _place(path))
+    with suppress(OSError):
+        yield from _place(socket_path(database), wanted=_FOLDER_MODE)
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []  # Not there; or not ours, which is told.
+
+
+def _place(path: Path, wanted: int | None = None) -> Iterator[_Place]:
+    try:
+        status = path.lstat()
+    except OSError:
+        return
+    if stat.S_ISLNK(status.st_mode):
+        # Somebody's own arrangement, of which only the target has permissions.
+        return
+    wanted = wanted or (_FOLDER_MODE if stat.S_ISDIR(status.st_mode) else _FILE_MODE)
+    yield _Place(path, stat.S_IMODE(status.st_mode), status.st_uid, wanted)
+
+
+def _on_foreign(places: list[_Place]) -> Finding:
+    names = named([str(place.path) for place in places])
+    what = (
+        f"{names} {'belongs' if len(places) == 1 else 'belong'} to {_name_of(places[0].owner)}, not to you."
+    )
+    advice = f"Take it over with: sudo chown -R {_name_of(os.geteuid())} {places[0].path}"
+    # Whoever looks as root looks at somebody else's.
+    return look(_TOPIC, what) if os.geteuid() == 0 else wrong(_TOPIC, what, advice)
+
+
+def _name_of(uid: int) -> str:
+    import pwd  # noqa: PLC0415 - not on every system
+
+    with suppress(KeyError):
+        return pwd.getpwuid(uid).pw_name
+    return f"user {uid}"
+
+
+def _on_loose(places: list[_Place]) -> Finding:
+    names = named([str(place.path) for place in places])
+    if any(place.mode & _OTHERS for place in places):
+        what = f"Others may look at {names}."
+    else:
+        what = f"You yourself may not use {names}."
+    return wrong(_TOPIC, what, "Put it right with: halo doctor --fix", lambda: _mend(places))
+
+
+def _mend(places: Iterable[_Place]) -> str:
+    mended = list(places)
+    # The folder first: until then somebody could still put something in.
+    for place in mended:
+        place.path.chmod(place.wanted, follow_symlinks=False) if _can_spare_links() else place.path.chmod(
+            place.wanted
+        )
+    return f"Only you can read {counted(len(mended), 'file')} or folders now"
+
+
+def _can_spare_links() -> bool:
+    return os.chmod in os.supports_follow_symlinks

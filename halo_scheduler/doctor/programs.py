@@ -1,0 +1,83 @@
+"""Whether what jobs start is there: programs, agents, folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from halo_scheduler.actions.launch import LaunchError, command_line, prepare
+from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, wrong
+from halo_scheduler.doctor.patience import within
+from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.host.login_environment import Environment, read_login_environment
+from halo_scheduler.model import Command, ProcessAction
+from halo_scheduler.schedule.words import shortened
+from halo_scheduler.settings import Settings
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.work_sources import FolderSource
+
+_TOPIC = Topic.JOBS
+_LIMIT_S = 3.0
+_MOST_WAITS = 3
+
+
+def check_programs(scene: Scene) -> Iterator[Finding]:
+    """Look for what each job would start, as a run would."""
+    records = [
+        record
+        for record in scene.jobs
+        if record.disabled_reason is None and isinstance(record.spec.action, ProcessAction)
+    ]
+    if not records:
+        return
+    told = read_login_environment()
+    if told is None:
+        what = "Your login shell does not tell its environment; jobs get the one that Halo has."
+        yield look(_TOPIC, what, "Look at what it says to: $SHELL -i -l -c env")
+    faults = list(_faults(records, scene.settings, Environment(told or os.environ)))
+    yield from first_of(faults)
+    if not faults:
+        yield fine(_TOPIC, "All programs and folders that jobs need are there.")
+
+
+def _faults(records: Sequence[JobRecord], settings: Settings, environment: Environment) -> Iterator[Finding]:
+    waits = 0
+    for record in records:
+        try:
+            within(_LIMIT_S, partial(_require_all, record, settings, environment))
+        except (LaunchError, ScheduleError) as error:
+            yield _fault(record, error.message if isinstance(error, ScheduleError) else str(error))
+        except TimeoutError:
+            yield _fault(record, "the drive of its program or folder does not answer")
+            waits += 1
+            if waits == _MOST_WAITS:
+                yield look(_TOPIC, "The programs of further jobs were not looked for.")
+                return
+
+
+def _require_all(record: JobRecord, settings: Settings, environment: Environment) -> None:
+    """Raise LaunchError or ScheduleError with what is missing."""
+    action = record.spec.action
+    if not isinstance(action, ProcessAction):
+        return
+    argv = command_line(action) if isinstance(action, Command) else settings.find_agent(action.agent).argv
+    prepare(action, argv, {}, environment, dict.fromkeys(action.secret_names, ""))
+    source = action.work_source
+    if isinstance(source, FolderSource) and not Path(os.path.expanduser(source.path)).is_dir():  # noqa: PTH111 - a Path would raise where there is no home
+        raise LaunchError(f"the folder of its items, {shortened(source.path)!r}, does not exist")
+
+
+def _fault(record: JobRecord, why: str) -> Finding:
+    name = record.spec.name
+    # One that is paused may wait for just that.
+    mark = wrong if record.is_active else look
+    return mark(_TOPIC, f"{name} cannot start: {why}.", f"Look at it with: halo show {_argument(name)}")
+
+
+def _argument(name: str) -> str:
+    import shlex  # noqa: PLC0415 - only for what is wrong
+
+    return shlex.quote(name)

@@ -1,0 +1,93 @@
+"""What all checks look at: the database as it is now, and what follows from it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from halo_scheduler.errors import StoreError
+from halo_scheduler.host.open_files import FileUser, users_of
+from halo_scheduler.host.process import is_alive
+from halo_scheduler.host.process_tree import all_marked
+from halo_scheduler.schedule.describe import describe_when
+from halo_scheduler.settings import Settings
+from halo_scheduler.store.jobs import JobRecord, UnreadableJob
+from halo_scheduler.store.lease import EngineRow
+from halo_scheduler.store.store import Store
+
+
+class Scene:
+    """A database that may be missing or broken; without a store, only what lies around it can be looked at."""
+
+    def __init__(self, path: Path, now_ms: int, store: Store | None = None) -> None:
+        self.path = path
+        self.now_ms = now_ms
+        self._store = store
+
+    @property
+    def is_readable(self) -> bool:
+        return self._store is not None
+
+    @property
+    def store(self) -> Store:
+        if self._store is None:
+            raise StoreError("the database cannot be read")
+        return self._store
+
+    def ago(self, at: int) -> str:
+        """Return how long ago something was."""
+        words = describe_when(at, self.now_ms)
+        return "just now" if words == "now" else words.replace(" late", " ago")
+
+    @cached_property
+    def all_jobs(self) -> list[JobRecord | UnreadableJob]:
+        """All jobs, also those in the trash and those that cannot be read."""
+        return self.store.jobs.as_they_are()
+
+    @cached_property
+    def jobs(self) -> list[JobRecord]:
+        """All jobs that can be read, but those in the trash."""
+        return [found for found in self.all_jobs if isinstance(found, JobRecord) and found.removed_at is None]
+
+    @cached_property
+    def unreadable_jobs(self) -> list[UnreadableJob]:
+        """All jobs that cannot be read, but those in the trash."""
+        return [
+            found for found in self.all_jobs if isinstance(found, UnreadableJob) and found.removed_at is None
+        ]
+
+    def name_of(self, job_id: str) -> str:
+        """Return the name of a job, also of one in the trash."""
+        return self._names.get(job_id, "a job that is gone")
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return {
+            found.id: found.spec.name if isinstance(found, JobRecord) else found.name
+            for found in self.all_jobs
+        }
+
+    @cached_property
+    def settings(self) -> Settings:
+        return self.store.settings.read()
+
+    @cached_property
+    def engine(self) -> EngineRow | None:
+        """Who runs the jobs, or last did."""
+        return self.store.lease.read() if self.is_readable else None
+
+    @cached_property
+    def has_engine(self) -> bool:
+        """Whether the process of the engine lives and has not given the jobs up."""
+        row = self.engine
+        return row is not None and row.stopped_at is None and is_alive(row.pid, row.process_start)
+
+    @cached_property
+    def marked(self) -> dict[str, list[int]]:
+        """The runs that have living processes, also those of other databases, and these."""
+        return all_marked()
+
+    @cached_property
+    def users(self) -> list[FileUser]:
+        """Who else has the database open."""
+        return users_of(self.path)

@@ -1,0 +1,89 @@
+"""Whether the secrets that jobs use can be had."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, named, wrong, wrong_because
+from halo_scheduler.doctor.patience import within
+from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.errors import SecretError
+from halo_scheduler.model import Action, HttpRequest, ProcessAction
+from halo_scheduler.schedule.words import counted
+from halo_scheduler.secrets import SecretStore, has_keyring
+from halo_scheduler.store.secret_names import SecretName, SecretPlace
+
+_TOPIC = Topic.SECRETS
+# A keyring that is locked asks its user, who may not be there.
+_LIMIT_S = 5.0
+
+
+def check_secrets(scene: Scene) -> Iterator[Finding]:
+    """Look whether each secret is where it should be, and whether jobs use some that are not set."""
+    known = scene.store.secrets.all()
+    yield from first_of(_unset(scene, {item.name for item in known}))
+    in_keyring = [item for item in known if item.place is SecretPlace.KEYRING]
+    in_file = [item for item in known if item.place is SecretPlace.FILE]
+    yield from first_of(_in_keyring(scene, in_keyring))
+    yield from first_of(_in_file(scene, in_file))
+
+
+def _unset(scene: Scene, known: set[str]) -> Iterator[Finding]:
+    users: dict[str, list[str]] = {}
+    for record in scene.jobs:
+        for name in _used_by(record.spec.action) - known if record.disabled_reason is None else ():
+            users.setdefault(name, []).append(record.spec.name)
+    for name, jobs in sorted(users.items()):
+        use = "uses" if len(jobs) == 1 else "use"
+        what = f"{named(jobs)} {use} the secret {name}, which is not set."
+        yield wrong(_TOPIC, what, f"Set it with: halo secret set {name}")
+
+
+def _used_by(action: Action) -> frozenset[str]:
+    names = action.secret_names if isinstance(action, (ProcessAction, HttpRequest)) else frozenset[str]()
+    source = action.work_source if isinstance(action, ProcessAction) else None
+    return names if source is None else names | source.secret_names
+
+
+def _in_keyring(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
+    is_there = within(_LIMIT_S, has_keyring)
+    if not is_there and not secrets:
+        yield fine(
+            _TOPIC,
+            "There is no keyring here.",
+            "Secrets can be kept in a private file: halo secret set --in-file",
+        )
+        return
+    if not is_there:
+        what = f"There is no keyring here, but {counted(len(secrets), 'secret')} in one."
+        yield look(_TOPIC, what, "Look again from the desktop, where jobs may reach it")
+        return
+    faults = list(_faults(scene, secrets))
+    yield from faults
+    if not faults:
+        has = f", and has {counted(len(secrets), 'secret')} of yours" if secrets else ""
+        yield fine(_TOPIC, f"There is a keyring{has}.")
+
+
+def _in_file(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
+    file = scene.path.with_name(f"{scene.path.stem}-secrets.json")
+    if not secrets or (os.name == "posix" and file.exists() and file.stat().st_mode & 0o077):
+        return  # That others can read it is told of with the permissions; until then it is not read.
+    faults = list(_faults(scene, secrets))
+    yield from faults
+    if not faults:
+        yield fine(_TOPIC, f"The private file has {counted(len(secrets), 'secret')} of yours.")
+
+
+def _faults(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
+    """Read each secret, and forget it."""
+    store = SecretStore(scene.store.secrets, scene.path)
+    for secret in secrets:
+        try:
+            within(_LIMIT_S, store.reader([secret.name]))
+        except SecretError as error:
+            yield wrong_because(_TOPIC, error)
+        except TimeoutError:
+            yield look(_TOPIC, "The keyring does not answer; it may be locked.", "Unlock it, then look again")
+            return

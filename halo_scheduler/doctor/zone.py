@@ -1,0 +1,38 @@
+"""Whether the machine's time zone can be read, and is the engine's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from halo_scheduler.doctor.findings import Finding, Topic, fine, look
+from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.schedule.zone import machine_zone, read_machine_zone
+
+_TOPIC = Topic.ZONE
+
+
+def check_zone(scene: Scene) -> Iterator[Finding]:
+    """Compare the zone of this terminal with the one that the engine goes by."""
+    try:
+        zone = read_machine_zone().key
+    except (LookupError, ValueError, OSError) as error:
+        zone = machine_zone().key
+        reason = " ".join(str(error).split()) or type(error).__name__
+        yield look(
+            _TOPIC, f"The time zone cannot be read ({reason}); Halo goes by {zone or 'UTC'}.", _advice()
+        )
+    else:
+        yield fine(_TOPIC, f"Times are those of {zone}.")
+    row = scene.engine
+    if row is not None and scene.has_engine and row.zone != zone:
+        what = f"The engine goes by the time zone {row.zone or 'UTC'}, this terminal by {zone or 'UTC'}."
+        yield look(
+            _TOPIC, what, "Jobs without a zone of their own run by the engine's; restart it if it is wrong"
+        )
+
+
+def _advice() -> str:
+    if os.environ.get("TZ"):
+        return "Set TZ to a name like Europe/Berlin, or leave it out"
+    return "Choose one like this: timedatectl set-timezone Europe/Berlin"
