@@ -36,6 +36,7 @@ from halo_scheduler.secrets import SecretStore
 from halo_scheduler.settings import Settings
 from halo_scheduler.store.backup import Backup
 from halo_scheduler.store.history import RunFilter
+from halo_scheduler.store.job_lines import JobLineTable, JobName
 from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.secret_names import SecretName
 from halo_scheduler.store.store import Store
@@ -43,6 +44,7 @@ from halo_scheduler.work_sources import WorkSource
 
 if TYPE_CHECKING:
     from halo_scheduler.conditions.probing import ConditionState
+    from halo_scheduler.upcoming import Upcoming
     from halo_scheduler.why.answer import Answer
     from halo_scheduler.work.item import Item
 
@@ -85,6 +87,7 @@ class Reader:
         self._store = store
         self._clock = clock
         self._secrets = SecretStore(store.secrets, store.database.path)
+        self._lines = JobLineTable(store.database)
 
     @property
     def path(self) -> Path:
@@ -136,6 +139,14 @@ class Reader:
         """Return the jobs in the trash, the last removed first."""
         return [record.job for record in self._store.jobs.all(removed=True)]
 
+    def get_removal_times(self) -> dict[str, int]:
+        """Return since when each job in the trash lies there."""
+        return self._lines.removal_times()
+
+    def list_job_names(self, *, removed: bool = False) -> list[JobName]:
+        """Return what all jobs are called, or those in the trash, without the jobs."""
+        return self._lines.names(removed=removed)
+
     def unused_name(self, name: str) -> str:
         """Return a name for a copy of a job: "backup (copy)", "backup (copy 2)"."""
         stem = _COPY.sub("", name) or name
@@ -149,6 +160,12 @@ class Reader:
     def list_next_runs(self, job_id: str, count: int = 5, *, since: int | None = None) -> list[int]:
         """Return a job's planned run, then what its schedule alone gives after it; only those from an instant on."""
         return reports.next_runs(self._existing(job_id), count, self._clock.now_ms(), since)
+
+    def list_upcoming(self, count: int = 5, job_ids: Collection[str] | None = None) -> list[Upcoming]:
+        """Return the next runs of all jobs, or of some, in the order in which they come; what is due is first."""
+        from halo_scheduler.upcoming import upcoming  # noqa: PLC0415 - for those who look ahead
+
+        return upcoming(self._store, require_whole("count", count, 1), self._clock.now_ms(), job_ids)
 
     def explain(self, job_id: str) -> Explanation:
         """Return why a job's next run is when it is, or why there is none."""

@@ -44,6 +44,14 @@ class JobLine(NamedTuple):
     follower_ids: tuple[str, ...] = ()
 
 
+class JobName(NamedTuple):
+    """What a job can be called by."""
+
+    id: str
+    name: str
+    group: str | None
+
+
 class WaitingAfter(NamedTuple):
     """A run of a job after another one that waits for its turn, as far as that is not a place: for what."""
 
@@ -63,6 +71,20 @@ class JobLineTable:
             f"{_SELECT} WHERE removed_at IS NULL ORDER BY next_run_at IS NULL, next_run_at, name"
         )
         return [line for row in rows if (line := _line(row)) is not None]
+
+    def names(self, *, removed: bool = False) -> list[JobName]:
+        """Return what all jobs are called, by name; or those in the trash, the last removed first."""
+        which = "NOT NULL ORDER BY removed_at DESC, name" if removed else "NULL ORDER BY name"
+        rows = self._database.rows(
+            f"SELECT id, name, group_name FROM scheduler_jobs WHERE removed_at IS {which}"
+        )
+        return [JobName(*row) for row in rows]
+
+    def removal_times(self) -> dict[str, int]:
+        """Return since when each job in the trash lies there."""
+        return dict(
+            self._database.rows("SELECT id, removed_at FROM scheduler_jobs WHERE removed_at IS NOT NULL")
+        )
 
     def asking(self) -> set[str]:
         """Return which jobs have asked something that nobody has answered."""
@@ -112,7 +134,7 @@ def _line(row: Row) -> JobLine | None:
             name,
             description,
             group,
-            _schedule(schedule),
+            schedule_of(schedule),
             status_of(disabled_reason, runs=runs, paused=paused),
             status_reason_of(disabled_reason, paused_by and StatusReason(paused_by), paused=paused),
             paused_until,
@@ -129,5 +151,6 @@ def _line(row: Row) -> JobLine | None:
 
 
 @lru_cache(maxsize=4096)
-def _schedule(text: str) -> Schedule:
+def schedule_of(text: str) -> Schedule:
+    """Return the schedule that a stored text says."""
     return schedule_from_dict(json.loads(text))

@@ -23,10 +23,10 @@ from halo_scheduler.model import (
     StatusReason,
     WaitingFor,
     action_from_dict,
-    schedule_from_dict,
 )
 from halo_scheduler.schedule.interval import DAY_MS
 from halo_scheduler.store.connection import Database, Row, Value
+from halo_scheduler.store.job_lines import schedule_of, status_of, status_reason_of
 from halo_scheduler.strict_json import decode
 
 _LOG = logging.getLogger(__name__)
@@ -127,20 +127,11 @@ class JobRecord(NamedTuple):
 
     @property
     def status(self) -> JobStatus:
-        if self.run_id is not None:
-            return JobStatus.RUNNING
-        if self.disabled_reason is not None:
-            return JobStatus.DISABLED
-        return JobStatus.PAUSED if self.paused else JobStatus.IDLE
+        return status_of(self.disabled_reason, runs=self.run_id is not None, paused=self.paused)
 
     @property
     def status_reason(self) -> StatusReason | None:
-        if self.paused and self.paused_by is not None:
-            # Also of a disabled job: whoever resumes it is to know that somebody has to look at it first.
-            return self.paused_by
-        if self.disabled_reason is not None:
-            return self.disabled_reason
-        return StatusReason.USER if self.paused else None
+        return status_reason_of(self.disabled_reason, self.paused_by, paused=self.paused)
 
     @property
     def is_active(self) -> bool:
@@ -462,7 +453,7 @@ def _spec(values: Row) -> JobSpec:
         name=name,
         description=description,
         group=group,
-        schedule=_schedule(schedule),
+        schedule=schedule_of(schedule),
         action=_action(action),
         policy=_policy(policy),
         anchor_at=anchor_at,
@@ -470,11 +461,6 @@ def _spec(values: Row) -> JobSpec:
         metadata=json.loads(metadata),
         followers=() if followers == "[]" else decode(tuple[Follower, ...], json.loads(followers)),
     )
-
-
-@lru_cache(maxsize=4096)
-def _schedule(text: str) -> Schedule:
-    return schedule_from_dict(json.loads(text))
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,72 @@
+"""What comes next, across all jobs."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from halo_scheduler.model import After, InQuietTime, Job, SkipReason
+from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.reports import holds
+from halo_scheduler.schedule.next_run import next_run
+from halo_scheduler.schedule.quiet import Quiet, quiet_at
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upcoming:
+    """A run that is to come: the planned one of its job, or a grid point after it.
+
+    `quiet` is the quiet time that it falls into; `hold` why the planned run would be skipped as things are.
+    """
+
+    job: Job
+    at: int
+    is_planned: bool
+    quiet: Quiet | None = None
+    hold: SkipReason | None = None
+
+
+def upcoming(store: Store, count: int, now_ms: int, job_ids: Collection[str] | None = None) -> list[Upcoming]:
+    """Return the next runs of all jobs, or of some, by their times."""
+    quiet_times = store.settings.quiet_times()
+    records = [record for record in store.jobs.all() if record.is_active]
+    rows = [
+        _runs(record, quiet_times, now_ms) for record in records if job_ids is None or record.id in job_ids
+    ]
+    merged = heapq.merge(*rows, key=lambda run: run.at)
+    found = [run for run, _ in zip(merged, range(count), strict=False)]
+    return _with_holds(store, found, now_ms)
+
+
+def _runs(record: JobRecord, quiet_times: tuple[QuietTime, ...], now_ms: int) -> Iterator[Upcoming]:
+    """Yield the planned run of a job, then what its schedule gives after it."""
+    spec, job = record.spec, record.job
+    at = record.next_run_at
+    is_planned = at is not None
+    if at is None and not isinstance(spec.schedule, After):
+        # It runs just now, and is planned anew when that ends.
+        at = next_run(spec.schedule, now_ms, anchor_at=spec.anchor_at)
+    while at is not None:
+        quiet = quiet_at(quiet_times, spec.group, max(at, now_ms))
+        yield Upcoming(job=job, at=at, is_planned=is_planned, quiet=quiet)
+        if isinstance(spec.schedule, After):
+            return  # The others wait for the end of this one.
+        started_at = max(at, now_ms)
+        if quiet is not None and spec.policy.in_quiet_time is InQuietTime.WAIT:
+            # What falls due while this one waits is passed over.
+            started_at = quiet.until
+        at, is_planned = next_run(spec.schedule, started_at, anchor_at=spec.anchor_at), False
+
+
+def _with_holds(store: Store, found: list[Upcoming], now_ms: int) -> list[Upcoming]:
+    planned = store.jobs.get_many({run.job.id for run in found if run.is_planned})
+    held = holds(store, planned.values(), now_ms)
+    return [
+        Upcoming(job=run.job, at=run.at, is_planned=True, quiet=run.quiet, hold=held[run.job.id])
+        if run.is_planned and run.job.id in held
+        else run
+        for run in found
+    ]
