@@ -216,7 +216,8 @@ class Editing(Writer):
                 edited = plan(edited, now_ms, self._store.runs.has_slot)
                 self._note_pause(edited, now_ms)
             self._store.jobs.save_states([edited])
-        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+            changed = self._ask_instead_of_retry(record, edited)
+        self._changed(Change(ChangeKind.JOB, job_id=job_id), *changed)
 
     def _after_edit(self, record: JobRecord, spec: JobSpec, now_ms: int) -> JobRecord:
         edited = record.evolve(spec=spec)
@@ -248,12 +249,12 @@ class Editing(Writer):
         with self._store.transaction():
             record = self._existing(job_id)
             self._store.jobs.set_removed(job_id, now_ms)
-            self._store.jobs.save_states(
-                [plan(record.evolve(removed_at=now_ms), now_ms, self._store.runs.has_slot)]
-            )
+            removed = plan(record.evolve(removed_at=now_ms), now_ms, self._store.runs.has_slot)
+            self._store.jobs.save_states([removed])
             self._store.events.append(now_ms, EventKind.JOB_REMOVED, job_id)
+            changed = self._ask_instead_of_retry(record, removed)
             self._store.jobs.purge(now_ms - TRASH_MS)
-        self._changed(Change(ChangeKind.JOB, job_id=job_id))
+        self._changed(Change(ChangeKind.JOB, job_id=job_id), *changed)
 
     def restore_job(self, job_id: str) -> None:
         """Take a job out of the trash; it goes on from now."""

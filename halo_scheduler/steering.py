@@ -63,29 +63,32 @@ class Steering(Writer):
         now_ms = self._clock.now_ms()
         if until is not None and require_instant("until", until) <= now_ms:
             raise ScheduleError("the pause would already be over; give a time that lies ahead", path="until")
+        changes = [Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids]
         with self._store.transaction():
-            found = [self._existing(job_id) for job_id in job_ids]
+            found = [record for job_id in job_ids if (record := self._existing(job_id)).paused_by is None]
             paused = [
-                record.evolve(paused=True, paused_until=until) for record in found if record.paused_by is None
+                plan(record.evolve(paused=True, paused_until=until), now_ms, self._store.runs.has_slot)
+                for record in found
             ]
-            self._store.jobs.save_states(
-                [plan(record, now_ms, self._store.runs.has_slot) for record in paused]
-            )
-            for record in paused:
-                self._store.events.append(now_ms, EventKind.JOB_PAUSED, record.id, until=until)
-        self._changed(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids))
+            self._store.jobs.save_states(paused)
+            for before, after in zip(found, paused, strict=True):
+                self._store.events.append(now_ms, EventKind.JOB_PAUSED, after.id, until=until)
+                changes += self._ask_instead_of_retry(before, after)
+        self._changed(*changes)
 
     def _resume(self, job_ids: list[str], seen: JobSpec | None = None) -> None:
         now_ms = self._clock.now_ms()
+        changes = [Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids]
         with self._store.transaction():
             found = [self._existing(job_id) for job_id in job_ids]
             for record in found:
                 _refuse_changed_since(record, seen)
             resumed = [self._resumed(record, now_ms) for record in found]
             self._store.jobs.save_states(resumed)
-            for record in resumed:
-                self._store.events.append(now_ms, EventKind.JOB_RESUMED, record.id, by="user")
-        self._changed(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids))
+            for before, after in zip(found, resumed, strict=True):
+                self._store.events.append(now_ms, EventKind.JOB_RESUMED, after.id, by="user")
+                changes += self._ask_instead_of_retry(before, after)
+        self._changed(*changes)
 
     def _resumed(self, record: JobRecord, now_ms: int) -> JobRecord:
         if self._is_over(record, now_ms):

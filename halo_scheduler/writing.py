@@ -19,3 +19,11 @@ class Writer(Reader, ABC):
     def _is_in_its_slot(self, record: JobRecord) -> bool:
         """Whether the job runs because it was due: then it is planned when that run ends."""
         return record.run_id is not None and self._store.runs.is_scheduled(record.run_id)
+
+    def _ask_instead_of_retry(self, before: JobRecord, after: JobRecord) -> list[Change]:
+        """Ask for what follows a failed attempt that a change leaves without the next: it was the last after all."""
+        from halo_scheduler.engine.followers import ask_instead_of_retry  # noqa: PLC0415 - where retries are
+
+        if before.slot_at == after.slot_at and before.attempt == after.attempt:
+            return []
+        return ask_instead_of_retry(self._store, before.evolve(spec=after.spec))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from machine import START, Bench
 
-from halo_scheduler import Every, JobNotFoundError, Manual, Outcome, Policy, ScheduleError
+from halo_scheduler import Every, JobNotFoundError, Manual, Outcome, Policy, Retry, ScheduleError
 from halo_scheduler.chains import BrokenLink, Chain, ChainLink, LinkState, WaitingRun, find_cycle
 from halo_scheduler.conditions import probing
 from halo_scheduler.conditions.probing import ConditionState
@@ -389,3 +389,83 @@ def test_what_a_run_caused_is_listed_also_what_did_not_run(bench: Bench, schedul
     caused = {found.job_id: found.outcome for found in scheduler.list_caused_runs(run_id)}
     assert caused == {paused: Outcome.SKIPPED, then: Outcome.RUNNING}
     assert scheduler.list_caused_runs("nobody") == []
+
+
+# --- A retry that does not come -------------------------------------------------------------------------------
+
+
+def _disable(scheduler: Scheduler, job_id: str) -> None:
+    scheduler.update_job(job_id, enabled=False)
+
+
+def _give_other_times(scheduler: Scheduler, job_id: str) -> None:
+    scheduler.update_job(job_id, schedule=Every("2h"))
+
+
+def _give_another_policy(scheduler: Scheduler, job_id: str) -> None:
+    scheduler.update_job(job_id, policy=Policy())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Scheduler.pause_job,
+        Scheduler.resume_job,
+        Scheduler.remove_job,
+        _disable,
+        _give_other_times,
+        _give_another_policy,
+    ],
+)
+def test_a_change_that_takes_away_the_retry_of_a_failed_run_starts_what_follows_it(
+    bench: Bench, change: Callable[[Scheduler, str], None]
+) -> None:
+    alarm, tidy, cheer = (bench.scheduler.add_job(name, _MANUAL) for name in ("alarm", "tidy", "cheer"))
+    followers = (
+        *_after(alarm, on=FollowOn.FAILURE),
+        *_after(tidy, on=FollowOn.ALWAYS),
+        *_after(cheer, on=FollowOn.SUCCESS),
+    )
+    policy = Policy(retry=Retry(attempts=2, delay_ms=10 * _MINUTE))
+    job_id = bench.scheduler.add_job("backup", Every("1h"), policy=policy, followers=followers)
+    (failed,) = bench.tick(60 * _MINUTE)
+    bench.finish(failed, Outcome.FAILURE)
+    assert bench.scheduler.list_waiting_chain_runs() == []
+    change(bench.scheduler, job_id)
+    waiting = bench.scheduler.list_waiting_chain_runs()
+    assert {(run.job_id, run.caused_by) for run in waiting} == {(alarm, failed.id), (tidy, failed.id)}
+    assert sorted(run.job_id for run in bench.tick()) == sorted([alarm, tidy])
+
+
+def test_a_change_that_leaves_the_retry_of_a_failed_run_starts_nothing(bench: Bench) -> None:
+    alarm = bench.scheduler.add_job("alarm", _MANUAL)
+    job_id = bench.scheduler.add_job(
+        "backup",
+        Every("1h"),
+        policy=Policy(retry=Retry(attempts=1, delay_ms=10 * _MINUTE)),
+        followers=_after(alarm, on=FollowOn.FAILURE),
+    )
+    (failed,) = bench.tick(60 * _MINUTE)
+    bench.finish(failed, Outcome.FAILURE)
+    bench.scheduler.update_job(job_id, description="of all disks")
+    bench.scheduler.propose_interval(job_id, "5m")
+    bench.scheduler.clear_hints(job_id)
+    assert bench.tick() == []
+    (again,) = bench.tick(10 * _MINUTE)
+    assert (again.job_id, again.attempt) == (job_id, 2)
+    bench.finish(again, Outcome.FAILURE)
+    assert [(run.job_id, run.caused_by) for run in bench.started[2:]] == [(alarm, again.id)]
+
+
+def test_the_followers_of_a_lost_retry_are_those_that_the_job_has_by_then(bench: Bench) -> None:
+    alarm = bench.scheduler.add_job("alarm", _MANUAL)
+    job_id = bench.scheduler.add_job(
+        "backup",
+        Every("1h"),
+        policy=Policy(retry=Retry(attempts=1)),
+        followers=_after(alarm, on=FollowOn.FAILURE),
+    )
+    (failed,) = bench.tick(60 * _MINUTE)
+    bench.finish(failed, Outcome.FAILURE)
+    bench.scheduler.update_job(job_id, schedule=Every("2h"), followers=())
+    assert bench.scheduler.list_waiting_chain_runs() == []
