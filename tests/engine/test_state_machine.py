@@ -9,20 +9,24 @@ from unittest.mock import patch
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    Bundle,
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import Bundle, initialize, invariant, precondition, rule
 from machine import Bench
+from surrounded import DISK, GROUP, NAS, SurroundedMachine
 
 from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Trigger, count_due
 from halo_scheduler.engine import takeover
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
-from halo_scheduler.model import Caps, CatchUp, JobStatus, Question, QuestionState, Schedule, StatusReason
+from halo_scheduler.model import (
+    Caps,
+    CatchUp,
+    InQuietTime,
+    JobStatus,
+    Proposal,
+    Question,
+    QuestionState,
+    Schedule,
+    StatusReason,
+)
 from halo_scheduler.planning import MOST_COUNTED
 from halo_scheduler.schedule.days import local_day
 
@@ -38,11 +42,16 @@ _POLICIES = st.builds(
     retry=st.sampled_from([Retry(), Retry(attempts=2, delay_ms=5_000)]),
     jitter_percent=st.sampled_from([0, 10]),
     caps=st.sampled_from([Caps(), Caps(), Caps(runs_per_day=1), Caps(runs_per_day=3, cost_per_day=1.0)]),
+    conditions=st.sampled_from([(), (), (DISK,), (DISK, NAS)]),
+    condition_deadline=st.sampled_from([None, "1m", "2h"]),
+    in_quiet_time=st.sampled_from(InQuietTime),
 )
+_GROUPS = st.sampled_from([None, GROUP])
+_PROPOSALS = st.sampled_from([None, None, Proposal(every_ms=90_000), Proposal(next_ms=20_000, ttl_ms=30_000)])
 _STEPS = st.sampled_from([1, 999, 5_000, 30_000, 60_000, 3_600_000])
 
 
-class SchedulerMachine(RuleBasedStateMachine):
+class SchedulerMachine(SurroundedMachine):
     """Drives a scheduler at random, and compares what it records with what it must."""
 
     jobs = Bundle("jobs")
@@ -57,7 +66,8 @@ class SchedulerMachine(RuleBasedStateMachine):
         # Jobs that were never edited, while the clock never went back: there, every point counts.
         self.steady: dict[str, tuple[Schedule, int]] = {}
         self.onces: dict[str, int] = {}
-        self.starts_checked = 0
+        self.starts_checked = self.starts_seen = 0
+        self.ends_seen = set()
         self.bench.tick()
 
     def teardown(self) -> None:
@@ -66,12 +76,12 @@ class SchedulerMachine(RuleBasedStateMachine):
             self.patch.stop()
             self.folder.cleanup()
 
-    @rule(target=jobs, schedule=_SCHEDULES, policy=_POLICIES)
-    def add(self, schedule: Schedule, policy: Policy) -> str:
+    @rule(target=jobs, schedule=_SCHEDULES, policy=_POLICIES, group=_GROUPS)
+    def add(self, schedule: Schedule, policy: Policy, group: str | None) -> str:
         self.names += 1
         # Ids in order: among jobs due at the same time, the id decides who gets a place.
         job_id = f"{self.names:04}"
-        self.bench.scheduler.add_job(f"job {self.names}", schedule, policy=policy, job_id=job_id)
+        self.bench.scheduler.add_job(f"job {self.names}", schedule, policy=policy, job_id=job_id, group=group)
         self.steady[job_id] = (schedule, self.bench.clock.now_ms())
         return job_id
 
@@ -191,12 +201,20 @@ class SchedulerMachine(RuleBasedStateMachine):
         outcome=st.sampled_from([Outcome.SUCCESS, Outcome.FAILURE, Outcome.SKIPPED]),
         cost=st.sampled_from([None, 0.4, 2.0]),
         question=st.sampled_from(["", "Which?"]),
+        proposal=_PROPOSALS,
     )
     def finish_with_words(
-        self, data: st.DataObject, outcome: Outcome, cost: float | None, question: str
+        self,
+        data: st.DataObject,
+        outcome: Outcome,
+        cost: float | None,
+        question: str,
+        proposal: Proposal | None,
     ) -> None:
         run = data.draw(st.sampled_from(self._open_runs()))
-        self.bench.end(run, outcome, cost=cost, question=question)
+        if proposal is not None:
+            self.steady.pop(run.job_id, None)
+        self.bench.end(run, outcome, cost=cost, question=question, proposal=proposal)
 
     @rule(
         job_id=jobs,
@@ -273,7 +291,8 @@ class SchedulerMachine(RuleBasedStateMachine):
         asking = {question.job_id for question in self._questions(QuestionState.OPEN)}
         for run in self.bench.started[self.starts_checked :]:
             job = self.bench.scheduler.get_job(run.job_id)
-            if run.trigger is not Trigger.SCHEDULE or job is None or run.id not in self.bench.open_runs:
+            by_itself = (Trigger.SCHEDULE, Trigger.CHAIN)
+            if run.trigger not in by_itself or job is None or run.id not in self.bench.open_runs:
                 continue
             assert run.job_id not in asking
             # What runs is counted when it ends.

@@ -1,0 +1,189 @@
+"""Rules of a state machine for jobs that adapt to their surroundings, and what must then be true."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule
+from machine import Bench
+
+from halo_scheduler import Outcome, Run, Trigger
+from halo_scheduler.errors import JobNotFoundError, ScheduleError
+from halo_scheduler.model import (
+    Condition,
+    Follower,
+    FollowOn,
+    JobStatus,
+    Network,
+    PathExists,
+    WaitingFor,
+)
+from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.schedule.quiet import quiet_at
+from halo_scheduler.store.jobs import JobRecord
+
+GROUP = "calm"
+DISK = PathExists(path="/mnt/backup")
+NAS = Network(host="nas.local", port=22)
+_FAILED = {Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED}
+_FOLLOWED = {
+    FollowOn.SUCCESS: {Outcome.SUCCESS},
+    FollowOn.FAILURE: _FAILED,
+    FollowOn.ALWAYS: {Outcome.SUCCESS, Outcome.CANCELLED, *_FAILED},
+}
+_JOBS = Bundle("jobs")
+
+
+class SurroundedMachine(RuleBasedStateMachine):
+    """Flips conditions, sets quiet times and links jobs at random."""
+
+    bench: Bench
+    starts_seen: int
+    ends_seen: set[str]
+
+    @rule(condition=st.sampled_from([DISK, NAS]), truth=st.sampled_from([True, True, False, None]))
+    def flip(self, condition: Condition, truth: bool | None) -> None:
+        self.bench.surroundings.truths[condition] = truth
+        self.bench.tick()
+
+    @rule(minutes=st.sampled_from([0, 1, 10, 600]), group=st.sampled_from([None, GROUP]))
+    def keep_quiet(self, minutes: int, group: str | None) -> None:
+        """Have a quiet time that has just begun, or none."""
+        now = self.bench.clock.now_ms()
+        start, end = (_time(now), _time(now + minutes * 60_000))
+        times = [QuietTime(group=group, start=start, end=end, timezone="UTC")] if minutes else []
+        self.bench.scheduler.change_settings(quiet_times=tuple(times))
+        self.bench.tick()
+
+    @rule(first=_JOBS, second=_JOBS, on=st.sampled_from(FollowOn))
+    def follow(self, first: str, second: str, on: FollowOn) -> None:
+        record = self._record(first)
+        others = [follower for follower in record.spec.followers if follower.job_id != second]
+        try:
+            self.bench.scheduler.update_job(first, followers=(*others, Follower(job_id=second, on=on)))
+        except JobNotFoundError:
+            assert record.removed_at is not None
+        except ScheduleError as error:
+            assert "for ever" in str(error) or "after itself" in str(error) or "in the trash" in str(error)
+
+    @precondition(lambda self: hasattr(self, "bench") and bool(self._waiting_runs()))
+    @rule(data=st.data())
+    def cancel_waiting(self, data: st.DataObject) -> None:
+        self.bench.scheduler.cancel_run(data.draw(st.sampled_from(self._waiting_runs())))
+
+    @rule(job_id=_JOBS)
+    def clear_hints(self, job_id: str) -> None:
+        try:
+            self.bench.scheduler.clear_hints(job_id)
+        except JobNotFoundError:
+            assert self.bench.scheduler.get_job(job_id) is None
+
+    def _waiting_runs(self) -> list[str]:
+        """Return the chain runs that wait, by job and age: their ids are by chance."""
+        waiting = self.bench.scheduler.list_waiting_chain_runs()
+        return [run.run_id for run in sorted(waiting, key=lambda run: (run.job_id, run.at))]
+
+    def _record(self, job_id: str) -> JobRecord:
+        record = self.bench.scheduler._store.jobs.get(job_id)
+        assert record is not None
+        return record
+
+    def _is_met(self, record: JobRecord) -> bool:
+        return all(self.bench.surroundings.truths.get(item) for item in record.spec.policy.conditions)
+
+    def _is_quiet(self, record: JobRecord, at: int) -> bool:
+        times = self.bench.scheduler.get_settings().quiet_times
+        return quiet_at(times, record.spec.group, at) is not None
+
+    # --- What must be true ---------------------------------------------------------------------------
+
+    @invariant()
+    def nothing_started_by_itself_that_had_to_wait(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        for run in self.bench.started[self.starts_seen :]:
+            record = self._record(run.job_id)
+            if run.trigger in (Trigger.SCHEDULE, Trigger.CHAIN):
+                assert self._is_met(record), run
+                assert not self._is_quiet(record, run.started_at or 0), run
+        self.starts_seen = len(self.bench.started)
+
+    @invariant()
+    def who_waits_says_truly_for_what(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        now = self.bench.clock.now_ms()
+        jobs = self.bench.scheduler.list_jobs()
+        running = sum(job.status is JobStatus.RUNNING for job in jobs)
+        running += sum(job.status is JobStatus.RUNNING for job in self.bench.scheduler.list_removed())
+        for job in jobs:
+            record = self._record(job.id)
+            if job.waiting_for is None:
+                assert job.waiting_reason == ""
+                continue
+            assert job.status is JobStatus.IDLE, job
+            assert job.next_run_at is not None, job
+            assert job.next_run_at <= now, job
+            assert (job.waiting_reason == "") == (job.waiting_for is WaitingFor.AT_CAPACITY)
+            match job.waiting_for:
+                case WaitingFor.AT_CAPACITY:
+                    assert running == self.bench.max_concurrent
+                case WaitingFor.QUIET_TIME:
+                    assert self._is_quiet(record, now)
+                case WaitingFor.CONDITION:
+                    assert not self._is_met(record)
+                    self._check_deadline(record, now)
+
+    def _check_deadline(self, record: JobRecord, now: int) -> None:
+        deadline_ms = record.spec.policy.condition_deadline_ms
+        assert (record.waits_until is None) == (deadline_ms is None)
+        if record.waits_until is None or deadline_ms is None:
+            return
+        assert record.waits_until <= now + deadline_ms
+        if record.waits_until <= now:
+            # Only a look is still waited for.
+            truths = self.bench.surroundings.truths
+            assert all(truths.get(item, False) is not False for item in record.spec.policy.conditions)
+
+    @invariant()
+    def the_loop_may_sleep(self) -> None:
+        if hasattr(self, "bench"):
+            assert self.bench.scheduler._get_engine().delay_ms() > 0
+
+    @invariant()
+    def every_end_was_followed_once(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        log = self.bench.scheduler.get_run_log(limit=100_000)
+        caused = [(run.caused_by, run.job_id) for run in log if run.caused_by is not None]
+        assert len(caused) == len(set(caused))
+        waiting = [(run.caused_by, run.job_id) for run in self.bench.scheduler.list_waiting_chain_runs()]
+        assert len(waiting) == len(set(waiting))
+        assert set(waiting).isdisjoint(caused)
+        for run in log:
+            if run.outcome is not Outcome.RUNNING and run.id not in self.ends_seen:
+                self.ends_seen.add(run.id)
+                self._check_followers(run, log, {*caused, *waiting})
+
+    def _check_followers(self, run: Run, log: list[Run], asked: set[tuple[str | None, str]]) -> None:
+        record = self._record(run.job_id)
+        for follower in record.spec.followers:
+            is_followed = run.started_at is not None and run.outcome in _FOLLOWED[follower.on]
+            if is_followed and self._is_tried_again(run, record, log):
+                is_followed = False
+            is_said = (run.id, follower.job_id) in asked or "did not run after it" in run.note
+            assert is_said == is_followed, (run, follower)
+
+    def _is_tried_again(self, run: Run, record: JobRecord, log: list[Run]) -> bool:
+        if run.slot_at is None or run.trigger is not Trigger.SCHEDULE:
+            return False
+        if (record.slot_at, record.attempt) == (run.slot_at, run.attempt + 1):
+            return True
+        later = [found for found in log if (found.job_id, found.slot_at) == (run.job_id, run.slot_at)]
+        # What was skipped was no attempt: the one before it was the last.
+        return any(found.attempt > run.attempt and found.started_at is not None for found in later)
+
+
+def _time(at: int) -> str:
+    return datetime.fromtimestamp(at // 1_000, UTC).strftime("%H:%M")
