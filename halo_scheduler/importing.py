@@ -82,8 +82,6 @@ class Importing(Editing):
 
     def _without_unobservable(self, drafts: Drafts, existing: Existing) -> Drafts:
         """Turn drafts whose conditions cannot be observed here into faults; what a job has already may stay."""
-        from halo_scheduler.transfer.drafts import Fault  # noqa: PLC0415
-
         known = list({condition for spec in existing.jobs.values() for condition in spec.policy.conditions})
         faults: list[Fault] = []
         jobs: list[Draft] = []
@@ -91,9 +89,7 @@ class Importing(Editing):
             try:
                 refuse_unobservable([draft.spec], known, self.check_condition)
             except ScheduleError as error:
-                path = error.under(draft.path).path if draft.path else error.path
-                line = draft.line or drafts.line_of(path)
-                faults.append(Fault(message=error.message, line=line, path=path))
+                faults.append(draft.fault(error))
             else:
                 known += draft.spec.policy.conditions
                 jobs.append(draft)

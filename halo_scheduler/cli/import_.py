@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,30 +15,29 @@ from halo_scheduler.service import Scheduler
 if TYPE_CHECKING:
     from halo_scheduler.transfer.import_plan import ImportPlan
 
-_STDIN = "-"
-
 
 @click.command("import")
-@click.argument("file", metavar="FILE|-")
+@click.argument("files", nargs=-1, required=True, metavar="FILE|-")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--enable", is_flag=True, help="Let the new jobs run at once, instead of paused.")
 @click.option("--skip-bad", is_flag=True, help="Take in the rest of a file that has faults.")
-def import_(*, file: str, yes: bool, enable: bool, skip_bad: bool) -> None:
-    """Take in jobs from a file: what "halo export" wrote.
+def import_(*, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool) -> None:
+    """Take in jobs from a file: what "halo export" wrote, a crontab, a systemd timer, an agent with schedules.
 
     \b
     Examples:
+      crontab -l | halo import -
       halo import jobs.yaml
-      halo import jobs.yaml --enable
-      ssh nas halo export | halo import -
+      halo import ~/.config/systemd/user/*.timer
+      ssh nas halo export | halo import - --enable
 
     You see what will be created, changed and left out, and are asked before anything is stored. New jobs start
     paused, so that you can look at them: "halo resume NAME" lets them run. A job that is there already is found by
     its id, else by its name; taking in the same file again changes nothing.
     """
-    from halo_scheduler.transfer.any_file import read_jobs  # noqa: PLC0415 - for those who import
+    from halo_scheduler.cli.reading_files import read_files  # noqa: PLC0415 - for those who import
 
-    drafts = read_jobs(_content(file), "" if file == _STDIN else file)
+    drafts = read_files(files)
     with Scheduler.open() as scheduler:
         plan = scheduler.plan_import(drafts)
         take_in(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad)
@@ -64,19 +61,6 @@ def take_in(scheduler: Scheduler, plan: ImportPlan, *, yes: bool, paused: bool, 
         scheduler.apply_import(plan, paused=paused, skip_bad=skip_bad, progress=progress)
     _tell_done(plan, paused=paused)
     _tell_missing_secrets(scheduler, plan)
-
-
-def _content(file: str) -> bytes:
-    """Return the content of a file, but never more than the limit by much: it may have no end."""
-    from halo_scheduler.transfer.text_file import MOST_BYTES  # noqa: PLC0415
-
-    if file == _STDIN:
-        return sys.stdin.buffer.read(MOST_BYTES + 1)
-    try:
-        with Path(file).open("rb") as opened:
-            return opened.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise click.UsageError(f"the file cannot be read: {error}") from None
 
 
 def _faults(plan: ImportPlan) -> str:

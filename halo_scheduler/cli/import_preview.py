@@ -16,7 +16,6 @@ from halo_scheduler.output_text import plain_line, shown_text
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.words import counted
-from halo_scheduler.transfer.drafts import LeftOut
 from halo_scheduler.transfer.field_changes import FieldChange
 from halo_scheduler.transfer.import_plan import Alteration, Creation, ImportPlan
 from halo_scheduler.transfer.surrounding_changes import LimitChange, QuietTimeChange
@@ -40,7 +39,7 @@ def print_preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool) -
     _section("To be removed, into the trash:", [[f"{_GONE} {_line(one.name)}"] for one in plan.removed])
     _section("Quiet times:", [[_quiet_time(one)] for one in plan.quiet_times])
     _section("Limits of groups:", [[_limit(one)] for one in plan.group_limits])
-    _section("Left out:", [[_left_out(one)] for one in plan.left_out])
+    _section("Left out:", [[f"{_LEFT} {_line(str(one))}"] for one in plan.left_out])
     _section("Not to be taken in:", [[f"{_BAD} {_line(str(one))}"] for one in plan.faults])
     if plan.unchanged:
         click.echo(f"As it is already: {counted(len(plan.unchanged), 'job')}.")
@@ -139,11 +138,6 @@ def _limit(change: LimitChange) -> str:
 
 def _most(limit: int | None) -> str:
     return "no limit" if limit is None else f"{limit} at once"
-
-
-def _left_out(left_out: LeftOut) -> str:
-    place = "" if left_out.line is None else f"line {left_out.line}, "
-    return f"{_LEFT} {place}{_line(left_out.what)}: {_line(left_out.why)}"
 
 
 def _line(text: str) -> str:

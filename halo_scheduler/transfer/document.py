@@ -127,12 +127,11 @@ class _DocumentReader:
             quiet_times=self._quiet_times(data),
             group_limits=self._group_limits(data),
             faults=tuple(self._faults),
-            line_of=self._file.line_of,
         )
 
     def _job(self, path: str, data: object) -> Draft | None:
         try:
-            return replace(draft_of(data), path=path)
+            return replace(draft_of(data), path=path, line_of=self._file.line_of)
         except ScheduleError as error:
             self._fault(error.under(path) if path else error)
             return None

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import FollowOn, JobSpec
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.transfer.text_file import located
+
+LineOf = Callable[[str], int | None]
+"""Finds the line of a path, in files that have paths."""
+
+
+def _nowhere(_path: str) -> int | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +32,7 @@ class Draft:
     """A job of a file: its spec without followers; no `anchor_at` leaves it to whoever stores the job.
 
     `says` are the fields of the spec that the file speaks of, None all of them: a job that is there keeps the others.
-    `line` or `path` say where in the file it stands, `notes` what of it could not be kept.
+    `file`, and `line` or `path`, say where it stands, `notes` what of it could not be kept.
     """
 
     spec: JobSpec
@@ -32,9 +40,18 @@ class Draft:
     anchor_at: int | None = None
     followers: tuple[NamedFollower, ...] = ()
     says: frozenset[str] | None = None
+    file: str = ""
     line: int | None = None
     path: str = ""
     notes: tuple[str, ...] = ()
+    line_of: LineOf = field(default=_nowhere, compare=False, repr=False)
+
+    def fault(self, error: ScheduleError) -> Fault:
+        """Return what is wrong with it, with its place."""
+        if self.path:
+            error = error.under(self.path)
+        line = self.line or self.line_of(error.path)
+        return Fault(message=error.message, line=line, path=error.path, file=self.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +59,12 @@ class Fault:
     """Something in a file that cannot be taken in, with its place."""
 
     message: str
+    file: str = ""
     line: int | None = None
     path: str = ""
 
     def __str__(self) -> str:
-        return located(self.message, self.line, self.path)
+        return located(self.message, self.line, self.path, self.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,23 +73,46 @@ class LeftOut:
 
     what: str
     why: str
+    file: str = ""
     line: int | None = None
 
-
-def _nowhere(_path: str) -> int | None:
-    return None
+    def __str__(self) -> str:
+        return located(f"{self.what}: {self.why}", self.line, file=self.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafts:
-    """All that a file holds; quiet times of None and groups that are not named stay as they are.
-
-    `line_of` finds the line of a path, in files that have paths.
-    """
+    """All that a file holds; quiet times of None and groups that are not named stay as they are."""
 
     jobs: tuple[Draft, ...] = ()
     quiet_times: tuple[QuietTime, ...] | None = None
     group_limits: Mapping[str, int | None] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     faults: tuple[Fault, ...] = ()
-    line_of: Callable[[str], int | None] = field(default=_nowhere, compare=False, repr=False)
+
+
+def of_file(drafts: Drafts, file: str) -> Drafts:
+    """Return what a file holds, with its name on everything."""
+    return replace(
+        drafts,
+        jobs=tuple(replace(draft, file=file) for draft in drafts.jobs),
+        left_out=tuple(replace(one, file=file) for one in drafts.left_out),
+        faults=tuple(replace(one, file=file) for one in drafts.faults),
+    )
+
+
+def merged(parts: Iterable[Drafts]) -> Drafts:
+    """Return what several files hold together."""
+    found = Drafts()
+    for part in parts:
+        quiet_times = found.quiet_times
+        if part.quiet_times is not None:
+            quiet_times = (*(quiet_times or ()), *part.quiet_times)
+        found = Drafts(
+            jobs=(*found.jobs, *part.jobs),
+            quiet_times=quiet_times,
+            group_limits={**found.group_limits, **part.group_limits},
+            left_out=(*found.left_out, *part.left_out),
+            faults=(*found.faults, *part.faults),
+        )
+    return found

@@ -184,7 +184,8 @@ class _Planner:
             if job_id not in self._existing.jobs and self._is_past(draft.spec):
                 del self._meant[job_id]
                 why = f"its one time is past: {describe(draft.spec.schedule)}"
-                self._left_out.append(LeftOut(what=draft.spec.name, why=why, line=self._line(draft)))
+                line = draft.line or draft.line_of(draft.path)
+                self._left_out.append(LeftOut(what=draft.spec.name, why=why, file=draft.file, line=line))
 
     def _is_past(self, spec: JobSpec) -> bool:
         return isinstance(spec.schedule, Once) and spec.schedule.due_at <= self._now_ms
@@ -306,22 +307,15 @@ class _Planner:
         try:
             replace(settings, quiet_times=changed_quiet_times(settings.quiet_times, changes))
         except ScheduleError as error:
-            line = self._drafts.line_of(error.path)
-            self._faults.append(Fault(message=error.message, line=line, path=error.path))
+            self._faults.append(Fault(message=error.message, path=error.path))
 
     def _removals(self) -> Iterator[Removal]:
         for job_id, spec in sorted(self._existing.jobs.items(), key=lambda item: item[1].name):
             if job_id not in self._meant:
                 yield Removal(job_id=job_id, name=spec.name)
 
-    def _line(self, draft: Draft) -> int | None:
-        return draft.line or self._drafts.line_of(draft.path)
-
     def _fault(self, draft: Draft, error: ScheduleError) -> None:
-        if draft.path:
-            error = error.under(draft.path)
-        line = draft.line or self._drafts.line_of(error.path)
-        self._faults.append(Fault(message=error.message, line=line, path=error.path))
+        self._faults.append(draft.fault(error))
 
 
 def _with(spec: JobSpec, followers: tuple[Follower, ...], anchor_at: int) -> JobSpec:

@@ -60,8 +60,11 @@ def changed_quiet_times(
 def limit_changes(
     before: Mapping[str, int], wanted: Mapping[str, int | None], *, prune: bool = False
 ) -> tuple[LimitChange, ...]:
-    """Return the groups whose limit will be another one; those that are not named keep theirs unless pruned."""
-    named = {**dict.fromkeys(before, None), **wanted} if prune else wanted
+    """Return the groups whose limit will be another one; those that are not named keep theirs unless pruned.
+
+    Files that speak of no groups at all leave them to others.
+    """
+    named = {**dict.fromkeys(before, None), **wanted} if prune and wanted else wanted
     return tuple(
         LimitChange(group=group, before=before.get(group), after=most)
         for group, most in named.items()

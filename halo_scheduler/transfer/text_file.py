@@ -19,19 +19,21 @@ _LAST_PART = re.compile(r"(\.[^.\[\]]*|\[[^\[\]]*\]|[^.\[\]]+)$")
 class FileError(SchedulerError, ValueError):
     """A file cannot be taken in; `line` counts from 1, and `path` names the field as in a ScheduleError."""
 
-    def __init__(self, message: str, *, line: int | None = None, path: str = "") -> None:
+    def __init__(self, message: str, *, line: int | None = None, path: str = "", file: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.line = line
         self.path = path
+        self.file = file
 
     def __str__(self) -> str:
-        return located(self.message, self.line, self.path)
+        return located(self.message, self.line, self.path, self.file)
 
 
-def located(message: str, line: int | None, path: str = "") -> str:
-    """Return a sentence with its place in front: "line 12, jobs[3].schedule.cron: …"."""
-    places = [f"line {line}"] if line is not None else []
+def located(message: str, line: int | None, path: str = "", file: str = "") -> str:
+    """Return a sentence with its place in front: "jobs.yaml, line 12, jobs[3].schedule.cron: …"."""
+    places = [file] if file else []
+    places += [f"line {line}"] if line is not None else []
     places += [path] if path else []
     return f"{', '.join(places)}: {message}" if places else message
 

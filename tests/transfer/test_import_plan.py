@@ -244,11 +244,9 @@ def test_a_prompt_for_an_unknown_agent_is_refused_unless_it_is_there_already() -
 
 
 def test_a_fault_has_the_place_of_its_draft() -> None:
-    drafts = Drafts(
-        jobs=(replace(_draft("a", "nobody"), path="jobs[3]"),),
-        line_of={"jobs[3].followers[0]": 12}.get,
-    )
-    plan = plan_import(drafts, Existing(), _NOW, str)
+    lines = {"jobs[3].followers[0]": 12}
+    draft = replace(_draft("a", "nobody"), path="jobs[3]", line_of=lines.get)
+    plan = plan_import(Drafts(jobs=(draft,)), Existing(), _NOW, str)
     assert str(plan.faults[0]).startswith("line 12, jobs[3].followers[0]: there is no job")
     plain = Drafts(jobs=(replace(_draft("a", "nobody"), line=7),))
     assert str(plan_import(plain, Existing(), _NOW, str).faults[0]).startswith("line 7, followers[0]: ")
@@ -258,7 +256,12 @@ def test_only_what_is_in_no_file_is_pruned_and_nothing_when_a_file_has_a_fault()
     existing = Existing(jobs={"1": _spec("a"), "2": _spec("b")}, group_limits={"g": 2})
     good = plan_import(Drafts(jobs=(_draft("a"),)), existing, _NOW, str, prune=True)
     assert [one.name for one in good.removed] == ["b"]
-    assert good.group_limits == (LimitChange(group="g", before=2, after=None),)
+    assert good.group_limits == ()
+    limited = plan_import(Drafts(group_limits={"h": 1}), existing, _NOW, str, prune=True)
+    assert limited.group_limits == (
+        LimitChange(group="g", before=2, after=None),
+        LimitChange(group="h", before=None, after=1),
+    )
     bad = plan_import(Drafts(jobs=(_draft("a", "nobody"),)), existing, _NOW, str, prune=True)
     assert (bad.removed, bad.group_limits) == ((), ())
 

@@ -1,0 +1,237 @@
+"""Reading the file of an AI agent that has a map of `schedules`: each of them becomes a prompt."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+
+from halo_scheduler.checks import require_label, require_whole
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import After, Cron, JobSpec, Manual, Policy, Prompt, Schedule
+from halo_scheduler.schedule.words import shown
+from halo_scheduler.transfer.drafts import Draft, Drafts, Fault
+from halo_scheduler.transfer.plain_values import resolved
+from halo_scheduler.transfer.text_file import FileError, TextFile, shown_key
+from halo_scheduler.work_sources import GithubSource
+
+_Made = TypeVar("_Made")
+_TOKEN = "GITHUB_TOKEN"  # noqa: S105 - the name of a secret, not one
+_PLACES = ("workspace", "working_directory")
+_FOLDERS = ("path", "root")
+_PROMPTS = ("prompt", "default_prompt")
+_OF_AGENT = {*("name", "description", "schedules", "work_source", "instances", "repo"), *_PLACES, *_PROMPTS}
+_OF_SCHEDULE = {
+    *("type", "interval", "cron", "expression", "timezone", "prompt", "description", "enabled"),
+    *("work_source", *_PLACES),
+}
+_OF_SOURCE = {"type", "repo", "labels", "auth", "claim_label", "complete_action"}
+_GITHUB = {"github", "github_issues"}
+_SAYS = frozenset({"schedule", "action", "description", "group", "enabled"})
+
+
+def looks_like_agent(data: object) -> bool:
+    """Tell whether plain data is the file of an agent rather than one of ours."""
+    return isinstance(data, dict) and "schedules" in data and "jobs" not in data
+
+
+def read_agent(file: TextFile, folder: str) -> Drafts:
+    """Read what an agent does when; `folder` is that of the file, which its own folders may be relative to."""
+    data = file.data
+    if not isinstance(data, dict):
+        raise FileError("this is no file of an agent", line=1)
+    try:
+        name = require_label("name", resolved(data.get("name")))
+        limit = _limit(data)
+    except ScheduleError as error:
+        raise FileError(error.message, line=file.line_of(error.path), path=error.path) from None
+    schedules = resolved(data["schedules"])
+    if not isinstance(schedules, dict):
+        raise FileError(
+            "must be a map of schedules by their names", line=file.line_of("schedules"), path="schedules"
+        )
+    reader = _AgentReader(data, name, folder)
+    jobs: list[Draft] = []
+    faults: list[Fault] = []
+    for key, schedule in schedules.items():
+        path = f"schedules.{shown_key(key)}"
+        try:
+            draft = reader.draft(key, schedule)
+        except ScheduleError as error:
+            whole = error.under(path).path
+            faults.append(Fault(message=error.message, line=file.line_of(whole), path=whole))
+        else:
+            jobs.append(replace(draft, path=path, line_of=file.line_of))
+    return Drafts(jobs=tuple(jobs), group_limits={name: limit}, faults=tuple(faults))
+
+
+def _limit(data: Mapping[str, Any]) -> int:
+    """Return how many runs an agent may have at once; unless it says otherwise, one."""
+    instances = resolved(data.get("instances"))
+    if instances is None:
+        return 1
+    most = resolved(instances.get("max_concurrent")) if isinstance(instances, dict) else instances
+    return 1 if most is None else require_whole("instances.max_concurrent", most, 1)
+
+
+class _AgentReader:
+    """Reads the schedules of one agent."""
+
+    def __init__(self, agent: Mapping[str, Any], name: str, folder: str) -> None:
+        self._agent = agent
+        self._name = name
+        self._folder = folder
+
+    def draft(self, key: str, data: object) -> Draft:
+        """Return the job of one schedule."""
+        if not isinstance(data, dict):
+            raise ScheduleError(f"must be an object with a type, not {shown(resolved(data))}")
+        spec = JobSpec(
+            name=f"{self._name}/{key}",
+            description=self._text("description", data, self._agent),
+            group=self._name,
+            schedule=_schedule(data),
+            action=_named("prompt", lambda: self._prompt(data)),
+            policy=Policy(),
+            enabled=_truth("enabled", data),
+        )
+        return Draft(spec=spec, says=_SAYS, notes=tuple(self._notes(data)))
+
+    def _prompt(self, data: Mapping[str, Any]) -> Prompt:
+        return Prompt(
+            text=self._first_text(_PROMPTS, data),
+            directory=self._directory(data),
+            work_source=self._source(data),
+        )
+
+    def _text(self, name: str, *places: Mapping[str, Any]) -> str:
+        """Return a text from the first place that has it."""
+        for place in places:
+            value = place.get(name)
+            if resolved(value) is not None:
+                if not isinstance(value, str):
+                    raise ScheduleError(f"must be text, not {shown(value)}", path=name)
+                return str(value)
+        return ""
+
+    def _first_text(self, names: tuple[str, ...], data: Mapping[str, Any]) -> str:
+        return next((text for name in names if (text := self._text(name, data, self._agent))), "")
+
+    def _directory(self, data: Mapping[str, Any]) -> str | None:
+        for place in (data, self._agent):
+            for name in _PLACES:
+                found = resolved(place.get(name))
+                if isinstance(found, dict):
+                    found = next((found[key] for key in _FOLDERS if key in found), None)
+                if isinstance(found, str) and found:
+                    return self._whole_path(found)
+        return None
+
+    def _whole_path(self, path: str) -> str:
+        """Return a path that means the same wherever the jobs are run."""
+        if path.startswith("~") or PurePosixPath(path).is_absolute() or not self._folder:
+            return path
+        return os.path.normpath(f"{self._folder}/{path}")
+
+    def _source(self, data: Mapping[str, Any]) -> GithubSource | None:
+        source = resolved(data.get("work_source", self._agent.get("work_source")))
+        if source is None:
+            return None
+        try:
+            return _github(source, self._agent)
+        except ScheduleError as error:
+            raise error.under("work_source") from None
+
+    def _notes(self, data: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what of a schedule is not as it was."""
+        kind = resolved(data.get("type"))
+        if kind in {"webhook", "chat"}:
+            yield f"a {kind} started it; here it is run by hand or after another job"
+        lost = [name for name in self._agent if name not in _OF_AGENT]
+        lost += [name for name in data if name not in _OF_SCHEDULE]
+        source = resolved(data.get("work_source", self._agent.get("work_source")))
+        if isinstance(source, dict):
+            lost += [f"work_source.{name}" for name in source if name not in _OF_SOURCE]
+        if lost:
+            yield f"not kept: {', '.join(shown_key(name) for name in lost)}"
+
+
+def _schedule(data: Mapping[str, Any]) -> Schedule:
+    kind = resolved(data.get("type"))
+    match kind:
+        case "interval":
+            # It counts from the end of the run before.
+            return _named("interval", lambda: After(_required("interval", data)))
+        case "cron":
+            name = "cron" if "cron" in data else "expression"
+            zone = resolved(data.get("timezone"))
+            return _named(name, lambda: Cron(_required(name, data), None if zone is None else str(zone)))
+        case "webhook" | "chat":
+            return Manual()
+        case _:
+            raise ScheduleError(
+                f"must be one of interval, cron, webhook, chat, not {shown(kind)}", path="type"
+            )
+
+
+def _named(name: str, make: Callable[[], _Made]) -> _Made:
+    """Return what is made of a field; what is wrong with it is told under the name it has in the file."""
+    try:
+        return make()
+    except ScheduleError as error:
+        error.path = name if error.path in {"after", "cron", "text"} else error.path
+        raise
+
+
+def _required(name: str, data: Mapping[str, Any]) -> str:
+    value = data.get(name)
+    if not isinstance(value, str):
+        raise ScheduleError("is missing" if value is None else f"must be text, not {shown(value)}", path=name)
+    return str(value)
+
+
+def _truth(name: str, data: Mapping[str, Any]) -> bool:
+    value = resolved(data.get(name, True))
+    if not isinstance(value, bool):
+        raise ScheduleError(f"must be true or false, not {shown(value)}", path=name)
+    return value
+
+
+def _github(source: object, agent: Mapping[str, Any]) -> GithubSource:
+    if not isinstance(source, dict):
+        raise ScheduleError(f"must be an object with a type, not {shown(source)}")
+    kind = resolved(source.get("type"))
+    if kind not in _GITHUB:
+        raise ScheduleError(f"only github is known, not {shown(kind)}", path="type")
+    repository = resolved(source.get("repo", agent.get("repo")))
+    if not isinstance(repository, str):
+        raise ScheduleError("is missing; write the repository like owner/name", path="repo")
+    try:
+        return GithubSource(repository=repository, token=_token(source), **_labels(source))
+    except ScheduleError as error:
+        error.path = {"repository": "repo"}.get(error.path, error.path)
+        raise
+
+
+def _token(source: Mapping[str, Any]) -> str:
+    """Return the name of the secret: that of the variable it was in."""
+    auth = resolved(source.get("auth"))
+    named = resolved(auth.get("token_env")) if isinstance(auth, dict) else None
+    return named if isinstance(named, str) else _TOKEN
+
+
+def _labels(source: Mapping[str, Any]) -> dict[str, Any]:
+    labels = resolved(source.get("labels"))
+    labels = labels if isinstance(labels, dict) else {}
+    include = resolved(labels.get("include"))
+    found = {
+        "ready": resolved(labels.get("ready"))
+        or (include[0] if isinstance(include, list) and include else None),
+        "in_progress": resolved(labels.get("in_progress")) or resolved(source.get("claim_label")),
+        "closes": resolved(source.get("complete_action")) == "close" or None,
+    }
+    return {
+        name: value if name == "closes" else str(value) for name, value in found.items() if value is not None
+    }

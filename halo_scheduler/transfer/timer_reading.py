@@ -1,0 +1,234 @@
+"""Reading a systemd timer with its service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import PurePath
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import (
+    After,
+    CatchUp,
+    Condition,
+    Cron,
+    Every,
+    JobSpec,
+    MainsPower,
+    Once,
+    PathExists,
+    Policy,
+)
+from halo_scheduler.schedule.interval import SECOND_MS, format_interval
+from halo_scheduler.schedule.next_run import next_run
+from halo_scheduler.transfer.calendar_event import read_calendar_event, read_span
+from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut
+from halo_scheduler.transfer.text_file import FileError
+from halo_scheduler.transfer.unit_command import ServiceReader
+from halo_scheduler.transfer.unit_file import Setting, UnitFile, read_unit
+
+_Schedule = Cron | Once | Every | After
+_SOME_MONDAY = 1_767_571_200_000  # an instant to measure the distance of runs from, the same for everybody
+_MOST_JITTER = 10
+_TRUTHS = {"1", "yes", "true", "on"}
+_FROM_THE_START = "it counts from when the machine or the timer started, which is no time"
+_WITHOUT_A_TIME = {
+    "OnBootSec": _FROM_THE_START,
+    "OnStartupSec": _FROM_THE_START,
+    "OnActiveSec": _FROM_THE_START,
+    "OnClockChange": "Halo plans anew by itself when the clock jumps",
+    "OnTimezoneChange": "Halo plans anew by itself when the time zone changes",
+    "WakeSystem": "Halo does not wake a machine that sleeps; what was missed can be caught up",
+}
+_MEANINGLESS = {
+    "Unit",
+    "AccuracySec",
+    "Persistent",
+    "RandomizedDelaySec",
+    "FixedRandomDelay",
+    "RemainAfterElapse",
+}
+_SAYS = frozenset({"schedule", "action", "description"})
+_SCHEDULES = ("OnCalendar", "OnUnitActiveSec", "OnUnitInactiveSec")
+_OF_SERVICE = {
+    *("ExecStart", "ExecStartPre", "ExecStartPost", "WorkingDirectory", "Environment", "SuccessExitStatus"),
+    *("Type", "TimeoutStartSec", "RuntimeMaxSec", "TimeoutSec", "RemainAfterExit", "SyslogIdentifier"),
+    *("StandardOutput", "StandardError"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What a unit file leaves to the machine: who runs it, and where they are at home."""
+
+    home: str = "~"
+    user: str = ""
+
+
+def read_timer(
+    content: bytes, name: str, find_unit: Callable[[str], bytes | None], machine: Machine | None = None
+) -> Drafts:
+    """Read a timer; `find_unit` gives the content of a unit beside it.
+
+    FileError refuses it whole, the drafts' faults are single lines of it.
+    """
+    return _TimerReader(read_unit(content), name, machine or Machine()).read(find_unit)
+
+
+class _TimerReader:
+    """Reads one timer."""
+
+    def __init__(self, timer: UnitFile, name: str, machine: Machine) -> None:
+        self._timer = timer
+        self._stem = PurePath(name).name.removesuffix(".timer") or "timer"
+        self._machine = machine
+        self._left_out: list[LeftOut] = []
+        self._faults: list[Fault] = []
+
+    def read(self, find_unit: Callable[[str], bytes | None]) -> Drafts:
+        self._leave_out()
+        schedules = list(self._schedules())
+        if not schedules and not self._faults:
+            why = "it has no time at which it would run: neither OnCalendar nor OnUnitActiveSec"
+            self._left_out.append(LeftOut(what=f"{self._stem}.timer", why=why))
+        jobs: list[Draft] = []
+        if schedules:
+            service = self._service(find_unit)
+            jobs = [] if service is None else list(self._jobs(schedules, service))
+        return Drafts(jobs=tuple(jobs), left_out=tuple(self._left_out), faults=tuple(self._faults))
+
+    def _leave_out(self) -> None:
+        for name, setting in self._timer.names("Timer"):
+            why = _WITHOUT_A_TIME.get(name, "Halo has nothing like it")
+            if name not in _MEANINGLESS and name not in _SCHEDULES and setting.value.lower() != "false":
+                self._left_out.append(LeftOut(what=f"{name}={setting.value}", why=why, line=setting.line))
+
+    def _schedules(self) -> Iterator[tuple[_Schedule, Setting]]:
+        for name in _SCHEDULES:
+            for setting in self._timer.all("Timer", name):
+                try:
+                    yield _schedule(name, setting.value), setting
+                except ScheduleError as error:
+                    self._faults.append(Fault(message=error.message, line=setting.line))
+
+    # --- The service ---------------------------------------------------------------------------------
+
+    def _service(self, find_unit: Callable[[str], bytes | None]) -> UnitFile | None:
+        setting = self._timer.last("Timer", "Unit")
+        name = f"{self._stem}.service" if setting is None else setting.value
+        line = None if setting is None else setting.line
+        content = find_unit(name)
+        if content is None and "@" in name:
+            template, _, rest = name.partition("@")
+            content = find_unit(f"{template}@.{rest.rpartition('.')[2]}")
+        if content is None:
+            message = f"{name}, which it starts, is not there beside it; put both into one folder"
+            self._faults.append(Fault(message=message, line=line))
+            return None
+        try:
+            return read_unit(content)
+        except FileError as error:
+            self._faults.append(Fault(message=f"{name}: {error}", line=line))
+            return None
+
+    def _jobs(self, schedules: list[tuple[_Schedule, Setting]], service: UnitFile) -> Iterator[Draft]:
+        reader = ServiceReader(service, self._specifiers())
+        try:
+            command = reader.command()
+            policy = self._policy(service, reader)
+        except ScheduleError as error:
+            self._faults.append(Fault(message=f"its service: {error}"))
+            return
+        description = self._timer.last("Unit", "Description") or service.last("Unit", "Description")
+        notes = tuple(self._notes(service))
+        for number, (schedule, setting) in enumerate(schedules, 1):
+            try:
+                percent, note = self._jitter(schedule)
+                spec = JobSpec(
+                    name=self._stem if number == 1 else f"{self._stem} {number}",
+                    description="" if description is None else description.value,
+                    schedule=schedule,
+                    action=command,
+                    policy=replace(policy, jitter_percent=percent),
+                )
+            except ScheduleError as error:
+                self._faults.append(Fault(message=str(error), line=setting.line))
+                continue
+            more = (note,) if note else ()
+            yield Draft(spec=spec, line=setting.line, notes=(*notes, *more), says=_SAYS)
+
+    def _policy(self, service: UnitFile, reader: ServiceReader) -> Policy:
+        return Policy(
+            time_limit=self._time_limit(service),
+            catch_up=CatchUp.ONCE if self._is_true("Persistent") else CatchUp.SKIP,
+            conditions=tuple(dict.fromkeys(self._conditions(service, reader))),
+        )
+
+    def _jitter(self, schedule: _Schedule) -> tuple[int, str]:
+        setting = self._timer.last("Timer", "RandomizedDelaySec")
+        return (0, "") if setting is None else _jitter(schedule, setting.value)
+
+    def _specifiers(self) -> dict[str, str]:
+        prefix, at, instance = self._stem.partition("@")
+        found = {"h": self._machine.home, "u": self._machine.user, "p": prefix, "N": self._stem}
+        found |= {"n": f"{self._stem}.service"}
+        return found | ({"i": instance, "I": instance} if at else {})
+
+    def _conditions(self, service: UnitFile, reader: ServiceReader) -> Iterator[Condition]:
+        for unit in (self._timer, service):
+            power = unit.last("Unit", "ConditionACPower")
+            if power is not None and power.value.lower() in _TRUTHS:
+                yield MainsPower()
+            for setting in unit.all("Unit", "ConditionPathExists"):
+                if not setting.value.startswith(("!", "|")):
+                    yield PathExists(path=reader.filled_in(setting.value))
+
+    def _time_limit(self, service: UnitFile) -> str | None:
+        """Return after which time systemd would stop it: by itself it does not, for what is run by a timer."""
+        for name in ("RuntimeMaxSec", "TimeoutStartSec", "TimeoutSec"):
+            setting = service.last("Service", name)
+            if setting is not None and setting.value.lower() not in {"infinity", "0"}:
+                return format_interval(max(read_span(setting.value) // SECOND_MS, 1) * SECOND_MS)
+        return None
+
+    def _notes(self, service: UnitFile) -> Iterator[str]:
+        """Yield what of a service is not kept."""
+        lost = [f"{name}={one.value}" for name, one in service.names("Service") if name not in _OF_SERVICE]
+        if lost:
+            yield f"not kept of its service: {'; '.join(lost)}"
+
+    def _is_true(self, name: str) -> bool:
+        setting = self._timer.last("Timer", name)
+        return setting is not None and setting.value.lower() in _TRUTHS
+
+
+def _schedule(name: str, text: str) -> _Schedule:
+    if name == "OnCalendar":
+        return read_calendar_event(text)
+    span = format_interval(max(read_span(text) // SECOND_MS, 1) * SECOND_MS)
+    return Every(span) if name == "OnUnitActiveSec" else After(span)
+
+
+def _jitter(schedule: _Schedule, text: str) -> tuple[int, str]:
+    """Return a spread in percent of the distance between runs, and what is to be said of it."""
+    if text in {"0", ""}:
+        return 0, ""
+    spread_ms = read_span(text)
+    distance_ms = _distance_ms(schedule)
+    percent = 0 if distance_ms is None else min(_MOST_JITTER, max(1, round(100 * spread_ms / distance_ms)))
+    return percent, f"RandomizedDelaySec={text} becomes a spread of {percent} % of the time between its runs"
+
+
+def _distance_ms(schedule: _Schedule) -> int | None:
+    if isinstance(schedule, Every):
+        return schedule.every_ms
+    if isinstance(schedule, After):
+        return schedule.after_ms
+    points = [_SOME_MONDAY]
+    while isinstance(schedule, Cron) and len(points) <= _MOST_JITTER:
+        point = next_run(schedule, points[-1])
+        if point is None:
+            break
+        points.append(point)
+    return min((late - early for early, late in pairwise(points[1:])), default=None)

@@ -1,0 +1,244 @@
+"""Systemd timers with their services."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from halo_scheduler.model import (
+    After,
+    CatchUp,
+    Command,
+    Cron,
+    Every,
+    JobSpec,
+    MainsPower,
+    PathExists,
+    Policy,
+)
+from halo_scheduler.transfer.any_file import read_jobs
+from halo_scheduler.transfer.drafts import Drafts
+from halo_scheduler.transfer.text_file import FileError
+from halo_scheduler.transfer.timer_reading import Machine
+from halo_scheduler.transfer.unit_file import split_words
+
+_TIMER = "[Unit]\nDescription=Nightly backup\n[Timer]\nOnCalendar=*-*-* 02:30\nPersistent=true\n"
+_SERVICE = "[Service]\nType=oneshot\nExecStart=/usr/bin/rsync -a %h /mnt/backup\n"
+_HOME = Machine(home="/home/me", user="me")
+
+
+def _read(timer: str, service: str | None = _SERVICE, name: str = "backup.timer") -> Drafts:
+    units = {} if service is None else {"backup.service": service.encode()}
+    return read_jobs(timer.encode(), name, find_beside=units.get, machine=_HOME)
+
+
+def _spec(drafts: Drafts) -> JobSpec:
+    assert drafts.faults == ()
+    (draft,) = drafts.jobs
+    return draft.spec
+
+
+def _action(service: str) -> Command:
+    action = _spec(_read(_TIMER, f"[Service]\n{service}")).action
+    assert isinstance(action, Command)
+    return action
+
+
+def test_a_timer_becomes_a_job() -> None:
+    assert _spec(_read(_TIMER)) == JobSpec(
+        name="backup",
+        description="Nightly backup",
+        schedule=Cron("30 2 * * *"),
+        action=Command(argv=("/usr/bin/rsync", "-a", "/home/me", "/mnt/backup")),
+        policy=Policy(time_limit=None, catch_up=CatchUp.ONCE),
+    )
+
+
+def test_a_timer_is_known_by_what_is_in_it() -> None:
+    drafts = read_jobs(_TIMER.encode())
+    assert [str(fault) for fault in drafts.faults] == [
+        "timer.service, which it starts, is not there beside it; put both into one folder"
+    ]
+
+
+def test_what_is_not_persistent_does_not_catch_up() -> None:
+    assert _spec(_read(_TIMER.replace("true", "false"))).policy.catch_up is CatchUp.SKIP
+
+
+@pytest.mark.parametrize(
+    ("setting", "schedule"),
+    [
+        ("OnUnitActiveSec=15min", Every("15m")),
+        ("OnUnitActiveSec=1h 30min", Every("90m")),
+        ("OnUnitInactiveSec=5", After("5s")),
+        ("OnCalendar=Mon..Fri 9:00 Europe/Berlin", Cron("0 9 * * 1,2,3,4,5", "Europe/Berlin")),
+        ("OnCalendar=daily\nOnCalendar=\nOnCalendar=weekly", Cron("0 0 * * 1")),
+    ],
+)
+def test_times_and_intervals_become_schedules(setting: str, schedule: object) -> None:
+    assert _spec(_read(f"[Timer]\n{setting}\n")).schedule == schedule
+
+
+def test_each_time_of_a_timer_becomes_a_job() -> None:
+    drafts = _read("[Timer]\nOnCalendar=daily\nOnCalendar=weekly\nOnUnitActiveSec=1h\n")
+    found = [(draft.spec.name, draft.line) for draft in drafts.jobs]
+    assert found == [("backup", 2), ("backup 2", 3), ("backup 3", 4)]
+
+
+def test_what_is_no_time_is_left_out_with_its_line() -> None:
+    drafts = _read("[Timer]\nOnBootSec=5min\nOnUnitActiveSec=1h\nWakeSystem=true\nAccuracySec=1us\n")
+    assert [(one.line, one.what) for one in drafts.left_out] == [
+        (2, "OnBootSec=5min"),
+        (4, "WakeSystem=true"),
+    ]
+    only = _read("[Timer]\nOnBootSec=5min\n")
+    assert [one.what for one in only.left_out] == ["OnBootSec=5min", "backup.timer"]
+    assert (only.jobs, only.faults) == ((), ())
+
+
+def test_what_cron_cannot_say_is_a_fault_with_its_line() -> None:
+    drafts = _read("[Timer]\nOnCalendar=daily\nOnCalendar=Fri *-*-13\nOnUnitActiveSec=1 fortnight\n")
+    assert [fault.line for fault in drafts.faults] == [3, 4]
+    assert [draft.spec.schedule for draft in drafts.jobs] == [Cron("0 0 * * *")]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "delay", "percent"),
+    [
+        ("OnCalendar=daily", "1h", 4),
+        ("OnCalendar=hourly", "30min", 10),
+        ("OnCalendar=weekly", "1min", 1),
+        ("OnUnitActiveSec=1h", "3min", 5),
+        ("OnUnitInactiveSec=100", "5", 5),
+        ("OnCalendar=2030-01-01", "5", 0),
+        ("OnCalendar=daily", "0", 0),
+    ],
+)
+def test_a_random_delay_becomes_a_spread(schedule: str, delay: str, percent: int) -> None:
+    drafts = _read(f"[Timer]\n{schedule}\nRandomizedDelaySec={delay}\n")
+    assert _spec(drafts).policy.jitter_percent == percent
+    told = f"RandomizedDelaySec={delay} becomes a spread of {percent} % of the time between its runs"
+    assert drafts.jobs[0].notes == (() if delay == "0" else (told,))
+
+
+def test_the_service_may_have_another_name() -> None:
+    found: list[str] = []
+
+    def find(name: str) -> bytes | None:
+        found.append(name)
+        return _SERVICE.encode() if name == "other@.service" else None
+
+    timer = b"[Timer]\nOnCalendar=daily\nUnit=other@x.service\n"
+    assert len(read_jobs(timer, "backup.timer", find_beside=find).jobs) == 1
+    assert found == ["other@x.service", "other@.service"]
+
+
+def test_an_instance_of_a_template_knows_its_name() -> None:
+    service = b"[Service]\nExecStart=/bin/dump %i %p %N %%\n"
+    drafts = read_jobs(
+        b"[Timer]\nOnCalendar=daily\n", "dump@shop.timer", find_beside={"dump@.service": service}.get
+    )
+    assert _spec(drafts).action == Command(argv=("/bin/dump", "shop", "dump", "dump@shop", "%"))
+
+
+@pytest.mark.parametrize(
+    ("service", "message"),
+    [
+        (None, "backup.service, which it starts, is not there beside it"),
+        ("[Service]\n", "its service: its service has no ExecStart"),
+        ("[Service]\nExecStart=/bin/x %H\n", "its service: what %H stands for is known to systemd only"),
+        ('[Service]\nExecStart=/bin/x "open\n', "its service: a quote is not closed in"),
+        ("[Service]\nExecStart=-\n", "its service: there is nothing to run"),
+        ("nonsense", "backup.service: line 1: this is no line of a unit file"),
+        ("[Service]\nExecStart=/x\nTimeoutStartSec=soon\n", "its service: the time span 'soon'"),
+    ],
+)
+def test_a_service_that_cannot_be_run_is_a_fault(service: str | None, message: str) -> None:
+    drafts = _read(_TIMER, service)
+    assert drafts.jobs == ()
+    assert re.match(re.escape(message), drafts.faults[0].message)
+
+
+@pytest.mark.parametrize(
+    ("service", "argv"),
+    [
+        ("ExecStart=/bin/a 'b c' \"d e\" f\\ g", ("/bin/a", "b c", "d e", "f g")),
+        ("ExecStart=/bin/a \\\n  --long \\\n  x", ("/bin/a", "--long", "x")),
+        ("ExecStart=@/bin/a other-name x", ("/bin/a", "x")),
+        ("ExecStart=:/bin/a $HOME", ("/bin/a", "$HOME")),
+        ("ExecStart=/old\nExecStart=\nExecStart=/new", ("/new",)),
+        ('ExecStart=/bin/a "" \\x41\\n', ("/bin/a", "", "A\n")),
+    ],
+)
+def test_words_are_split_as_systemd_splits_them(service: str, argv: tuple[str, ...]) -> None:
+    assert _action(service).argv == argv
+
+
+@pytest.mark.parametrize(
+    ("service", "line"),
+    [
+        ("ExecStart=/bin/a $ARGS ${ONE}.txt 'b c'", """/bin/a $ARGS "${ONE}".txt 'b c'"""),
+        ("ExecStart=/bin/a $$HOME x$Y", """/bin/a '$'HOME x'$Y'"""),
+        ("ExecStart=-/bin/a b", "{ /bin/a b || true; }"),
+        (
+            "ExecStartPre=/bin/a\nExecStart=/bin/b\nExecStartPost=-/bin/c",
+            "/bin/a && /bin/b && { /bin/c || true; }",
+        ),
+    ],
+)
+def test_what_needs_a_shell_is_written_for_one(service: str, line: str) -> None:
+    action = _action(service)
+    assert (action.line, action.shell) == (line, "/bin/sh")
+
+
+def test_the_surroundings_of_a_service_are_kept() -> None:
+    drafts = _read(
+        f"{_TIMER}[Unit]\nConditionACPower=true\n",
+        "[Unit]\nConditionPathExists=/mnt/backup\nConditionPathExists=!/mnt/not\nConditionACPower=yes\n"
+        "[Service]\nExecStart=/bin/a\nWorkingDirectory=-%h/x\nEnvironment=A=1 'B=two words'\nEnvironment=C=%u\n"
+        "SuccessExitStatus=3 SIGTERM\nTimeoutStartSec=10min\nUser=root\nNice=19\n",
+    )
+    spec = _spec(drafts)
+    assert spec.action == Command(
+        argv=("/bin/a",),
+        directory="/home/me/x",
+        environment={"A": "1", "B": "two words", "C": "me"},
+        success_codes=(0, 3),
+    )
+    assert spec.policy.conditions == (MainsPower(), PathExists(path="/mnt/backup"))
+    assert spec.policy.time_limit == "10m"
+    assert drafts.jobs[0].notes == ("not kept of its service: User=root; Nice=19",)
+
+
+def test_home_is_where_a_job_is_at_home() -> None:
+    assert _action("ExecStart=/bin/a\nWorkingDirectory=~\nTimeoutStartSec=infinity").directory is None
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "refusal"),
+    [
+        (b"[Timer]\nOnCalendar\n", "a.timer", "line 2: this is no line of a unit file"),
+        (b"OnCalendar=daily\n", "a.timer", "line 1: this is no line of a unit file"),
+        (b"[Service]\nExecStart=x\n", "a.service", "take in its .timer file instead"),
+        (b"[Timer]\n\0", "a.timer", "line 2: the file is no text"),
+    ],
+)
+def test_what_is_no_timer_is_refused(content: bytes, name: str, refusal: str) -> None:
+    with pytest.raises(FileError, match=re.escape(refusal)):
+        read_jobs(content, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", []),
+        ("  a  b ", ["a", "b"]),
+        ("a'b'c", ["abc"]),
+        ('"a\'b"', ["a'b"]),
+        ("a\\", ["a\\"]),
+        ("\\xzz", ["xzz"]),
+    ],
+)
+def test_odd_words(text: str, words: list[str]) -> None:
+    assert split_words(text) == words
