@@ -37,7 +37,7 @@ from halo_scheduler.settings import Settings
 from halo_scheduler.store.backup import Backup
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_lines import JobLineTable, JobName
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.jobs import TRASH_MS, JobRecord
 from halo_scheduler.store.secret_names import SecretName
 from halo_scheduler.store.store import Store
 from halo_scheduler.work_sources import WorkSource
@@ -139,9 +139,9 @@ class Reader:
         """Return the jobs in the trash, the last removed first."""
         return [record.job for record in self._store.jobs.all(removed=True)]
 
-    def get_removal_times(self) -> dict[str, int]:
-        """Return since when each job in the trash lies there."""
-        return self._lines.removal_times()
+    def get_trash_times(self) -> dict[str, tuple[int, int]]:
+        """Return since when each job in the trash lies there, and until when it is kept."""
+        return {job_id: (at, at + TRASH_MS) for job_id, at in self._lines.removal_times().items()}
 
     def list_job_names(self, *, removed: bool = False) -> list[JobName]:
         """Return what all jobs are called, or those in the trash, without the jobs."""

@@ -15,6 +15,8 @@ from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerErro
 _FAILED = 1
 _WRONG_USE = 2
 _NO_SUCH_JOB = 3
+_INTERRUPTED = 130
+_TRACEBACK = "HALO_TRACEBACK"
 
 
 @click.group(
@@ -39,7 +41,7 @@ def halo(context: click.Context, *, hidden: bool) -> None:
 
     Without a command, the desktop program opens; if it is open already, its window is raised.
     """
-    if os.environ.get("NO_COLOR"):
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         context.color = False
     if context.invoked_subcommand is None:
         from halo_scheduler.cli.desktop import open_desktop  # noqa: PLC0415 - for those who want a window
@@ -57,25 +59,46 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="replace")
     try:
         exit_code = halo.main(args=arguments, prog_name="halo", standalone_mode=False)
-    except click.ClickException as error:
-        _fail(error.format_message(), error.exit_code)
-    except ScheduleError as error:
-        _fail(str(error), _WRONG_USE)
-    except JobNotFoundError as error:
-        _fail(str(error), _NO_SUCH_JOB)
-    except SchedulerError as error:
-        _fail(str(error), _FAILED)
     except click.Abort:
-        _fail("stopped", 1)
+        sys.exit(_INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has had enough: leave without a complaint from the interpreter's own flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(_FAILED)
-    except OSError as error:
-        _fail(f"cannot go on: {error}", _FAILED)
+        _leave_quietly()
+    except Exception as error:  # noqa: BLE001 - nobody who uses the program is to see a traceback
+        _fail(*_told(error))
     sys.exit(exit_code or 0)
 
 
+def _told(error: Exception) -> tuple[str, int]:
+    """Return what is said of an error, and what the program leaves with."""
+    match error:
+        case click.ClickException():
+            return error.format_message(), error.exit_code
+        case ScheduleError():
+            return str(error), _WRONG_USE
+        case JobNotFoundError():
+            return str(error), _NO_SUCH_JOB
+        case SchedulerError():
+            return str(error), _FAILED
+        case OSError():
+            return f"cannot go on: {error}", _FAILED
+        case _ if _TRACEBACK in os.environ:
+            raise error
+        case _:
+            fault = f"{type(error).__name__}: {error}".partition("\n")[0]
+            return f"this should not have happened ({fault}); {_TRACEBACK}=1 shows where it did", _FAILED
+
+
 def _fail(sentence: str, exit_code: int) -> None:
-    click.echo(f"halo: {sentence}", err=True)
+    try:
+        click.echo(f"halo: {sentence}", err=True)
+    except OSError:
+        _leave_quietly()
     sys.exit(exit_code)
+
+
+def _leave_quietly() -> None:
+    """Leave without a complaint from the interpreter's own flush: whoever read our output has had enough."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
+    sys.exit(_FAILED)

@@ -22,10 +22,15 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "list": Entry("listing:list_", "List the jobs, the next to run first."),
         "show": Entry("jobs:show", "Show everything about a job."),
         "edit": Entry("edit:edit", "Change a job."),
-        "remove": Entry("jobs:remove", "Remove a job."),
+        "duplicate": Entry("duplicate:duplicate", "Copy a job."),
+        "remove": Entry("jobs:remove", "Put a job into the trash."),
+        "trash": Entry("trash:trash", "Look into the trash, and get a job back."),
+        "group": Entry("groups:group", "Look at the groups, and limit how many of their jobs run at once."),
     },
     "When they run": {
-        "resume": Entry("jobs:resume", "Let a paused or disabled job go on."),
+        "next": Entry("coming:next_", "Show what runs next, across all jobs."),
+        "pause": Entry("pausing:pause", "Pause jobs, for a while or until they are resumed."),
+        "resume": Entry("pausing:resume", "Let paused or disabled jobs go on."),
         "why": Entry("why:why", "Say why a job runs when it does, or did not run."),
         "hint": Entry("hint:hint", "Advise a job to run sooner or at another pace for a while."),
         "quiet": Entry("quiet:quiet", "Choose the times in which nothing starts by itself."),
@@ -42,6 +47,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
     "In and out": {
         "import": Entry("import_:import_", "Take in jobs from a file."),
         "export": Entry("export:export", "Write jobs to a file."),
+        "apply": Entry("apply:apply", "Make the jobs what a folder of files says."),
         "backup": Entry("backup:backup", "Make, list and restore backups."),
     },
     "Settings": {

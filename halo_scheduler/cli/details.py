@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import click
+
 from halo_scheduler.chains import Chain, ChainLink, LinkState, WaitingRun
 from halo_scheduler.cli.action_words import action_words, more_words, work_words
 from halo_scheduler.cli.advice_words import hint_words
 from halo_scheduler.cli.policy_words import condition_words, policy_words
-from halo_scheduler.cli.shown import cost_words, moment, next_words, short_id, status_words
+from halo_scheduler.cli.shown import cost_words, moment, next_words, short_id, status_mark, status_words
 from halo_scheduler.finding import open_questions
 from halo_scheduler.model import FollowOn, InQuietTime, Job, Question
+from halo_scheduler.output_text import plain_line
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.describe import describe
@@ -20,6 +23,7 @@ from halo_scheduler.schedule.quiet import quiet_at
 from halo_scheduler.schedule.words import counted, listed
 from halo_scheduler.service import Scheduler
 
+_LONGEST = 1_000
 _ENDS = {
     FollowOn.SUCCESS: "after each success",
     FollowOn.FAILURE: "after each failure",
@@ -76,6 +80,13 @@ def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
         *(("asks you", _question_words(question)) for question in standing.questions),
     ]
     return [(label, text) for label, text in found if text]
+
+
+def print_details(job: Job, standing: Standing, now_ms: int, longest: int = _LONGEST) -> None:
+    """Print everything about a job but its runs."""
+    click.echo(f"{status_mark(job, asks=bool(standing.questions))} {click.style(job.name, bold=True)}")
+    for label, text in details(job, standing, now_ms):
+        click.echo(f"  {click.style(f'{label:<9}', dim=True)} {plain_line(text, longest)}")
 
 
 def _quiet_words(job: Job, times: Sequence[QuietTime], now_ms: int) -> str:

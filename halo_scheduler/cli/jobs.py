@@ -1,38 +1,35 @@
-"""`halo show`, `resume` and `remove`: one job."""
+"""`halo show` and `remove`: one job."""
 
 from __future__ import annotations
 
 import json
-import sys
 
 import click
 
-from halo_scheduler.checks import LONGEST_TEXT
-from halo_scheduler.cli.details import Standing, details, standing_of
+from halo_scheduler.cli.asking_first import ask_first
+from halo_scheduler.cli.details import Standing, print_details, standing_of
 from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
-from halo_scheduler.cli.shown import (
-    duration,
-    moment,
-    next_words,
-    outcome_mark,
-    status_mark,
-)
+from halo_scheduler.cli.shown import duration, moment, outcome_mark, typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
-from halo_scheduler.model import Job, StatusReason
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.schedule.words import listed
 from halo_scheduler.service import Scheduler
 from halo_scheduler.strict_json import encode
 
 _RECENT = 5
-_LONGEST = 1_000
 
 
 @click.command()
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def show(*, name: str, as_json: bool) -> None:
-    """Show everything about a job: what it does, when it runs next, how its last runs went."""
+    """Show everything about a job: what it does, when it runs next, how its last runs went.
+
+    \b
+    Examples:
+      halo show backup
+      halo show 3f2a9c1b --json
+    """
     now_ms = SystemClock().now_ms()
     with Scheduler.open() as scheduler:
         job = find_job(scheduler, name)
@@ -43,7 +40,7 @@ def show(*, name: str, as_json: bool) -> None:
         data = job.to_dict() | _beside(standing) | {"runs": [run_data(run) for run in runs]}
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
-    _print_details(job, standing, now_ms)
+    print_details(job, standing, now_ms)
     for run in runs:
         at = run.started_at or run.finished_at or 0
         click.echo(
@@ -63,35 +60,21 @@ def _beside(standing: Standing) -> dict[str, object]:
     }
 
 
-def _print_details(job: Job, standing: Standing, now_ms: int, longest: int = _LONGEST) -> None:
-    click.echo(f"{status_mark(job, asks=bool(standing.questions))} {click.style(job.name, bold=True)}")
-    for label, text in details(job, standing, now_ms):
-        click.echo(f"  {click.style(f'{label:<9}', dim=True)} {plain_line(text, longest)}")
-
-
 @click.command()
-@click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not show what an assistant made or changed, and do not ask.")
-def resume(*, name: str, yes: bool) -> None:
-    """Let a paused or disabled job go on from now; one that an assistant made or changed is shown to you first."""
-    with Scheduler.open() as scheduler:
-        job = find_job(scheduler, name)
-        if job.status_reason is StatusReason.ASSISTANT and not yes and sys.stdin.isatty():
-            _print_details(job, standing_of(scheduler, job), SystemClock().now_ms(), LONGEST_TEXT)
-            click.confirm("Let it run?", abort=True)
-        scheduler.resume_job(job.id, seen=job.spec)
-        resumed = scheduler.get_job(job.id) or job
-    click.echo(f"{job.name} goes on; next: {next_words(resumed, SystemClock().now_ms())}")
-
-
-@click.command()
-@click.argument("name")
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def remove(*, name: str, yes: bool) -> None:
-    """Remove a job; it stays in the trash for 30 days. A run under way goes on to its end."""
+def remove(*, names: tuple[str, ...], yes: bool) -> None:
+    """Put jobs into the trash, where they stay for 30 days. A run under way goes on to its end.
+
+    \b
+    Examples:
+      halo remove backup
+      halo remove backup report --yes
+      halo trash restore backup
+    """
     with Scheduler.open() as scheduler:
-        job = find_job(scheduler, name)
-        if not yes and sys.stdin.isatty():
-            click.confirm(f"Remove {job.name}?", abort=True)
-        scheduler.remove_job(job.id)
-    click.echo(f"removed {job.name}")
+        found = {job.id: job for job in (find_job(scheduler, name) for name in names)}
+        ask_first(f"Remove {listed([job.name for job in found.values()])}?", yes=yes)
+        for job in found.values():
+            scheduler.remove_job(job.id)
+            click.echo(f"removed {job.name}; get it back with: halo trash restore {typed(job.name)}")

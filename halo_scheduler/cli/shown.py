@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 import unicodedata
@@ -73,6 +74,8 @@ def status_words(job: Job | JobLine) -> str:
         )
     if job.status_reason is StatusReason.ASSISTANT:
         return "waits for you: an assistant made or changed it"
+    if job.status_reason is StatusReason.IMPORTED:
+        return "paused since it was imported"
     return waiting_status(job) or str(job.status)
 
 
@@ -128,6 +131,12 @@ def cost_words(cost: float) -> str:
 def short_id(run_id: str) -> str:
     """Return the beginning of a run's id, which is enough to find it."""
     return run_id[:_SHORT_ID]
+
+
+def typed(name: str) -> str:
+    """Return a name as it has to be typed in a shell."""
+    quoted = shlex.quote(name)
+    return f"-- {quoted}" if name.startswith("-") else quoted
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,0 +1,69 @@
+"""`halo trash`: the jobs that were removed."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from halo_scheduler.cli.shown import moment, next_words, print_table
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.finding import find_removed
+from halo_scheduler.schedule.describe import describe
+from halo_scheduler.service import Scheduler
+
+
+@click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+@click.pass_context
+def trash(context: click.Context, *, as_json: bool) -> None:
+    """List the jobs that were removed, the last one first; or get one back.
+
+    \b
+    Examples:
+      halo trash
+      halo trash restore backup
+
+    A removed job is kept for 30 days, with its runs.
+    """
+    if context.invoked_subcommand is None:
+        _list(as_json=as_json)
+    elif as_json:
+        raise click.UsageError("--json goes with the list only")
+
+
+def _list(*, as_json: bool) -> None:
+    with Scheduler.open() as scheduler:
+        jobs = scheduler.list_removed()
+        times = scheduler.get_trash_times()
+    jobs = [job for job in jobs if job.id in times]
+    if as_json:
+        data = [
+            job.to_dict() | {"removed_at": times[job.id][0], "kept_until": times[job.id][1]} for job in jobs
+        ]
+        click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+        return
+    if not jobs:
+        click.echo("the trash is empty")
+        return
+    rows = [[job.name, describe(job.schedule), *map(moment, times[job.id]), job.id] for job in jobs]
+    print_table(["NAME", "SCHEDULE", "REMOVED", "KEPT UNTIL", "ID"], rows)
+
+
+@trash.command()
+@click.argument("name")
+def restore(*, name: str) -> None:
+    """Get a job back; it goes on from now.
+
+    \b
+    Examples:
+      halo trash restore backup
+      halo trash restore 3f2a9c1b
+
+    Of several jobs of one name the last that was removed is meant; the others have an id.
+    """
+    with Scheduler.open() as scheduler:
+        removed = find_removed(scheduler, name)
+        scheduler.restore_job(removed.id)
+        job = scheduler.get_job(removed.id) or removed
+    click.echo(f"restored {job.name}; next: {next_words(job, SystemClock().now_ms())}")
