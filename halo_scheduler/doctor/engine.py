@@ -41,7 +41,8 @@ def check_engine(scene: Scene) -> Iterator[Finding]:
 
 def _on_none(scene: Scene, row: EngineRow | None) -> Finding:
     running = scene.store.runs.count_running()
-    under_way = f" {counted(running, 'run')} under way are not looked after." if running else ""
+    are = "is" if running == 1 else "are"
+    under_way = f" {counted(running, 'run')} under way {are} not looked after." if running else ""
     if row is not None and row.stopped_at is None:
         when = scene.ago(row.last_tick_at)
         what = f"Nothing runs the jobs: {row.owner} (process {row.pid}) ended unexpectedly {when}.{under_way}"

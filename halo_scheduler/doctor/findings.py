@@ -65,7 +65,7 @@ def wrong(topic: Topic, what: str, advice: str = "", mend: Callable[[], str] | N
 def wrong_because(topic: Topic, error: Exception, advice: str = "") -> Finding:
     """Return that something is wrong as an error has it, whose sentence may end in what to do."""
     what, _, to_do = " ".join(str(error).split()).partition("; ")
-    return wrong(topic, f"{what}.", advice or _sentence(to_do))
+    return wrong(topic, f"{_begun(what)}.", advice or _begun(to_do))
 
 
 def named(names: Sequence[str]) -> str:
@@ -94,5 +94,7 @@ def size_of(count: int) -> str:
     return f"{size:.1f} {unit}"
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _begun(sentence: str) -> str:
+    """Return a sentence with a large first letter; a path or a name in its place stays as it is."""
+    first, _, _ = sentence.partition(" ")
+    return sentence[:1].upper() + sentence[1:] if first.isalpha() else sentence

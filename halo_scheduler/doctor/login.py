@@ -33,4 +33,4 @@ def check_autostart(_scene: Scene) -> Iterator[Finding]:
 
 def _mend(autostart: Autostart) -> str:
     autostart.turn_on(login_command())
-    return f"{autostart.where()} starts this Halo at login now"
+    return f"{autostart.where()} starts this Halo at login now."

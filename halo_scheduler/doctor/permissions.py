@@ -13,7 +13,6 @@ from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, wrong
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.ipc import socket_path
-from halo_scheduler.schedule.words import counted
 
 _TOPIC = Topic.PERMISSIONS
 _FOLDER_MODE = 0o700
@@ -88,7 +87,7 @@ def _on_foreign(places: list[_Place]) -> Finding:
     what = (
         f"{names} {'belongs' if len(places) == 1 else 'belong'} to {_name_of(places[0].owner)}, not to you."
     )
-    advice = f"Take it over with: sudo chown -R {_name_of(os.geteuid())} {places[0].path}"
+    advice = f"Take it over with: sudo chown -R {os.geteuid()} {places[0].path}"
     # Whoever looks as root looks at somebody else's.
     return look(_TOPIC, what) if os.geteuid() == 0 else wrong(_TOPIC, what, advice)
 
@@ -112,13 +111,7 @@ def _on_loose(places: list[_Place]) -> Finding:
 
 def _mend(places: Iterable[_Place]) -> str:
     mended = list(places)
-    # The folder first: until then somebody could still put something in.
+    # The folder first: from then on nobody can put something else in the place of the others.
     for place in mended:
-        place.path.chmod(place.wanted, follow_symlinks=False) if _can_spare_links() else place.path.chmod(
-            place.wanted
-        )
-    return f"Only you can read {counted(len(mended), 'file')} or folders now"
-
-
-def _can_spare_links() -> bool:
-    return os.chmod in os.supports_follow_symlinks
+        place.path.chmod(place.wanted)
+    return f"Only you can use {named([str(place.path) for place in mended])} now."

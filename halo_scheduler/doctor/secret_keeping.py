@@ -56,13 +56,13 @@ def _in_keyring(scene: Scene, secrets: list[SecretName]) -> Iterator[Finding]:
         )
         return
     if not is_there:
-        what = f"There is no keyring here, but {counted(len(secrets), 'secret')} in one."
+        what = f"There is no keyring here, and {named([item.name for item in secrets])} should be in one."
         yield look(_TOPIC, what, "Look again from the desktop, where jobs may reach it")
         return
     faults = list(_faults(scene, secrets))
     yield from faults
     if not faults:
-        has = f", and has {counted(len(secrets), 'secret')} of yours" if secrets else ""
+        has = f"; it has {counted(len(secrets), 'secret')} of yours" if secrets else ""
         yield fine(_TOPIC, f"There is a keyring{has}.")
 
 

@@ -1,0 +1,222 @@
+"""Looking at the database, in whatever state it is, without touching it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+import pytest
+from checkup import everything_in, found_by, is_fine, only, scene_of, seen_by_nobody
+from process_probe import until
+
+from halo_scheduler import Every
+from halo_scheduler.backups import make_backup
+from halo_scheduler.doctor.database import check_database, check_disk, check_users, open_database
+from halo_scheduler.doctor.findings import Finding, Mark
+from halo_scheduler.service import Scheduler
+from halo_scheduler.store.schema import NEWEST
+
+_NOW = 1_800_000_000_000
+
+
+class _Usage(NamedTuple):
+    """How full a disk is."""
+
+    free: int
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "halo" / "halo.db"
+    with Scheduler.open(path) as scheduler:
+        scheduler.add_job("job", Every("1h"))
+    return path
+
+
+def _opened(path: Path) -> list[Finding]:
+    """Open a database and return what is wrong with it; nothing around it may have changed."""
+    before = everything_in(path.parent)
+    store, findings = open_database(path)
+    if store is not None:
+        store.close()
+    assert everything_in(path.parent) == before
+    assert (store is None) == bool(findings)
+    return findings
+
+
+def _set_version(path: Path, version: int) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute(f"PRAGMA user_version = {version}").fetchall()
+    connection.close()
+
+
+def test_a_whole_database_is_counted_and_left_as_it_is(path: Path) -> None:
+    assert _opened(path) == []
+    (finding,) = found_by(check_database, path)
+    assert finding.mark is Mark.FINE
+    assert "1 job" in finding.what
+
+
+def test_looking_makes_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "halo.db"
+    store, findings = open_database(path)
+    assert store is None
+    assert is_fine(findings)
+    assert found_by(check_disk, path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_is_gone_is_to_be_restored(path: Path) -> None:
+    make_backup(path, _NOW)
+    path.unlink()
+    finding = only(_opened(path))
+    assert (finding.mark, finding.advice) == (
+        Mark.WRONG,
+        "Restore the newest backup with: halo backup restore --latest",
+    )
+    assert "is gone" in finding.what
+
+
+@pytest.mark.parametrize("content", [b"junk" * 2_000, b"SQLite format 3\0" + b"\xff" * 8_000])
+def test_what_is_no_database_is_said_and_kept(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    finding = only(_opened(path))
+    assert finding.mark is Mark.WRONG
+    assert "halo backup restore --latest" in finding.advice
+    assert path.read_bytes() == content
+
+
+def test_a_page_that_was_overwritten_is_noticed(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(4_096)
+        file.write(b"\0" * 8_192)
+    assert only(_opened(path)).mark is Mark.WRONG
+
+
+def test_a_folder_in_its_place_is_no_crash(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    assert only(_opened(path)).mark is Mark.WRONG
+
+
+def test_a_newer_database_names_the_backup_that_was_made_before(path: Path) -> None:
+    made = make_backup(path, _NOW)
+    _set_version(path, NEWEST + 1)
+    newer = make_backup(path, _NOW + 1)
+    finding = only(_opened(path))
+    assert finding.mark is Mark.WRONG
+    assert f"schema {NEWEST + 1}" in finding.what
+    assert f"halo backup restore {made.path}" in finding.advice
+    made.path.unlink()
+    assert str(newer.path) not in only(_opened(path)).advice
+
+
+def test_an_older_database_is_not_brought_up_to_date_by_looking(path: Path) -> None:
+    _set_version(path, NEWEST - 1)
+    assert only(_opened(path)).mark is Mark.LOOK
+    connection = apsw.Connection(str(path))
+    assert connection.execute("PRAGMA user_version").fetchall() == [(NEWEST - 1,)]
+    connection.close()
+
+
+def test_an_empty_file_is_not_filled(path: Path) -> None:
+    path.write_bytes(b"")
+    assert is_fine(_opened(path))
+    (path.parent / "backups").mkdir()
+    shutil.copy("/dev/null", path.parent / "backups" / "halo-1.db")
+    assert only(_opened(path)).mark is Mark.WRONG
+
+
+def test_the_database_of_another_program_is_none_of_ours(path: Path) -> None:
+    path.unlink()
+    connection = apsw.Connection(str(path))
+    connection.execute("CREATE TABLE bookmarks (url)").fetchall()
+    connection.close()
+    assert "another program" in only(_opened(path)).what
+
+
+def test_a_database_that_somebody_keeps_to_himself_is_said(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+    connection.execute("BEGIN IMMEDIATE; UPDATE scheduler_jobs SET errors = 1; COMMIT").fetchall()
+    finding = only(_opened(path))
+    assert finding.mark is Mark.WRONG
+    assert "in use by another program" in finding.what
+    connection.close()
+
+
+def test_what_is_still_in_the_journal_counts(path: Path) -> None:
+    with Scheduler.open(path) as scheduler:
+        scheduler.add_job("in the journal", Every("1h"))
+        with scene_of(path) as scene:
+            assert [record.spec.name for record in scene.jobs] == ["in the journal", "job"]
+
+
+def test_a_journal_on_a_disk_that_cannot_be_written_hides_only_itself(path: Path, tmp_path: Path) -> None:
+    with Scheduler.open(path) as scheduler:
+        scheduler.add_job("in the journal", Every("1h"))
+        folder = tmp_path / "copy"
+        folder.mkdir()
+        for name in ("halo.db", "halo.db-wal"):
+            shutil.copy(path.with_name(name), folder)
+            (folder / name).chmod(0o444)
+    folder.chmod(0o555)
+    assert seen_by_nobody(folder / "halo.db") == "1 []"
+    folder.chmod(0o755)
+
+
+def test_who_may_not_read_it_is_told_so(path: Path) -> None:
+    path.chmod(0o000)
+    path.parent.chmod(0o755)
+    assert seen_by_nobody(path) == f"None ['You may not read {path}.']"
+
+
+def test_a_program_that_writes_into_a_deleted_database_is_named(path: Path) -> None:
+    program = "import sys; f = open(sys.argv[1], 'rb'); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert found_by(check_users, path) == []
+        copy = path.with_name("copy")
+        shutil.copy(path, copy)
+        copy.replace(path)
+        finding = only(found_by(check_users, path))
+        assert finding.mark is Mark.WRONG
+        assert f"(process {process.pid}) still uses a database" in finding.what
+        process.kill()
+    until(lambda: found_by(check_users, path) == [])
+
+
+@pytest.mark.parametrize(
+    ("free", "mark"), [(1_000, Mark.WRONG), (100_000_000, Mark.LOOK), (10_000_000_000, None)]
+)
+def test_a_full_disk_is_said_before_it_hurts(
+    path: Path, monkeypatch: pytest.MonkeyPatch, free: int, mark: Mark | None
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: _Usage(free))
+    assert [finding.mark for finding in found_by(check_disk, path)] == ([] if mark is None else [mark])
+
+
+def test_a_read_only_disk_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.statvfs
+
+    class Status:
+        f_flag = os.ST_RDONLY
+
+    monkeypatch.setattr(os, "statvfs", lambda place: Status if place == path.parent else real(place))
+    finding = only(found_by(check_disk, path))
+    assert (finding.mark, "read-only" in finding.what) == (Mark.WRONG, True)
+
+
+def test_a_journal_without_end_is_said(path: Path) -> None:
+    with Scheduler.open(path) as scheduler:
+        scheduler.add_job("other", Every("1h"))
+        os.truncate(path.with_name("halo.db-wal"), 300 << 20)
+        assert "journal" in only(found_by(check_database, path)).what

@@ -1,0 +1,345 @@
+"""Looking at what lies around a database: permissions, backups, the time zone, autostart, secrets."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import keyring
+import keyring.backend
+import keyring.backends.fail
+import pytest
+from checkup import everything_in, found_by, is_fine, only
+
+from halo_scheduler import Command, Every, HttpRequest
+from halo_scheduler.backups import make_backup
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.doctor import secret_keeping
+from halo_scheduler.doctor.backups import check_backups
+from halo_scheduler.doctor.findings import Mark
+from halo_scheduler.doctor.login import check_autostart
+from halo_scheduler.doctor.permissions import check_permissions
+from halo_scheduler.doctor.secret_keeping import check_secrets
+from halo_scheduler.doctor.tray import check_tray
+from halo_scheduler.doctor.zone import check_zone
+from halo_scheduler.host.autostart import login_command, system_autostart
+from halo_scheduler.ipc import socket_path
+from halo_scheduler.schedule.zone import machine_zone
+from halo_scheduler.service import Scheduler
+
+_DAY = 86_400_000
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("halo", "run", "config"):
+        (tmp_path / name).mkdir(mode=0o700)
+    monkeypatch.setenv("HALO_HOME", str(tmp_path / "halo"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("job", Every("1h"), Command(argv=("true",)))
+        return scheduler.path
+
+
+# --- Permissions -----------------------------------------------------------------------------------------
+
+
+def test_what_only_its_owner_can_read_is_fine(path: Path) -> None:
+    make_backup(path, 1)
+    assert is_fine(found_by(check_permissions, path))
+
+
+def test_what_others_can_read_is_made_private(path: Path) -> None:
+    backup = make_backup(path, 1).path
+    secrets = path.with_name("halo-secrets.json")
+    spooled = path.with_name("halo-spool") / "run.out"
+    spooled.parent.mkdir(mode=0o755)
+    for file in (secrets, spooled):
+        file.touch()
+    wanted = {
+        path.parent: 0o700,
+        path: 0o600,
+        backup.parent: 0o700,
+        backup: 0o600,
+        secrets: 0o600,
+        spooled.parent: 0o700,
+        spooled: 0o600,
+    }
+    for place, mode in wanted.items():
+        place.chmod(mode | 0o044)
+    other = path.with_name("notes.txt")
+    other.touch(mode=0o644)
+    finding = only(found_by(check_permissions, path))
+    assert finding.mark is Mark.WRONG
+    assert str(path.parent) in finding.what
+    assert finding.mend is not None
+    assert finding.mend()
+    assert {place: stat.S_IMODE(place.stat().st_mode) for place in wanted} == wanted
+    assert stat.S_IMODE(other.stat().st_mode) == 0o644
+    assert is_fine(found_by(check_permissions, path))
+
+
+def test_what_its_owner_cannot_read_is_made_readable(path: Path) -> None:
+    path.chmod(0o400)
+    finding = only(found_by(check_permissions, path))
+    assert "You yourself may not" in finding.what
+    assert finding.mend is not None
+    finding.mend()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_link_is_left_alone(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "elsewhere"
+    target.touch()
+    target.chmod(0o644)
+    path.with_name("halo-link").symlink_to(target)
+    assert is_fine(found_by(check_permissions, path))
+
+
+def test_a_socket_that_others_could_use_is_wrong(path: Path) -> None:
+    place = socket_path(path)
+    place.touch()
+    place.chmod(0o777)
+    finding = only(found_by(check_permissions, path))
+    assert str(place) in finding.what
+    assert finding.mend is not None
+    finding.mend()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_belongs_to_somebody_else_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.chown(path, 65_534, 65_534)
+    finding = only(found_by(check_permissions, path))
+    assert (finding.mark, finding.mend) == (Mark.LOOK, None)
+    monkeypatch.setattr(os, "geteuid", lambda: 12_345)
+    finding = only(found_by(check_permissions, path))
+    assert finding.mark is Mark.WRONG
+    assert "sudo chown -R 12345" in finding.advice
+
+
+def test_without_a_folder_nothing_is_made(tmp_path: Path) -> None:
+    assert is_fine(found_by(check_permissions, tmp_path / "none" / "halo.db"))
+    assert not (tmp_path / "none").exists()
+
+
+# --- Backups ---------------------------------------------------------------------------------------------
+
+
+def test_without_a_backup_one_is_to_be_made(path: Path) -> None:
+    finding = only(found_by(check_backups, path))
+    assert (finding.mark, finding.advice) == (Mark.LOOK, "Make one now with: halo backup")
+
+
+def test_a_fresh_backup_is_fine_and_an_old_one_is_not(path: Path) -> None:
+    made_at = make_backup(path, 1_800_000_000_000).made_at
+    before = everything_in(path.parent)
+    assert is_fine(found_by(check_backups, path, made_at + _DAY))
+    assert "15 days ago" in only(found_by(check_backups, path, made_at + 15 * _DAY)).what
+    assert everything_in(path.parent) == before
+
+
+def test_a_damaged_backup_is_named_and_the_one_before_looked_at(path: Path) -> None:
+    make_backup(path, 1_000)
+    broken = make_backup(path, 2_000).path
+    broken.write_bytes(b"junk" * 2_000)
+    findings = found_by(check_backups, path, 3_000)
+    assert [finding.mark for finding in findings] == [Mark.WRONG, Mark.FINE]
+    assert broken.name in findings[0].what
+    assert broken.exists()
+
+
+def test_a_backup_that_was_never_finished_is_named_after_a_day(path: Path) -> None:
+    now_ms = SystemClock().now_ms()
+    part = make_backup(path, now_ms).path.with_name("halo-1.part")
+    part.touch()
+    assert is_fine(found_by(check_backups, path))
+    os.utime(part, ns=(1, (now_ms - 2 * _DAY) * 1_000_000))
+    assert str(part) in only(found_by(check_backups, path)).what
+
+
+# --- The time zone ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    with monkeypatch.context() as patch:
+        yield patch
+    time.tzset()
+    machine_zone.cache_clear()
+
+
+def test_the_time_zone_is_named(path: Path, zone: pytest.MonkeyPatch) -> None:
+    zone.setenv("TZ", "Europe/Berlin")
+    (finding,) = found_by(check_zone, path)
+    assert (finding.mark, finding.what) == (Mark.FINE, "Times are those of Europe/Berlin.")
+
+
+@pytest.mark.parametrize("name", ["CET-1CEST", "Mars/Olympus"])
+def test_a_time_zone_that_cannot_be_read_is_said(path: Path, zone: pytest.MonkeyPatch, name: str) -> None:
+    zone.setenv("TZ", name)
+    machine_zone.cache_clear()
+    finding = only(found_by(check_zone, path))
+    assert "cannot be read" in finding.what
+    assert "Europe/Berlin" in finding.advice
+
+
+# --- Autostart -------------------------------------------------------------------------------------------
+
+
+def test_no_autostart_is_nobodys_fault(path: Path) -> None:
+    assert is_fine(found_by(check_autostart, path))
+
+
+def test_an_entry_for_this_program_is_fine(path: Path) -> None:
+    system_autostart().turn_on(login_command())
+    assert is_fine(found_by(check_autostart, path))
+
+
+def test_an_entry_for_a_program_that_is_gone_is_mended(path: Path) -> None:
+    system_autostart().turn_on(["/opt/old halo/bin/python", "-m", "ui"])
+    finding = only(found_by(check_autostart, path))
+    assert finding.mark is Mark.WRONG
+    assert "/opt/old halo/bin/python" in finding.what
+    assert finding.mend is not None
+    finding.mend()
+    assert system_autostart().is_current(login_command())
+
+
+def test_an_entry_for_another_program_is_the_users_choice(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system_autostart().turn_on([sys.executable, "-m", "another"])
+    finding = only(found_by(check_autostart, path))
+    assert (finding.mark, finding.mend) == (Mark.LOOK, None)
+    system_autostart().turn_on(login_command())
+    monkeypatch.setenv("HALO_HOME", str(path.parent / "other"))
+    assert only(found_by(check_autostart, path)).mend is None
+
+
+def test_an_entry_that_was_switched_off_is_left_so(path: Path) -> None:
+    autostart = system_autostart()
+    autostart.turn_on(["/gone"])
+    with Path(autostart.where()).open("a") as file:
+        file.write("Hidden=true\n")
+    assert is_fine(found_by(check_autostart, path))
+
+
+# --- The tray --------------------------------------------------------------------------------------------
+
+
+def test_without_a_desktop_there_is_nothing_to_say_of_a_tray(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    (finding,) = found_by(check_tray, path)
+    assert (finding.mark, "cannot be told" in finding.what) == (Mark.FINE, True)
+
+
+# --- Secrets ---------------------------------------------------------------------------------------------
+
+
+class _Keyring(keyring.backend.KeyringBackend):
+    """A keyring that may wait for its user."""
+
+    priority = 1
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call] # the library's own
+        self.kept: dict[str, str] = {}
+        self.is_open = threading.Event()
+        self.is_open.set()
+
+    def get_password(self, service: str, username: str) -> str | None:
+        assert service
+        self.is_open.wait()
+        return self.kept.get(username)
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        assert service
+        self.kept[username] = password
+
+
+@pytest.fixture
+def ring() -> Iterator[_Keyring]:
+    before = keyring.get_keyring()
+    ring = _Keyring()
+    keyring.set_keyring(ring)
+    yield ring
+    ring.is_open.set()
+    keyring.set_keyring(before)
+
+
+@pytest.mark.usefixtures("ring")
+def test_a_keyring_is_fine(path: Path) -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.set_secret("TOKEN", "hunter22")
+    (finding,) = found_by(check_secrets, path)
+    assert (finding.mark, finding.what) == (Mark.FINE, "There is a keyring; it has 1 secret of yours.")
+
+
+def test_a_secret_that_is_gone_from_the_keyring_is_named(path: Path, ring: _Keyring) -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.set_secret("TOKEN", "hunter22")
+    ring.kept.clear()
+    finding = only(found_by(check_secrets, path))
+    assert (finding.mark, finding.what) == (Mark.WRONG, "The secret TOKEN is gone.")
+    assert "halo secret set TOKEN" in finding.advice
+
+
+def test_a_keyring_that_waits_for_its_user_is_not_waited_for(
+    path: Path, ring: _Keyring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.set_secret("TOKEN", "hunter22")
+        scheduler.set_secret("OTHER", "hunter22")
+    ring.is_open.clear()
+    monkeypatch.setattr(secret_keeping, "_LIMIT_S", 0.1)
+    finding = only(found_by(check_secrets, path))
+    assert (finding.mark, "may be locked" in finding.what) == (Mark.LOOK, True)
+
+
+def test_without_a_keyring_the_private_file_is_named(path: Path, ring: _Keyring) -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.set_secret("TOKEN", "hunter22")
+    keyring.set_keyring(keyring.backends.fail.Keyring())  # type: ignore[no-untyped-call] # the library's own
+    finding = only(found_by(check_secrets, path))
+    assert finding.mark is Mark.LOOK
+    assert finding.what == "There is no keyring here, and TOKEN should be in one."
+    with Scheduler.open() as scheduler:
+        scheduler.set_secret("FILED", "hunter22", in_file=True)
+    keyring.set_keyring(ring)
+    assert [finding.mark for finding in found_by(check_secrets, path)] == [Mark.FINE, Mark.FINE]
+
+
+@pytest.mark.usefixtures("ring")
+def test_a_secret_that_is_gone_from_its_file_is_named(path: Path) -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.set_secret("FILED", "hunter22", in_file=True)
+    file = path.with_name("halo-secrets.json")
+    file.write_text("{}")
+    assert "FILED" in only(found_by(check_secrets, path)).what
+    file.write_text("[1]")
+    assert "cannot be read" in only(found_by(check_secrets, path)).what
+    # The permissions say so themselves.
+    file.chmod(0o644)
+    assert is_fine(found_by(check_secrets, path))
+
+
+@pytest.mark.usefixtures("ring")
+def test_a_secret_that_jobs_use_and_nobody_set_is_named(path: Path) -> None:
+    with Scheduler.open() as scheduler:
+        for name in ("a", "b"):
+            action = Command(argv=("true",), environment={"T": "${secret:TOKEN}"})
+            scheduler.add_job(name, Every("1h"), action)
+        request = HttpRequest(method="GET", url="https://example.org", headers={"X": "${secret:KEY}"})
+        scheduler.add_job("c", Every("1h"), request, enabled=False)
+    finding = only(found_by(check_secrets, path))
+    assert (finding.mark, finding.what) == (Mark.WRONG, "a and b use the secret TOKEN, which is not set.")

@@ -1,0 +1,79 @@
+"""Looking at a database as `halo doctor` does, one check at a time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.doctor.findings import Finding, Mark, Topic
+from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.store.connection import Database
+from halo_scheduler.store.store import Store
+
+# Becomes nobody only when all is loaded: the files of Python may be for root alone.
+_LOOK = """
+import os, sys
+from pathlib import Path
+from halo_scheduler.doctor.database import open_database
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+store, findings = open_database(Path(sys.argv[1]))
+print(store and len(store.jobs.ids()), [finding.what for finding in findings])
+"""
+
+
+@contextmanager
+def scene_of(path: Path, now_ms: int | None = None) -> Iterator[Scene]:
+    """Give the scene of a database that can be read, or of one that is not there."""
+    store = Store(Database.open_for_reading(path)) if path.exists() else None
+    yield Scene(path, SystemClock().now_ms() if now_ms is None else now_ms, store)
+    if store is not None:
+        store.close()
+
+
+def found_by(
+    check: Callable[[Scene], Iterable[Finding]], path: Path, now_ms: int | None = None
+) -> list[Finding]:
+    """Return what a check finds."""
+    with scene_of(path, now_ms) as scene:
+        return list(check(scene))
+
+
+def only(findings: Iterable[Finding], topic: Topic | None = None) -> Finding:
+    """Return the one thing that is not fine."""
+    (finding,) = [
+        item for item in findings if item.mark is not Mark.FINE and (topic is None or item.topic is topic)
+    ]
+    return finding
+
+
+def is_fine(findings: Iterable[Finding]) -> bool:
+    """Tell whether something was found, and all of it is in order."""
+    marks = {item.mark for item in findings}
+    return marks == {Mark.FINE}
+
+
+def everything_in(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """Return all files below a folder with what would show that somebody touched them."""
+    statuses = {str(path.relative_to(folder)): path.lstat() for path in sorted(folder.rglob("*"))}
+    return {name: (status.st_mode, status.st_size, status.st_mtime_ns) for name, status in statuses.items()}
+
+
+def seen_by_nobody(path: Path) -> str:
+    """Return how many jobs somebody sees in a database who may not do everything, as root may, and what is found."""
+    for above in path.parent.parents:
+        if above.stat().st_uid == os.geteuid() and above.is_relative_to(tempfile.gettempdir()):
+            above.chmod(above.stat().st_mode | 0o011)
+    done = subprocess.run(
+        [sys.executable, "-c", _LOOK, str(path)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
