@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from halo_scheduler.cli.import_ import take_in
-from halo_scheduler.schedule.words import counted
+from halo_scheduler.output_text import plain_line
 from halo_scheduler.service import Scheduler
 
 if TYPE_CHECKING:
@@ -39,13 +39,14 @@ def apply(*, folder: Path, prune: bool, yes: bool) -> None:
         plan = scheduler.plan_import(drafts, prune=prune)
         if not prune:
             _tell_others(scheduler, plan)
-        take_in(scheduler, plan, yes=yes, paused=False, skip_bad=False)
+        take_in(scheduler, plan, yes=yes, paused=False, skip_bad=None)
 
 
 def _tell_others(scheduler: Scheduler, plan: ImportPlan) -> None:
     known = {one.job_id for one in plan.changed}
     names = set(plan.unchanged)
-    others = [job.name for job in scheduler.list_jobs() if job.id not in known and job.name not in names]
+    jobs = scheduler.list_jobs()
+    others = sorted(job.name for job in jobs if job.id not in known and job.name not in names)
     if others:
-        verb = "is" if len(others) == 1 else "are"
-        click.echo(f"In none of the files {verb} {counted(len(others), 'job')}; --prune would remove them.")
+        listed_names = ", ".join(plain_line(name) for name in others)
+        click.echo(f"In none of the files, and left alone without --prune: {listed_names}.")

@@ -43,14 +43,16 @@ def import_(*, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool) 
         take_in(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad)
 
 
-def take_in(scheduler: Scheduler, plan: ImportPlan, *, yes: bool, paused: bool, skip_bad: bool) -> None:
-    """Show what a plan would do, ask, and do it."""
+def take_in(
+    scheduler: Scheduler, plan: ImportPlan, *, yes: bool, paused: bool, skip_bad: bool | None
+) -> None:
+    """Show what a plan would do, ask, and do it; with `skip_bad` of None leaving something out is no choice."""
     from halo_scheduler.cli.import_preview import print_preview  # noqa: PLC0415
 
     names = {job.id: job.name for job in scheduler.list_jobs()}
     print_preview(plan, names, paused=paused)
     if plan.faults and not skip_bad:
-        rest = "" if plan.is_empty else ", or take in the rest with --skip-bad"
+        rest = "" if plan.is_empty or skip_bad is None else ", or take in the rest with --skip-bad"
         raise SchedulerError(f"nothing was stored; mend the {_faults(plan)} above{rest}")
     if plan.is_empty:
         click.echo("There is nothing to change.")
@@ -58,7 +60,7 @@ def take_in(scheduler: Scheduler, plan: ImportPlan, *, yes: bool, paused: bool, 
     if not yes:
         require_yes("Do that?")
     with shown_work("Storing", len(plan.created)) as progress:
-        scheduler.apply_import(plan, paused=paused, skip_bad=skip_bad, progress=progress)
+        scheduler.apply_import(plan, paused=paused, skip_bad=bool(skip_bad), progress=progress)
     _tell_done(plan, paused=paused)
     _tell_missing_secrets(scheduler, plan)
 

@@ -29,9 +29,8 @@ def read_files(files: Sequence[str]) -> Drafts:
 
 def read_folder(folder: Path) -> Drafts:
     """Read all files of ours in a folder and those in it, in the order of their names; hidden ones are left alone."""
-    paths = sorted(
-        path for path in folder.rglob("*") if _is_ours(path.relative_to(folder)) and path.is_file()
-    )
+    found = (path for path in folder.rglob("*") if _is_ours(path.relative_to(folder)))
+    paths = sorted(path for path in found if not path.is_dir())
     if not paths:
         raise FileError(f"there are no .yaml, .yml or .json files in {folder}")
     return merged([_read_one(folder, path) for path in paths])
@@ -44,6 +43,8 @@ def _is_ours(path: Path) -> bool:
 def _read_one(folder: Path, path: Path) -> Drafts:
     """Read a file of a folder; one that cannot be read is a fault, so that all faults are told at once."""
     name = str(path.relative_to(folder))
+    if path.exists() and not path.is_file():
+        return Drafts(faults=(Fault(message="is no plain file", file=name),))
     try:
         drafts = read_document(content_of(path), is_json=path.suffix.lower() == ".json")
     except FileError as error:

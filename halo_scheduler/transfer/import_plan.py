@@ -154,9 +154,9 @@ class _Planner:
         ids: set[str] = set()
         for draft in self._drafts.jobs:
             if draft.spec.name in names:
-                self._fault(draft, ScheduleError("another job of the file has this name", path="name"))
+                self._fault(draft, ScheduleError("another job that is taken in has this name", path="name"))
             elif draft.job_id in ids:
-                self._fault(draft, ScheduleError("another job of the file has this id", path="id"))
+                self._fault(draft, ScheduleError("another job that is taken in has this id", path="id"))
             else:
                 found.append(draft)
             names.add(draft.spec.name)

@@ -87,6 +87,10 @@ class _TimerReader:
         self._faults: list[Fault] = []
 
     def read(self, find_unit: Callable[[str], bytes | None]) -> Drafts:
+        if self._stem.endswith("@"):
+            raise FileError(
+                "this is a template for timers; copy it with the name of one, like backup@home.timer"
+            )
         self._leave_out()
         schedules = list(self._schedules())
         if not schedules and not self._faults:

@@ -97,8 +97,8 @@ def test_a_name_that_another_job_has_is_refused() -> None:
 def test_a_name_and_an_id_are_there_once_in_a_file() -> None:
     plan = _plan(_draft("a"), _draft("a"), _draft("b", job_id="x"), _draft("c", job_id="x"))
     assert _faults(plan) == [
-        "name: another job of the file has this name",
-        "id: another job of the file has this id",
+        "name: another job that is taken in has this name",
+        "id: another job that is taken in has this id",
     ]
     assert list(plan.new_ids) == ["a", "b"]
 

@@ -222,6 +222,7 @@ def test_home_is_where_a_job_is_at_home() -> None:
         (b"OnCalendar=daily\n", "a.timer", "line 1: this is no line of a unit file"),
         (b"[Service]\nExecStart=x\n", "a.service", "take in its .timer file instead"),
         (b"[Timer]\n\0", "a.timer", "line 2: the file is no text"),
+        (b"[Timer]\nOnCalendar=daily\n", "a@.timer", "this is a template for timers"),
     ],
 )
 def test_what_is_no_timer_is_refused(content: bytes, name: str, refusal: str) -> None:

@@ -1,0 +1,212 @@
+"""`halo import` of what others wrote, and `halo apply`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from halo_scheduler import Command, Cron, Every, Job, Manual
+from halo_scheduler.cli import halo
+from halo_scheduler.model import JobStatus, StatusReason
+from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.service import Scheduler
+
+_TRUE = Command(argv=("true",))
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr("halo_scheduler.cli.controlling_terminal._open_terminal", lambda: None)
+    return tmp_path
+
+
+@pytest.fixture
+def folder(home: Path) -> Path:
+    """A folder of job files, one of them in a folder of its own."""
+    place = home / "jobs"
+    (place / "night").mkdir(parents=True)
+    _write(
+        place / "report.yaml",
+        "version: 1\nname: report\nschedule: manual\naction: {kind: command, argv: [r]}\n",
+    )
+    _write(
+        place / "night" / "backup.json",
+        '{"version": 1, "jobs": [{"name": "backup", "schedule": {"cron": "@daily"},'
+        ' "action": {"kind": "command", "argv": ["b"]}, "followers": ["report"]}]}',
+    )
+    return place
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _halo(*arguments: str | Path, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(halo, [str(argument) for argument in arguments], input=stdin)
+
+
+def _jobs() -> dict[str, Job]:
+    with Scheduler.open() as scheduler:
+        return {job.name: job for job in scheduler.list_jobs()}
+
+
+def test_a_crontab_is_taken_in_from_standard_input() -> None:
+    crontab = "MAILTO=me\n# tidy up\n0 3 * * * /opt/tidy\n@reboot /opt/start\n17 * * * * root /opt/system\n"
+    refused = _halo("import", "-", "--yes", stdin=crontab)
+    assert refused.exit_code != 0
+    told = [line.partition(": ")[0::2] for line in refused.stdout.splitlines()[-5:]]
+    assert [place for place, _ in told] == [
+        "Left out:",
+        "  ◌ line 1",
+        "  ◌ line 4",
+        "Not to be taken in:",
+        "  ■ line 5",
+    ]
+    assert told[1][1].startswith("MAILTO=me: Halo sends no mail")
+    assert told[2][1].startswith("@reboot /opt/start: it starts with the machine")
+    assert told[4][1].startswith("this looks like a system crontab")
+    assert _halo("import", "-", "--yes", "--skip-bad", stdin=crontab).exit_code == 0
+    (job,) = _jobs().values()
+    assert (job.name, job.schedule, job.status_reason) == (
+        "tidy up",
+        Cron("0 3 * * *"),
+        StatusReason.IMPORTED,
+    )
+    assert "There is nothing to change." in _halo("import", "-", "--skip-bad", stdin=crontab).stdout
+
+
+def test_several_timers_are_taken_in_at_once(home: Path) -> None:
+    for name in ("a", "b"):
+        _write(home / f"{name}.timer", "[Timer]\nOnUnitActiveSec=1h\n")
+        _write(home / f"{name}.service", f"[Service]\nExecStart=/bin/{name} %h\n")
+    assert _halo("import", home / "a.timer", home / "b.timer", "--yes").exit_code == 0
+    jobs = _jobs()
+    assert {job.schedule for job in jobs.values()} == {Every("1h")}
+    assert jobs["a"].action == Command(argv=("/bin/a", str(Path.home())))
+
+
+def test_of_several_files_a_fault_says_in_which_it_is(home: Path) -> None:
+    good, bad = home / "good.yaml", home / "bad.timer"
+    _write(good, "version: 1\njobs: []\n")
+    _write(bad, "[Timer]\nOnCalendar=sometimes\n")
+    done = _halo("import", good, bad)
+    assert f"■ {bad}, line 2: OnCalendar=sometimes: it is not understood" in done.stdout
+    _write(bad, "nonsense")
+    assert str(_halo("import", good, bad).exception).startswith(
+        f"{bad}, line 1: this is no line of a unit file"
+    )
+
+
+def test_an_agent_becomes_a_group_of_prompts(home: Path) -> None:
+    _write(
+        home / "coder.yaml",
+        "name: coder\nschedules:\n  look: {type: interval, interval: 5m, prompt: Look.}\n",
+    )
+    done = _halo("import", home / "coder.yaml", "--yes")
+    assert "  + coder/look" in done.stdout
+    assert "  ~ coder: no limit → 1 at once" in done.stdout
+    assert _jobs()["coder/look"].group == "coder"
+
+
+def test_jobs_become_what_the_files_say(folder: Path) -> None:
+    done = _halo("apply", folder, "--yes")
+    assert done.exit_code == 0
+    jobs = _jobs()
+    assert {job.status for job in jobs.values()} == {JobStatus.IDLE}
+    assert jobs["backup"].followers[0].job_id == jobs["report"].id
+    assert _halo("apply", folder).stdout == "As it is already: 2 jobs.\nThere is nothing to change.\n"
+
+
+def test_the_difference_is_shown_and_nothing_stored_without_a_yes(folder: Path) -> None:
+    refused = _halo("apply", folder)
+    assert refused.exit_code == 1
+    assert "To be created:" in refused.stdout
+    assert _jobs() == {}
+
+
+def test_other_jobs_are_left_alone_unless_they_are_pruned(folder: Path) -> None:
+    with Scheduler.open() as scheduler:
+        for name in ("other", "an old one"):
+            scheduler.add_job(name, Manual(), _TRUE)
+    done = _halo("apply", folder, "--yes")
+    assert done.stdout.startswith(
+        "In none of the files, and left alone without --prune: an old one, other.\n"
+    )
+    assert set(_jobs()) == {"report", "backup", "other", "an old one"}
+    pruned = _halo("apply", folder, "--prune", "--yes")
+    assert pruned.stdout.splitlines()[:3] == ["To be removed, into the trash:", "  − an old one", "  − other"]
+    assert set(_jobs()) == {"report", "backup"}
+
+
+def test_enabled_is_what_the_file_says_and_pauses_stay(folder: Path) -> None:
+    _halo("apply", folder, "--yes")
+    with Scheduler.open() as scheduler:
+        jobs = {job.name: job.id for job in scheduler.list_jobs()}
+        scheduler.pause_job(jobs["backup"])
+        scheduler.update_job(jobs["report"], enabled=False)
+        runs = scheduler.get_job(jobs["backup"])
+    assert runs is not None
+    done = _halo("apply", folder, "--yes")
+    assert "      enabled: false → (as usual)" in done.stdout
+    jobs_now = _jobs()
+    assert jobs_now["report"].status is JobStatus.IDLE
+    assert jobs_now["backup"] == runs
+    _write(folder / "report.yaml", (folder / "report.yaml").read_text() + "enabled: false\n")
+    _halo("apply", folder, "--yes")
+    assert _jobs()["report"].status is JobStatus.DISABLED
+
+
+def test_a_fault_in_one_file_keeps_all_of_them_out(folder: Path) -> None:
+    _write(folder / "broken.yaml", "version: 1\njobs: [\n")
+    _write(folder / "wrong.yaml", "version: 1\nname: x\nschedule: never\naction: callback\n")
+    (folder / "gone.yaml").symlink_to(folder / "nowhere")
+    os.mkfifo(folder / "pipe.json")
+    done = _halo("apply", folder, "--prune", "--yes")
+    assert done.exit_code != 0
+    assert "■ broken.yaml, line 3: this is not YAML" in done.stdout
+    assert "■ gone.yaml: cannot be read: No such file or directory" in done.stdout
+    assert "■ pipe.json: is no plain file" in done.stdout
+    assert str(done.exception) == "nothing was stored; mend the 4 faults above"
+    assert "■ wrong.yaml, line 3, schedule.kind: must be one of" in done.stdout
+    assert _jobs() == {}
+
+
+def test_the_same_job_in_two_files_is_a_fault(folder: Path) -> None:
+    _write(folder / "again.yaml", (folder / "report.yaml").read_text())
+    done = _halo("apply", folder, "--yes")
+    assert "■ report.yaml, line 2, name: another job that is taken in has this name" in done.stdout
+
+
+def test_hidden_and_other_files_are_not_read(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    _write(folder / ".git" / "config.yaml", "nonsense: [")
+    _write(folder / ".hidden.yaml", "nonsense: [")
+    _write(folder / "README.md", "nonsense: [")
+    assert _halo("apply", folder, "--yes").exit_code == 0
+
+
+def test_an_empty_folder_never_removes_everything(home: Path) -> None:
+    (home / "empty").mkdir()
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("mine", Manual(), _TRUE)
+    done = _halo("apply", home / "empty", "--prune", "--yes")
+    assert "there are no .yaml, .yml or .json files in" in str(done.exception)
+    assert set(_jobs()) == {"mine"}
+
+
+def test_quiet_times_are_pruned_only_where_the_files_speak_of_them(folder: Path) -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.change_settings(quiet_times=(QuietTime(name="Old"),))
+    _halo("apply", folder, "--prune", "--yes")
+    with Scheduler.open() as scheduler:
+        assert scheduler.get_settings().quiet_times == (QuietTime(name="Old"),)
+    _write(folder / "quiet.yaml", "version: 1\nquiet_times: [{name: New}]\n")
+    done = _halo("apply", folder, "--prune", "--yes")
+    assert "  − Old: every day, 22:00–06:00" in done.stdout
+    with Scheduler.open() as scheduler:
+        assert scheduler.get_settings().quiet_times == (QuietTime(name="New"),)
