@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from halo_scheduler.cli.import_ import take_in
+from halo_scheduler.cli.long_work import shown_work
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.service import Scheduler
 
@@ -34,9 +35,11 @@ def apply(*, folder: Path, prune: bool, yes: bool) -> None:
     """
     from halo_scheduler.cli.reading_files import read_folder  # noqa: PLC0415 - for those who apply
 
-    drafts = read_folder(folder)
+    with shown_work("Reading"):
+        drafts = read_folder(folder)
     with Scheduler.open() as scheduler:
-        plan = scheduler.plan_import(drafts, prune=prune)
+        with shown_work("Comparing"):
+            plan = scheduler.plan_import(drafts, prune=prune)
         if not prune:
             _tell_others(scheduler, plan)
         take_in(scheduler, plan, yes=yes, paused=False, skip_bad=None)

@@ -39,7 +39,8 @@ def import_(*, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool) 
 
     drafts = read_files(files)
     with Scheduler.open() as scheduler:
-        plan = scheduler.plan_import(drafts)
+        with shown_work("Comparing"):
+            plan = scheduler.plan_import(drafts)
         take_in(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from time import monotonic
+from contextlib import contextmanager
+from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,41 +15,69 @@ _PATIENCE_S = 1.0
 
 
 @contextmanager
-def shown_work(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Give a function to tell how much of something is done; whoever waits for it sees it on standard error."""
-    with ExitStack() as stack:
-        yield _Bar(what, total, stack).tell
+def shown_work(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Give a function to tell how much of something is done; whoever waits for it sees it on standard error.
+
+    Without a total it only shows that something is being done.
+    """
+    bar = _Bar(what, total)
+    bar.begin()
+    try:
+        yield bar.tell
+    finally:
+        bar.end()
 
 
 class _Bar:
     """Shows itself only when the work takes long: most does not."""
 
-    def __init__(self, what: str, total: int, stack: ExitStack) -> None:
+    def __init__(self, what: str, total: int | None) -> None:
         self._what = what
         self._total = total
-        self._stack = stack
-        self._began = monotonic()
+        self._lock = Lock()
+        self._done = 0
+        self._has_ended = False
         self._shown: tuple[Progress, TaskID] | None = None
+        self._timer = Timer(_PATIENCE_S, self._show)
+        self._timer.daemon = True
+
+    def begin(self) -> None:
+        if sys.stderr.isatty():
+            self._timer.start()
 
     def tell(self, done: int) -> None:
-        if self._shown is None:
-            if not sys.stderr.isatty() or monotonic() - self._began < _PATIENCE_S:
+        with self._lock:
+            self._done = done
+            if self._shown is not None:
+                progress, task = self._shown
+                progress.update(task, completed=done)
+
+    def end(self) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._has_ended = True
+            if self._shown is not None:
+                self._shown[0].stop()
+
+    def _show(self) -> None:
+        with self._lock:
+            if self._has_ended:
                 return
-            self._shown = self._show()
-        progress, task = self._shown
-        progress.update(task, completed=done)
+            progress = _progress(counts=self._total is not None)
+            task = progress.add_task(self._what, total=self._total, completed=self._done)
+            progress.start()
+            self._shown = (progress, task)
 
-    def _show(self) -> tuple[Progress, TaskID]:
-        from rich.console import Console  # noqa: PLC0415 - for those who have to wait
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
-        progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._stack.enter_context(progress)
-        return progress, progress.add_task(self._what, total=self._total)
+def _progress(*, counts: bool) -> Progress:
+    from rich.console import Console  # noqa: PLC0415 - for those who have to wait
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    numbers = (MofNCompleteColumn(), TimeRemainingColumn()) if counts else ()
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        *numbers,
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from halo_scheduler.cli.long_work import shown_work
 from halo_scheduler.transfer.any_file import read_jobs
 from halo_scheduler.transfer.document import read_document
 from halo_scheduler.transfer.drafts import Drafts, Fault, merged, of_file
@@ -64,18 +65,21 @@ def _read_named(file: str) -> Drafts:
 
 def _read(file: str) -> Drafts:
     if file == _STDIN:
-        return read_jobs(sys.stdin.buffer.read(MOST_BYTES + 1))
+        content = sys.stdin.buffer.read(MOST_BYTES + 1)
+        with shown_work("Reading"):
+            return read_jobs(content)
     path = Path(file)
     try:
         content = content_of(path)
     except OSError as error:
         raise click.UsageError(f"the file cannot be read: {error}") from None
-    return read_jobs(
-        content,
-        str(path.absolute()),
-        find_beside=partial(_content_beside, path.parent),
-        machine=Machine(home=str(Path.home()), user=_user()),
-    )
+    with shown_work("Reading"):
+        return read_jobs(
+            content,
+            str(path.absolute()),
+            find_beside=partial(_content_beside, path.parent),
+            machine=Machine(home=str(Path.home()), user=_user()),
+        )
 
 
 def content_of(path: Path) -> bytes:
