@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from halo_scheduler.chains import find_cycle
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.host.presence import is_of_this_system
 from halo_scheduler.model import Condition, JobSpec, Network, PathExists
 from halo_scheduler.schedule.words import shortened
 from halo_scheduler.store.store import Store
@@ -29,7 +30,7 @@ def refuse_unobservable(
     seen = set(known)
     for spec in specs:
         for index, condition in enumerate(spec.policy.conditions):
-            if condition in seen or _is_observable_anywhere(condition):
+            if condition in seen or _is_surely_observable(condition):
                 continue
             seen.add(condition)
             state = check(condition)
@@ -37,9 +38,11 @@ def refuse_unobservable(
                 raise ScheduleError(state.sentence, path=f"policy.conditions[{index}]")
 
 
-def _is_observable_anywhere(condition: Condition) -> bool:
-    """Tell whether every system can find out about a condition; then nobody is called only to save a job."""
-    return isinstance(condition, PathExists) or (isinstance(condition, Network) and bool(condition.host))
+def _is_surely_observable(condition: Condition) -> bool:
+    """Tell whether a condition needs no look to be found observable: nobody is called only to save a job."""
+    if isinstance(condition, PathExists):
+        return is_of_this_system(condition.path)
+    return isinstance(condition, Network) and bool(condition.host)
 
 
 def refuse_chains(

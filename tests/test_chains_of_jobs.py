@@ -256,6 +256,14 @@ def test_what_every_system_can_observe_calls_nobody(scheduler: Scheduler, probe:
     assert probe.asked == []
 
 
+def test_a_path_of_another_system_is_refused(scheduler: Scheduler) -> None:
+    with pytest.raises(ScheduleError, match="is no whole path on this system") as caught:
+        scheduler.add_job("backup", _MANUAL, policy=Policy(conditions=(PathExists(path="D:\\backup"),)))
+    assert caught.value.path == "policy.conditions[0]"
+    assert scheduler.list_jobs() == []
+    scheduler.add_job("backup", _MANUAL, policy=Policy(conditions=(PathExists(path="~/backup"),)))
+
+
 def test_what_an_assistant_gives_is_looked_at_outside_its_transaction(
     scheduler: Scheduler, probe: _Probe
 ) -> None:
