@@ -31,7 +31,7 @@ def users_of(path: Path) -> list[FileUser]:
             continue
         for name in _open_names(pid):
             if name in (target, target + _DELETED):
-                found.add(FileUser(pid, _program_of(pid), name.endswith(_DELETED)))
+                found.add(FileUser(pid, _program_of(pid), name != target))
     return sorted(found)
 
 
