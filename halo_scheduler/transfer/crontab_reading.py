@@ -103,7 +103,8 @@ class _Reader:
 
     def read(self, text: str) -> Drafts:
         for number, line in enumerate(text.split("\n"), 1):
-            self._line(line.strip(" \t\r\f\v"), number)
+            # Only what is before a line does not count: blanks at its end may be meant for standard input.
+            self._line(line.lstrip(" \t").removesuffix("\r"), number)
         if self._faults and not self._has_entries:
             first = self._faults[0]
             raise FileError(
@@ -115,7 +116,7 @@ class _Reader:
         if line.startswith("#"):
             self._comments.append(line)
             return
-        if line and not self._is_variable(line, number):
+        if line.strip() and not self._is_variable(line, number):
             self._entry(line, number)
         self._comments = []
 
@@ -164,7 +165,9 @@ class _Reader:
         match = _NICKNAMED.fullmatch(line) or _TIMED.fullmatch(line)
         if match is None:
             raise ScheduleError("this is no line of a crontab: it would be five fields and a command")
-        when, (command, stdin) = match["when"], split_command((match["command"] or "").strip())
+        when, (command, stdin) = match["when"], split_command((match["command"] or "").lstrip())
+        if not command.rstrip().endswith("\\"):  # which may keep a blank
+            command = command.rstrip()
         if when.lower() == "@reboot":
             self._has_entries = True
             self._left_out.append(LeftOut(what=plain_line(line, _LONGEST_QUOTE), why=_REBOOT, line=number))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ODD_BACKSLASHES = re.compile(r"(?<!\\)(?:\\\\)*\\%")
 
 
@@ -44,6 +45,8 @@ def command_field(command: str, stdin: str = "") -> str:
     """Return how a command and its standard input are written; ValueError says why they cannot be."""
     if "\n" in command:
         raise ValueError("its command has several lines")
+    if _CONTROLS.search(command) or _CONTROLS.search(stdin):
+        raise ValueError("it has control characters, which an editor would not show")
     if _ODD_BACKSLASHES.search(command):
         raise ValueError("its command has a backslash before a percent sign")
     if stdin and not stdin.endswith("\n"):

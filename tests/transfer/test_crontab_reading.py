@@ -100,6 +100,16 @@ def test_a_secret_cannot_be_smuggled_into_a_command() -> None:
     assert "secrets cannot be used here" in _read("@daily x\n@daily echo ${secret:TOKEN}").faults[0].message
 
 
+def test_blanks_count_where_they_mean_something() -> None:
+    first, second, third = _read("@daily x  \n@daily cat% a \n@daily ls a\\ \n").jobs
+    actions = [draft.spec.action for draft in (first, second, third)]
+    assert [(action.line, action.stdin) for action in actions if isinstance(action, Command)] == [
+        ("x", ""),
+        ("cat", " a \n"),
+        ("ls a\\ ", ""),
+    ]
+
+
 def test_an_empty_shell_is_refused() -> None:
     drafts = _read("@daily x\nSHELL=\n@daily y")
     assert [fault.line for fault in drafts.faults] == [3]

@@ -44,6 +44,8 @@ def test_what_can_be_written_is_read_back(command: str, stdin: str) -> None:
     ("command", "stdin", "reason"),
     [
         ("a\nb", "", "several lines"),
+        ("a\rb", "", "control characters"),
+        ("a", "\x1b\n", "control characters"),
         (r"a \% b", "", "backslash before a percent sign"),
         ("a", "no end", "end the last line"),
         ("a\\", "in\n", "ends with a backslash"),

@@ -89,7 +89,7 @@ def test_what_runs_after_a_job_is_not_kept() -> None:
 def test_every_job_is_a_line_or_a_reason(specs: list[JobSpec]) -> None:
     """What is a line is read back as the same time and the same command."""
     text = write_crontab(specs)
-    lines = text.splitlines()
+    lines = text.split("\n")
     for spec in specs:
         assert any(line.startswith(f"# {spec.name}") for line in lines)
     entries = [line for line in lines if line and not line.startswith(("#", "CRON_TZ="))]
