@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from halo_scheduler.chains import ChainLink, LinkState, WaitingRun
 from halo_scheduler.model import FollowOn
 
-from .detail_sections import Section
+from .detail_sections import BESIDE_LINK, Section
 from .detail_surroundings import skipped_words
 from .marks import Mark, Shape
 from .theme import GRID, HALF, Look, Tone
@@ -47,18 +47,26 @@ class Links(Section):
         self.setObjectName(name)
         self._look = look
         self._links: list[tuple[LinkLine, ChainLink]] = []
+        self._last_told: tuple[Sequence[ChainLink], dict[FollowOn, str]] = ((), {})
         self._lines: list[LinkLine] = []
-        self._more = label("", "muted", name=f"{name}More")
+        self._most_shown: int | None = _MOST_SHOWN
+        self._more = button("", name=f"{name}More", kind="link", tip=_tr("Show all of them"))
+        self._more.clicked.connect(self._unfold)
         self._more.setVisible(False)
         self._box = QVBoxLayout()
-        self._box.setSpacing(HALF)
+        self._box.setSpacing(0)
         self.column.addLayout(self._box)
-        self.column.addWidget(self._more)
+        self.column.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
         self.setVisible(False)
+
+    def fold(self) -> None:
+        """Show only the first ones again, from the next time on."""
+        self._most_shown = _MOST_SHOWN
 
     def show_links(self, links: Sequence[ChainLink], ends: dict[FollowOn, str]) -> None:
         """Show some jobs; `ends` are the words for what starts the later one."""
-        shown = links[:_MOST_SHOWN]
+        self._last_told = tuple(links), ends
+        shown = links[: self._most_shown]
         while len(self._lines) < len(shown):
             self._add_line()
         self._links = list(zip(self._lines, shown, strict=False))
@@ -69,14 +77,23 @@ class Links(Section):
         for index, line in enumerate(self._lines):
             line.setVisible(index < len(shown))
         more = len(links) - len(shown)
-        self._more.setText(_tr("and {count} more").format(count=more))
+        words = _tr("and {count} more").format(count=more)
+        self._more.setText(words)
+        self._more.setAccessibleName(words)
         self._more.setVisible(more > 0)
         self.setVisible(bool(links))
 
     @property
     def stops(self) -> list[QWidget]:
         """What the Tab key visits, from top to bottom."""
-        return list(self._lines)
+        return [*self._lines, self._more]
+
+    def _unfold(self) -> None:
+        had_focus = self._more.hasFocus()
+        self._most_shown = None
+        self.show_links(*self._last_told)
+        if had_focus:
+            self._lines[_MOST_SHOWN].setFocus()
 
     def _add_line(self) -> None:
         line = LinkLine(self._look, name=f"{self.objectName()}{len(self._lines)}")
@@ -100,6 +117,12 @@ class RunsAfter(Links):
     def __init__(self, look: Look) -> None:
         super().__init__(look, _tr("Runs after"), "runsAfter")
         self._waiting: list[_Waiting] = []
+        self._waiting_place = QVBoxLayout()
+        self._waiting_place.setSpacing(HALF)
+        self.column.addLayout(self._waiting_place)
+        self._more_waiting = label("", "muted", name="chainWaitsMore")
+        self._more_waiting.setVisible(False)
+        self.column.addWidget(self._more_waiting)
 
     def show_before(
         self, links: Sequence[ChainLink], waits: Sequence[WaitingRun], now_ms: int, told: str = ""
@@ -119,6 +142,10 @@ class RunsAfter(Links):
             self._add_waiting()
         for index, one in enumerate(self._waiting):
             one.show_run(shown[index] if index < len(shown) else None, now_ms, told)
+        more = len(waits) - len(shown)
+        words = _tr("and 1 more run") if more == 1 else _tr("and {count} more runs")
+        self._more_waiting.setText(words.format(count=more))
+        self._more_waiting.setVisible(more > 0)
         self.setVisible(bool(links or waits))
 
     @property
@@ -129,7 +156,7 @@ class RunsAfter(Links):
         made = _Waiting(self._look, len(self._waiting))
         made.cancel_wanted.connect(self.cancel_wanted)
         self._waiting.append(made)
-        self.column.addWidget(made)
+        self._waiting_place.addWidget(made)
 
 
 class ThenRuns(Links):
@@ -159,13 +186,13 @@ class _Waiting(QWidget):
         mark = MarkLabel(look, 8)
         mark.set_mark(_WAITS)
         left, middle = QVBoxLayout(), QVBoxLayout()
-        left.setContentsMargins(1, GRID + 1, 0, 0)
+        left.setContentsMargins(1, GRID, 0, 0)
         left.addWidget(mark)
         left.addStretch(1)
         self._text = WrappedText(look, name=f"chainWaits{index}")
-        # So that its first line stands beside the words of the button.
-        middle.setContentsMargins(0, HALF, 0, 0)
+        middle.setContentsMargins(0, BESIDE_LINK, 0, 0)
         middle.addWidget(self._text)
+        middle.addStretch(1)
         self.cancel = button(
             _tr("Cancel"), name=f"cancelChainRun{index}", kind="link", tip=_tr("Do not run it this time")
         )
@@ -185,9 +212,9 @@ class _Waiting(QWidget):
             return
         self._run_id = waiting.run_id
         what = one_line(waiting.reason, _LONGEST_REASON) or _tr("a place")
-        words = _tr("A run after {name} waits since {when} for {what}.")
+        words = _tr("A run after {name} has waited since {when} for {what}.")
         if waiting.reason == told:
-            words = _tr("A run after {name} waits since {when}.")
+            words = _tr("A run after {name} has waited since {when}.")
         words = words.format(
             name=one_line(waiting.cause_name, _LONGEST_NAME),
             when=short_moment(waiting.at, now_ms),

@@ -63,6 +63,7 @@ class OneJob(QWidget):
         super().__init__(parent)
         self._look = look
         self._output_run_id: str | None = None
+        self._shown_id = ""
         self._mark = MarkLabel(look)
         self._name = WrappedText(look, name="detailName", font=title_font(self.font()), most_lines=3)
         self._status = WrappedText(look, name="detailStatus", tone=Tone.MUTED)
@@ -140,12 +141,20 @@ class OneJob(QWidget):
         self._asked_place.addWidget(made)
         return made
 
+    def _fold(self) -> None:
+        for links in (self._before.made, self._after.made):
+            if links is not None:
+                links.fold()
+
     def scroll_to_top(self) -> None:
         self._area.verticalScrollBar().setValue(0)
 
     def show_job(self, details: JobDetails, now_ms: int) -> None:
         """Show a job; until all of it was read, what the table knows."""
         job = details.job
+        if job.id != self._shown_id:
+            self._shown_id = job.id
+            self._fold()
         self._name.set_text(job.name)
         self._mark.set_mark(job_mark(job, asks=bool(details.questions)))
         self._buttons.fit()

@@ -29,6 +29,8 @@ from .widgets.labels import button, label
 from .widgets.wrapped_text import WrappedText
 from .wording import ago, cost_words, duration, moment, plain_tooltip, run_words
 
+BESIDE_LINK = HALF + 2
+"""What a text keeps above it, so that its first line stands beside the words of a link."""
 _MARK = 8
 _RUN_HEIGHT = 24
 

@@ -11,7 +11,7 @@ from halo_scheduler.condition_words import describe_condition
 from halo_scheduler.model import Job, Policy, WaitingFor
 from halo_scheduler.schedule.explain import duration_in_words
 
-from .detail_sections import Section
+from .detail_sections import BESIDE_LINK, Section
 from .hint_words import hint_line, hint_origin
 from .theme import GRID, HALF, Look, Tone
 from .widgets.labels import button
@@ -44,11 +44,10 @@ class Hint(Section):
         note = QFrame()
         note.setProperty("role", "note")
         row = QHBoxLayout(note)
-        row.setContentsMargins(GRID, HALF, HALF, GRID)
+        row.setContentsMargins(GRID, HALF - 2, HALF, GRID)
         row.setSpacing(GRID)
         words = QVBoxLayout()
-        # So that its first line stands beside the words of the button.
-        words.setContentsMargins(0, HALF, 0, 0)
+        words.setContentsMargins(0, BESIDE_LINK, 0, 0)
         words.setSpacing(HALF)
         words.addWidget(self._what)
         words.addWidget(self._origin)
@@ -71,6 +70,9 @@ class Hint(Section):
         """Show the advice that counts now, or nothing."""
         self._expires_at = job.hints.expires_at
         what = hint_line(job, now_ms)
+        if not what and self._clear.hasFocus():
+            # What comes after it may well do something when the same key is pressed once more.
+            self.focusPreviousChild()
         self.setVisible(bool(what))
         self._what.set_text(what)
         self._origin.set_text(hint_origin(job) if what else "")

@@ -67,7 +67,7 @@ def test_a_chain_run_that_waits_is_told_and_can_be_cancelled(
     let_chain_wait(desk.scheduler, first, then, "network", NOW + 60 * MINUTE)
     desk.show(then)
     assert desk.text("detailStatus") == "Waiting for network"
-    told = "A run after first waits since 09:00. If it still waits at 10:00, this run is skipped."
+    told = "A run after first has waited since 09:00. If it still waits at 10:00, this run is skipped."
     assert desk.text("chainWaits0") == told
     assert not desk.is_shown("waitingSentence")
     cancelled: list[str] = []
@@ -83,8 +83,29 @@ def test_of_several_chain_runs_each_says_what_it_waits_for_unless_the_job_does(d
         let_chain_wait(desk.scheduler, first, then, reason)
     desk.show(then)
     assert desk.text("detailStatus") == "Waiting for network"
-    assert desk.text("chainWaits0") == "A run after first waits since 09:00."
-    assert desk.text("chainWaits1") == "A run after first waits since 09:00 for a place."
+    assert desk.text("chainWaits0") == "A run after first has waited since 09:00."
+    assert desk.text("chainWaits1") == "A run after first has waited since 09:00 for a place."
+
+
+def test_of_many_chain_runs_that_wait_the_first_are_shown_and_the_rest_counted(desk: PaneDesk) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    for _ in range(5):
+        let_chain_wait(desk.scheduler, first, then, "network")
+    desk.show(then)
+    assert desk.is_shown("chainWaits2")
+    more = desk.pane.findChild(QLabel, "chainWaitsMore")
+    assert more is not None
+    assert more.isVisible()
+    assert more.text() == "and 2 more runs"
+    other = desk.scheduler.add_job("other", Manual())
+    before = desk.scheduler.add_job("before", Manual(), followers=(Follower(job_id=other),))
+    for _ in range(4):
+        let_chain_wait(desk.scheduler, before, other)
+    desk.show(other)
+    assert more.text() == "and 1 more run"
+    desk.show(before)
+    assert not more.isVisible()
 
 
 def test_the_tab_key_visits_what_was_made_late_in_its_place(desk: PaneDesk) -> None:
@@ -103,21 +124,30 @@ def test_the_tab_key_visits_what_was_made_late_in_its_place(desk: PaneDesk) -> N
     assert [name for name in order if name in wanted] == wanted
 
 
-def test_of_many_jobs_the_first_are_shown_and_the_rest_counted(qtbot: QtBot) -> None:
-    section = ThenRuns(Look())
-    qtbot.addWidget(section)
-    links = [
-        ChainLink(job_id=str(number), name=f"job {number}", on=FollowOn.SUCCESS, state=LinkState.OK)
-        for number in range(20)
-    ]
-    section.show_after(links)
-    assert len([line for line in section.findChildren(LinkLine) if not line.isHidden()]) == 8
-    more = section.findChild(QLabel, "thenRunsMore")
-    assert more is not None
+def test_of_many_jobs_the_first_are_shown_until_the_rest_is_wanted(desk: PaneDesk) -> None:
+    scheduler = desk.scheduler
+    followers = tuple(
+        Follower(job_id=scheduler.add_job(f"job {number:02}", Manual())) for number in range(20)
+    )
+    many = scheduler.add_job("many", Manual(), followers=followers)
+    few = scheduler.add_job("few", Manual(), followers=followers[:1])
+    desk.show(many)
+    assert desk.links("thenRuns") == [f"job {number:02}, when this succeeds" for number in range(8)]
+    more = desk.button("thenRunsMore")
     assert more.text() == "and 12 more"
-    section.show_after(links[:1])
-    assert len([line for line in section.findChildren(LinkLine) if not line.isHidden()]) == 1
-    assert more.isHidden()
+    more.setFocus()
+    more.click()
+    assert len(desk.links("thenRuns")) == 20
+    assert not more.isVisible()
+    # Where the keyboard was, the rest begins.
+    assert desk.button("thenRuns8").hasFocus()
+    # What is read anew stays unfolded; another job does not.
+    desk.show(many)
+    assert len(desk.links("thenRuns")) == 20
+    desk.show(few)
+    assert len(desk.links("thenRuns")) == 1
+    desk.show(many)
+    assert len(desk.links("thenRuns")) == 8
 
 
 def test_a_job_that_was_deleted_for_good_has_no_name_left(qtbot: QtBot) -> None:

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model import (
     Every,
+    Follower,
     HintSource,
     Manual,
     Network,
@@ -63,6 +64,20 @@ def test_a_hint_tells_from_whom_it_comes_and_can_be_cleared(desk: PaneDesk) -> N
     assert job.hints.interval_ms is None
     desk.show(job_id)
     assert not desk.is_shown("hintSection")
+
+
+def test_the_key_that_clears_a_hint_does_nothing_else_when_pressed_twice(desk: PaneDesk) -> None:
+    scheduler = desk.scheduler
+    then = scheduler.add_job("then", Manual())
+    job_id = scheduler.add_job("a", Every("1h"), followers=(Follower(job_id=then),))
+    scheduler.propose_interval(job_id, "2m")
+    desk.show(job_id)
+    desk.button("clearHintButton").setFocus()
+    scheduler.clear_hints(job_id)
+    desk.show(job_id)
+    assert not desk.is_shown("hintSection")
+    # Otherwise it would be the link to the job that comes then.
+    assert desk.button("detailMore").hasFocus()
 
 
 def test_a_hint_is_gone_when_it_no_longer_counts(desk: PaneDesk) -> None:

@@ -13,6 +13,7 @@ from ui.backend import Backend
 from ui.detail_pane import DetailPane
 from ui.job_actions import JobActions
 from ui.theme import Look
+from ui.widgets.link_line import LinkLine
 from ui.widgets.wrapped_text import WrappedText
 
 
@@ -49,6 +50,12 @@ class PaneDesk:
         found = self.pane.findChild(QAbstractButton, name)
         assert found is not None
         return found
+
+    def links(self, name: str) -> list[str]:
+        """Return what the links of a part say, from top to bottom."""
+        part = self.pane.findChild(QWidget, name)
+        lines = [] if part is None else part.findChildren(LinkLine)
+        return [line.accessibleName() for line in lines if line.isVisible()]
 
     def is_shown(self, name: str) -> bool:
         found = self.pane.findChild(QWidget, name)

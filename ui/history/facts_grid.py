@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QToolButton, QWidget
 
 from ui.theme import HALF, MARGIN, Look
 from ui.widgets.labels import icon_button, label
-from ui.widgets.link_line import LinkLine
+from ui.widgets.link_line import ABOVE_LINK, LinkLine
 from ui.widgets.wrapped_text import WrappedText
 
 from .facts import Fact
@@ -98,6 +98,7 @@ class _FactRow:
         self._fact = fact
         self._name.setText(fact.name)
         self._name.setVisible(bool(fact.name))
+        self._name.setContentsMargins(0, ABOVE_LINK if fact.run_id else 0, 0, 0)
         self._value.set_text("" if fact.run_id else fact.value)
         # One that never said anything would keep its half of the room.
         self._value.setVisible(bool(self._value.text()))

@@ -10,6 +10,8 @@ from ui.marks import Mark, paint_mark
 from ui.theme import GRID, HALF, Look, Tone
 from ui.wording import one_line, plain_tooltip
 
+ABOVE_LINK = 2
+"""What it keeps above and below its words: room for the frame of what has the keyboard."""
 _MARK = 8
 _LONGEST = 300
 
@@ -46,7 +48,7 @@ class LinkLine(QAbstractButton):
     # --- Qt -----------------------------------------------------------------------------------------
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        return QSize(200, QFontMetrics(self.font()).height())
+        return QSize(200, QFontMetrics(self.font()).height() + 2 * ABOVE_LINK)
 
     def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802
         self.update()
