@@ -226,10 +226,13 @@ def test_a_chain_run_leads_to_the_run_that_started_it_and_to_those_it_started() 
     facts = facts_of(_run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="r1"), _NOW, relations)
     assert facts[-3:] == [
         Fact("Ran after", "backup", run_id="r1", aside="run of 08:55"),
-        Fact("Then ran", "report", run_id="r2", aside="succeeded, 09:00"),
+        Fact("Then", "report", run_id="r2", aside="succeeded, 09:00"),
         Fact("", "mail (deleted)", run_id="r3", aside="skipped, 09:00"),
     ]
     assert "Started by" not in {fact.name for fact in facts}
+    skipped = _run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="r1", started_at=None)
+    # It did not run at all.
+    assert facts_of(skipped, _NOW, relations)[-3].name == "After"
 
 
 def test_of_a_run_whose_cause_is_no_longer_in_the_log_it_is_told_that_there_was_one() -> None:

@@ -69,20 +69,22 @@ def facts_of(run: Run, now_ms: int, relations: Relations = NO_RELATIONS) -> list
     return [
         *_item_facts(run),
         *(Fact(name, value) for name, value in found if value),
-        *_chain_facts(relations, now_ms),
+        *_chain_facts(run, relations, now_ms),
     ]
 
 
-def _chain_facts(relations: Relations, now_ms: int) -> list[Fact]:
-    """Return which run started this one, and which ones it started; each leads there."""
+def _chain_facts(run: Run, relations: Relations, now_ms: int) -> list[Fact]:
+    """Return which run came before this one in a chain, and which ones after it; each leads there."""
     facts = []
     cause = relations.cause
     if cause is not None:
         when = tr("run of {when}").format(when=short_moment(cause.at, now_ms))
-        facts.append(Fact(tr("Ran after"), job_words(cause.job), run_id=cause.run_id, aside=when))
+        # One that was skipped never ran.
+        name = tr("After") if run.started_at is None else tr("Ran after")
+        facts.append(Fact(name, job_words(cause.job), run_id=cause.run_id, aside=when))
     for index, one in enumerate(relations.caused):
         ended = f"{outcome_words(one.outcome).lower()}, {short_moment(one.at, now_ms)}"
-        name = "" if index else tr("Then ran")
+        name = "" if index else tr("Then")
         facts.append(Fact(name, job_words(one.job), run_id=one.run_id, aside=ended))
     return facts
 
@@ -161,10 +163,10 @@ def _advice_of_reason(reason: SkipReason) -> str:
             "It asks again at its next time. If it stays so, check where its work comes from in the job."
         ),
         SkipReason.CONDITION: tr(
-            "By hand it starts whatever holds. If this happens often, let it wait longer in the job."
+            "By hand it starts all the same. If this happens often, let the job wait longer."
         ),
         SkipReason.QUIET_TIME: tr(
-            "By hand it starts at any time. The job can also wait for the end of a quiet time instead."
+            "By hand it starts all the same. The job can also be told to wait for the end of a quiet time."
         ),
     }[reason]
 
@@ -176,8 +178,8 @@ def source_words(source: Source) -> str:
         Source.AFTER: tr("its schedule, counted from the end of the run before"),
         Source.CRON: tr("its schedule"),
         Source.ONCE: tr("its one time"),
-        Source.HINT_INTERVAL: tr("the pace that was proposed for a while"),
-        Source.HINT_ONCE: tr("the time that was proposed"),
+        Source.HINT_INTERVAL: tr("the pace of a hint"),
+        Source.HINT_ONCE: tr("the time of a hint"),
         Source.CLAMPED_MIN: tr("the shortest time allowed between two runs"),
         Source.CLAMPED_MAX: tr("the longest time allowed between two runs"),
         Source.BACKOFF: tr("it waited longer after errors"),
@@ -195,7 +197,7 @@ def passed_words(run: Run) -> str:
     reason = {
         "running": tr("it was still running"),
         "backoff": tr("it waited after errors"),
-        "hint": tr("another time was proposed"),
+        "hint": tr("a hint gave another time"),
         "paused": tr("it was paused"),
         "disabled": tr("it was switched off"),
         "edited": tr("the job was changed"),
