@@ -123,7 +123,7 @@ def test_each_tells_when_and_for_whom_and_whether_it_holds(
     assert child(meeting, WrappedText, "quietLine").text() == "Monday to Friday, 08:30 to 09:30 · group web"
     assert child(meeting, WrappedText, "quietHolds").text() == "Quiet now until 09:30"
     assert child(nights, WrappedText, "quietHolds").text() == ""
-    assert _text(page, "quietNow") == "Quiet now: web until 09:30"
+    assert _text(page, "quietNow") == "Quiet now: group web until 09:30"
     clock.advance(30 * _MINUTE)
     # It is looked at once a minute, and not at all while nobody sees it.
     assert page._minute.isActive()
@@ -210,6 +210,16 @@ def test_one_that_somebody_else_removed_meanwhile_is_added_again(
     _have(page, qtbot, scheduler, _MEETING)
     _click(page, "saveQuietButton")
     qtbot.waitUntil(lambda: _names(page) == ["Meeting", "Nights"])
+
+
+@pytest.mark.parametrize("name", ["quietNameEdit", "quietEnd", "quietDays-mon", "quietGroup"])
+def test_the_enter_key_saves_wherever_it_is_pressed(
+    page: QuietTimesPage, scheduler: Scheduler, qtbot: QtBot, name: str
+) -> None:
+    _click(page, "addQuietButton")
+    QTest.keyClick(child(page, QWidget, name), Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: not _is_asking(page))
+    assert scheduler.get_settings().quiet_times == (QuietTime(),)
 
 
 def test_a_change_is_given_up_with_a_key(page: QuietTimesPage, scheduler: Scheduler, qtbot: QtBot) -> None:

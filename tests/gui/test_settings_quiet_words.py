@@ -71,8 +71,11 @@ def test_for_whom_it_is_quiet_now_is_one_line() -> None:
     everybody = QuietTime(start="07:00", end="09:15")
     assert now_words([QuietTime()], _NOW) == "Nothing is quiet now."
     # What follows without a gap is one quiet time.
-    assert now_words([web, longer], _NOW) == "Quiet now: web until 11:00"
-    assert now_words([web, home, QuietTime()], _NOW) == "Quiet now: web until 10:00, home until 10:00"
+    assert now_words([web, longer], _NOW) == "Quiet now: group web until 11:00"
+    assert (
+        now_words([web, home, QuietTime()], _NOW)
+        == "Quiet now: group web until 10:00, group home until 10:00"
+    )
     assert now_words([web, everybody], _NOW) == "Quiet now until 09:15: no job starts by itself."
     many = [QuietTime(group=f"g{number}", **_MORNING) for number in range(4)]
     assert now_words(many, _NOW).endswith("g2 until 10:00, …")

@@ -210,7 +210,6 @@ class QuietTimeForm(QFrame):
 
     def _connect(self) -> None:
         self._name.textChanged.connect(self._follow)
-        self._name.returnPressed.connect(self._submit)
         self._days.changed.connect(self._follow)
         for box in (self._start, self._end):
             box.timeChanged.connect(self._follow)
@@ -222,6 +221,8 @@ class QuietTimeForm(QFrame):
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         if event.key() == Qt.Key.Key_Escape:
             self.cancelled.emit()
+        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self._submit()
         else:
             super().keyPressEvent(event)
 

@@ -96,7 +96,7 @@ def now_words(times: Sequence[QuietTime], now_ms: int) -> str:
     if not found:
         return tr("Nothing is quiet now.")
     named = [
-        tr("{group} until {when}").format(
+        tr("group {group} until {when}").format(
             group=one_line(group, _LONGEST_NAME), when=moment_in_words(until, now_ms)
         )
         for group, until in found[:_MOST_GROUPS]
