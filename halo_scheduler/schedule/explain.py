@@ -16,6 +16,7 @@ from halo_scheduler.model import (
     Job,
     JobStatus,
     Manual,
+    Once,
     Rule,
     Source,
     StatusReason,
@@ -255,16 +256,17 @@ def _unused_advice(job: Job, trail: Sequence[Step], now_ms: int) -> list[str]:
         )
     if hints.next_at is not None and (Source.HINT_ONCE, None, hints.next_at) not in used:
         at = moment_in_words(hints.next_at, now_ms)
-        sentences.append(
-            f"{_asker(hints)} asked for a run at {at}{because}, {_why_unused(job, 'comes after that run')}."
-        )
+        why = _why_unused(job, "comes after that run", hints.next_at)
+        sentences.append(f"{_asker(hints)} asked for a run at {at}{because}, {why}.")
     until = moment_in_words(hints.expires_at or 0, now_ms)
     return [*sentences, f"What was asked for counts until {until}."]
 
 
-def _why_unused(job: Job, usual: str) -> str:
+def _why_unused(job: Job, usual: str, next_at: int | None = None) -> str:
     if job.next_run_at is not None:
-        return f"which {usual}"
+        if next_at is not None and next_at < job.next_run_at:
+            return "but it may not run that early"
+        return "but it runs only once" if isinstance(job.schedule, Once) else f"which {usual}"
     return {
         JobStatus.RUNNING: "which is looked at when this run ends",
         JobStatus.PAUSED: "but it is paused",

@@ -179,6 +179,31 @@ def test_advice_that_made_no_difference_says_why() -> None:
     )
 
 
+def test_advice_for_a_run_that_may_not_come_so_early_does_not_say_that_it_comes_later() -> None:
+    old = Hints(interval_ms=_MINUTE, expires_at=_NOW + _HOUR)
+    policy = Policy(limits=Limits(min_ms=20 * _MINUTE))
+    plan = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR, hints=old, limits=policy.limits)
+    new = replace(old, next_at=_NOW + 5 * _MINUTE, source=HintSource.USER)
+    job = replace(_JOB, hints=new, next_run_at=plan.at, next_source=plan.source, policy=policy)
+    assert explain_plan(job, plan.trail, _NOW).sentences[2:] == (
+        "At least 20 min must lie between, so 14:10.",
+        "You asked for a run at 13:55, but it may not run that early.",
+        "What was asked for counts until 14:50.",
+    )
+
+
+def test_advice_for_a_job_with_one_run_does_not_promise_another() -> None:
+    once = Once(_NOW + 10 * _MINUTE)
+    plan = plan_next_run(once, _NOW)
+    hints = Hints(interval_ms=_HOUR, next_at=_NOW + _HOUR, expires_at=_NOW + 2 * _HOUR)
+    job = replace(_JOB, schedule=once, hints=hints, next_run_at=plan.at, next_source=plan.source)
+    assert explain_plan(job, plan.trail, _NOW).sentences[1:] == (
+        "A program asked for a run every 1 h, but it runs only once.",
+        "A program asked for a run at 14:50, but it runs only once.",
+        "What was asked for counts until 15:50.",
+    )
+
+
 @pytest.mark.parametrize(
     ("status", "reason", "why"),
     [
