@@ -84,7 +84,7 @@ def test_what_runs_after_a_job_is_not_kept() -> None:
     assert "# not kept: what runs after it\n# a\n" in text
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(SPECS, max_size=4, unique_by=lambda spec: spec.name))
 def test_every_job_is_a_line_or_a_reason(specs: list[JobSpec]) -> None:
     """What is a line is read back as the same time and the same command."""

@@ -48,7 +48,7 @@ def _as_kept(spec: JobSpec) -> JobSpec:
     return spec if isinstance(spec.schedule, Every) else replace(spec, anchor_at=0)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(job_files(), st.lists(QUIET_TIMES, max_size=3), st.dictionaries(LABELS, st.integers(1, 9), max_size=2))
 def test_a_file_is_read_back_without_loss(
     jobs: dict[str, JobSpec], quiet_times: list[QuietTime], limits: dict[str, int]

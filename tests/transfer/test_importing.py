@@ -238,7 +238,7 @@ def test_pruned_jobs_go_into_the_trash(scheduler: Scheduler) -> None:
     assert [job.name for job in scheduler.list_removed()] == ["b"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     jobs=job_files(),
     quiet_times=st.lists(QUIET_TIMES, max_size=2, unique=True),

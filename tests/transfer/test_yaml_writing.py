@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halo_scheduler.transfer.text_file import Word
@@ -37,12 +37,14 @@ def _plain(value: object) -> object:
             return value
 
 
+@settings(max_examples=50)
 @given(_DATA)
 def test_texts_are_read_back_as_they_were(data: dict[str, object]) -> None:
     written = write_yaml(data)
     assert (_plain(read_yaml(written.encode()).data) or {}) == data
 
 
+@settings(max_examples=50)
 @given(_DATA)
 def test_other_programs_read_the_same_texts(data: dict[str, object]) -> None:
     assert (yaml.load(write_yaml(data), Loader=yaml.CSafeLoader) or {}) == data
