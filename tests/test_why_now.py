@@ -126,6 +126,18 @@ def test_each_state_has_its_verdict(morning: Morning) -> None:
     assert _now(morning)[0] is Verdict.NOT_PLANNED
 
 
+def test_a_job_of_which_a_run_after_another_waits_does_wait(morning: Morning) -> None:
+    morning.add(Manual(), policy=Policy(conditions=(DISK,)))
+    cause = morning.scheduler.add_job("first", Manual(), followers=[Follower(job_id=morning.job_id)])
+    assert _now(morning)[0] is Verdict.NOT_PLANNED
+    morning.scheduler.trigger(cause)
+    morning.finish(morning.tick()[0])
+    verdict, sentences = _now(morning)
+    assert verdict is Verdict.WAITING
+    assert "A run after first has waited since 08:00 for /mnt/disk to be there." in sentences
+    assert morning.scheduler.why(cause).verdict is Verdict.NOT_PLANNED
+
+
 def test_conditions_are_told_as_they_are_at_the_moment(
     morning: Morning, monkeypatch: pytest.MonkeyPatch
 ) -> None:

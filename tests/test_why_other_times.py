@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cases import utc_ms
-from morning import HOUR, MINUTE, Morning, at
+from morning import DISK, HOUR, MINUTE, Morning, at
 
 from halo_scheduler import (
     After,
@@ -181,6 +181,44 @@ def test_a_manual_job_is_never_due(morning: Morning) -> None:
     morning.scheduler.add_job("first", Manual(), followers=[Follower(job_id=morning.job_id)])
     assert morning.said("8:02")[1] == ["It is never due by itself: it runs after first succeeds, or by hand."]
     assert morning.said("9:00") == (Verdict.NOT_A_POINT, ["It runs after first succeeds, or by hand."])
+
+
+def _wait_after_first(morning: Morning) -> None:
+    """Let a run after another job wait for its disk since 08:01."""
+    morning.add(Manual(), policy=Policy(conditions=(DISK,)))
+    cause = morning.scheduler.add_job("first", Manual(), followers=[Follower(job_id=morning.job_id)])
+    morning.until("8:01")
+    morning.scheduler.trigger(cause)
+    morning.finish(morning.tick()[0])
+
+
+def test_a_time_in_which_a_run_after_another_job_waited_says_so(morning: Morning) -> None:
+    _wait_after_first(morning)
+    morning.until("8:20")
+    waiting = "A run after first was waiting then, and still is: for /mnt/disk to be there."
+    assert morning.said("8:10") == (Verdict.WAITING, [waiting])
+    assert morning.said("8:00")[0] is Verdict.NOT_A_POINT
+    morning.disk.is_there = True
+    morning.finish(morning.tick()[0])
+    verdict, sentences = morning.said("8:10")
+    assert (verdict, sentences[:2]) == (
+        Verdict.WAITING,
+        [
+            "A run was waiting then; it started at 08:20.",
+            "It was started after a run of first at 08:20 and succeeded within a second.",
+        ],
+    )
+    assert morning.said("8:00")[0] is Verdict.NOT_A_POINT
+
+
+def test_a_run_after_another_job_that_was_cancelled_while_it_waited_did_not_run(morning: Morning) -> None:
+    _wait_after_first(morning)
+    (waiting,) = morning.scheduler.list_waiting_chain_runs()
+    morning.scheduler.cancel_run(waiting.run_id)
+    assert morning.said("8:01") == (
+        Verdict.SKIPPED,
+        ["It was to run after a run of first, but was cancelled at 08:01 before it started."],
+    )
 
 
 # --- The clock and the zone -----------------------------------------------------------------------------------------

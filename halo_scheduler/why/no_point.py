@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from halo_scheduler.chains import chain_of
-from halo_scheduler.model import Manual, Once
+from halo_scheduler.chains import chain_of, waiting_runs
+from halo_scheduler.model import Manual, Once, Trigger
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.explain import Predecessor, ends_in_words
 from halo_scheduler.schedule.next_run import next_run, previous_run
 from halo_scheduler.why.answer import Answer, Verdict
 from halo_scheduler.why.inquiry import Inquiry, point_in
+from halo_scheduler.why.run_words import run_sentences
 from halo_scheduler.why.spells import spell_words
 from halo_scheduler.why.timeline import Spell
 
@@ -17,9 +18,9 @@ def not_a_point(inquiry: Inquiry, spell: Spell | None) -> Answer:
     """Return the answer for a span without a time of the schedule; `spell` is what kept the job from running, too."""
     schedule, anchor_at = inquiry.schedule, inquiry.spec.anchor_at
     also = [] if spell is None else [f"Besides, it {spell_words(inquiry, spell)}."]
-    edited = _edited_into_it(inquiry)
-    if edited is not None:
-        return edited
+    found = _waiting_after_another(inquiry) or _edited_into_it(inquiry)
+    if found is not None:
+        return found
     if isinstance(schedule, Manual):
         return inquiry.answer(Verdict.NOT_A_POINT, _by_hand(inquiry), *runs_beside(inquiry), *also)
     before = previous_run(schedule, inquiry.span.since - 1, anchor_at=anchor_at)
@@ -41,6 +42,28 @@ def not_a_point_sentence(inquiry: Inquiry, before: int | None, after: int | None
     beside = [inquiry.moment(at) for at in (before, after) if at is not None]
     nearest = f"; the nearest are {' and '.join(beside)}" if beside else ""
     return f"That is no time of its schedule, {describe(inquiry.schedule)}{nearest}."
+
+
+def _waiting_after_another(inquiry: Inquiry) -> Answer | None:
+    """Return the answer when a run after another job's was waiting for its turn then."""
+    for wait in waiting_runs(inquiry.store):
+        if wait.job_id == inquiry.record.id and wait.at < inquiry.span.until:
+            reason = wait.reason or "a place"
+            return inquiry.answer(
+                Verdict.WAITING,
+                f"A run after {wait.cause_name} was waiting then, and still is: for {reason}.",
+            )
+    _, run = inquiry.store.history.started_beside(inquiry.record.id, inquiry.span.since, inquiry.span.until)
+    if run is None or run.started_at is None or run.trigger is not Trigger.CHAIN:
+        return None
+    if run.started_at - run.late_ms >= inquiry.span.until:
+        return None
+    return inquiry.answer(
+        Verdict.WAITING,
+        f"A run was waiting then; it started at {inquiry.moment(run.started_at)}.",
+        *run_sentences(inquiry.store, run, inquiry.now_ms),
+        run_id=run.id,
+    )
 
 
 def _edited_into_it(inquiry: Inquiry) -> Answer | None:

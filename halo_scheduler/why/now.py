@@ -36,7 +36,7 @@ def answer_now(store: Store, record: JobRecord, now_ms: int, look: Look) -> Answ
     return Answer(
         job_id=record.id,
         name=record.spec.name,
-        verdict=_verdict(record, now_ms),
+        verdict=_verdict(store, record, now_ms),
         sentences=(
             *engine_sentences(store, now_ms),
             *explanation(store, record, now_ms).sentences,
@@ -53,7 +53,7 @@ def engine_sentences(store: Store, now_ms: int) -> list[str]:
     return [] if is_awake(store, now_ms) else ["Nothing runs the jobs at the moment: Halo is not running."]
 
 
-def _verdict(record: JobRecord, now_ms: int) -> Verdict:
+def _verdict(store: Store, record: JobRecord, now_ms: int) -> Verdict:
     match record.status:
         case JobStatus.RUNNING:
             return Verdict.RUNNING
@@ -61,6 +61,8 @@ def _verdict(record: JobRecord, now_ms: int) -> Verdict:
             return Verdict.DISABLED
         case JobStatus.PAUSED:
             return Verdict.PAUSED
+        case JobStatus.IDLE if any(wait.job_id == record.id for wait in store.requests.chain_runs()):
+            return Verdict.WAITING
         case JobStatus.IDLE if record.next_run_at is None:
             return Verdict.NOT_PLANNED
         case JobStatus.IDLE:

@@ -85,7 +85,7 @@ def _of_runs(inquiry: Inquiry, runs: list[Run]) -> Answer:
 def _verdict(run: Run) -> Verdict:
     if run.outcome is Outcome.MISSED:
         return Verdict.MISSED
-    if run.outcome is Outcome.SKIPPED:
+    if run.outcome is Outcome.SKIPPED or run.started_at is None:
         return Verdict.SKIPPED if run.reason is None else _BY_REASON.get(run.reason, Verdict.SKIPPED)
     return Verdict.LATE if _is_late(run) else Verdict.RAN
 

@@ -64,6 +64,10 @@ def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
     """Return what became of a run: when and why it started, how it ended, what was noted of it."""
     if run.outcome in (Outcome.SKIPPED, Outcome.MISSED):
         return [_not_run(store, run, now_ms), *_note(run)]
+    if run.started_at is None:
+        at = moment_in_words(_at(run), now_ms)
+        words = f"It was to run after {_cause(store, run)}, but was cancelled at {at} before it started."
+        return [words, *_note(run)]
     start = start_words(store, run, now_ms)
     if run.trigger is Trigger.SCHEDULE and run.late_ms >= SECOND_MS:
         start += f", {duration_in_words(run.late_ms)} late,"
