@@ -6,20 +6,20 @@ from pathlib import Path
 
 from halo_scheduler.errors import EngineHeldError, StoreDamagedError, StoreError, StoreUnavailableError
 from halo_scheduler.host.process import is_alive
-from halo_scheduler.store.backup import Backup, back_up, check, list_backups, restore
+from halo_scheduler.store.backup import Backup, Tell, back_up, check, list_backups, restore, unheard
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.lease import LeaseTable
 
 __all__ = ["Backup", "find_backups", "make_backup", "newest_usable", "restore_backup"]
 
 
-def make_backup(path: Path, now_ms: int) -> Backup:
-    """Back up a database now."""
+def make_backup(path: Path, now_ms: int, tell: Tell = unheard) -> Backup:
+    """Back up a database now; `tell` hears how much of how much is done."""
     if not path.exists():
         raise StoreUnavailableError(f"there is no database at {path} yet")
     database = Database.open(path)
     try:
-        return back_up(database, now_ms)
+        return back_up(database, now_ms, tell)
     finally:
         database.close()
 
@@ -40,7 +40,9 @@ def newest_usable(path: Path) -> Backup | None:
     return None
 
 
-def restore_backup(path: Path, chosen: Path | None, now_ms: int) -> tuple[Path, Path | None]:
+def restore_backup(
+    path: Path, chosen: Path | None, now_ms: int, tell: Tell = unheard
+) -> tuple[Path, Path | None]:
     """Put a backup, or the newest that is in order, in a database's place.
 
     Return the backup and where the old database is now. Refused while an engine runs on it.
@@ -48,7 +50,7 @@ def restore_backup(path: Path, chosen: Path | None, now_ms: int) -> tuple[Path, 
     _refuse_while_held(path, now_ms)
     for backup in [Backup(chosen, now_ms)] if chosen else list_backups(path):
         try:
-            return backup.path, restore(path, backup, now_ms)
+            return backup.path, restore(path, backup, now_ms, tell)
         except StoreDamagedError:
             if chosen:
                 raise

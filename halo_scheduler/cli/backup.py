@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from halo_scheduler.backups import find_backups, make_backup, restore_backup
+from halo_scheduler.cli.long_work import shown_share
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.home import database_path
 from halo_scheduler.schedule.describe import local_time
@@ -26,7 +27,9 @@ def backup(context: click.Context) -> None:
       halo backup restore --latest
     """
     if context.invoked_subcommand is None:
-        click.echo(make_backup(database_path(), SystemClock().now_ms()).path)
+        with shown_share("Making a backup") as tell:
+            made = make_backup(database_path(), SystemClock().now_ms(), tell)
+        click.echo(made.path)
 
 
 @backup.command("list")
@@ -51,7 +54,8 @@ def restore(*, latest: bool, file: Path | None) -> None:
     """Put a backup in the database's place; what is there now is set aside, not deleted."""
     if latest == (file is not None):
         raise click.UsageError("give either --latest or a backup file")
-    restored, aside = restore_backup(database_path(), file, SystemClock().now_ms())
+    with shown_share("Restoring the backup") as tell:
+        restored, aside = restore_backup(database_path(), file, SystemClock().now_ms(), tell)
     click.echo(f"restored {restored}")
     if aside is not None:
         click.echo(f"the old database is now {aside}")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 _PATIENCE_S = 1.0
+_WHOLE = 100
 
 
 @contextmanager
@@ -20,10 +21,22 @@ def shown_work(what: str, total: int | None = None) -> Iterator[Callable[[int], 
 
     Without a total it only shows that something is being done.
     """
-    bar = _Bar(what, total)
+    with _showing(_Bar(what, total)) as bar:
+        yield bar.tell
+
+
+@contextmanager
+def shown_share(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a function to tell how much of how much is done, of what nobody would count."""
+    with _showing(_Bar(what, _WHOLE, is_share=True)) as bar:
+        yield lambda done, total: bar.tell(_WHOLE * done // total if total else _WHOLE)
+
+
+@contextmanager
+def _showing(bar: _Bar) -> Iterator[_Bar]:
     bar.begin()
     try:
-        yield bar.tell
+        yield bar
     finally:
         bar.end()
 
@@ -31,9 +44,10 @@ def shown_work(what: str, total: int | None = None) -> Iterator[Callable[[int], 
 class _Bar:
     """Shows itself only when the work takes long: most does not."""
 
-    def __init__(self, what: str, total: int | None) -> None:
+    def __init__(self, what: str, total: int | None, *, is_share: bool = False) -> None:
         self._what = what
         self._total = total
+        self._is_share = is_share
         self._lock = Lock()
         self._done = 0
         self._has_ended = False
@@ -63,17 +77,25 @@ class _Bar:
         with self._lock:
             if self._has_ended:
                 return
-            progress = _progress(counts=self._total is not None)
+            progress = _progress(counts=self._total is not None, is_share=self._is_share)
             task = progress.add_task(self._what, total=self._total, completed=self._done)
             progress.start()
             self._shown = (progress, task)
 
 
-def _progress(*, counts: bool) -> Progress:
+def _progress(*, counts: bool, is_share: bool) -> Progress:
     from rich.console import Console  # noqa: PLC0415 - for those who have to wait
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    numbers = (MofNCompleteColumn(), TimeRemainingColumn()) if counts else ()
+    number = TaskProgressColumn() if is_share else MofNCompleteColumn()
+    numbers = (number, TimeRemainingColumn()) if counts else ()
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,18 @@ from halo_scheduler.store.connection import Database, translated
 
 _KEPT = 7
 _LEFT_OUT = "scheduler_run_output"
+_ROWS_AT_ONCE = 10_000
+_BYTES_AT_ONCE = 1 << 20
+# What it takes to copy a row, against putting it into an index.
+_WEIGHTS = {"table": 7, "index": 1}
+_BEFORE_ALL = -(1 << 63)
+
+Tell = Callable[[int, int], None]
+"""Hears how much of how much is done."""
+
+
+def unheard(_done: int, _total: int) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +39,7 @@ class Backup:
     made_at: int
 
 
-def back_up(database: Database, now_ms: int) -> Backup:
+def back_up(database: Database, now_ms: int, tell: Tell = unheard) -> Backup:
     """Copy the database in one read transaction, keep the newest seven, and return the new one."""
     folder = _folder(database.path)
     with translated(folder):
@@ -36,7 +49,7 @@ def back_up(database: Database, now_ms: int) -> Backup:
     with translated(partial):
         partial.unlink(missing_ok=True)
         os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    _copy(database, partial)
+    _copy(database, partial, tell)
     with translated(target):
         partial.replace(target)
         for old in list_backups(database.path)[_KEPT:]:
@@ -52,17 +65,22 @@ def list_backups(path: Path) -> list[Backup]:
     return sorted(found, key=lambda backup: backup.made_at, reverse=True)
 
 
-def restore(path: Path, backup: Backup, now_ms: int) -> Path | None:
+def restore(path: Path, backup: Backup, now_ms: int, tell: Tell = unheard) -> Path | None:
     """Put a backup in the database's place; what was there is set aside, and its new path returned."""
     check(backup.path)
+    size = backup.path.stat().st_size
+    # Looking through it takes about as long as copying it.
+    tell(size, 2 * size)
     moment = datetime.fromtimestamp(now_ms / 1_000, UTC).strftime("%Y%m%dT%H%M%SZ")
     aside = _unused(path, moment)
     with translated(path):
         partial = path.with_suffix(".restored")
         partial.unlink(missing_ok=True)
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(backup.path.read_bytes())
+        with os.fdopen(descriptor, "wb") as file, backup.path.open("rb") as source:
+            while chunk := source.read(_BYTES_AT_ONCE):
+                file.write(chunk)
+                tell(size + file.tell(), 2 * size)
             file.flush()
             os.fsync(file.fileno())
         had_one = path.exists()
@@ -98,23 +116,48 @@ def check(path: Path) -> None:
         raise StoreDamagedError(f"{path} is not a backup of Halo")
 
 
-def _copy(database: Database, target: Path) -> None:
+def _copy(database: Database, target: Path, tell: Tell) -> None:
     """Copy every table but the output through an attached file, so that all is of one moment."""
     database.rows("ATTACH ? AS copy", [str(target)])
     try:
         database.run_script("PRAGMA copy.journal_mode = OFF")
         with database.reading():
             schema = database.rows(
-                "SELECT type, name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'index'"
+                "SELECT type, name, sql, tbl_name FROM main.sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'index'"
             )
-            for kind, name, sql in schema:
+            counts = {name: _count(database, name) for kind, name, _, _ in schema if kind == "table"}
+            done, total = 0, sum(_WEIGHTS[kind] * counts.get(table, 0) for kind, _, _, table in schema)
+            for kind, name, sql, table in schema:
                 database.run_script(_in_copy(kind, sql))
-                if kind == "table" and name != _LEFT_OUT:
-                    database.run_script(f'INSERT INTO copy."{name}" SELECT * FROM main."{name}"')
+                for copied in _copy_rows(database, name) if kind == "table" and counts[name] else ():
+                    tell(done + _WEIGHTS[kind] * copied, total)
+                done += _WEIGHTS[kind] * counts.get(table, 0)
+                tell(done, total)
             version = database.rows("PRAGMA main.user_version")[0][0]
             database.run_script(f"PRAGMA copy.user_version = {int(version)}")
     finally:
         database.rows("DETACH copy")
+
+
+def _count(database: Database, table: str) -> int:
+    """Return how many rows of a table are copied."""
+    return 0 if table == _LEFT_OUT else int(database.rows(f'SELECT count(*) FROM main."{table}"')[0][0])
+
+
+def _copy_rows(database: Database, table: str) -> Iterator[int]:
+    """Copy a table in pieces, and yield after each how many rows that were so far."""
+    copied, after = 0, _BEFORE_ALL
+    while True:
+        piece = f'SELECT rowid FROM main."{table}" WHERE rowid > ? ORDER BY rowid LIMIT {_ROWS_AT_ONCE}'
+        count, last = database.rows(f"SELECT count(*), max(rowid) FROM ({piece})", [after])[0]
+        if not count:
+            return
+        database.rows(
+            f'INSERT INTO copy."{table}" SELECT * FROM main."{table}" WHERE rowid > ? AND rowid <= ?',
+            [after, last],
+        )
+        copied, after = copied + count, last
+        yield copied
 
 
 def _in_copy(kind: str, sql: str) -> str:
