@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from halo_scheduler.home import database_path
 from halo_scheduler.model import JobStatus
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.job_lines import JobLine, JobLineTable, WaitingAfter
+from halo_scheduler.store.names import NameTable
 from halo_scheduler.store.schema import migrate
+
+if TYPE_CHECKING:
+    from halo_scheduler.settings import Settings
 
 __all__ = ["JobLine", "Overview", "WaitingAfter"]
 
@@ -20,6 +24,7 @@ class Overview:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lines = JobLineTable(database)
+        self.names = NameTable(database)
 
     @classmethod
     def open(cls, now_ms: int, path: Path | None = None) -> Self:
@@ -31,6 +36,11 @@ class Overview:
             database.close()
             raise
         return cls(database)
+
+    @classmethod
+    def open_for_reading(cls, path: Path | None = None) -> Self:
+        """Open a database, or the default one, as it is; nothing is made or brought up to date."""
+        return cls(Database.open_for_reading(database_path() if path is None else path))
 
     def __enter__(self) -> Self:
         return self
@@ -58,3 +68,9 @@ class Overview:
     def get_waiting_after(self) -> dict[str, WaitingAfter]:
         """Return what the runs of jobs after other jobs wait for, by the job's id."""
         return self._lines.waiting_after()
+
+    def get_settings(self) -> Settings:
+        """Return what the user chose for the whole program."""
+        from halo_scheduler.store.settings import SettingTable  # noqa: PLC0415 - a list does without
+
+        return SettingTable(self._database).read()

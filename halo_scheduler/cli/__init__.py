@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -17,6 +18,7 @@ _WRONG_USE = 2
 _NO_SUCH_JOB = 3
 _INTERRUPTED = 130
 _TRACEBACK = "HALO_TRACEBACK"
+_COMPLETION = "_HALO_COMPLETION"
 
 
 @click.group(
@@ -57,6 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a sign shows a question mark instead.
             stream.reconfigure(errors="replace")
+    if _COMPLETION in os.environ:
+        _complete()
     try:
         exit_code = halo.main(args=arguments, prog_name="halo", standalone_mode=False)
     except click.Abort:
@@ -66,6 +70,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:  # noqa: BLE001 - nobody who uses the program is to see a traceback
         _fail(*_told(error))
     sys.exit(exit_code or 0)
+
+
+def _complete() -> None:
+    """Answer a shell, and say nothing if that fails: the person is typing."""
+    with suppress(Exception):
+        from halo_scheduler.cli.completion_request import answer  # noqa: PLC0415 - for those who complete
+
+        answer(halo)
+    sys.exit(0)
 
 
 def _told(error: Exception) -> tuple[str, int]:

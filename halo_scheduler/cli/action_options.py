@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from halo_scheduler.cli.completing import complete_agents, complete_folders
 from halo_scheduler.cli.given import as_it_is, chosen, is_given, numbers, or_none, pairs, whole_or_none
 from halo_scheduler.cli.option_sections import SectionOption, choice_of
 from halo_scheduler.cli.typed_text import text_of_file, text_of_stdin
@@ -20,7 +21,13 @@ action_option = partial(click.option, cls=SectionOption, section="What it does")
 ACTION_OPTIONS = (
     action_option("--shell", metavar="/bin/sh", help="Give the one COMMAND as a line to this shell."),
     action_option(
-        "--dir", "--directory", "directory", metavar="DIR", help="Where it runs.", usual="your home"
+        "--dir",
+        "--directory",
+        "directory",
+        metavar="DIR",
+        shell_complete=complete_folders,
+        help="Where it runs.",
+        usual="your home",
     ),
     action_option("--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment."),
     action_option("--stdin", metavar="TEXT", help="What a command reads from standard input."),
@@ -49,7 +56,11 @@ ACTION_OPTIONS = (
         help="A prompt for an AI agent instead of a command; from a file, or from standard input.",
     ),
     action_option(
-        "--agent", metavar="NAME", help='Which agent, see "halo agent list".', usual="the default one"
+        "--agent",
+        metavar="NAME",
+        shell_complete=complete_agents,
+        help='Which agent, see "halo agent list".',
+        usual="the default one",
     ),
     *WORK_OPTIONS,
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from halo_scheduler.cli.completing import complete_files
 from halo_scheduler.cli.job_notes import tell_notes
 from halo_scheduler.cli.job_options import fields_of_new, job_options
 from halo_scheduler.cli.option_sections import SectionCommand
@@ -20,7 +21,7 @@ from halo_scheduler.service import Scheduler
 @click.command(cls=SectionCommand)
 @click.argument("name")
 @job_options
-@click.argument("command", nargs=-1, metavar="[-- COMMAND ARG…]")
+@click.argument("command", nargs=-1, metavar="[-- COMMAND ARG…]", shell_complete=complete_files)
 def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
     """Add a job.
 

@@ -8,6 +8,8 @@ import shlex
 import click
 
 from halo_scheduler.agents import Agent, Delivery
+from halo_scheduler.cli.asking_first import ask_first
+from halo_scheduler.cli.completing import complete_agents
 from halo_scheduler.cli.shown import WAITS, print_table
 from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.model import Prompt
@@ -39,7 +41,13 @@ def agent() -> None:
 @agent.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def list_(*, as_json: bool) -> None:
-    """List the agents, and how each gets its prompt."""
+    """List the agents, and how each gets its prompt; ● is the one for prompts that name none.
+
+    \b
+    Examples:
+      halo agent list
+      halo agent list --json
+    """
     with Scheduler.open() as scheduler:
         settings = scheduler.get_settings()
     if as_json:
@@ -67,11 +75,16 @@ def list_(*, as_json: bool) -> None:
 
 
 @agent.command("set")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_agents)
 @click.option("--default", "as_default", is_flag=True, help="Use it for prompts that name no agent.")
 @click.argument("argv", nargs=-1, required=True, metavar="-- PROGRAM [ARG…]")
 def set_(*, name: str, as_default: bool, argv: tuple[str, ...]) -> None:
     """Add an agent, or change it.
+
+    \b
+    Examples:
+      halo agent set claude --default -- claude -p
+      halo agent set mine -- my-agent --quiet --file {prompt_file}
 
     The prompt goes to the program's standard input; {prompt} in an argument stands for the prompt itself, up to 100
     KiB of it, and {prompt_file} for a private file that holds it.
@@ -88,9 +101,15 @@ def set_(*, name: str, as_default: bool, argv: tuple[str, ...]) -> None:
 
 
 @agent.command()
-@click.argument("name")
-def remove(*, name: str) -> None:
-    """Forget an agent; jobs that name it fail from then on, and say so."""
+@click.argument("name", shell_complete=complete_agents)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove(*, name: str, yes: bool) -> None:
+    """Forget an agent; jobs that name it fail from then on, and say so.
+
+    \b
+    Examples:
+      halo agent remove mine
+    """
     with Scheduler.open() as scheduler:
         settings = scheduler.get_settings()
         _require(scheduler, name)
@@ -98,6 +117,7 @@ def remove(*, name: str) -> None:
             raise SchedulerError(
                 f"{name} is the default agent; choose another one first with: halo agent default NAME"
             )
+        ask_first(f"Forget {name}?", yes=yes)
         scheduler.change_settings(agents=tuple(found for found in settings.agents if found.name != name))
         users = [
             job.name
@@ -113,9 +133,14 @@ def remove(*, name: str) -> None:
 
 
 @agent.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_agents)
 def default(*, name: str) -> None:
-    """Use an agent for all prompts that name none."""
+    """Use an agent for all prompts that name none.
+
+    \b
+    Examples:
+      halo agent default codex
+    """
     with Scheduler.open() as scheduler:
         _require(scheduler, name)
         scheduler.change_settings(default_agent=name)

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
+from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.option_sections import SectionOption
 from halo_scheduler.model import Follower, FollowOn, Job
 
 chain_option = partial(click.option, cls=SectionOption, section="What runs after it")
-_option = partial(chain_option, multiple=True, metavar="NAME")
+_option = partial(chain_option, multiple=True, metavar="NAME", shell_complete=complete_jobs)
 
 CHAIN_OPTIONS = (
     _option("--on-success", help="Run this job after each success."),

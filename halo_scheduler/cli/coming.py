@@ -7,6 +7,7 @@ import json
 import click
 
 from halo_scheduler.chains import WaitingRun
+from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.shown import WAITS, moment, print_table, waiting_status
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
@@ -25,7 +26,7 @@ _HOLDS = {
 
 
 @click.command("next")
-@click.argument("names", nargs=-1, metavar="[NAME…]")
+@click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
 @click.option(
     "-n", "count", type=click.IntRange(1, _MOST_RUNS), default=5, show_default=True, help="How many runs."
 )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Entry(NamedTuple):
@@ -54,6 +57,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "config": Entry("config:config", "Look at the settings and change them."),
         "agent": Entry("agents:agent", "Choose the programs that prompts are given to."),
         "secret": Entry("secret:secret", "Keep secrets for jobs."),
+        "completion": Entry("completion:completion", "Let your shell complete what you type."),
         "environment": Entry("environment:environment", "Show the environment that commands get."),
     },
     "The program": {
@@ -91,6 +95,14 @@ class CommandTable(click.Group):
 
             raise click.UsageError(f"there is no command {args[0]!r}{near_name(args[0], list(_ENTRIES))}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the commands without loading them."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - for those who complete
+
+        names = [(name, entry.about) for name, entry in _ENTRIES.items() if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=about) for name, about in names]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
         widest = max(len(name) for name in _ENTRIES)

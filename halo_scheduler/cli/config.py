@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from halo_scheduler.cli.completing import complete_settings
 from halo_scheduler.finding import near_name
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Settings
@@ -18,7 +19,7 @@ _ELSEWHERE = {
     "default_agent": "halo agent default",
     "quiet_times": "halo quiet add",
 }
-_NAMES = [field.name for field in fields(Settings) if field.name not in _ELSEWHERE]
+NAMES = [field.name for field in fields(Settings) if field.name not in _ELSEWHERE]
 
 
 @click.group()
@@ -33,11 +34,11 @@ def config() -> None:
 
 
 @config.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_settings)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def get(*, name: str | None, as_json: bool) -> None:
     """Show one setting, or all."""
-    names = _NAMES if name is None else [_known(name)]
+    names = NAMES if name is None else [_known(name)]
     with Scheduler.open() as scheduler:
         settings = scheduler.get_settings()
     found = {item: getattr(settings, item) for item in names}
@@ -49,7 +50,7 @@ def get(*, name: str | None, as_json: bool) -> None:
 
 
 @config.command("set")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_settings)
 @click.argument("value")
 def set_(*, name: str, value: str) -> None:
     """Change a setting, at once and for whatever runs."""
@@ -63,8 +64,8 @@ def set_(*, name: str, value: str) -> None:
 def _known(name: str) -> str:
     if name in _ELSEWHERE:
         raise click.UsageError(f"use: {_ELSEWHERE[name]}")
-    if name not in _NAMES:
-        raise click.UsageError(f"there is no setting {name!r}{near_name(name, _NAMES)}")
+    if name not in NAMES:
+        raise click.UsageError(f"there is no setting {name!r}{near_name(name, NAMES)}")
     return name
 
 

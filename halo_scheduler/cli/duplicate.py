@@ -6,6 +6,7 @@ from dataclasses import fields
 
 import click
 
+from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.shown import next_words, typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
@@ -14,7 +15,7 @@ from halo_scheduler.service import Scheduler
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_jobs)
 @click.argument("new_name", required=False, metavar="[NEW NAME]")
 @click.option("--enable", is_flag=True, help="Let the copy run at once.")
 def duplicate(*, name: str, new_name: str | None, enable: bool) -> None:

@@ -10,6 +10,7 @@ import click
 
 from halo_scheduler.cli.action_options import action_option
 from halo_scheduler.cli.chain_options import chain_option
+from halo_scheduler.cli.completing import complete_files, complete_jobs
 from halo_scheduler.cli.condition_options import condition_option
 from halo_scheduler.cli.details import details, standing_of
 from halo_scheduler.cli.given import is_given
@@ -36,10 +37,10 @@ _REMOVING = (
 
 
 @click.command(cls=SectionCommand, makes_new=False)
-@click.argument("name")
+@click.argument("name", shell_complete=complete_jobs)
 @job_options
 @partial(with_options, options=_REMOVING)
-@click.argument("command", nargs=-1, metavar="[-- COMMAND ARG…]")
+@click.argument("command", nargs=-1, metavar="[-- COMMAND ARG…]", shell_complete=complete_files)
 def edit(*, name: str, command: tuple[str, ...], **given: Any) -> None:
     """Change a job: what is given here, and nothing else.
 

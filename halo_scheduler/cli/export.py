@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.finding import find_job
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.service import Scheduler
@@ -18,7 +19,7 @@ _STDOUT = "-"
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAME…]")
+@click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
 @click.option(
     "--format", "file_format", type=click.Choice(_FORMATS), help="[yaml, or what the file's name says]"
 )

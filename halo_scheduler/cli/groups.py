@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 import click
 
 from halo_scheduler.checks import require_label
+from halo_scheduler.cli.completing import complete_groups
 from halo_scheduler.cli.given import whole_or_none
 from halo_scheduler.cli.shown import WAITS, print_table
 from halo_scheduler.errors import SchedulerError
@@ -27,7 +28,7 @@ class _Group:
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_groups)
 @click.option(
     "--max-concurrent", type=whole_or_none, metavar="N|none", help="How many of its jobs may run at once."
 )

@@ -6,6 +6,7 @@ import click
 
 from halo_scheduler.advice import usual_ttl
 from halo_scheduler.checks import require_interval
+from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.shown import next_words
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import ScheduleError
@@ -20,7 +21,7 @@ _LONGEST = 500
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_jobs)
 @click.option("--every", metavar="5m", help="Run at this pace for a while, instead of by its schedule.")
 @click.option(
     "--at", "when", metavar="WHEN", help='Run once at this time: "in 10m", "18:30", "tomorrow 9:00".'

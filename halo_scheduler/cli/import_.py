@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from halo_scheduler.cli.completing import complete_files
 from halo_scheduler.cli.controlling_terminal import require_yes
 from halo_scheduler.cli.long_work import shown_work
 from halo_scheduler.errors import SchedulerError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE|-")
+@click.argument("files", nargs=-1, required=True, metavar="FILE|-", shell_complete=complete_files)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--enable", is_flag=True, help="Let the new jobs run at once, instead of paused.")
 @click.option("--skip-bad", is_flag=True, help="Take in the rest of a file that has faults.")

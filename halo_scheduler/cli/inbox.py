@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import click
 
+from halo_scheduler.cli.completing import complete_questions
 from halo_scheduler.cli.following import begins, exit_code_of, follow_run, interruptible, tell_end
 from halo_scheduler.cli.shown import ASKS, moment, short_id
 from halo_scheduler.cli.typed_text import text_of_stdin
@@ -71,7 +72,7 @@ def _show(question: Question, name: str) -> None:
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="RUN", shell_complete=complete_questions)
 @click.argument("text", required=False, metavar="TEXT|-")
 @click.option("--dismiss", is_flag=True, help="Close the question without an answer.")
 @click.option("--wait", is_flag=True, help="Show what the job then prints; leave with 1 unless it succeeds.")

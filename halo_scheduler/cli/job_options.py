@@ -10,6 +10,7 @@ import click
 
 from halo_scheduler.cli.action_options import ACTION_OPTIONS, changed_action
 from halo_scheduler.cli.chain_options import CHAIN_OPTIONS, changed_followers
+from halo_scheduler.cli.completing import complete_groups
 from halo_scheduler.cli.condition_options import CONDITION_OPTIONS, changed_conditions
 from halo_scheduler.cli.given import as_it_is, chosen
 from halo_scheduler.cli.option_sections import AnyCommand, SectionOption, with_options
@@ -25,7 +26,12 @@ _OPTIONS = (
     *CONDITION_OPTIONS,
     *CHAIN_OPTIONS,
     *POLICY_OPTIONS,
-    said_option("--group", metavar="GROUP", help="Jobs of a group can share a limit and quiet times."),
+    said_option(
+        "--group",
+        metavar="GROUP",
+        shell_complete=complete_groups,
+        help="Jobs of a group can share a limit and quiet times.",
+    ),
     said_option("--description", metavar="TEXT", help="What it is for."),
     said_option(
         "--enabled/--disabled", default=None, help="Whether it may run by itself at all.", usual="enabled"

@@ -7,6 +7,7 @@ import json
 import click
 
 from halo_scheduler.cli.asking_first import ask_first
+from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.details import Standing, print_details, standing_of
 from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
 from halo_scheduler.cli.shown import duration, moment, outcome_mark, typed
@@ -20,7 +21,7 @@ _RECENT = 5
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_jobs)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def show(*, name: str, as_json: bool) -> None:
     """Show everything about a job: what it does, when it runs next, how its last runs went.
@@ -61,7 +62,7 @@ def _beside(standing: Standing) -> dict[str, object]:
 
 
 @click.command()
-@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@click.argument("names", nargs=-1, required=True, metavar="NAME…", shell_complete=complete_jobs)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def remove(*, names: tuple[str, ...], yes: bool) -> None:
     """Put jobs into the trash, where they stay for 30 days. A run under way goes on to its end.

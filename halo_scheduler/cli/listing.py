@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from halo_scheduler.cli.completing import complete_groups
 from halo_scheduler.cli.option_sections import choice_of
 from halo_scheduler.cli.shown import next_words, outcome_mark, print_table, status_mark
 from halo_scheduler.clock import SystemClock
@@ -21,7 +22,7 @@ _MOST_NAMED = 2
 
 @click.command("list")
 @click.argument("text", required=False)
-@click.option("--group", metavar="GROUP", help="Only the jobs of a group.")
+@click.option("--group", metavar="GROUP", shell_complete=complete_groups, help="Only the jobs of a group.")
 @click.option("--status", type=choice_of(JobStatus), help="Only jobs that are so.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def list_(*, text: str | None, group: str | None, status: str | None, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from halo_scheduler.checks import LONGEST_TEXT, require_interval
+from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.details import print_details, standing_of
 from halo_scheduler.cli.shown import WAITS, moment, next_words, status_words
 from halo_scheduler.clock import SystemClock
@@ -23,7 +24,7 @@ _MOST_NAMED = 5
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAME…]")
+@click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
 @click.option("--all", "everything", is_flag=True, help="All jobs that are not disabled.")
 @click.option("--for", "lasting", metavar="2h", help="They go on by themselves after this time.")
 @click.option("--until", metavar="WHEN", help='They go on by themselves at this time, like "tomorrow 9:00".')
@@ -88,7 +89,7 @@ def _tell_paused(
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAME…]")
+@click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
 @click.option("--all", "everything", is_flag=True, help="All jobs that you paused.")
 @click.option("--imported", is_flag=True, help="All jobs that were imported and have not run since.")
 @click.option("--yes", is_flag=True, help="Do not show what an assistant made or changed, and do not ask.")

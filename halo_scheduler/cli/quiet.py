@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 
 import click
 
+from halo_scheduler.cli.asking_first import ask_first
+from halo_scheduler.cli.completing import complete_groups, complete_quiet_times, complete_zones
 from halo_scheduler.cli.shown import WAITS, print_table
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import SchedulerError
@@ -59,8 +60,18 @@ def list_(*, as_json: bool) -> None:
     "--to", "end", required=True, metavar="06:00", help="When it ends; on the next day if not later."
 )
 @click.option("--days", metavar="mon-fri,sun", help="The days on which it begins. [every day]")
-@click.option("--group", metavar="GROUP", help="Only for the jobs of a group. [all jobs]")
-@click.option("--tz", metavar="ZONE", help="Its time zone, like Europe/Berlin. [this machine's]")
+@click.option(
+    "--group",
+    metavar="GROUP",
+    shell_complete=complete_groups,
+    help="Only for the jobs of a group. [all jobs]",
+)
+@click.option(
+    "--tz",
+    metavar="ZONE",
+    shell_complete=complete_zones,
+    help="Its time zone, like Europe/Berlin. [this machine's]",
+)
 def add(*, name: str, start: str, end: str, days: str | None, group: str | None, tz: str | None) -> None:
     """Add a quiet time.
 
@@ -93,7 +104,7 @@ def add(*, name: str, start: str, end: str, days: str | None, group: str | None,
 
 
 @quiet.command()
-@click.argument("which", metavar="NAME|NUMBER")
+@click.argument("which", metavar="NAME|NUMBER", shell_complete=complete_quiet_times)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def remove(*, which: str, yes: bool) -> None:
     """Remove a quiet time, by its name or by its number in the list."""
@@ -101,8 +112,7 @@ def remove(*, which: str, yes: bool) -> None:
         times = scheduler.get_settings().quiet_times
         index = _find(times, which)
         found = times[index]
-        if not yes and sys.stdin.isatty():
-            click.confirm(f"Remove {_called(found)}, {_in_words(found)}?", abort=True)
+        ask_first(f"Remove {_called(found)}, {_in_words(found)}?", yes=yes)
         _remove(scheduler, found)
     click.echo(f"removed {_called(found)}")
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from halo_scheduler.chains import WaitingRun
+from halo_scheduler.cli.completing import complete_any_jobs, complete_jobs, complete_runs
 from halo_scheduler.cli.following import (
     begins,
     exit_code_of,
@@ -38,7 +39,7 @@ _LONGEST = 500
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_jobs)
 @click.option("--wait", is_flag=True, help="Show what it prints, and leave with 1 unless it succeeds.")
 @click.option("--json", "as_json", is_flag=True, help="Show the run as JSON instead of what it prints.")
 def run(*, name: str, wait: bool, as_json: bool) -> None:
@@ -79,7 +80,7 @@ def _tell_ignored(scheduler: Scheduler, job: Job) -> None:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_any_jobs)
 def cancel(*, name: str) -> None:
     """Stop a job that runs, with everything it started: politely, and by force after its grace.
 
@@ -114,7 +115,7 @@ def _call_off(scheduler: Scheduler, job: Job, chained: Sequence[WaitingRun]) -> 
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_any_jobs)
 @click.option(
     "--limit", type=click.IntRange(1, _MOST_RUNS), default=20, show_default=True, help="How many runs."
 )
@@ -150,9 +151,15 @@ def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool)
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_any_jobs)
 @click.option("-f", "--follow", is_flag=True, help="Go on while it runs; Ctrl-C leaves the run alone.")
-@click.option("--run", "run_id", metavar="ID", help="A certain run instead of the newest.")
+@click.option(
+    "--run",
+    "run_id",
+    metavar="ID",
+    shell_complete=complete_runs,
+    help="A certain run instead of the newest.",
+)
 @click.option("--raw", is_flag=True, help="The bytes as they were printed, with colours and all.")
 def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
     """Show what a job's newest run printed, as plain text.

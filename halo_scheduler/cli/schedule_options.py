@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from halo_scheduler.cli.completing import complete_zones
 from halo_scheduler.cli.given import or_none
 from halo_scheduler.cli.option_sections import AnyCommand, SectionOption, with_options
 from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
@@ -25,6 +26,7 @@ SCHEDULE_OPTIONS = (
     _option(
         "--tz",
         metavar="ZONE",
+        shell_complete=complete_zones,
         help='The time zone of --cron, like Europe/Berlin; "none" is this machine\'s.',
         usual="none",
     ),

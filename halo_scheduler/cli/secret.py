@@ -7,7 +7,11 @@ import sys
 
 import click
 
+from halo_scheduler.cli.asking_first import ask_first
+from halo_scheduler.cli.completing import complete_secrets
 from halo_scheduler.cli.shown import moment, print_table
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.finding import near_name
 from halo_scheduler.service import Scheduler
 
 
@@ -25,10 +29,16 @@ def secret() -> None:
 
 
 @secret.command("set")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_secrets)
 @click.option("--in-file", is_flag=True, help="In a file that only you can read, instead of the keyring.")
 def set_(*, name: str, in_file: bool) -> None:
-    """Keep a secret: typed without being shown, or read from standard input."""
+    """Keep a secret: typed without being shown, or read from standard input.
+
+    \b
+    Examples:
+      halo secret set BACKUP_TOKEN
+      pass show backup | halo secret set BACKUP_TOKEN
+    """
     if sys.stdin.isatty():
         value = click.prompt(f"Value of {name}", hide_input=True, confirmation_prompt=True)
     else:
@@ -41,7 +51,13 @@ def set_(*, name: str, in_file: bool) -> None:
 @secret.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def list_(*, as_json: bool) -> None:
-    """List the names of the secrets, never the secrets."""
+    """List the names of the secrets, never the secrets.
+
+    \b
+    Examples:
+      halo secret list
+      halo secret list --json
+    """
     with Scheduler.open() as scheduler:
         found = scheduler.list_secrets()
     if as_json:
@@ -57,9 +73,19 @@ def list_(*, as_json: bool) -> None:
 
 
 @secret.command()
-@click.argument("name")
-def remove(*, name: str) -> None:
-    """Forget a secret."""
+@click.argument("name", shell_complete=complete_secrets)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove(*, name: str, yes: bool) -> None:
+    """Forget a secret; jobs that use it fail from then on, and say so.
+
+    \b
+    Examples:
+      halo secret remove BACKUP_TOKEN
+    """
     with Scheduler.open() as scheduler:
+        names = [known.name for known in scheduler.list_secrets()]
+        if name not in names:
+            raise SchedulerError(f"there is no secret named {name!r}{near_name(name, names)}")
+        ask_first(f"Forget {name}?", yes=yes)
         scheduler.remove_secret(name)
     click.echo(f"forgot {name}")

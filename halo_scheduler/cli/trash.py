@@ -6,6 +6,7 @@ import json
 
 import click
 
+from halo_scheduler.cli.completing import complete_removed
 from halo_scheduler.cli.shown import moment, next_words, print_table
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_removed
@@ -51,7 +52,7 @@ def _list(*, as_json: bool) -> None:
 
 
 @trash.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_removed)
 def restore(*, name: str) -> None:
     """Get a job back; it goes on from now.
 

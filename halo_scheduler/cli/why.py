@@ -8,6 +8,7 @@ import re
 import click
 
 from halo_scheduler.checks import LONGEST_NAME
+from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
 from halo_scheduler.output_text import plain_line
@@ -42,7 +43,7 @@ _VERDICTS = {
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_jobs)
 @click.option(
     "--at",
     "when",

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from halo_scheduler.cli.completing import complete_folders, complete_secrets
 from halo_scheduler.cli.given import as_it_is, chosen, lasting_path
 from halo_scheduler.cli.option_sections import SectionOption
 from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
@@ -17,10 +18,18 @@ _option = partial(click.option, cls=SectionOption, section="Where its work comes
 
 WORK_OPTIONS = (
     _option(
-        "--work-folder", metavar="DIR", help="Give each run one file of DIR/ready, then move it to DIR/done."
+        "--work-folder",
+        metavar="DIR",
+        shell_complete=complete_folders,
+        help="Give each run one file of DIR/ready, then move it to DIR/done.",
     ),
     _option("--work-github", metavar="OWNER/REPO", help="Give each run one issue of this repository."),
-    _option("--work-token", metavar="SECRET", help="The secret that holds the token for it."),
+    _option(
+        "--work-token",
+        metavar="SECRET",
+        shell_complete=complete_secrets,
+        help="The secret that holds the token for it.",
+    ),
     _option("--work-ready", metavar="LABEL", help="The label of what can be done.", usual="ready"),
     _option(
         "--work-in-progress", metavar="LABEL", help="The label of what is being done.", usual="in_progress"

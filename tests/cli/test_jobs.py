@@ -216,7 +216,7 @@ def test_on_a_terminal_it_is_shown_whole_before_it_goes_on(typed: str, is_resume
         scheduler.add_job("made", Every("15m"), action, paused_by=StatusReason.ASSISTANT)
     done = _halo_on_terminal("resume", "made", typed=typed)
     assert "; the end'\n" in done.stdout
-    assert "Let it run? [y/N]" in done.stdout
+    assert "Let it run? [y/N]" in done.stderr
     assert done.returncode == (0 if is_resumed else 1)
     assert json.loads(_halo("show", "made", "--json").output)["status"] == (
         "idle" if is_resumed else "paused"
@@ -293,7 +293,8 @@ def test_a_wrong_name_suggests_the_nearest() -> None:
 def test_removing_puts_into_the_trash() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("backup", Manual())
-        assert _halo("remove", "backup").output == "removed backup\n"
+        done = _halo("remove", "backup")
+        assert done.output == "removed backup; get it back with: halo trash restore backup\n"
         assert [job.name for job in scheduler.list_removed()] == ["backup"]
 
 

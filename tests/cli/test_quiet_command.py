@@ -115,7 +115,7 @@ def test_on_a_terminal_it_asks_before_it_removes() -> None:
     os.close(keys)
     os.close(terminal)
     assert done.returncode == 1
-    assert "Remove the quiet time Nights, every day, 22:00–06:00? [y/N]" in done.stdout
+    assert "Remove the quiet time Nights, every day, 22:00–06:00? [y/N]" in done.stderr
     assert len(_times()) == 1
 
 
