@@ -267,6 +267,8 @@ def _why_unused(job: Job, usual: str, next_at: int | None = None) -> str:
         if next_at is not None and next_at < job.next_run_at:
             return "but it may not run that early"
         return "but it runs only once" if isinstance(job.schedule, Once) else f"which {usual}"
+    if isinstance(job.schedule, Manual):
+        return "but it is never due by itself"
     return {
         JobStatus.RUNNING: "which is looked at when this run ends",
         JobStatus.PAUSED: "but it is paused",

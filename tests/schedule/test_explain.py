@@ -220,6 +220,14 @@ def test_advice_for_a_job_without_a_plan_says_what_comes_first(
     assert f"A program asked for a run every 1 min, {why}." in explain_plan(job, (), _NOW).sentences
 
 
+@pytest.mark.parametrize("status", [JobStatus.IDLE, JobStatus.RUNNING])
+def test_advice_that_is_left_of_an_earlier_schedule_does_not_make_a_job_disabled(status: JobStatus) -> None:
+    hints = Hints(interval_ms=_MINUTE, expires_at=_NOW + _HOUR)
+    job = replace(_JOB, schedule=Manual(), hints=hints, status=status)
+    advised = "A program asked for a run every 1 min, but it is never due by itself."
+    assert advised in explain_plan(job, (), _NOW).sentences
+
+
 def test_a_plan_of_earlier_advice_does_not_borrow_the_words_of_the_newer() -> None:
     old = Hints(interval_ms=5 * _MINUTE, next_at=_NOW + _MINUTE, expires_at=_NOW + _HOUR, reason="old")
     plan = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR, hints=old)
