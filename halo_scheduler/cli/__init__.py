@@ -39,9 +39,11 @@ def halo(context: click.Context, *, hidden: bool) -> None:
       halo edit backup --if-mains --on-failure alarm
       halo run backup --wait
       halo history backup
+      crontab -l | halo import -
       halo preview --cron "0 9 * * 1-5" --tz Europe/Berlin
 
-    Without a command, the desktop program opens; if it is open already, its window is raised.
+    Without a command, the desktop program opens; if it is open already, its window is raised. A job is meant by its
+    name, its id, or the beginning of its id. "halo COMMAND --help" shows examples of each command.
     """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         context.color = False

@@ -32,11 +32,15 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
       halo add tidy --after 30m --shell /bin/sh -- 'find /tmp/x -mtime +7 -delete'
       halo add ping --every 5m --http GET https://example.org/health
       halo add hook --once "tomorrow 9:00" --http POST https://example.org/hook \\
-          --header 'Authorization: Bearer ${secret:HOOK}' --json-body '{"hello": 1}'
-      halo add review --cron @daily --prompt "Review what changed today, {{date}}." --dir ~/code
-      halo add fix --every 1h --prompt @fix.md --work-github me/shop --work-token GITHUB --max-runs-per-day 5
-      halo add photos --every 1d --if-mains --if-reachable nas.local:22 --if-deadline 6h --keep-awake -- ./copy.sh
-      halo add mirror --cron @daily --on-success report --on-failure alarm -- ./mirror.sh
+          --header 'Authorization: Bearer ${secret:HOOK}' \\
+          --json-body '{"hello": 1}'
+      halo add review --cron @daily --dir ~/code \\
+          --prompt "Review what changed today, {{date}}."
+      halo add fix --every 1h --prompt @fix.md --max-runs-per-day 5 \\
+          --work-github me/shop --work-token GITHUB
+      halo add photos --every 1d --if-mains --if-reachable nas.local:22 \\
+          --if-deadline 6h --keep-awake -- ./copy.sh
+      halo add mirror --cron @daily --on-success report -- ./mirror.sh
 
     Secrets are kept with "halo secret set"; ${secret:NAME} stands for them in --env, --stdin, --header and bodies.
     """

@@ -38,7 +38,7 @@ def agent() -> None:
     """
 
 
-@agent.command("list")
+@agent.command("list", short_help="List the agents, and how each gets its prompt.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def list_(*, as_json: bool) -> None:
     """List the agents, and how each gets its prompt; ● is the one for prompts that name none.

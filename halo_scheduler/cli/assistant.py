@@ -14,12 +14,12 @@ from halo_scheduler.errors import SchedulerError
 def mcp() -> None:
     """Let an AI assistant look at the jobs, pause, resume and run them.
 
-    An assistant that speaks the Model Context Protocol starts this by itself and talks to it over standard input
-    and output. What it creates or changes, if the settings allow that, stays paused until you resume it.
-
     \b
     Put this into its configuration:
       {"mcpServers": {"halo": {"command": "halo", "args": ["mcp"]}}}
+
+    An assistant that speaks the Model Context Protocol starts this by itself and talks to it over standard input
+    and output. What it creates or changes, if the settings allow that, stays paused until you resume it.
     """
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"

@@ -8,6 +8,7 @@ import click
 
 from halo_scheduler.chains import WaitingRun
 from halo_scheduler.cli.completing import complete_jobs
+from halo_scheduler.cli.given import count_up_to
 from halo_scheduler.cli.shown import WAITS, moment, print_table, waiting_status
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
@@ -27,9 +28,7 @@ _HOLDS = {
 
 @click.command("next")
 @click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
-@click.option(
-    "-n", "count", type=click.IntRange(1, _MOST_RUNS), default=5, show_default=True, help="How many runs."
-)
+@click.option("-n", "count", metavar="N", type=count_up_to(_MOST_RUNS), default=5, help="How many runs. [5]")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
     """Show what runs next: of all jobs, or of those that are named.
@@ -51,6 +50,7 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
             run for run in scheduler.list_waiting_chain_runs() if chosen is None or run.job_id in chosen
         ]
         called = {job.id: job.name for job in scheduler.list_job_names()}
+        is_looked_after = scheduler.status().state == "running"
     if as_json:
         data = [_as_data(run, called) for run in waiting] + [_run_data(run) for run in runs]
         click.echo(json.dumps(data[:count], ensure_ascii=False, indent=2))
@@ -60,6 +60,8 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
         click.echo("nothing will run by itself")
         return
     print_table(["", "WHEN", "", "JOB", ""], rows[:count])
+    if not is_looked_after:
+        click.echo(f"{WAITS} nothing runs the jobs at the moment; start it with: halo daemon", err=True)
 
 
 def _row(run: Upcoming, now_ms: int) -> list[str]:
@@ -79,7 +81,7 @@ def _words(run: Upcoming, now_ms: int) -> str:
     name = f"the quiet time {run.quiet.by.name}".rstrip()
     if run.job.policy.in_quiet_time is InQuietTime.SKIP:
         return f"will be skipped in {name}"
-    return f"waits for the end of {name} at {moment_in_words(run.quiet.until, now_ms)}"
+    return f"waits in {name} until {moment_in_words(run.quiet.until, now_ms)}"
 
 
 def _waiting_row(run: WaitingRun, called: dict[str, str], now_ms: int) -> list[str]:

@@ -28,7 +28,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "duplicate": Entry("duplicate:duplicate", "Copy a job."),
         "remove": Entry("jobs:remove", "Put a job into the trash."),
         "trash": Entry("trash:trash", "Look into the trash, and get a job back."),
-        "group": Entry("groups:group", "Look at the groups, and limit how many of their jobs run at once."),
+        "group": Entry("groups:group", "Look at the groups, and limit how many run at once."),
     },
     "When they run": {
         "next": Entry("coming:next_", "Show what runs next, across all jobs."),

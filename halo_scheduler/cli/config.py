@@ -29,7 +29,8 @@ def config() -> None:
     \b
     Examples:
       halo config get
-      halo config set assistants_may_edit on
+      halo config get max_concurrent
+      halo config set max_concurrent 10
     """
 
 
@@ -37,7 +38,13 @@ def config() -> None:
 @click.argument("name", required=False, shell_complete=complete_settings)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def get(*, name: str | None, as_json: bool) -> None:
-    """Show one setting, or all."""
+    """Show one setting, or all.
+
+    \b
+    Examples:
+      halo config get
+      halo config get max_concurrent
+    """
     names = NAMES if name is None else [_known(name)]
     with Scheduler.open() as scheduler:
         settings = scheduler.get_settings()
@@ -49,11 +56,18 @@ def get(*, name: str | None, as_json: bool) -> None:
         click.echo(_shown(value) if name is not None else f"{item} = {_shown(value)}")
 
 
-@config.command("set")
+@config.command("set", short_help="Change a setting, at once and for whatever runs.")
 @click.argument("name", shell_complete=complete_settings)
 @click.argument("value")
 def set_(*, name: str, value: str) -> None:
-    """Change a setting, at once and for whatever runs."""
+    """Change a setting, at once and for whatever runs; "halo config get" shows which there are.
+
+    \b
+    Examples:
+      halo config set max_concurrent 10
+      halo config set default_time_limit none
+      halo config set assistants_may_edit on
+    """
     known = _known(name)
     with Scheduler.open() as scheduler:
         before = getattr(scheduler.get_settings(), known)

@@ -32,6 +32,10 @@ def daemon(*, stop_timeout: str, verbose: bool, leave_running: bool) -> None:
     """Run the jobs without a window until SIGTERM or Ctrl-C.
 
     \b
+    Examples:
+      halo daemon
+      halo daemon --verbose --stop-timeout 5m
+
     On the first signal nothing new is started and runs may end. Those that do not in time are stopped,
     and the exit code is 1; with --leave-running they live on, and the next engine takes them up. A second
     signal leaves at once, and them running.

@@ -17,6 +17,11 @@ from halo_scheduler.service import Scheduler
 def environment(*, refresh: bool, as_json: bool) -> None:
     """Show the environment that commands get: the one of your login shell.
 
+    \b
+    Examples:
+      halo environment
+      halo environment --refresh
+
     The engine asks the shell once; after a change of your profile, use --refresh.
     """
     if refresh:

@@ -20,6 +20,7 @@ from halo_scheduler.output_text import plain_line
 from halo_scheduler.service import Scheduler
 
 _FAILED = 1
+_INTERRUPTED = 130
 _LOOK_S = 0.2
 _LOOKS_FOR_START = 5
 _LONGEST_QUESTION = 1_000
@@ -89,12 +90,12 @@ def exit_code_of(run: Run) -> int:
 
 @contextmanager
 def interruptible(note: str) -> Iterator[None]:
-    """Let Ctrl-C end the looking, and nothing else."""
+    """Let Ctrl-C end the looking, and nothing else; with a note it was waiting for an end that it does not know."""
     try:
         yield
     except KeyboardInterrupt:
         click.echo(f"\n{note}" if note else "", err=True)
-        sys.exit(_FAILED if note else 0)
+        sys.exit(_INTERRUPTED if note else 0)
 
 
 @contextmanager

@@ -28,6 +28,18 @@ def whole_or_none(text: str) -> int | str:
     return text if text == NONE else click.INT(text)
 
 
+def count_up_to(most: int) -> Callable[[str], int]:
+    """Return what takes a whole number from 1 on."""
+
+    def count(text: str) -> int:
+        number: int = click.INT(text)
+        if not 1 <= number <= most:
+            raise click.BadParameter(f"it has to be from 1 to {most}, not {number}")
+        return number
+
+    return count
+
+
 def number_or_none(text: str) -> float | str:
     """Take a number, or the word that takes it away."""
     return text if text == NONE else click.FLOAT(text)

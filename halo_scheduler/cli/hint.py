@@ -34,17 +34,17 @@ def hint(
 ) -> None:
     """Advise a job to run sooner, or at another pace, for a while; its schedule stays as it is.
 
-    A faster pace counts at once, a slower one after the next run. A run at a time counts if it is earlier than what
-    is planned. The job's limits and a pause win over all advice, and no pace is faster than 10s.
-
-    A job can advise itself, if its lines are read (--read-lines): it prints a whole line like
-    ::halo every=5m ttl=1h reason="queue is long", or ::halo next=10m.
-
     \b
     Examples:
       halo hint poll --every 1m --ttl 2h --reason "release day"
       halo hint backup --at "in 10m"
       halo hint poll --clear
+
+    A faster pace counts at once, a slower one after the next run. A run at a time counts if it is earlier than what
+    is planned. The job's limits and a pause win over all advice, and no pace is faster than 10s.
+
+    A job can advise itself, if its lines are read (--read-lines): it prints a whole line like
+    ::halo every=5m ttl=1h reason="queue is long", or ::halo next=10m.
     """
     if sum((every is not None, when is not None, clear)) != 1:
         raise click.UsageError("give exactly one of --every, --at and --clear")

@@ -10,7 +10,7 @@ import click
 
 from halo_scheduler.cli.completing import complete_questions
 from halo_scheduler.cli.following import begins, exit_code_of, follow_run, interruptible, tell_end
-from halo_scheduler.cli.shown import ASKS, moment, short_id
+from halo_scheduler.cli.shown import ASKS, moment, short_id, typed
 from halo_scheduler.cli.typed_text import text_of_stdin
 from halo_scheduler.errors import JobNotFoundError, SchedulerError
 from halo_scheduler.finding import MOST_QUESTIONS, near_name, open_questions, require_engine
@@ -79,14 +79,14 @@ def _show(question: Question, name: str) -> None:
 def answer(*, run: str, text: str | None, dismiss: bool, wait: bool) -> None:
     """Answer what a run asked; its job is run with the answer.
 
-    RUN is the run's id or its beginning, as "halo inbox" shows it, or the job's name if it asks only one thing. A
-    TEXT of - is read from standard input.
-
     \b
     Examples:
       halo answer 3f2a9c1b "Take the second one."
       halo answer review --wait - <answer.md
       halo answer review --dismiss
+
+    RUN is the run's id or its beginning, as "halo inbox" shows it, or the job's name if it asks only one thing. A
+    TEXT of - is read from standard input.
     """
     if dismiss == (text is not None):
         raise click.UsageError("give either an answer or --dismiss")
@@ -116,7 +116,7 @@ def _what_is_left(scheduler: Scheduler, job_id: str, name: str) -> str:
 
 
 def _wait_for(scheduler: Scheduler, run_id: str, name: str) -> None:
-    with interruptible(f"{name} goes on; stop it with: halo cancel {name}"):
+    with interruptible(f"{name} goes on; stop it with: halo cancel {typed(name)}"):
         done = follow_run(scheduler, run_id)
     tell_end(scheduler, done)
     sys.exit(exit_code_of(done))

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from halo_scheduler.cli.given import count_up_to
 from halo_scheduler.cli.job_notes import note_line
 from halo_scheduler.cli.schedule_options import schedule_options, take_schedule_options
 from halo_scheduler.clock import SystemClock
@@ -23,9 +24,7 @@ _MOST_RUNS = 1_000
 @click.command()
 @schedule_options
 @click.option("--from", "start", metavar="WHEN", help="Look from this time on instead of from now.")
-@click.option(
-    "-n", "count", type=click.IntRange(1, _MOST_RUNS), default=5, show_default=True, help="How many runs."
-)
+@click.option("-n", "count", metavar="N", type=count_up_to(_MOST_RUNS), default=5, help="How many runs. [5]")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def preview(*, start: str | None, count: int, as_json: bool, **given: Any) -> None:
     """Show in words and times what a schedule means, without storing anything.

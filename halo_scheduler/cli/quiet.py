@@ -34,7 +34,8 @@ def quiet(context: click.Context, *, as_json: bool) -> None:
     Examples:
       halo quiet
       halo quiet add Nights --from 22:00 --to 06:00
-      halo quiet add Meetings --from 9:00 --to 12:00 --days mon-fri --group heavy --tz Europe/Berlin
+      halo quiet add Meetings --from 9:00 --to 12:00 --days mon-fri \\
+          --group heavy --tz Europe/Berlin
       halo quiet remove Nights
 
     What falls due then waits for the end, or is skipped if the job was told so with --in-quiet-time skip. What you
@@ -49,7 +50,13 @@ def quiet(context: click.Context, *, as_json: bool) -> None:
 @quiet.command("list")
 @_JSON
 def list_(*, as_json: bool) -> None:
-    """List the quiet times, and say which hold just now and until when."""
+    """List the quiet times, and say which hold just now and until when.
+
+    \b
+    Examples:
+      halo quiet list
+      halo quiet list --json
+    """
     _list(as_json=as_json)
 
 
@@ -107,7 +114,13 @@ def add(*, name: str, start: str, end: str, days: str | None, group: str | None,
 @click.argument("which", metavar="NAME|NUMBER", shell_complete=complete_quiet_times)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def remove(*, which: str, yes: bool) -> None:
-    """Remove a quiet time, by its name or by its number in the list."""
+    """Remove a quiet time, by its name or by its number in the list.
+
+    \b
+    Examples:
+      halo quiet remove Nights
+      halo quiet remove 2 --yes
+    """
     with Scheduler.open() as scheduler:
         times = scheduler.get_settings().quiet_times
         index = _find(times, which)

@@ -19,10 +19,11 @@ from halo_scheduler.cli.following import (
     tell_end,
     tell_question,
 )
+from halo_scheduler.cli.given import count_up_to
 from halo_scheduler.cli.option_sections import choice_of
 from halo_scheduler.cli.printer import Printer
 from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
-from halo_scheduler.cli.shown import WAITS, duration, moment, outcome_mark, print_table
+from halo_scheduler.cli.shown import WAITS, duration, moment, outcome_mark, print_table, typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.condition_words import waiting_words
 from halo_scheduler.errors import SchedulerError
@@ -49,6 +50,9 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
     Examples:
       halo run backup
       halo run backup --wait
+      halo run backup --wait --json
+
+    With --wait, Ctrl-C ends the waiting and leaves the run alone.
     """
     with Scheduler.open() as scheduler:
         require_engine(scheduler)
@@ -59,7 +63,7 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
             words = f"started {job.name}" if begins(scheduler, run_id) else f"{job.name} waits for a place"
             click.echo(json.dumps({"run_id": run_id}) if as_json else words)
             return
-        with interruptible(f"{job.name} goes on; stop it with: halo cancel {job.name}"):
+        with interruptible(f"{job.name} goes on; stop it with: halo cancel {typed(job.name)}"):
             done = follow_run(scheduler, run_id, quiet=as_json)
         if as_json:
             click.echo(json.dumps(run_data(done), ensure_ascii=False, indent=2))
@@ -83,6 +87,10 @@ def _tell_ignored(scheduler: Scheduler, job: Job) -> None:
 @click.argument("name", shell_complete=complete_any_jobs)
 def cancel(*, name: str) -> None:
     """Stop a job that runs, with everything it started: politely, and by force after its grace.
+
+    \b
+    Examples:
+      halo cancel backup
 
     If it does not run, a run that waits is called off: one by hand, or those after another job.
     """
@@ -116,13 +124,23 @@ def _call_off(scheduler: Scheduler, job: Job, chained: Sequence[WaitingRun]) -> 
 
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_any_jobs)
+@click.option("--limit", metavar="N", type=count_up_to(_MOST_RUNS), default=20, help="How many runs. [20]")
 @click.option(
-    "--limit", type=click.IntRange(1, _MOST_RUNS), default=20, show_default=True, help="How many runs."
+    "--outcome",
+    metavar="OUTCOME",
+    type=choice_of(Outcome),
+    help=f"Only runs that ended so: {listed(list(Outcome), last='or')}.",
 )
-@click.option("--outcome", type=choice_of(Outcome), help="Only runs that ended so, or that are running.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool) -> None:
-    """Show the runs of a job, or of all, the newest first; also those that did not happen, and why."""
+    """Show the runs of a job, or of all, the newest first; also those that did not happen, and why.
+
+    \b
+    Examples:
+      halo history
+      halo history backup --limit 100
+      halo history --outcome failure --json
+    """
     with Scheduler.open() as scheduler:
         job = None if name is None else find_job(scheduler, name, also_removed=True)
         chosen = Outcome(outcome) if outcome else None
@@ -168,6 +186,7 @@ def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
     Examples:
       halo logs backup
       halo logs backup -f
+      halo logs backup --run 3f2a9c1b
       halo logs backup --raw | less -R
     """
     with Scheduler.open() as scheduler:

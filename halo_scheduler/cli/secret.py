@@ -28,7 +28,7 @@ def secret() -> None:
     """
 
 
-@secret.command("set")
+@secret.command("set", short_help="Keep a secret.")
 @click.argument("name", shell_complete=complete_secrets)
 @click.option("--in-file", is_flag=True, help="In a file that only you can read, instead of the keyring.")
 def set_(*, name: str, in_file: bool) -> None:

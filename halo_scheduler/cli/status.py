@@ -24,7 +24,13 @@ _WAITING_FIELDS = ("id", "name", "waiting_for", "waiting_reason", "next_run_at")
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def status(*, as_json: bool) -> None:
-    """Show whether jobs are being run, by whom, what waits and for what, and what comes next."""
+    """Show whether jobs are being run, by whom, what waits and for what, and what comes next.
+
+    \b
+    Examples:
+      halo status
+      halo status --json
+    """
     with Scheduler.open() as scheduler:
         found = scheduler.status()
         jobs = scheduler.list_jobs()

@@ -54,7 +54,7 @@ def test_every_door_leads_to_the_same_program(command: list[str]) -> None:
         (("preview", "--every", "5m", "--tz", "UTC"), "--tz goes with --cron only"),
         (("preview", "--manual", "--anchor", "9:00"), "--anchor goes with --every only"),
         (("preview", "--once", "some day"), "cannot read the time 'some day'"),
-        (("preview", "--manual", "-n", "0"), "not in the range"),
+        (("preview", "--manual", "-n", "0"), "it has to be from 1 to 1000, not 0"),
     ],
 )
 def test_wrong_use_is_one_sentence_on_stderr(arguments: tuple[str, ...], sentence: str) -> None:
