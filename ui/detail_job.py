@@ -19,7 +19,7 @@ from .detail_surroundings import Hint, StartsOnly, waiting_sentence
 from .detail_work import Today, WhatItDoes
 from .job_actions import JobActions
 from .job_details import JobDetails
-from .job_words import status_sentence, streak_sentence
+from .job_words import quiet_words, status_sentence, streak_sentence
 from .marks import job_mark
 from .models.job_rows import schedule_words
 from .theme import GRID, HALF, MARGIN, Look, Tone, title_font
@@ -199,6 +199,7 @@ class OneJob(QWidget):
                 asks=asks,
                 is_capped=is_capped,
                 after=after if before else "",
+                quiet=None if is_capped else details.quiet.get(details.job.next_run_at or 0),
             )
         )
         # A run that another job started tells of itself beside that job.
@@ -213,7 +214,13 @@ class OneJob(QWidget):
             self._hint.get().show_hint(details.job, now_ms)
         self._order_stops()
         waits = details.job.waiting_for is not None
-        self._next.show_times(details.next_runs, now_ms, asks=asks, waits=waits)
+        # What waits just now tells of it elsewhere, and what asks is skipped first of all.
+        quiet = {
+            at: quiet_words(details.job, one, now_ms)
+            for at, one in details.quiet.items()
+            if at > now_ms and not asks
+        }
+        self._next.show_times(details.next_runs, now_ms, asks=asks, waits=waits, quiet=quiet)
         self._recent.show_runs(details.runs, now_ms)
 
     def waits(self, now_ms: int) -> Iterator[int | None]:

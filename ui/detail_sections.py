@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEvent, QPen
@@ -31,6 +32,7 @@ from .wording import ago, cost_words, duration, moment, plain_tooltip, run_words
 
 BESIDE_LINK = HALF + 2
 """What a text keeps above it, so that its first line stands beside the words of a link."""
+_NOTHING_QUIET: Mapping[int, str] = MappingProxyType({})
 _MARK = 8
 _RUN_HEIGHT = 24
 
@@ -73,9 +75,18 @@ class NextRuns(Section):
         return ahead, at
 
     def show_times(
-        self, times: Sequence[int], now_ms: int, *, asks: bool = False, waits: bool = False
+        self,
+        times: Sequence[int],
+        now_ms: int,
+        *,
+        asks: bool = False,
+        waits: bool = False,
+        quiet: Mapping[int, str] = _NOTHING_QUIET,
     ) -> None:
-        """Show when it runs; a job that asks skips these times until it is answered, one that waits is not late."""
+        """Show when it runs; a job that asks skips these times until it is answered, one that waits is not late.
+
+        `quiet` says what becomes of those that fall into a quiet time.
+        """
         self._times = tuple(times)
         words = self.tr("It waits for your answer first; until then these are skipped.")
         self._held.set_text(words if asks else "")
@@ -87,8 +98,9 @@ class NextRuns(Section):
             if is_there:
                 is_waiting = waits and times[index] <= now_ms
                 ahead.setText(self.tr("waiting") if is_waiting else describe_when(times[index], now_ms))
-                at.setText(_exact(times[index], now_ms))
-                at.setToolTip(moment(times[index]))
+                exact, told = _exact(times[index], now_ms), quiet.get(times[index], "")
+                at.setText(self.tr("{when} · quiet").format(when=exact) if told else exact)
+                at.setToolTip(plain_tooltip("\n".join(filter(None, [moment(times[index]), told]))))
 
     def waits(self, now_ms: int) -> Iterator[int | None]:
         return (until_next_changes(at, now_ms) for at in self._times)

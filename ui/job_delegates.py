@@ -146,7 +146,7 @@ class NextDelegate(RowDelegate):
         tone = Tone.TEXT if has_news and not is_running else Tone.MUTED
         if row.asks and job.status is JobStatus.IDLE:
             tone = Tone.WARN
-        elif row.is_capped:
+        elif row.is_capped or (self._model.facts(job.id) or _NO_FACTS).quiet is not None:
             tone = Tone.MUTED
         self._text(painter, area, text, Letters.PLAIN, Tone.RUNNING if is_running else tone)
         run = self._model.run_of(job.id)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from halo_scheduler.chains import Chain, WaitingRun
 from halo_scheduler.model import Job, Outcome, Run, SkipReason
 from halo_scheduler.output_text import ShownText
 from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.explain import error_sentences
+from halo_scheduler.schedule.quiet import Quiet
 from halo_scheduler.service import Scheduler
 
 from .models.job_rows import as_waiting
 from .needs_you_reading import MOST_READ, plain_lines
+from .quiet_reading import QuietHours, next_runs
 
 NEXT_RUNS = 5
 RECENT_RUNS = 8
@@ -29,6 +32,8 @@ class JobDetails:
 
     job: Job
     next_runs: tuple[int, ...] = ()
+    quiet: Mapping[int, Quiet] = field(default_factory=dict)
+    """Which of these fall into a quiet time."""
     held: SkipReason | None = None
     """Why its planned run will be skipped as things are; the next runs are those after a cap that is reached."""
     why: tuple[str, ...] = ()
@@ -66,12 +71,15 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
     asked = scheduler.list_questions(limit=MOST_READ)
     usage, held = scheduler.get_usage(job_id), scheduler.get_holds([job_id]).get(job_id)
     since = usage.resets_at if held is SkipReason.CAP else None
+    settings = scheduler.get_settings()
+    coming = next_runs(scheduler, job, QuietHours(settings.quiet_times), NEXT_RUNS, since)
     return JobDetails(
         job=job,
         questions=tuple(plain_lines(one.text) for one in asked if one.job_id == job_id),
         usage=usage,
-        default_agent=scheduler.get_settings().default_agent,
-        next_runs=tuple(scheduler.list_next_runs(job_id, NEXT_RUNS, since=since)),
+        default_agent=settings.default_agent,
+        next_runs=tuple(at for at, _quiet in coming),
+        quiet={at: quiet for at, quiet in coming if quiet is not None},
         held=held,
         why=_why(scheduler, job),
         runs=tuple(runs),

@@ -18,6 +18,7 @@ from .caps_reading import capped_jobs
 from .models.job_rows import Followers, JobFacts, JobRow, as_waiting, make_row, sort_key
 from .models.job_table import JobTableModel
 from .needs_you_reading import MOST_READ
+from .quiet_reading import QuietHours
 from .waiting_reading import read_waiting
 
 # A burst of changes is one question.
@@ -30,6 +31,7 @@ _JOB_KINDS = (
     ChangeKind.RUN_FINISHED,
     ChangeKind.RUN_PROGRESS,
     ChangeKind.QUESTION,
+    ChangeKind.SETTINGS,
 )
 
 
@@ -95,7 +97,10 @@ class JobLoader(QObject):
     def _note(self, change: Change) -> None:
         if change.kind not in _JOB_KINDS:
             return
-        if change.job_id is None:
+        if change.kind is ChangeKind.SETTINGS:
+            # Other times may be quiet now.
+            self._stale_facts |= {job.id for job in self._model.jobs()}
+        elif change.job_id is None:
             self._wants_all = True
         elif change.kind is ChangeKind.RUN_PROGRESS:
             self._wants_running = True
@@ -209,14 +214,23 @@ def _read(
     waiting = read_waiting(scheduler) if dirty else {}
     asking = _asking(scheduler) if dirty else frozenset()
     capped = capped_jobs(scheduler, jobs.values())
-    trends = scheduler.get_trends(facts, _TREND) if facts else {}
-    last = scheduler.get_last_runs(facts) if facts else {}
     return _Update(
         rows=[_row(job, waiting, asking, capped, following) for job in jobs.values()],
         gone=dirty - jobs.keys(),
-        facts={job_id: JobFacts(last.get(job_id), trends.get(job_id, ())) for job_id in facts},
+        facts=_facts(scheduler, facts) if facts else {},
         running={run.job_id: run for run in scheduler.list_running()},
     )
+
+
+def _facts(scheduler: Scheduler, job_ids: frozenset[str]) -> dict[str, JobFacts]:
+    trends, last = scheduler.get_trends(job_ids, _TREND), scheduler.get_last_runs(job_ids)
+    times = scheduler.get_settings().quiet_times
+    jobs = scheduler.get_jobs(job_ids) if times else {}
+    hours = QuietHours(times)
+    quiet = {job_id: hours.of(job) for job_id, job in jobs.items()}
+    return {
+        job_id: JobFacts(last.get(job_id), trends.get(job_id, ()), quiet.get(job_id)) for job_id in job_ids
+    }
 
 
 def _row(

@@ -7,13 +7,16 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import SchedulerError
+from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.service import Scheduler
 
 from .backend import Backend
 from .job_summary import sum_up
 from .models.job_table import JobTableModel
 from .pauses import PauseChoice, pause_end
+from .quiet_reading import QuietHours
 from .widgets.status_strip import StatusStrip
 from .wording import short_moment
 
@@ -31,6 +34,8 @@ class JobTotals(QObject):
         self._model = model
         self._strip = strip
         self._totals = sum_up(())
+        self._hours = QuietHours()
+        self._knows_hours = False
         # Thousands of jobs are gone through once for all that changed in a turn.
         self._later = QTimer(self)
         self._later.setSingleShot(True)
@@ -38,6 +43,7 @@ class JobTotals(QObject):
         self._later.timeout.connect(self.sum_up)
         strip.pause_wanted.connect(self._pause_all)
         strip.resume_wanted.connect(lambda: self._do(Scheduler.resume_all))
+        backend.changed.connect(self._note_change)
 
     def sum_up_later(self) -> None:
         """Go through the jobs once the present turn is over."""
@@ -50,7 +56,9 @@ class JobTotals(QObject):
 
     def sum_up(self) -> None:
         """Tell what the jobs are doing."""
-        self._totals = sum_up(self._model.rows())
+        if not self._knows_hours:
+            self._read_hours()
+        self._totals = sum_up(self._model.rows(), self._hours)
         self.show_times()
         self.groups_found.emit(self._totals.groups)
 
@@ -62,6 +70,23 @@ class JobTotals(QObject):
         if next_at > now_ms:
             words = self.tr("at {when}").format(when=short_moment(next_at, now_ms))
         self._strip.show_summary(replace(self._totals.summary, next_when=words))
+
+    def _note_change(self, change: Change) -> None:
+        if change.kind is ChangeKind.SETTINGS:
+            self._knows_hours = False
+            self._later.start()
+
+    def _read_hours(self) -> None:
+        self._knows_hours = True
+        self._backend.ask(
+            lambda scheduler: scheduler.get_settings().quiet_times, self._take_hours, owner=self
+        )
+
+    def _take_hours(self, times: tuple[QuietTime, ...]) -> None:
+        hours = QuietHours(times)
+        if hours != self._hours:
+            self._hours = hours
+            self._later.start()
 
     def _pause_all(self, choice: PauseChoice) -> None:
         until = pause_end(choice, self._backend.now_ms())

@@ -9,12 +9,14 @@ from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.model import Job, JobStatus, Manual, Outcome, Run, Source, StatusReason, WaitingFor
 from halo_scheduler.reports import TrendPoint
-from halo_scheduler.schedule.describe import local_time
+from halo_scheduler.schedule.describe import describe_when, local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.schedule.quiet import Quiet
 from halo_scheduler.schedule.words import short_date, weekday_name
 
 from .action_words import action_words, work_words
 from .models.job_rows import Column, JobFacts, JobRow, schedule_words
+from .quiet_reading import is_skipped
 from .wording import (
     ago,
     duration,
@@ -32,6 +34,7 @@ from .wording import (
 )
 
 _DAYS_BY_NAME = 7
+_LONGEST_NAME = 60
 
 
 def tr(text: str) -> str:
@@ -48,7 +51,7 @@ def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now
         case Column.SCHEDULE:
             return one_line(pace_words(row))
         case Column.NEXT:
-            return next_text(row, run, now_ms)
+            return next_text(row, run, now_ms, facts.quiet)
         case Column.LAST:
             return last_text(job, facts, run, now_ms)
         case Column.TREND:
@@ -61,8 +64,8 @@ def pace_words(row: JobRow) -> str:
     return tr("After another job") if is_after else schedule_words(row.job.schedule)
 
 
-def next_text(row: JobRow, run: Run | None, now_ms: int) -> str:
-    """Return when a job runs next, or how far it has come."""
+def next_text(row: JobRow, run: Run | None, now_ms: int, quiet: Quiet | None = None) -> str:
+    """Return when a job runs next and whether that is quiet, or how far it has come."""
     job = row.job
     if job.status is JobStatus.RUNNING:
         progress = None if run is None else run.progress
@@ -75,7 +78,7 @@ def next_text(row: JobRow, run: Run | None, now_ms: int) -> str:
         return {StatusReason.DONE: tr("done"), StatusReason.ERRORS: tr("off after errors")}.get(
             job.status_reason or StatusReason.USER, tr("off")
         )
-    return _pause_text(job, now_ms) if job.status is JobStatus.PAUSED else _idle_text(row, now_ms)
+    return _pause_text(job, now_ms) if job.status is JobStatus.PAUSED else _idle_text(row, now_ms, quiet)
 
 
 def _waiting_text(job: Job) -> str:
@@ -85,12 +88,14 @@ def _waiting_text(job: Job) -> str:
     return tr("waiting for {what}").format(what=waited_for(job))
 
 
-def _idle_text(row: JobRow, now_ms: int) -> str:
+def _idle_text(row: JobRow, now_ms: int, quiet: Quiet | None) -> str:
     if row.is_held:
         return tr("after your answer") if row.asks else tr("cap reached")
     if row.is_following and row.job.next_run_at is None:
         return tr("after another job")
-    return next_words(row.job, now_ms)
+    when = next_words(row.job, now_ms)
+    # What becomes of it then is too long for a column.
+    return when if quiet is None else tr("{when} · quiet").format(when=when)
 
 
 def _pause_text(job: Job, now_ms: int) -> str:
@@ -155,7 +160,9 @@ def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_
     match column:
         case Column.NAME:
             after = tr("another job") if row.is_following else ""
-            sentence = status_sentence(job, now_ms, asks=row.asks, is_capped=row.is_capped, after=after)
+            sentence = status_sentence(
+                job, now_ms, asks=row.asks, is_capped=row.is_capped, after=after, quiet=facts.quiet
+            )
             work = work_words(job.action)
             takes = tr("Takes its work from: {source}").format(source=work) if work else ""
             does = [action_words(job.action), takes]
@@ -163,7 +170,7 @@ def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_
         case Column.SCHEDULE:
             lines = [pace_words(row)]
         case Column.NEXT:
-            lines = _next_lines(row, run, now_ms)
+            lines = _next_lines(row, run, now_ms, facts.quiet)
         case Column.LAST:
             lines = _last_lines(job, facts, run)
         case Column.TREND:
@@ -171,7 +178,7 @@ def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_
     return plain_tooltip("\n".join(filter(None, lines)))
 
 
-def _next_lines(row: JobRow, run: Run | None, now_ms: int) -> list[str]:
+def _next_lines(row: JobRow, run: Run | None, now_ms: int, quiet: Quiet | None) -> list[str]:
     job, lines = row.job, []
     if run is not None and run.progress_text:
         lines.append(run.progress_text)
@@ -190,7 +197,19 @@ def _next_lines(row: JobRow, run: Run | None, now_ms: int) -> list[str]:
         lines.append(tr("It does not start by itself before its question is answered or dismissed."))
     elif row.is_capped:
         lines.append(tr("It has reached its cap for today: this run will be skipped."))
+    elif quiet is not None:
+        lines.append(quiet_words(job, quiet, now_ms))
     return lines or [status_words(job)]
+
+
+def quiet_words(job: Job, quiet: Quiet, now_ms: int) -> str:
+    """Return what becomes of a run that is due in a quiet time."""
+    words = tr("That is in {what}: it will be skipped.")
+    if not is_skipped(job):
+        words = tr("That is in {what}: it starts when that ends, at {when}.")
+    name = one_line(quiet.by.name, _LONGEST_NAME)
+    what = tr("the quiet time {name}").format(name=name) if name else tr("a quiet time")
+    return words.format(what=what, when=short_moment(quiet.until, now_ms))
 
 
 def _last_lines(job: Job, facts: JobFacts, run: Run | None) -> list[str]:
@@ -257,17 +276,18 @@ def status_sentence(
     asks: bool = False,
     is_capped: bool = False,
     after: str = "",
+    quiet: Quiet | None = None,
 ) -> str:
     """Return what a job is doing and what comes next: "Ready, runs in 4 min"; of a run, how far it has come.
 
-    `after` names a job after which it runs.
+    `after` names a job after which it runs; `quiet` is the quiet time that its planned run falls into.
     """
     if job.status is JobStatus.RUNNING and run is not None and run.started_at is not None:
         return _running_sentence(run, now_ms - run.started_at)
     if asks and job.status is not JobStatus.RUNNING:
         return _asking_sentence(job)
     if job.status is JobStatus.IDLE and job.waiting_for is None:
-        return _idle_sentence(job, now_ms, is_capped=is_capped, after=after)
+        return _idle_sentence(job, now_ms, is_capped=is_capped, after=after, quiet=quiet)
     if job.waiting_for is not None:
         return tr("Waiting for {what}").format(what=waited_for(job))
     if job.status is JobStatus.PAUSED and job.paused_until is not None:
@@ -275,7 +295,7 @@ def status_sentence(
     return status_words(job)
 
 
-def _idle_sentence(job: Job, now_ms: int, *, is_capped: bool, after: str) -> str:
+def _idle_sentence(job: Job, now_ms: int, *, is_capped: bool, after: str, quiet: Quiet | None) -> str:
     words = status_words(job)
     if is_capped:
         return tr("{status}, held back by its cap").format(status=words)
@@ -285,7 +305,12 @@ def _idle_sentence(job: Job, now_ms: int, *, is_capped: bool, after: str) -> str
         return tr("{status}, runs only by hand").format(status=words)
     if job.next_run_at <= now_ms:
         return words
-    return tr("{status}, runs {when}").format(status=words, when=next_words(job, now_ms))
+    when = next_words(job, now_ms)
+    if quiet is not None and is_skipped(job):
+        return tr("{status}, due {when}, but that will be skipped").format(status=words, when=when)
+    if quiet is not None:
+        when = describe_when(quiet.until, now_ms)
+    return tr("{status}, runs {when}").format(status=words, when=when)
 
 
 def _asking_sentence(job: Job) -> str:

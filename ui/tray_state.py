@@ -17,9 +17,10 @@ from halo_scheduler.service import Scheduler
 
 from .caps_reading import has_caps, held_by_caps
 from .needs_you_reading import MOST_READ
+from .quiet_reading import QuietHours, is_skipped
 from .waiting_reading import read_waiting
 from .waiting_words import MOST_NAMED, WaitingJob, WaitingJobs, waiting_line
-from .wording import is_assistants, one_line, waited_for
+from .wording import is_assistants, one_line, shortly_waited_for, waited_for
 
 MOST_LISTED = 25
 _FEWER_LISTED = 20
@@ -62,6 +63,8 @@ class Waiting:
 
     job: JobName
     reason: str
+    shortly: str = ""
+    """The same in fewer words, if there are any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class TrayState:
     waits_alike: bool = False
     """Whether all of it waits for the same."""
     held_count: int = 0
-    """How many jobs were passed over for those: they wait for an answer, or have reached a cap."""
+    """How many jobs were passed over for those: they wait for an answer, have reached a cap, or skip a quiet time."""
     runnable: tuple[JobName, ...] = ()
     job_count: int = 0
     active_count: int = 0
@@ -124,7 +127,10 @@ class _Known:
     paused_until: int | None
     waits_for: str
     """Nothing when it does not wait."""
+    waits_shortly: str
     has_caps: bool
+    group: str | None
+    skips_quiet: bool
 
 
 class TrayReader:
@@ -151,7 +157,8 @@ class TrayReader:
             return job_id in asks or (known[job_id].has_caps and bool(held_by_caps(scheduler, [job_id])))
 
         waiting = _waiting(known, read_waiting(scheduler), {run.job_id for run in running})
-        upcoming, held_count = _upcoming(known, is_held)
+        hours = QuietHours(scheduler.get_settings().quiet_times)
+        upcoming, held_count = _upcoming(known, is_held, hours)
         paused = [job for job in known.values() if job.is_paused]
         ends = {job.paused_until for job in paused}
         return TrayState(
@@ -159,7 +166,7 @@ class TrayReader:
             upcoming=upcoming,
             waiting=waiting[:WAITING_LISTED],
             waiting_count=len(waiting),
-            waits_alike=len({one.reason for one in waiting}) == 1,
+            waits_alike=len({one.shortly or one.reason for one in waiting}) == 1,
             held_count=held_count,
             runnable=_runnable(known, upcoming),
             job_count=len(known),
@@ -252,9 +259,13 @@ def _counted_waiting(count: int) -> str:
 
 def _waiting_words(state: TrayState) -> str:
     # Of several, each gets less room.
-    longest = _LONGEST_NAME if state.waiting_count == 1 else _SHORT_NAME
+    is_only = state.waiting_count == 1
+    longest = _LONGEST_NAME if is_only else _SHORT_NAME
     first = (
-        WaitingJob(_shown_name(one.job.name, longest), _shown_name(one.reason, longest))
+        WaitingJob(
+            _shown_name(one.job.name, longest),
+            _shown_name(one.reason if is_only else one.shortly or one.reason, longest),
+        )
         for one in state.waiting[:MOST_NAMED]
     )
     return waiting_line(WaitingJobs(tuple(first), state.waiting_count, state.waits_alike))
@@ -295,7 +306,10 @@ def _remembered(job: Job) -> _Known:
         is_paused,
         job.paused_until,
         "" if job.waiting_for is None else waited_for(job),
+        "" if job.waiting_for is None else shortly_waited_for(job),
         has_caps(job),
+        job.group,
+        is_skipped(job),
     )
 
 
@@ -318,10 +332,19 @@ def _waiting(
         for job_id in reasons
         if job_id not in running
     )
-    return tuple(Waiting(JobName(job_id, name), reasons[job_id]) for _at, name, job_id in waiting)
+    return tuple(
+        Waiting(
+            JobName(job_id, name),
+            reasons[job_id],
+            "" if job_id in asked_for else known[job_id].waits_shortly,
+        )
+        for _at, name, job_id in waiting
+    )
 
 
-def _upcoming(known: dict[str, _Known], is_held: Callable[[str], bool]) -> tuple[tuple[Upcoming, ...], int]:
+def _upcoming(
+    known: dict[str, _Known], is_held: Callable[[str], bool], hours: QuietHours
+) -> tuple[tuple[Upcoming, ...], int]:
     """Return what starts next, and how many jobs would come sooner but are held back."""
     planned = [
         (job.next_run_at, job.name, job_id)
@@ -333,8 +356,11 @@ def _upcoming(known: dict[str, _Known], is_held: Callable[[str], bool]) -> tuple
     held_count = 0
     while planned and len(found) < NEXT_LISTED:
         at, name, job_id = heapq.heappop(planned)
-        if is_held(job_id):
+        quiet = hours.find(known[job_id].group, at)
+        if is_held(job_id) or (quiet is not None and known[job_id].skips_quiet):
             held_count += 1
+        elif quiet is not None:
+            heapq.heappush(planned, (quiet.until, name, job_id))
         else:
             found.append(Upcoming(JobName(job_id, name), at))
     return tuple(found), held_count

@@ -137,6 +137,12 @@ def waited_for(job: Job) -> str:
     return said or usual.get(job.waiting_for or WaitingFor.AT_CAPACITY, tr("a place"))
 
 
+def shortly_waited_for(job: Job) -> str:
+    """Return what a due job waits for where there is little room: not which quiet time it is."""
+    is_quiet = job.waiting_for is WaitingFor.QUIET_TIME
+    return tr("a quiet time to end") if is_quiet else waited_for(job)
+
+
 def is_assistants(job: Job) -> bool:
     """Tell whether a job is paused because an assistant made or changed it, and nobody has looked at it yet."""
     return job.status is JobStatus.PAUSED and job.status_reason is StatusReason.ASSISTANT

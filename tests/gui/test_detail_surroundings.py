@@ -15,6 +15,7 @@ from halo_scheduler.model import (
     Every,
     Follower,
     HintSource,
+    InQuietTime,
     Manual,
     Network,
     PathExists,
@@ -151,3 +152,25 @@ def test_since_when_a_job_waits(state: dict[str, Any], words: str) -> None:
 def test_what_becomes_of_a_run_that_waits_in_vain() -> None:
     assert skipped_words(None, NOW) == ""
     assert skipped_words(NOW + MINUTE, NOW) == "If it still waits at 09:01, this run is skipped."
+
+
+def test_the_times_that_are_quiet_are_told_among_the_next(desk: PaneDesk) -> None:
+    # It is 09:00 in Berlin.
+    meeting = QuietTime(name="Meeting", start="09:50", end="11:30")
+    desk.scheduler.change_settings(quiet_times=(meeting,))
+    waits = desk.scheduler.add_job("waits", Every("1h"))
+    desk.show(waits)
+    assert desk.text("detailStatus") == "Ready, runs today at 11:30"
+    assert desk.label("nextRunAt0").text() == "Fri 15 Jan, 10:00 · quiet"
+    assert "it starts when that ends, at 11:30" in desk.label("nextRunAt0").toolTip()
+    # 11:00 is passed over.
+    assert desk.label("nextRunAt1").text() == "Fri 15 Jan, 12:00"
+    skips = desk.scheduler.add_job("skips", Every("1h"), policy=Policy(in_quiet_time=InQuietTime.SKIP))
+    desk.show(skips)
+    assert desk.text("detailStatus") == "Ready, due today at 10:00, but that will be skipped"
+    assert [desk.label(f"nextRunAt{row}").text() for row in range(3)] == [
+        "Fri 15 Jan, 10:00 · quiet",
+        "Fri 15 Jan, 11:00 · quiet",
+        "Fri 15 Jan, 12:00",
+    ]
+    assert "it will be skipped" in desk.label("nextRunAt1").toolTip()

@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Caps, Every, Follower, FollowOn, Manual, Outcome, Policy, WaitingFor
+from halo_scheduler.quiet_times import QuietTime
 from ui.backend import Backend
 from ui.job_loader import JobLoader
 from ui.models.job_table import JobTableModel
@@ -220,15 +221,32 @@ def test_a_fault_is_told_and_does_not_end_the_asking(  # noqa: PLR0917 - fixture
     assert model.job_count == 1
 
 
-def test_changes_of_settings_and_engine_are_no_matter_of_the_table(
+def test_changes_of_the_engine_are_no_matter_of_the_table(
     qtbot: QtBot, backend: Backend, loader: JobLoader, counting: _Counting
 ) -> None:
     _load(qtbot, loader)
     counting.asked.clear()
-    backend.tell(Change(ChangeKind.SETTINGS))
     backend.tell(Change(ChangeKind.ENGINE))
     assert not loader._gather.isActive()
     assert not counting.asked
+
+
+def test_that_a_run_is_due_in_a_quiet_time_is_known_as_soon_as_there_is_one(
+    qtbot: QtBot, bench: Bench, loader: JobLoader, model: JobTableModel, in_sight: list[str]
+) -> None:
+    in_sight.append(bench.scheduler.add_job("a", Every("1h")))
+    _load(qtbot, loader)
+
+    def is_quiet() -> bool:
+        facts = model.facts(in_sight[0])
+        return facts is not None and facts.quiet is not None
+
+    assert not is_quiet()
+    all_day = QuietTime(start="00:00", end="24:00")
+    bench.scheduler.change_settings(quiet_times=(all_day,))
+    qtbot.waitUntil(is_quiet)
+    bench.scheduler.change_settings(quiet_times=())
+    qtbot.waitUntil(lambda: not is_quiet())
 
 
 def test_jobs_that_wait_for_an_answer_are_known_at_once(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from job_values import MINUTE, NOW, make_job
 
-from halo_scheduler.model import JobStatus, StatusReason, WaitingFor
+from halo_scheduler.model import InQuietTime, JobStatus, Policy, StatusReason, WaitingFor
+from halo_scheduler.quiet_times import QuietTime
 from ui.job_summary import sum_up
 from ui.models.job_rows import make_row
-from ui.waiting_words import WaitingJob, WaitingJobs
+from ui.quiet_reading import QuietHours
+from ui.waiting_words import WaitingJob, WaitingJobs, waiting_line
 
 
 def test_without_jobs_nothing_comes() -> None:
@@ -55,6 +58,32 @@ def test_what_is_held_back_is_not_said_to_come_next() -> None:
     totals = sum_up([*held, make_row(make_job("later", next_run_at=NOW + MINUTE))])
     assert (totals.summary.next_name, totals.next_at) == ("later", NOW + MINUTE)
     assert totals.summary.ready == 3
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_what_is_due_in_a_quiet_time_comes_at_its_end_or_not_at_all() -> None:
+    # It is 09:00 in Berlin.
+    hours = QuietHours((QuietTime(group="web", start="08:00", end="09:30"),))
+    skips = Policy(in_quiet_time=InQuietTime.SKIP)
+    quiet = [
+        make_row(make_job("skips", next_run_at=NOW + MINUTE, group="web", policy=skips)),
+        make_row(make_job("waits", next_run_at=NOW + 2 * MINUTE, group="web")),
+    ]
+    totals = sum_up(quiet, hours)
+    assert (totals.summary.next_name, totals.next_at) == ("waits", NOW + 30 * MINUTE)
+    totals = sum_up([*quiet, make_row(make_job("loud", next_run_at=NOW + 9 * MINUTE))], hours)
+    assert (totals.summary.next_name, totals.next_at) == ("loud", NOW + 9 * MINUTE)
+    assert sum_up(quiet[:1], hours).next_at is None
+
+
+def test_those_that_wait_for_quiet_times_to_end_wait_for_the_same() -> None:
+    waits = {"waiting_for": WaitingFor.QUIET_TIME, "next_run_at": NOW}
+    jobs = [
+        make_job(name, waiting_reason=f"the end of the quiet time {name} at 06:00", **waits) for name in "ab"
+    ]
+    assert waiting_line(sum_up(map(make_row, jobs)).summary.waiting) == "2 jobs wait for a quiet time to end"
+    only = sum_up([make_row(jobs[0])]).summary.waiting
+    assert waiting_line(only) == "a waits for the end of the quiet time a at 06:00"
 
 
 def test_what_an_assistant_made_is_not_among_what_can_be_resumed_together() -> None:

@@ -8,8 +8,19 @@ from typing import Any
 import pytest
 from job_values import HOUR, MINUTE, NOW, SECOND, make_job, make_run
 
-from halo_scheduler.model import JobStatus, Manual, Outcome, Policy, Source, StatusReason, WaitingFor
+from halo_scheduler.model import (
+    InQuietTime,
+    JobStatus,
+    Manual,
+    Outcome,
+    Policy,
+    Source,
+    StatusReason,
+    WaitingFor,
+)
+from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.reports import TrendPoint
+from halo_scheduler.schedule.quiet import Quiet
 from ui.job_words import (
     cell_text,
     cell_tip,
@@ -206,6 +217,30 @@ def test_a_quiet_time_is_told_shortly_in_the_column_and_whole_on_hover() -> None
     row = make_row(make_job(next_run_at=NOW - 1, waiting_for=WaitingFor.QUIET_TIME, waiting_reason=words))
     assert next_text(row, None, NOW) == "in a quiet time"
     assert words in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_a_run_that_is_due_in_a_quiet_time_is_told_as_such() -> None:
+    quiet = Quiet(NOW + 60 * MINUTE, QuietTime(name="<i>Night</i>"))
+    facts, row = JobFacts(quiet=quiet), make_row(make_job())
+    assert cell_text(Column.NEXT, row, facts, None, NOW) == "in 4 min · quiet"
+    assert spoken_text(Column.NEXT, row, facts, None, NOW) == "next run: in 4 min · quiet"
+    tip = cell_tip(Column.NEXT, row, facts, None, NOW)
+    assert "That is in the quiet time &lt;i&gt;Night&lt;/i&gt;: it starts when that ends, at 10:00." in tip
+    assert "Ready, runs today at 10:00" in cell_tip(Column.NAME, row, facts, None, NOW)
+    skips = make_row(make_job(policy=Policy(in_quiet_time=InQuietTime.SKIP)))
+    nameless = JobFacts(quiet=Quiet(NOW + 60 * MINUTE, QuietTime()))
+    tip = cell_tip(Column.NEXT, skips, nameless, None, NOW)
+    assert "That is in a quiet time: it will be skipped." in tip
+    told = "Ready, due in 4 min, but that will be skipped"
+    assert told in cell_tip(Column.NAME, skips, nameless, None, NOW)
+
+
+def test_what_keeps_a_run_from_starting_before_a_quiet_time_does_is_told_instead() -> None:
+    facts = JobFacts(quiet=Quiet(NOW + 60 * MINUTE, QuietTime()))
+    capped = make_row(make_job(), is_capped=True)
+    assert cell_text(Column.NEXT, capped, facts, None, NOW) == "cap reached"
+    assert "quiet" not in cell_tip(Column.NEXT, capped, facts, None, NOW)
 
 
 def test_a_job_without_a_time_of_its_own_tells_that_another_starts_it() -> None:

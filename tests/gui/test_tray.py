@@ -17,7 +17,8 @@ from halo_scheduler import Callback, Every, Job, Manual, Outcome, Policy, Run, S
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StoreUnavailableError
-from halo_scheduler.model import Caps, StatusReason, WaitingFor
+from halo_scheduler.model import Caps, InQuietTime, StatusReason, WaitingFor
+from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.store.usage import Spent
 from ui.backend import Backend
 from ui.icons import picture
@@ -377,6 +378,20 @@ def test_a_job_that_has_reached_its_cap_comes_next_only_after_midnight(
     tomorrow = scheduler.add_job("nightly", Every("20h"), policy=caps)
     scheduler._store.usage.add([(tomorrow, scheduler.get_usage(tomorrow).day, Spent(1, 0))])
     assert [one.job.name for one in _read(tray, qtbot).upcoming] == ["nightly"]
+
+
+def test_what_is_due_in_a_quiet_time_comes_next_at_its_end_or_not_at_all(
+    tray: Tray, scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    scheduler.add_job("skips", Every("5m"), policy=Policy(in_quiet_time=InQuietTime.SKIP))
+    assert [one.job.name for one in _read(tray, qtbot).upcoming] == ["skips"]
+    scheduler.change_settings(quiet_times=(QuietTime(start="08:00", end="08:30"),))
+    qtbot.waitUntil(lambda: _icon(tray).toolTip() == "1 job is held back")
+    scheduler.add_job("waits", Every("6m"))
+    scheduler.add_job("later", Every("40m"))
+    qtbot.waitUntil(lambda: len(tray.state.upcoming) == 2)
+    assert [one.job.name for one in tray.state.upcoming] == ["waits", "later"]
+    assert _icon(tray).toolTip() == "Next: waits at 08:30"
 
 
 def test_those_held_back_take_no_places_among_the_next(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from job_values import NOW
 from machine import Bench
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from ui.backend import Backend
@@ -45,6 +45,11 @@ class PaneDesk:
         found = self.pane.findChild(WrappedText, name)
         assert found is not None
         return found.text()
+
+    def label(self, name: str) -> QLabel:
+        found = self.pane.findChild(QLabel, name)
+        assert isinstance(found, QLabel)
+        return found
 
     def button(self, name: str) -> QAbstractButton:
         found = self.pane.findChild(QAbstractButton, name)

@@ -25,6 +25,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.reports import TrendPoint
 from halo_scheduler.schedule.describe import describe
+from halo_scheduler.schedule.quiet import Quiet
 
 # More digits than that are no number that anybody counts by.
 _NUMBERS = re.compile(r"([0-9]{1,15})")
@@ -79,6 +80,8 @@ class JobFacts:
 
     last: Run | None = None
     trend: tuple[TrendPoint, ...] = ()
+    quiet: Quiet | None = None
+    """The quiet time that its planned run falls into."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ class JobTableModel(QAbstractTableModel):
         changed = {job_id: fact for job_id, fact in facts.items() if self._facts.get(job_id) != fact}
         self._facts |= changed
         for job_id in changed:
-            self._tell_row(job_id, Column.LAST, Column.TREND)
+            self._tell_row(job_id, Column.NEXT, Column.TREND)
 
     def set_running(self, runs: Mapping[str, Run]) -> None:
         """Show how far the runs under way have come."""
