@@ -58,6 +58,8 @@ def _since(scene: Scene, row: EngineRow) -> str:
 
 def _answers(database: Path) -> bool:
     """Tell whether the engine takes a connection; nothing is said on it."""
+    if not hasattr(socket, "AF_UNIX"):
+        return True  # On Windows it is something else, that cannot be asked so.
     try:
         path = socket_path(database)
         with socket.socket(socket.AF_UNIX) as connection:

@@ -68,6 +68,17 @@ class Report:
 
 def examine(path: Path, now_ms: int, tell: Callable[[int], None] = lambda _done: None) -> Report:
     """Look at a database and all around it; nothing is made or changed, not even one that is missing or old."""
+    was_still = not _has_journal(path)
+    report = _examine(path, now_ms, tell)
+    # What was read without a journal may be half old and half new when somebody began to write meanwhile.
+    return _examine(path, now_ms, tell) if was_still and _has_journal(path) else report
+
+
+def _has_journal(path: Path) -> bool:
+    return path.with_name(f"{path.name}-wal").exists()
+
+
+def _examine(path: Path, now_ms: int, tell: Callable[[int], None]) -> Report:
     findings: list[Finding] = []
     with _opened(path, now_ms) as (scene, found):
         findings += found
@@ -93,7 +104,7 @@ def mend(path: Path, now_ms: int, tell: Callable[[int], None] = lambda _done: No
                 if finding.mend is not None:
                     try:
                         mended.append(finding.mend())
-                    except (SchedulerError, OSError) as error:
+                    except (SchedulerError, OSError, RuntimeError) as error:
                         refused.append(f"{topic}: {error}")
     return replace(examine(path, now_ms, tell), mended=tuple(mended), refused=tuple(refused))
 
@@ -110,5 +121,6 @@ def _tried(topic: Topic, check: Check, scene: Scene) -> list[Finding]:
     """Return what a check finds; that it cannot be made must not keep the others from being."""
     try:
         return list(check(scene))
-    except (SchedulerError, OSError, ValueError) as error:
+    except (SchedulerError, OSError, ValueError, RuntimeError) as error:
+        # The last where there is no home.
         return [wrong_because(topic, error)]

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import apsw
-
 from halo_scheduler.errors import StoreDamagedError
 from halo_scheduler.store.connection import Database, translated
 
@@ -103,13 +101,12 @@ def _unused(path: Path, moment: str) -> Path:
 
 def check(path: Path) -> None:
     """Raise StoreDamagedError unless SQLite finds the file in order."""
-    with translated(path):
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            answer = connection.execute("PRAGMA quick_check(1)").fetchall()
-            (version,) = connection.execute("PRAGMA user_version").fetchall()[0]
-        finally:
-            connection.close()
+    database = Database.open_for_reading(path)
+    try:
+        answer = database.rows("PRAGMA quick_check(1)")
+        (version,) = database.rows("PRAGMA user_version")[0]
+    finally:
+        database.close()
     if answer != [("ok",)]:
         raise StoreDamagedError(f"{path} is damaged: {answer[0][0]}")
     if version == 0:

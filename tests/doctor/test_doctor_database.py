@@ -16,8 +16,10 @@ from process_probe import until
 
 from halo_scheduler import Every
 from halo_scheduler.backups import make_backup
+from halo_scheduler.doctor import examination
 from halo_scheduler.doctor.database import check_database, check_disk, check_users, open_database
-from halo_scheduler.doctor.findings import Finding, Mark
+from halo_scheduler.doctor.findings import Finding, Mark, Topic
+from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.schema import NEWEST
 
@@ -220,3 +222,50 @@ def test_a_journal_without_end_is_said(path: Path) -> None:
         scheduler.add_job("other", Every("1h"))
         os.truncate(path.with_name("halo.db-wal"), 300 << 20)
         assert "journal" in only(found_by(check_database, path)).what
+
+
+def test_who_begins_to_write_while_it_is_looked_at_is_seen(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writers: list[Scheduler] = []
+
+    def write(_scene: Scene) -> list[Finding]:
+        if not writers:
+            writers.append(Scheduler.open(path))
+            writers[0].add_job("late", Every("1h"))
+        return []
+
+    monkeypatch.setattr(examination, "_ON_DATABASE", ((Topic.DATABASE, check_database),))
+    monkeypatch.setattr(examination, "_ALWAYS", ((Topic.DATABASE, write),))
+    (finding,) = examination.examine(path, _NOW).findings
+    assert "2 jobs" in finding.what
+    writers[0].close()
+
+
+def test_a_check_that_fails_keeps_no_other_from_being_made(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_scene: Scene) -> list[Finding]:
+        raise RuntimeError("Could not determine home directory.")
+
+    checks = ((Topic.AUTOSTART, fail), (Topic.DATABASE, check_database))
+    monkeypatch.setattr(examination, "_ON_DATABASE", ())
+    monkeypatch.setattr(examination, "_ALWAYS", checks)
+    findings = examination.examine(path, _NOW).findings
+    assert [(finding.topic, finding.mark) for finding in findings] == [
+        (Topic.DATABASE, Mark.FINE),
+        (Topic.AUTOSTART, Mark.WRONG),
+    ]
+
+
+def test_what_cannot_be_mended_is_said_and_still_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.chmod(0o644)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    report = examination.mend(path, _NOW)
+    assert report.mended == ()
+    assert "Operation not permitted" in report.refused[0]
+    assert Topic.PERMISSIONS in {finding.topic for finding in report.findings if finding.mark is Mark.WRONG}
