@@ -25,6 +25,8 @@ bench: setup test-packages
 	$(BIN)/python benchmarks/schedule.py
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/work.py
+	$(BIN)/python benchmarks/terminal.py
+	$(BIN)/python benchmarks/transfer.py
 	$(BIN)/python benchmarks/desktop.py $(ARGS)
 
 screenshots: setup test-packages
