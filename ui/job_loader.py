@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
@@ -25,6 +26,7 @@ from .waiting_reading import read_waiting
 _GATHER_MS = 40
 _MOST_SINGLE_JOBS = 500
 _TREND = 20
+_NO_CAUSES: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 _JOB_KINDS = (
     ChangeKind.JOB,
     ChangeKind.RUN_STARTED,
@@ -128,9 +130,9 @@ class JobLoader(QObject):
         self._stale_facts -= facts
         self._wants_running = False
         self._is_asking = True
-        following = self._followers.ids
+        causes = self._followers.causes
         self._backend.ask(
-            lambda scheduler: _read(scheduler, dirty, facts, following),
+            lambda scheduler: _read(scheduler, dirty, facts, causes),
             lambda update: self._take(update, dirty),
             self._fail,
             owner=self,
@@ -201,21 +203,21 @@ def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) ->
         rows += (_row(job, waiting, asking, capped) for job in page)
         if len(rows) == len(page):
             yield sorted(rows, key=key)
-    following = Followers(rows).ids
-    rows = [replace(row, is_following=True) if row.id in following else row for row in rows]
+    causes = Followers(rows).causes
+    rows = [replace(row, after=causes[row.id]) if row.id in causes else row for row in rows]
     # Sorted here: away from the window's thread.
     yield sorted(rows, key=key)
 
 
 def _read(
-    scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str], following: frozenset[str]
+    scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str], causes: Mapping[str, tuple[str, ...]]
 ) -> _Update:
     jobs = scheduler.get_jobs(dirty) if dirty else {}
     waiting = read_waiting(scheduler) if dirty else {}
     asking = _asking(scheduler) if dirty else frozenset()
     capped = capped_jobs(scheduler, jobs.values())
     return _Update(
-        rows=[_row(job, waiting, asking, capped, following) for job in jobs.values()],
+        rows=[_row(job, waiting, asking, capped, causes) for job in jobs.values()],
         gone=dirty - jobs.keys(),
         facts=_facts(scheduler, facts) if facts else {},
         running={run.job_id: run for run in scheduler.list_running()},
@@ -238,12 +240,10 @@ def _row(
     waiting: Mapping[str, str],
     asking: Container[str],
     capped: Container[str],
-    following: Container[str] = (),
+    causes: Mapping[str, tuple[str, ...]] = _NO_CAUSES,
 ) -> JobRow:
     shown = as_waiting(job, waiting[job.id]) if job.id in waiting else job
-    return make_row(
-        shown, asks=job.id in asking, is_capped=job.id in capped, is_following=job.id in following
-    )
+    return make_row(shown, asks=job.id in asking, is_capped=job.id in capped, after=causes.get(job.id, ()))
 
 
 def _asking(scheduler: Scheduler) -> frozenset[str]:

@@ -60,8 +60,14 @@ def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now
 
 def pace_words(row: JobRow) -> str:
     """Return a job's schedule; of one that has none, whether it runs after another."""
-    is_after = row.is_following and isinstance(row.job.schedule, Manual)
-    return tr("After another job") if is_after else schedule_words(row.job.schedule)
+    if not row.after or not isinstance(row.job.schedule, Manual):
+        return schedule_words(row.job.schedule)
+    return tr("After another job") if len(row.after) == 1 else tr("After other jobs")
+
+
+def _before_words(row: JobRow) -> str:
+    """Return the job that one runs after; which ones there are of several is told in the pane."""
+    return one_line(row.after[0], _LONGEST_NAME) if len(row.after) == 1 else tr("other jobs")
 
 
 def next_text(row: JobRow, run: Run | None, now_ms: int, quiet: Quiet | None = None) -> str:
@@ -91,8 +97,8 @@ def _waiting_text(job: Job) -> str:
 def _idle_text(row: JobRow, now_ms: int, quiet: Quiet | None) -> str:
     if row.is_held:
         return tr("after your answer") if row.asks else tr("cap reached")
-    if row.is_following and row.job.next_run_at is None:
-        return tr("after another job")
+    if row.after and row.job.next_run_at is None:
+        return tr("after {name}").format(name=_before_words(row))
     when = next_words(row.job, now_ms)
     # What becomes of it then is too long for a column.
     return when if quiet is None else tr("{when} · quiet").format(when=when)
@@ -159,7 +165,7 @@ def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_
     job = row.job
     match column:
         case Column.NAME:
-            after = tr("another job") if row.is_following else ""
+            after = _before_words(row) if row.after else ""
             sentence = status_sentence(
                 job, now_ms, asks=row.asks, is_capped=row.is_capped, after=after, quiet=facts.quiet
             )

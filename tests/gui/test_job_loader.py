@@ -302,13 +302,15 @@ def test_whom_a_job_starts_is_shown_there_as_soon_as_it_is_said_here(
     first = bench.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
     _load(qtbot, loader)
 
-    def follows() -> bool:
-        return model.row_at(model.row_of(then)).is_following
+    def after() -> tuple[str, ...]:
+        return model.row_at(model.row_of(then)).after
 
-    assert follows()
+    assert after() == ("first",)
+    bench.scheduler.update_job(first, name="renamed")
+    qtbot.waitUntil(lambda: after() == ("renamed",))
     bench.scheduler.update_job(first, followers=())
-    qtbot.waitUntil(lambda: not follows())
+    qtbot.waitUntil(lambda: after() == ())
     bench.scheduler.update_job(first, followers=(Follower(job_id=then, on=FollowOn.ALWAYS),))
-    qtbot.waitUntil(follows)
+    qtbot.waitUntil(lambda: after() == ("renamed",))
     bench.scheduler.remove_job(first)
-    qtbot.waitUntil(lambda: not follows())
+    qtbot.waitUntil(lambda: after() == ())

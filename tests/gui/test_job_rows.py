@@ -175,11 +175,15 @@ def test_a_run_that_was_asked_for_waits_for_what_it_says_or_for_a_place() -> Non
 def test_who_runs_after_another_is_known_from_what_the_other_says() -> None:
     first = make_row(make_job("first", followers=(Follower(job_id="then"),)))
     followers = Followers([first, make_row(make_job("then"))])
-    assert followers.ids == {"then"}
+    assert followers.causes == {"then": ("first",)}
     assert followers.take([first], []) == frozenset()
     other = make_row(make_job("first", followers=(Follower(job_id="last"),)))
     assert followers.take([other], []) == {"then", "last"}
-    assert followers.ids == {"last"}
+    assert followers.causes == {"last": ("first",)}
+    second = make_row(make_job("a second", followers=(Follower(job_id="last"),)))
+    assert followers.take([second], []) == {"last"}
+    assert followers.causes == {"last": ("a second", "first")}
+    assert followers.take([], ["a second"]) == {"last"}
     assert followers.take([], ["then"]) == frozenset()
     assert followers.take([], ["first"]) == {"last"}
-    assert followers.ids == frozenset()
+    assert followers.causes == {}

@@ -244,12 +244,17 @@ def test_what_keeps_a_run_from_starting_before_a_quiet_time_does_is_told_instead
 
 
 def test_a_job_without_a_time_of_its_own_tells_that_another_starts_it() -> None:
-    row = make_row(make_job(schedule=Manual(), next_run_at=None), is_following=True)
+    by_hand = make_job(schedule=Manual(), next_run_at=None)
+    row = make_row(by_hand, after=("<b>mirror</b>",))
     assert cell_text(Column.SCHEDULE, row, _NO_FACTS, None, NOW) == "After another job"
-    assert next_text(row, None, NOW) == "after another job"
-    assert "Ready, runs after another job" in cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
+    assert next_text(row, None, NOW) == "after <b>mirror</b>"
+    tip = cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
+    assert "Ready, runs after &lt;b&gt;mirror&lt;/b&gt;" in tip
+    several = make_row(by_hand, after=("a", "b"))
+    assert cell_text(Column.SCHEDULE, several, _NO_FACTS, None, NOW) == "After other jobs"
+    assert next_text(several, None, NOW) == "after other jobs"
     # Its own time says more.
-    timed = make_row(make_job(), is_following=True)
+    timed = make_row(make_job(), after=("mirror",))
     assert cell_text(Column.SCHEDULE, timed, _NO_FACTS, None, NOW) == "Every 15 minutes"
     assert next_text(timed, None, NOW) == "in 4 min"
 

@@ -14,6 +14,7 @@ from halo_scheduler.model import (
     After,
     Cron,
     Every,
+    Follower,
     Job,
     JobStatus,
     Manual,
@@ -27,6 +28,7 @@ from halo_scheduler.reports import TrendPoint
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.quiet import Quiet
 
+_NOBODY: tuple[str, tuple[Follower, ...]] = ("", ())
 # More digits than that are no number that anybody counts by.
 _NUMBERS = re.compile(r"([0-9]{1,15})")
 
@@ -65,8 +67,8 @@ class JobRow:
     """Whether it waits for an answer."""
     is_capped: bool = False
     """Whether its planned run comes too soon after what it has used up of its day."""
-    is_following: bool = False
-    """Whether it also runs after another job."""
+    after: tuple[str, ...] = ()
+    """The names of the jobs that it also runs after."""
 
     @property
     def is_held(self) -> bool:
@@ -136,36 +138,44 @@ def as_waiting(job: Job, reason: str = "") -> Job:
     return replace(job, waiting_for=waiting_for, waiting_reason=reason)
 
 
-def make_row(job: Job, *, asks: bool = False, is_capped: bool = False, is_following: bool = False) -> JobRow:
+def make_row(job: Job, *, asks: bool = False, is_capped: bool = False, after: tuple[str, ...] = ()) -> JobRow:
     """Work out what searching and sorting need; done away from the window's thread."""
     text = f"{job.name}\n{job.group or ''}\n{job.description}".casefold()
-    return JobRow(job.id, job, text, (_natural(job.name), job.id), asks, is_capped, is_following)
+    return JobRow(job.id, job, text, (_natural(job.name), job.id), asks, is_capped, after)
 
 
 class Followers:
-    """Knows which jobs run after others, from what the others say; few do."""
+    """Knows which jobs run after which others, from what the others say; few do."""
 
     def __init__(self, rows: Iterable[JobRow] = ()) -> None:
-        self._by_job = {row.id: row.job.followers for row in rows if row.job.followers}
-        self.ids = self._all()
+        self._by_job = {row.id: (row.job.name, row.job.followers) for row in rows if row.job.followers}
+        self.causes = self._all()
+        """The names of those that each of them runs after."""
 
     def take(self, rows: Iterable[JobRow], gone: Iterable[str]) -> frozenset[str]:
-        """Take in jobs that have changed or are gone; return those that run after another now, or no longer do."""
+        """Take in jobs that have changed or are gone; return those that run after others than before."""
         is_other = False
-        for job_id, followers in (
-            *((row.id, row.job.followers) for row in rows),
-            *((one, ()) for one in gone),
+        for job_id, name, followers in (
+            *((row.id, row.job.name, row.job.followers) for row in rows),
+            *((one, "", ()) for one in gone),
         ):
-            if followers != self._by_job.get(job_id, ()):
+            told = (name, followers) if followers else _NOBODY
+            if told != self._by_job.get(job_id, _NOBODY):
                 is_other = True
-                self._by_job[job_id] = followers
+                self._by_job[job_id] = told
         if not is_other:
             return frozenset()
-        before, self.ids = self.ids, self._all()
-        return before ^ self.ids
+        before, self.causes = self.causes, self._all()
+        return frozenset(
+            one for one in before.keys() | self.causes.keys() if before.get(one) != self.causes.get(one)
+        )
 
-    def _all(self) -> frozenset[str]:
-        return frozenset(one.job_id for followers in self._by_job.values() for one in followers)
+    def _all(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for name, followers in self._by_job.values():
+            for one in followers:
+                found.setdefault(one.job_id, []).append(name)
+        return {job_id: tuple(sorted(names)) for job_id, names in found.items()}
 
 
 def _natural(name: str) -> tuple[str | int, ...]:
