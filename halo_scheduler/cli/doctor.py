@@ -89,21 +89,31 @@ def _show(report: Report) -> None:
 
 def _show_finding(finding: Finding, topic: str) -> None:
     sign, colour = _MARKS[finding.mark]
-    first, *rest = _lines(finding.what)
+    first, *rest = _wrapped(finding.what)
     click.echo(f"{click.style(sign, fg=colour)} {click.style(topic.ljust(_TOPIC_WIDTH), bold=True)}  {first}")
     for line in rest:
         click.echo(f"{_INDENT}{line}")
-    for line in _lines(finding.advice) if finding.advice else ():
+    for line in _advice_lines(finding.advice):
         click.echo(click.style(f"{_INDENT}{line}", dim=True))
 
 
-def _lines(text: str) -> list[str]:
+def _wrapped(text: str) -> list[str]:
     """Return a sentence in lines that fit the terminal; whoever reads a pipe gets one."""
-    line = plain_line(text, _LONGEST)
+    return textwrap.wrap(plain_line(text, _LONGEST), _room(), break_long_words=False, break_on_hyphens=False)
+
+
+def _advice_lines(advice: str) -> list[str]:
+    """Return what to do; a command at its end stays whole, so that it can be copied."""
+    head, colon, command = plain_line(advice, _LONGEST).rpartition(": ")
+    if not colon or len(advice) <= _room():
+        return _wrapped(advice)
+    return [*_wrapped(f"{head}:"), command]
+
+
+def _room() -> int:
     if not sys.stdout.isatty():
-        return [line]
-    width = max(shutil.get_terminal_size().columns - len(_INDENT), _NARROWEST)
-    return textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+        return _LONGEST
+    return max(shutil.get_terminal_size().columns - len(_INDENT), _NARROWEST)
 
 
 def _summary(report: Report) -> str:

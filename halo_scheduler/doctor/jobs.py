@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from halo_scheduler.condition_words import describe_condition
 from halo_scheduler.conditions.probing import check_condition
@@ -52,13 +53,12 @@ def _broken_chains(scene: Scene) -> Iterator[Finding]:
         for follower in record.spec.followers if record.disabled_reason is None else ():
             after = known.get(follower.job_id)
             name, other = record.spec.name, scene.name_of(follower.job_id)
-            if after is None or after.removed_at is not None:
-                what = (
-                    f"After {name} runs {other}, which was removed."
-                    if after
-                    else f"After {name} runs {other}."
-                )
-                yield wrong(_TOPIC, what, f"Restore it, or take it out of what runs after {name}: halo edit")
+            if after is None:
+                what = f"After {name} should run {other}."
+                yield wrong(_TOPIC, what, f"Choose what runs after it with: halo edit {quote(name)}")
+            elif after.removed_at is not None:
+                what = f"After {name} should run {other}, which was removed."
+                yield wrong(_TOPIC, what, f"Bring it back with: halo trash restore {quote(other)}")
             elif isinstance(after, JobRecord) and after.disabled_reason is not None:
-                what = f"After {name} runs {other}, which is disabled."
-                yield look(_TOPIC, what, "Let it go on with: halo resume")
+                what = f"After {name} should run {other}, which is disabled."
+                yield look(_TOPIC, what, f"Let it go on with: halo resume {quote(other)}")

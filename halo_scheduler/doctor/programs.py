@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from shlex import quote
 
 from halo_scheduler.actions.launch import LaunchError, command_line, prepare
 from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, wrong
@@ -74,10 +75,4 @@ def _fault(record: JobRecord, why: str) -> Finding:
     name = record.spec.name
     # One that is paused may wait for just that.
     mark = wrong if record.is_active else look
-    return mark(_TOPIC, f"{name} cannot start: {why}.", f"Look at it with: halo show {_argument(name)}")
-
-
-def _argument(name: str) -> str:
-    import shlex  # noqa: PLC0415 - only for what is wrong
-
-    return shlex.quote(name)
+    return mark(_TOPIC, f"{name} cannot start: {why}.", f"Look at it with: halo show {quote(name)}")

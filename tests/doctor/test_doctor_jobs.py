@@ -170,8 +170,8 @@ def test_a_chain_that_leads_nowhere_is_said(scheduler: Scheduler) -> None:
     scheduler.pause_job(paused)
     findings = found_by(check_jobs, scheduler.path)
     assert [(finding.mark, finding.what) for finding in findings] == [
-        (Mark.WRONG, "After first runs gone, which was removed."),
-        (Mark.LOOK, "After first runs off, which is disabled."),
+        (Mark.WRONG, "After first should run gone, which was removed."),
+        (Mark.LOOK, "After first should run off, which is disabled."),
     ]
     scheduler._store.jobs.purge(1 << 60)
     assert "a job that is gone" in found_by(check_jobs, scheduler.path)[0].what
