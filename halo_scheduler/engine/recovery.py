@@ -155,11 +155,12 @@ class Recovery:
     def _go_back(self, was_ms: int, now_ms: int) -> None:
         """Plan every waiting job anew after the clock went back: to its first grid point that had no run."""
         self._store.events.append(now_ms, EventKind.CLOCK_JUMP, was=was_ms)
-        waiting = [_set_back(record, now_ms) for record in self._store.jobs.planned()]
-        retries = [record for record in waiting if record.attempt > 1]
-        back = [record for record in waiting if record.attempt == 1]
-        self._store.jobs.save_states(retries)
-        self._plan_all(back, now_ms, "clock went back")
+        planned = self._store.jobs.planned()
+        back = [_set_back(record, now_ms) for record in planned]
+        # Also what keeps its slot: that lies ahead again, and waits for nothing before it comes.
+        changed = [record for record, before in zip(back, planned, strict=True) if record != before]
+        self._store.jobs.save_states(changed)
+        self._plan_all([record for record in back if record.attempt == 1], now_ms, "clock went back")
 
     def _change_zone(self, before: str, after: str, now_ms: int) -> None:
         """Plan cron jobs without a zone anew; what is already due stays due."""

@@ -9,7 +9,15 @@ from unittest.mock import patch
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    initialize,
+    invariant,
+    multiple,
+    precondition,
+    rule,
+)
 from machine import Bench
 from surrounded import DISK, GROUP, NAS, SurroundedMachine
 
@@ -19,6 +27,8 @@ from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTrigg
 from halo_scheduler.model import (
     Caps,
     CatchUp,
+    Follower,
+    FollowOn,
     InQuietTime,
     JobStatus,
     Proposal,
@@ -56,8 +66,15 @@ class SchedulerMachine(SurroundedMachine):
 
     jobs = Bundle("jobs")
 
-    @initialize()
-    def open(self) -> None:
+    @initialize(
+        target=jobs,
+        first=_POLICIES,
+        second=_POLICIES,
+        on=st.sampled_from(FollowOn),
+        schedule=st.sampled_from([Every("10s"), Every("1h"), Manual()]),
+    )
+    def open(self, first: Policy, second: Policy, on: FollowOn, schedule: Schedule) -> MultipleResults[str]:
+        """Begin with two jobs, of which one follows the other."""
         self.folder = tempfile.TemporaryDirectory()
         self.patch = patch.object(takeover, "is_alive", lambda _pid, _start: False)
         self.patch.start()
@@ -69,6 +86,10 @@ class SchedulerMachine(SurroundedMachine):
         self.starts_checked = self.starts_seen = 0
         self.ends_seen = set()
         self.bench.tick()
+        follower = self._add(schedule, second, GROUP)
+        job_id = self._add(Every("1m"), first, None)
+        self.bench.scheduler.update_job(job_id, followers=(Follower(job_id=follower, on=on),))
+        return multiple(job_id, follower)
 
     def teardown(self) -> None:
         if hasattr(self, "bench"):
@@ -78,12 +99,25 @@ class SchedulerMachine(SurroundedMachine):
 
     @rule(target=jobs, schedule=_SCHEDULES, policy=_POLICIES, group=_GROUPS)
     def add(self, schedule: Schedule, policy: Policy, group: str | None) -> str:
+        return self._add(schedule, policy, group)
+
+    def _add(self, schedule: Schedule, policy: Policy, group: str | None) -> str:
         self.names += 1
         # Ids in order: among jobs due at the same time, the id decides who gets a place.
         job_id = f"{self.names:04}"
         self.bench.scheduler.add_job(f"job {self.names}", schedule, policy=policy, job_id=job_id, group=group)
         self.steady[job_id] = (schedule, self.bench.clock.now_ms())
         return job_id
+
+    @rule(job_id=jobs, outcome=st.sampled_from([Outcome.SUCCESS, Outcome.FAILURE]), proposal=_PROPOSALS)
+    def run_its_slot(self, job_id: str, outcome: Outcome, proposal: Proposal | None) -> None:
+        job = self.bench.scheduler.get_job(job_id)
+        if job is None or job.next_run_at is None:
+            return
+        self.bench.tick(max(0, job.next_run_at - self.bench.clock.now_ms()))
+        for run in self._open_runs():
+            if run.job_id == job_id:
+                self.finish_so(run, outcome, proposal=proposal)
 
     @rule(target=jobs, ahead_ms=_STEPS, policy=_POLICIES)
     def add_once(self, ahead_ms: int, policy: Policy) -> str:
@@ -212,6 +246,17 @@ class SchedulerMachine(SurroundedMachine):
         proposal: Proposal | None,
     ) -> None:
         run = data.draw(st.sampled_from(self._open_runs()))
+        self.finish_so(run, outcome, cost=cost, question=question, proposal=proposal)
+
+    def finish_so(
+        self,
+        run: Run,
+        outcome: Outcome,
+        *,
+        cost: float | None = None,
+        question: str = "",
+        proposal: Proposal | None = None,
+    ) -> None:
         if proposal is not None:
             self.steady.pop(run.job_id, None)
         self.bench.end(run, outcome, cost=cost, question=question, proposal=proposal)

@@ -439,6 +439,13 @@ def test_a_clock_that_goes_back_makes_no_deadline_longer(bench: Bench) -> None:
     assert waits_until is None or waits_until <= bench.clock.now_ms() + 10 * _MINUTE
 
 
+def test_a_slot_that_lies_ahead_again_waits_for_nothing(bench: Bench) -> None:
+    job_id = _add(bench, deadline="10m")
+    bench.tick(_HOUR)
+    bench.tick(-2 * _SECOND)
+    assert (_job(bench, job_id).next_run_at, _waiting(bench, job_id)) == (START + _HOUR, (None, ""))
+
+
 def test_a_shorter_deadline_counts_from_the_edit(bench: Bench) -> None:
     job_id = _add(bench, deadline="10h")
     bench.tick(_HOUR)
