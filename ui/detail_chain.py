@@ -71,7 +71,8 @@ class Links(Section):
             self._add_line()
         self._links = list(zip(self._lines, shown, strict=False))
         for line, link in self._links:
-            rest = " · ".join(filter(None, [ends[link.on], _state_words(link.state)]))
+            # Where room is short, what keeps it from running is what is read.
+            rest = " · ".join(filter(None, [_state_words(link.state), ends[link.on]]))
             leads = link.state is not LinkState.REMOVED
             line.show_link(_name(link), rest, mark=_MARKS[link.state], leads=leads)
         for index, line in enumerate(self._lines):

@@ -173,8 +173,8 @@ class OneJob(QWidget):
             self._starts_only.get().show_policy(job.policy)
         if details.chain.after or self._after.made is not None:
             self._after.get().show_after(details.chain.after)
-        # The advice tells why already.
-        why = () if advice else details.why
+        # The advice tells why already, and that a job runs by hand needs no reason.
+        why = () if advice or isinstance(job.schedule, Manual) else details.why
         self._why.set_text("\n".join(why))
         self._why_section.setVisible(bool(why))
         self._output_run_id = details.output_run_id

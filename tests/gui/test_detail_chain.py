@@ -43,10 +43,10 @@ def test_the_jobs_of_a_chain_are_links_with_a_word_on_what_keeps_them(desk: Pane
     scheduler.pause_job(first)
     desk.show(middle)
     assert desk.text("detailStatus") == "Ready, runs after first"
-    assert desk.button("runsAfter0").accessibleName() == "first, when it succeeds · paused"
+    assert desk.button("runsAfter0").accessibleName() == "first, paused · when it succeeds"
     assert desk.button("thenRuns0").accessibleName() == "la<b>st</b>, whenever this ends"
-    assert desk.button("thenRuns1").accessibleName() == "off, when this fails · switched off"
-    assert desk.button("thenRuns2").accessibleName() == "gone, when this succeeds · deleted"
+    assert desk.button("thenRuns1").accessibleName() == "off, switched off · when this fails"
+    assert desk.button("thenRuns2").accessibleName() == "gone, deleted · when this succeeds"
     assert not desk.button("thenRuns2").isEnabled()
     # It is told once that nothing but other jobs and hands start it.
     assert not desk.is_shown("detailSchedule")
@@ -156,4 +156,4 @@ def test_a_job_that_was_deleted_for_good_has_no_name_left(qtbot: QtBot) -> None:
     section.show_after([ChainLink(job_id="1234", name="1234", on=FollowOn.SUCCESS, state=LinkState.REMOVED)])
     line = section.findChild(LinkLine)
     assert line is not None
-    assert line.accessibleName() == "a job that is gone, when this succeeds · deleted"
+    assert line.accessibleName() == "a job that is gone, deleted · when this succeeds"

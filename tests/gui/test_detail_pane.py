@@ -363,6 +363,14 @@ def test_what_an_assistant_made_is_to_be_looked_at_and_resumed_with_one_click(
     assert _is_seen(pane, "detailWhy")
 
 
+def test_that_a_job_runs_by_hand_is_given_no_reason(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("by hand", Manual()))
+    assert _text(pane, "detailSchedule") == "Only by hand"
+    assert not _is_seen(pane, "detailWhy")
+
+
 def test_a_prompt_tells_its_agent_its_first_lines_and_its_work(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:

@@ -655,6 +655,6 @@ def test_another_job_of_a_chain_is_one_click_away_and_its_state_stays_true(
     link = _part(window, LinkLine, "thenRuns0")
     assert link.accessibleName() == "then, when this succeeds"
     bench.scheduler.pause_job(then)
-    qtbot.waitUntil(lambda: link.accessibleName() == "then, when this succeeds · paused")
+    qtbot.waitUntil(lambda: link.accessibleName() == "then, paused · when this succeeds")
     _click(window, "thenRuns0")
     qtbot.waitUntil(lambda: [job.name for job in _view(window).selected_jobs()] == ["then"])
