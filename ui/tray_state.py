@@ -215,6 +215,15 @@ def status_line(state: TrayState, now_ms: int, *, names_waiting: bool = True) ->
 
     It tells absolute times only, so that it stays true while nothing happens.
     """
+    # What comes next is told, too, however long the names of those are that wait.
+    for most_named in (MOST_NAMED, 1) if names_waiting else (0,):
+        line = " · ".join(_parts(state, now_ms, most_named))
+        if len(line) <= LONGEST_LINE:
+            break
+    return one_line(line, LONGEST_LINE)
+
+
+def _parts(state: TrayState, now_ms: int, most_named: int) -> list[str]:
     parts: list[str] = []
     if state.asking:
         parts.append(_asking_words(state.asking))
@@ -223,14 +232,14 @@ def status_line(state: TrayState, now_ms: int, *, names_waiting: bool = True) ->
     if state.running:
         parts.append(_tr("{count} running").format(count=len(state.running)))
     if state.waiting_count:
-        parts.append(_waiting_words(state) if names_waiting else _counted_waiting(state.waiting_count))
+        parts.append(_waiting_words(state, most_named))
     if state.is_paused:
         parts.append(_paused_words(state, now_ms))
     elif state.upcoming:
         parts.append(_next_words(state.upcoming[0], now_ms, is_first=not parts))
     elif not parts:
         parts.append(_nothing_words(state))
-    return one_line(" · ".join(parts), LONGEST_LINE)
+    return parts
 
 
 def _nothing_words(state: TrayState) -> str:
@@ -253,11 +262,9 @@ def _next_words(upcoming: Upcoming, now_ms: int, *, is_first: bool) -> str:
     return words.format(name=name, when=_when_words(upcoming.at, now_ms))
 
 
-def _counted_waiting(count: int) -> str:
-    return _tr("{count} waiting").format(count=count)
-
-
-def _waiting_words(state: TrayState) -> str:
+def _waiting_words(state: TrayState, most_named: int) -> str:
+    if not most_named:
+        return _tr("{count} waiting").format(count=state.waiting_count)
     # Of several, each gets less room.
     is_only = state.waiting_count == 1
     longest = _LONGEST_NAME if is_only else _SHORT_NAME
@@ -266,7 +273,7 @@ def _waiting_words(state: TrayState) -> str:
             _shown_name(one.job.name, longest),
             _shown_name(one.reason if is_only else one.shortly or one.reason, longest),
         )
-        for one in state.waiting[:MOST_NAMED]
+        for one in state.waiting[:most_named]
     )
     return waiting_line(WaitingJobs(tuple(first), state.waiting_count, state.waits_alike))
 

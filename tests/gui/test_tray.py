@@ -140,6 +140,10 @@ def test_what_many_wait_for_stays_a_short_plain_line(tray: Tray, scheduler: Sche
     assert tooltip.endswith(", …")
     assert len(tooltip) <= 120
     assert "<" not in tooltip
+    # What comes next is told with fewer of them rather than cut off.
+    scheduler.add_job("later", Every("9m"))
+    qtbot.waitUntil(lambda: _icon(tray).toolTip().endswith(", … · next: later at 08:09"))
+    assert len(_icon(tray).toolTip()) <= 120
 
 
 def test_an_unseen_failure_asks_for_attention_until_it_is_seen(
