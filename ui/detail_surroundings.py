@@ -16,7 +16,7 @@ from .hint_words import hint_line, hint_origin
 from .theme import GRID, HALF, Look, Tone
 from .widgets.labels import button
 from .widgets.wrapped_text import WrappedText
-from .wording import short_moment
+from .wording import at_moment, short_moment
 
 _REASON_LINES = 3
 _CONDITION_LINES = 12
@@ -118,5 +118,5 @@ def skipped_words(waits_until: int | None, now_ms: int) -> str:
     """Return what happens to a run that waits in vain; nothing for one that waits as long as it takes."""
     if waits_until is None:
         return ""
-    when = short_moment(waits_until, now_ms)
-    return _tr("If it still waits at {when}, this run is skipped.").format(when=when)
+    words = _tr("If it still waits {when}, this run is skipped.")
+    return words.format(when=at_moment(waits_until, now_ms))

@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication
 from halo_scheduler.model import HintSource, Job
 from halo_scheduler.schedule.interval import interval_in_words
 
-from .wording import one_line, short_moment
+from .wording import at_moment, one_line, short_moment
 
 _LONGEST_REASON = 300
 
@@ -26,7 +26,7 @@ def hint_line(job: Job, now_ms: int) -> str:
     if hints.interval_ms is not None:
         parts.append(tr("every {time}").format(time=interval_in_words(hints.interval_ms).removeprefix("1 ")))
     if hints.next_at is not None:
-        parts.append(tr("a run at {when}").format(when=short_moment(hints.next_at, now_ms)))
+        parts.append(tr("a run {when}").format(when=at_moment(hints.next_at, now_ms)))
     if not parts:
         return ""
     what = tr(" and ").join(parts)

@@ -18,7 +18,7 @@ from .models.job_table import JobTableModel
 from .pauses import PauseChoice, pause_end
 from .quiet_reading import QuietHours
 from .widgets.status_strip import StatusStrip
-from .wording import short_moment
+from .wording import at_moment
 
 
 class JobTotals(QObject):
@@ -68,7 +68,7 @@ class JobTotals(QObject):
         next_at = self._totals.next_at or 0
         words = self.tr("now")
         if next_at > now_ms:
-            words = self.tr("at {when}").format(when=short_moment(next_at, now_ms))
+            words = at_moment(next_at, now_ms)
         self._strip.show_summary(replace(self._totals.summary, next_when=words))
 
     def _note_change(self, change: Change) -> None:

@@ -19,6 +19,7 @@ from .models.job_rows import Column, JobFacts, JobRow, schedule_words
 from .quiet_reading import is_skipped
 from .wording import (
     ago,
+    at_moment,
     duration,
     is_assistants,
     moment,
@@ -212,10 +213,10 @@ def quiet_words(job: Job, quiet: Quiet, now_ms: int) -> str:
     """Return what becomes of a run that is due in a quiet time."""
     words = tr("That is in {what}: it will be skipped.")
     if not is_skipped(job):
-        words = tr("That is in {what}: it starts when that ends, at {when}.")
+        words = tr("That is in {what}: it starts when that ends, {when}.")
     name = one_line(quiet.by.name, _LONGEST_NAME)
     what = tr("the quiet time {name}").format(name=name) if name else tr("a quiet time")
-    return words.format(what=what, when=short_moment(quiet.until, now_ms))
+    return words.format(what=what, when=at_moment(quiet.until, now_ms))
 
 
 def _last_lines(job: Job, facts: JobFacts, run: Run | None) -> list[str]:

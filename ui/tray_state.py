@@ -258,8 +258,10 @@ def _asking_words(asking: Sequence[JobName]) -> str:
 
 def _next_words(upcoming: Upcoming, now_ms: int, *, is_first: bool) -> str:
     name = _shown_name(upcoming.job.name)
-    words = _tr("Next: {name} at {when}") if is_first else _tr("next: {name} at {when}")
-    return words.format(name=name, when=_when_words(upcoming.at, now_ms))
+    words = _tr("Next: {name} {when}") if is_first else _tr("next: {name} {when}")
+    day, _space, clock = _when_words(upcoming.at, now_ms).rpartition(" ")
+    when = _tr("on {day} at {clock}") if day else _tr("at {clock}")
+    return words.format(name=name, when=when.format(day=day, clock=clock))
 
 
 def _waiting_words(state: TrayState, most_named: int) -> str:

@@ -85,6 +85,16 @@ def short_moment(at: int, now_ms: int) -> str:
     return f"{short_date(local, year=local.year != today.year)} {clock}"
 
 
+def at_moment(at: int, now_ms: int) -> str:
+    """Return an instant as it stands in a sentence: "at 14:05", "tomorrow at 14:05", "on Mon at 14:05"."""
+    day, _space, clock = short_moment(at, now_ms).rpartition(" ")
+    when = tr("at {clock}").format(clock=clock)
+    if not day:
+        return when
+    is_near = abs((local_time(at).date() - local_time(now_ms).date()).days) == 1
+    return (tr("{day} {when}") if is_near else tr("on {day} {when}")).format(day=day, when=when)
+
+
 def ago(at: int, now_ms: int) -> str:
     """Return how long ago an instant was: "just now", "4 min ago", "2 h ago", then the day."""
     past_ms = now_ms - at

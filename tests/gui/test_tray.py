@@ -241,7 +241,7 @@ def test_a_time_on_another_day_is_still_right_on_that_day(
 ) -> None:
     scheduler.add_job("backup", Every("1d"))
     _read(tray, qtbot)
-    assert _icon(tray).toolTip() == "Next: backup at Sat 08:00"
+    assert _icon(tray).toolTip() == "Next: backup on Sat at 08:00"
 
 
 @pytest.mark.parametrize("name", ["<b>bold</b>", "long " * 200, "\u202eright", "a & b"])

@@ -9,6 +9,7 @@ from halo_scheduler import Every, Manual, Outcome, Run, Source, Trigger
 from halo_scheduler.model import Job, JobStatus, SkipReason, StatusReason, WaitingFor
 from ui.wording import (
     ago,
+    at_moment,
     cost_words,
     duration,
     moment,
@@ -88,6 +89,21 @@ def test_moments() -> None:
     assert moment(_NOW) == "Wed 18 Nov 2026, 13:05:00"
     assert short_moment(_NOW, _NOW) == "13:05"
     assert short_moment(_NOW + _DAY, _NOW) == "tomorrow 13:05"
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "words"),
+    [
+        (_HOUR, "at 14:05"),
+        (_DAY, "tomorrow at 13:05"),
+        (-_DAY, "yesterday at 13:05"),
+        (3 * _DAY, "on Sat at 13:05"),
+        (20 * _DAY, "on 8 Dec at 13:05"),
+        (100 * _DAY, "on 26 Feb 2027 at 13:05"),
+    ],
+)
+def test_moments_in_a_sentence(ahead_ms: int, words: str) -> None:
+    assert at_moment(_NOW + ahead_ms, _NOW) == words
 
 
 @pytest.mark.parametrize(
