@@ -75,8 +75,14 @@ def complete_quiet_times(ctx: click.Context, param: click.Parameter, incomplete:
 
 def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the id of a run of the job that was typed."""
-    job = str(ctx.params.get("name") or "")
-    return _offered(ctx, param, incomplete, lambda overview: overview.names.runs(job, _MOST_RUNS))
+    # Behind an option without its value click knows nothing of what was typed before it.
+    words: list[str] = ctx.find_root().obj or []
+    return _offered(
+        ctx,
+        param,
+        incomplete,
+        lambda overview: [run for word in words for run in overview.names.runs(word, _MOST_RUNS)],
+    )
 
 
 def complete_questions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -32,7 +32,7 @@ def answer(program: click.Command) -> None:
     """Print what can stand in the place of the last word: its kind, itself, and a word on it in each line."""
     shell = os.environ[ASKING]
     words, typed = _asked(shell)
-    completing = ShellComplete(program, {}, "halo", ASKING)
+    completing = ShellComplete(program, {"obj": words}, "halo", ASKING)
     for item in completing.get_completions(words[1:], typed.value):
         word = f"{_option_of(typed)}{item.value}"
         text = _for_bash(word, typed) if shell == "bash" else word

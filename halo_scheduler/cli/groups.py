@@ -9,12 +9,14 @@ import click
 
 from halo_scheduler.checks import require_label
 from halo_scheduler.cli.completing import complete_groups
-from halo_scheduler.cli.given import whole_or_none
+from halo_scheduler.cli.given import NONE, count_up_to
 from halo_scheduler.cli.shown import WAITS, print_table
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.finding import near_name
 from halo_scheduler.schedule.words import counted
 from halo_scheduler.service import Scheduler
+
+_MOST_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +29,14 @@ class _Group:
     jobs: list[str]
 
 
+def _limit_or_none(text: str) -> int | str:
+    return text if text == NONE else count_up_to(_MOST_AT_ONCE)(text)
+
+
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_groups)
 @click.option(
-    "--max-concurrent", type=whole_or_none, metavar="N|none", help="How many of its jobs may run at once."
+    "--max-concurrent", type=_limit_or_none, metavar="N|none", help="How many of its jobs may run at once."
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def group(*, name: str | None, max_concurrent: int | str | None, as_json: bool) -> None:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from halo_scheduler.model import Job, JobStatus, Outcome, StatusReason
+from halo_scheduler.model import JobStatus, Outcome, StatusReason
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.describe import describe_when, local_time
 from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.words import counted, short_date
 
 if TYPE_CHECKING:
+    from halo_scheduler.model import Job
     from halo_scheduler.overview import JobLine
 
 _OUTCOMES = {
@@ -42,7 +43,9 @@ ASKS = click.style("◆", fg="yellow")
 WAITS = click.style("▲", fg="yellow")
 """The sign of what is due and may not start yet, and of what needs a look."""
 _GAP = "  "
-_NARROWEST = 12
+# Narrower than this a column says little, and than the other nothing.
+_NARROW = 12
+_NARROWEST = 3
 _SHORT_ID = 8
 _LEAST_COST = 0.0001
 
@@ -152,8 +155,9 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def _fitted(widths: list[int], room: int) -> list[int]:
     fitted = list(widths)
-    while sum(fitted) + len(_GAP) * (len(fitted) - 1) > room and max(fitted) > _NARROWEST:
-        fitted[fitted.index(max(fitted))] -= 1
+    for narrowest in (_NARROW, _NARROWEST):
+        while sum(fitted) + len(_GAP) * (len(fitted) - 1) > room and max(fitted) > narrowest:
+            fitted[fitted.index(max(fitted))] -= 1
     return fitted
 
 

@@ -7,10 +7,11 @@ import json
 import click
 
 from halo_scheduler.cli.completing import complete_removed
-from halo_scheduler.cli.shown import moment, next_words, print_table
+from halo_scheduler.cli.shown import next_words, print_table, short_id
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_removed
-from halo_scheduler.schedule.describe import describe
+from halo_scheduler.schedule.describe import describe, local_time
+from halo_scheduler.schedule.words import short_date
 from halo_scheduler.service import Scheduler
 
 
@@ -47,8 +48,14 @@ def _list(*, as_json: bool) -> None:
     if not jobs:
         click.echo("the trash is empty")
         return
-    rows = [[job.name, describe(job.schedule), *map(moment, times[job.id]), job.id] for job in jobs]
+    rows = [
+        [job.name, describe(job.schedule), *map(_date, times[job.id]), short_id(job.id)] for job in jobs
+    ]
     print_table(["NAME", "SCHEDULE", "REMOVED", "KEPT UNTIL", "ID"], rows)
+
+
+def _date(at: int) -> str:
+    return short_date(local_time(at))
 
 
 @trash.command()
