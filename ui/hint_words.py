@@ -31,7 +31,9 @@ def hint_line(job: Job, now_ms: int) -> str:
         return ""
     what = tr(" and ").join(parts)
     until = short_moment(hints.expires_at, now_ms)
-    return tr("{what}, until {when}").format(what=f"{what[:1].upper()}{what[1:]}", when=until)
+    # "Until" beside a single run would be taken for its end.
+    words = tr("{what}, until {when}") if hints.next_at is None else tr("{what}; it counts until {when}")
+    return words.format(what=f"{what[:1].upper()}{what[1:]}", when=until)
 
 
 def hint_origin(job: Job) -> str:
