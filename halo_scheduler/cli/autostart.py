@@ -25,7 +25,12 @@ def autostart() -> None:
 
 @autostart.command()
 def on() -> None:
-    """Start Halo at each login."""
+    """Start Halo at each login.
+
+    \b
+    Examples:
+      halo autostart on
+    """
     entry = system_autostart()
     entry.turn_on(login_command())
     click.echo(f"Halo starts when you log in; the entry is {entry.where()}")
@@ -33,7 +38,12 @@ def on() -> None:
 
 @autostart.command()
 def off() -> None:
-    """Do not start Halo at login any more; one that runs goes on."""
+    """Do not start Halo at login any more; one that runs goes on.
+
+    \b
+    Examples:
+      halo autostart off
+    """
     entry = system_autostart()
     was_on = entry.is_on()
     entry.turn_off()
@@ -45,7 +55,13 @@ def off() -> None:
 @autostart.command()
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 def status(*, as_json: bool) -> None:
-    """Show whether Halo is started at login."""
+    """Show whether Halo is started at login.
+
+    \b
+    Examples:
+      halo autostart status
+      halo autostart status --json
+    """
     entry = system_autostart()
     is_on = entry.is_on()
     is_current = is_on and entry.is_current(login_command())

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from halo_scheduler.backups import find_backups, make_backup, restore_backup
+from halo_scheduler.cli.asking_first import ask_first
 from halo_scheduler.cli.long_work import shown_share
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.home import database_path
@@ -35,25 +36,41 @@ def backup(context: click.Context) -> None:
 @backup.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def list_(*, as_json: bool) -> None:
-    """List the backups, newest first."""
+    """List the backups, newest first.
+
+    \b
+    Examples:
+      halo backup list
+      halo backup list --json
+    """
     found = find_backups(database_path())
     if as_json:
         click.echo(
             json.dumps([{"path": str(item.path), "made_at": item.made_at} for item in found], indent=2)
         )
         return
+    if not found:
+        click.echo("no backups yet; make one with: halo backup")
     for item in found:
         moment = local_time(item.made_at)
         click.echo(f"{short_date(moment):>11} {clock_time(moment)}  {item.path}")
 
 
-@backup.command()
+@backup.command(short_help="Put a backup in the database's place.")
 @click.option("--latest", is_flag=True, help="Take the newest backup that is in order.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def restore(*, latest: bool, file: Path | None) -> None:
-    """Put a backup in the database's place; what is there now is set aside, not deleted."""
+def restore(*, latest: bool, yes: bool, file: Path | None) -> None:
+    """Put a backup in the database's place; what is there now is set aside, not deleted.
+
+    \b
+    Examples:
+      halo backup restore --latest
+      halo backup restore ~/.local/share/halo-scheduler/backups/halo-….db
+    """
     if latest == (file is not None):
         raise click.UsageError("give either --latest or a backup file")
+    ask_first("Put the backup in the place of all jobs and runs there are now?", yes=yes)
     with shown_share("Restoring the backup") as tell:
         restored, aside = restore_backup(database_path(), file, SystemClock().now_ms(), tell)
     click.echo(f"restored {restored}")
