@@ -11,39 +11,39 @@ from halo_scheduler.errors import (
     SchedulerShutdownError,
     ScheduleTriggerError,
 )
-from halo_scheduler.model import (
-    After,
-    Backoff,
-    Callback,
-    Command,
-    Cron,
-    Every,
-    Follower,
-    FollowOn,
-    Hints,
-    HttpRequest,
-    Idle,
-    Job,
-    Limits,
-    Load,
-    MainsPower,
-    Manual,
-    Network,
-    Once,
-    Outcome,
-    PathExists,
-    Plan,
-    Policy,
-    Prompt,
-    Retry,
-    Run,
-    Source,
-    Trigger,
-    action_from_dict,
-    schedule_from_dict,
-)
 
 if TYPE_CHECKING:
+    from halo_scheduler.model import (
+        After,
+        Backoff,
+        Callback,
+        Command,
+        Cron,
+        Every,
+        Follower,
+        FollowOn,
+        Hints,
+        HttpRequest,
+        Idle,
+        Job,
+        Limits,
+        Load,
+        MainsPower,
+        Manual,
+        Network,
+        Once,
+        Outcome,
+        PathExists,
+        Plan,
+        Policy,
+        Prompt,
+        Retry,
+        Run,
+        Source,
+        Trigger,
+        action_from_dict,
+        schedule_from_dict,
+    )
     from halo_scheduler.schedule.describe import describe, describe_when
     from halo_scheduler.schedule.governor import plan_next_run
     from halo_scheduler.schedule.interval import parse_interval
@@ -109,7 +109,7 @@ __all__ = [
     "schedule_from_dict",
 ]
 
-
+# Where each is, if not among the values of the model.
 _PLACES = {
     "calculate_next_trigger": "schedule.next_run",
     "count_due": "schedule.next_run",
@@ -128,9 +128,10 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load the service, and with it the database, and the other functions for those who use them."""
-    if name not in _PLACES:
+    """Load what is asked for: the service, and with it the database, the values and the other functions."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - for those who need it
+    from importlib import import_module  # noqa: PLC0415 - once for each name
 
-    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES.get(name, 'model')}"), name)
+    return found

@@ -1,79 +1,82 @@
 """The values everything else speaks of: frozen, validated when made, with strict JSON in and out."""
 
-from halo_scheduler.model.actions import (
-    Action,
-    BodyKind,
-    Callback,
-    Command,
-    HttpRequest,
-    ProcessAction,
-    Prompt,
-    Redirects,
-    action_from_dict,
-)
-from halo_scheduler.model.conditions import (
-    MOST_CONDITIONS,
-    Condition,
-    Idle,
-    Load,
-    MainsPower,
-    Network,
-    PathExists,
-    condition_from_dict,
-)
-from halo_scheduler.model.jobs import (
-    MOST_FOLLOWERS,
-    SCHEMA_VERSION,
-    Follower,
-    Job,
-    JobSpec,
-    JobState,
-)
-from halo_scheduler.model.plans import (
-    Hints,
-    Plan,
-    Proposal,
-    Rule,
-    Step,
-)
-from halo_scheduler.model.policies import (
-    Backoff,
-    BackoffKind,
-    Caps,
-    CatchUp,
-    InQuietTime,
-    Limits,
-    Notify,
-    Policy,
-    Retry,
-    require_jitter,
-)
-from halo_scheduler.model.runs import (
-    Question,
-    QuestionState,
-    Run,
-)
-from halo_scheduler.model.schedules import (
-    SHORTEST_EVERY_MS,
-    After,
-    Cron,
-    Every,
-    Manual,
-    Once,
-    Schedule,
-    schedule_from_dict,
-)
-from halo_scheduler.model.words import (
-    FollowOn,
-    HintSource,
-    JobStatus,
-    Outcome,
-    SkipReason,
-    Source,
-    StatusReason,
-    Trigger,
-    WaitingFor,
-)
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from halo_scheduler.model.actions import (
+        Action,
+        BodyKind,
+        Callback,
+        Command,
+        HttpRequest,
+        ProcessAction,
+        Prompt,
+        Redirects,
+        action_from_dict,
+    )
+    from halo_scheduler.model.conditions import (
+        MOST_CONDITIONS,
+        Condition,
+        Idle,
+        Load,
+        MainsPower,
+        Network,
+        PathExists,
+        condition_from_dict,
+    )
+    from halo_scheduler.model.jobs import (
+        MOST_FOLLOWERS,
+        SCHEMA_VERSION,
+        Follower,
+        Job,
+        JobSpec,
+        JobState,
+    )
+    from halo_scheduler.model.plans import (
+        Hints,
+        Plan,
+        Proposal,
+        Rule,
+        Step,
+    )
+    from halo_scheduler.model.policies import (
+        Backoff,
+        BackoffKind,
+        Caps,
+        CatchUp,
+        InQuietTime,
+        Limits,
+        Notify,
+        Policy,
+        Retry,
+        require_jitter,
+    )
+    from halo_scheduler.model.runs import (
+        Question,
+        QuestionState,
+        Run,
+    )
+    from halo_scheduler.model.schedules import (
+        SHORTEST_EVERY_MS,
+        After,
+        Cron,
+        Every,
+        Manual,
+        Once,
+        Schedule,
+        schedule_from_dict,
+    )
+    from halo_scheduler.model.words import (
+        FollowOn,
+        HintSource,
+        JobStatus,
+        Outcome,
+        SkipReason,
+        Source,
+        StatusReason,
+        Trigger,
+        WaitingFor,
+    )
 
 __all__ = [
     "MOST_CONDITIONS",
@@ -135,3 +138,27 @@ __all__ = [
     "require_jitter",
     "schedule_from_dict",
 ]
+
+# Where each is: to make all these classes takes longer than whatever a short command does with a few of them.
+_NAMES = {
+    "actions": "Action BodyKind Callback Command HttpRequest ProcessAction Prompt Redirects action_from_dict",
+    "conditions": "Condition Idle Load MOST_CONDITIONS MainsPower Network PathExists condition_from_dict",
+    "jobs": "Follower Job JobSpec JobState MOST_FOLLOWERS SCHEMA_VERSION",
+    "plans": "Hints Plan Proposal Rule Step",
+    "policies": "Backoff BackoffKind Caps CatchUp InQuietTime Limits Notify Policy Retry require_jitter",
+    "runs": "Question QuestionState Run",
+    "schedules": "After Cron Every Manual Once SHORTEST_EVERY_MS Schedule schedule_from_dict",
+    "words": "FollowOn HintSource JobStatus Outcome SkipReason Source StatusReason Trigger WaitingFor",
+}
+_PLACES = {name: place for place, names in _NAMES.items() for name in names.split()}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Load what is asked for."""
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 - once for each name
+
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        return found
