@@ -158,6 +158,15 @@ def test_how_things_stand_is_told_beside_each(bench: Bench) -> None:
     assert shapes == [Shape.TRIANGLE, Shape.CIRCLE, Shape.DOTTED]
 
 
+def test_of_what_cannot_be_read_yet_nothing_is_shown(bench: Bench) -> None:
+    desk = _open(bench)
+    desk.press("addCondition_host")
+    sign = desk.editor.findChildren(ConditionLook)[0].findChildren(MarkSign)[0]
+    assert sign.isHidden()
+    desk.write("condition0FormHost", "nas.local")
+    assert not sign.isHidden()
+
+
 def test_nothing_is_asked_before_somebody_looks(bench: Bench) -> None:
     spec = replace(FULL, policy=Policy(conditions=(MainsPower(), _HOST)))
     desk = bench.open(spec)

@@ -56,6 +56,7 @@ class ConditionLook(QWidget):
         self._timer.setSingleShot(True)
         self._timer.setInterval(_PAUSE_MS)
         self._timer.timeout.connect(self.look_again)
+        self._show_parts()
 
     def look_at(self, condition: Condition | None) -> None:
         """Look at another condition after a pause; None is one that cannot be read yet."""
