@@ -77,6 +77,17 @@ if TYPE_CHECKING:
         Trigger,
         WaitingFor,
     )
+else:
+
+    def __getattr__(name: str) -> object:
+        """Load what is asked for."""
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 - once for each name
+
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        return found
+
 
 __all__ = [
     "MOST_CONDITIONS",
@@ -151,14 +162,3 @@ _NAMES = {
     "words": "FollowOn HintSource JobStatus Outcome SkipReason Source StatusReason Trigger WaitingFor",
 }
 _PLACES = {name: place for place, names in _NAMES.items() for name in names.split()}
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """Load what is asked for."""
-        if name not in _PLACES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module  # noqa: PLC0415 - once for each name
-
-        found = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
-        return found
