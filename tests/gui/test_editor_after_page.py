@@ -178,8 +178,13 @@ def test_what_is_typed_and_is_no_name_goes_back(bench: Bench) -> None:
     desk = _open(bench, _add(bench, "own", Follower(job_id=report)))
     _choose(desk, "follower0Job", "repo")
     assert desk.find(JobChoice, "follower0Job").currentText() == "report"
+    assert desk.label("follower0Note") == "There is no other job called “repo”."
     assert not desk.editor.has_unsaved_changes()
+    # Its own name is none either.
+    _choose(desk, "follower0Job", "own")
+    assert desk.label("follower0Note") == "There is no other job called “own”."
     _choose(desk, "follower0Job", " ")
+    assert desk.label("follower0Note") == ""
     assert desk.find(JobChoice, "follower0Job").job_id == ""
     assert (desk.can_save, desk.reason) == (False, "Choose the job that is to run.")
 

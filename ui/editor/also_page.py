@@ -148,7 +148,7 @@ class AlsoPage(Page):
                 path="group",
                 subject=self.tr("The group"),
                 hint=self.tr(
-                    "Jobs of one group stand together, and can share a limit of how many run at a time."
+                    "Jobs of one group stand together, and can share quiet times and a limit of how many run at a time."
                 ),
             )
         )

@@ -13,6 +13,7 @@ from ui.wording import one_line, plain_tooltip
 from .job_catalogue import JobCatalogue, circle_sentence
 
 _LONGEST_NAME = 200
+_LONGEST_TOLD = 60
 _SHOWN_ROWS = 16
 _WIDEST_POPUP = 480
 
@@ -143,6 +144,9 @@ class JobChoice(QComboBox):
             self.refused.emit(circle_sentence(entry))
         elif entry is not None or not text:
             self._choose("" if entry is None else entry.job_id)
+        elif self.count():
+            words = self.tr("There is no other job called “{name}”.")
+            self.refused.emit(words.format(name=one_line(text, _LONGEST_TOLD)))
         self._show()
 
     # --- Qt's own ------------------------------------------------------------------------------------
