@@ -8,7 +8,13 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import click
 import pytest
+
+from halo_scheduler import Manual
+from halo_scheduler.cli import main, preview
+from halo_scheduler.service import Scheduler
+from halo_scheduler.store import connection
 
 _BIN = Path(sys.executable).parent
 
@@ -57,13 +63,15 @@ def test_every_door_leads_to_the_same_program(command: list[str]) -> None:
         (("preview", "--manual", "-n", "0"), "it has to be from 1 to 1000, not 0"),
     ],
 )
-def test_wrong_use_is_one_sentence_on_stderr(arguments: tuple[str, ...], sentence: str) -> None:
-    done = _run(*arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert sentence in done.stderr
-    assert done.stderr.startswith("halo: ")
-    assert done.stderr.count("\n") == 1
+def test_wrong_use_is_one_sentence_on_stderr(
+    arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _left_with(*arguments) == 2
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert sentence in found.err
+    assert found.err.startswith("halo: ")
+    assert found.err.count("\n") == 1
 
 
 def test_a_reader_that_leaves_early_is_no_error_message() -> None:
@@ -108,3 +116,67 @@ def test_a_terminal_without_our_signs_is_no_error() -> None:
 def test_the_end_of_the_calendar_is_no_error() -> None:
     done = _run("preview", "--every", "36500d", "-n", "1000")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_locked_database_can_be_listed_and_says_that_it_cannot_be_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path))
+    monkeypatch.setattr(connection, "_BUSY_TIMEOUT_MS", 10)
+    path = tmp_path / "halo.db"
+    with Scheduler.open(path) as scheduler:
+        scheduler.add_job("there", Manual())
+        with scheduler._store.transaction():
+            assert _left_with("list") == 0
+            assert "there" in capsys.readouterr().out
+            assert _left_with("add", "x", "--manual", "--", "true") == 1
+    sentence = f"halo: {path} is in use by another program; try again in a moment\n"
+    assert capsys.readouterr() == ("", sentence)
+
+
+@pytest.mark.parametrize(
+    ("fault", "exit_code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "\n"),
+        (click.Abort(), 130, ""),
+        (
+            MemoryError(),
+            1,
+            "halo: this should not have happened (MemoryError: ); HALO_TRACEBACK=1 shows where",
+        ),
+        (ValueError("one\ntwo"), 1, "halo: this should not have happened (ValueError: one);"),
+        (OSError(28, "No space left on device"), 1, "halo: cannot go on: [Errno 28] No space left"),
+    ],
+)
+def test_whatever_happens_is_no_traceback(
+    fault: BaseException,
+    exit_code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(preview, "_show", fail)
+    assert _left_with("preview", "--every", "1m") == exit_code
+    found = capsys.readouterr()
+    assert found.err.startswith(said)
+    assert found.err.count("\n") <= 1
+
+
+def test_a_developer_can_have_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(preview, "_show", fail)
+    monkeypatch.setenv("HALO_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="a bug"):
+        main(["preview", "--every", "1m"])
+
+
+def _left_with(*arguments: str) -> object:
+    """Run the command in this process, and return what it leaves with."""
+    with pytest.raises(SystemExit) as leaving:
+        main(arguments)
+    return leaving.value.code
