@@ -129,20 +129,28 @@ class _Round:
         """Claim what may start beside the runs by hand that were claimed before."""
         self._busy.update(record.id for record, _ in by_hand)
         chain_runs = self._chain_runs.candidates(self._now_ms)
-        # In a quiet time every due job is looked at: some are skipped, and none of the others lacks a place.
-        if self._places > 0 or self._outlook.is_quiet:
-            for candidate in oldest_first(self._store, self._now_ms, self._places, chain_runs):
-                self._consider(candidate)
-                if self._places <= 0 and not self._outlook.is_quiet:
-                    break
-        # Deadlines are kept also when there is no place.
-        for record in self._store.jobs.due_with_conditions(self._now_ms):
-            self._consider(Candidate(record))
+        if not self._fill_places(chain_runs):
+            # Deadlines are kept also when there is no place.
+            for record in self._store.jobs.due_with_conditions(self._now_ms):
+                self._consider(Candidate(record))
         if self._slots.take_asked():
             chain_runs = self._chain_runs.candidates(self._now_ms)
         for candidate in chain_runs:
             self._consider(candidate)
         return self._claimed
+
+    def _fill_places(self, chain_runs: Iterable[Candidate]) -> bool:
+        """Claim the oldest first as long as there are places; tell whether all that is due was looked at.
+
+        In a quiet time it is in any case: some slots are skipped, and no job that keeps quiet lacks a place.
+        """
+        if self._places <= 0 and not self._outlook.is_quiet:
+            return False
+        for candidate in oldest_first(self._store, self._now_ms, self._places, chain_runs):
+            self._consider(candidate)
+            if self._places <= 0 and not self._outlook.is_quiet:
+                return False
+        return True
 
     def _consider(self, candidate: Candidate) -> None:
         record, request = candidate.record, candidate.request

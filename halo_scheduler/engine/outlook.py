@@ -45,6 +45,7 @@ class Outlook:
         self._now_ms = 0
         self._quiet_times: tuple[QuietTime, ...] = ()
         self._quiet: dict[str | None, Quiet | None] = {}
+        self._quiet_words: dict[Quiet, tuple[str, str]] = {}
         self.is_quiet = False
         """Whether there are jobs that must be quiet now."""
         self._found: dict[Condition, Finding] = {}
@@ -57,6 +58,7 @@ class Outlook:
         self._now_ms = now_ms
         self._quiet_times = self._store.settings.quiet_times()
         self._quiet = {}
+        self._quiet_words = {}
         self.is_quiet = any(quiet_at([time], time.group, now_ms) for time in self._quiet_times)
         self._found = {}
         self._awaited = set()
@@ -114,10 +116,10 @@ class Outlook:
         return self._quiet[group]
 
     def _keep_quiet(self, candidate: Candidate, quiet: Quiet) -> Wait | Hold:
-        name = f"the quiet time {quiet.by.name}".rstrip()
-        moment = local_time(quiet.until)
-        day = f"on {weekday_name(moment)} " if quiet.until - self._now_ms >= DAY_MS else ""
-        end = f"{day}at {clock_time(moment)}"
+        # Kept for this tick, as many jobs keep quiet together.
+        if quiet not in self._quiet_words:
+            self._quiet_words[quiet] = _words_for(quiet, self._now_ms)
+        name, end = self._quiet_words[quiet]
         if candidate.record.spec.policy.in_quiet_time is InQuietTime.SKIP:
             return Hold(SkipReason.QUIET_TIME, f"it was to start in {name}, which ends {end}")
         self._wakes_at.append(quiet.until)
@@ -181,6 +183,13 @@ class Outlook:
         words = waiting_words(conditions)
         is_lost = bool(self._lost_at(conditions)) and self._is_lost(conditions)
         return f"{words}, which cannot be observed now" if is_lost else words
+
+
+def _words_for(quiet: Quiet, now_ms: int) -> tuple[str, str]:
+    """Return a name for a quiet time, and when it ends."""
+    moment = local_time(quiet.until)
+    day = f"on {weekday_name(moment)} " if quiet.until - now_ms >= DAY_MS else ""
+    return f"the quiet time {quiet.by.name}".rstrip(), f"{day}at {clock_time(moment)}"
 
 
 def _why_given_up(unmet: dict[Condition, Finding], deadline_ms: int) -> str:
