@@ -7,12 +7,14 @@ import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import NamedTuple, Protocol
 
 from halo_scheduler.conditions.looking import Look, look_at
 from halo_scheduler.host.happenings import Happening, Interest
 from halo_scheduler.host.observer import Observer, system_observer
 from halo_scheduler.model.conditions import Condition, Idle, MainsPower, Network, PathExists
+from halo_scheduler.schedule.interval import SECOND_MS
 
 _LOG = logging.getLogger(__name__)
 _FRESH_MS = 10_000
@@ -50,16 +52,20 @@ class Surroundings(Protocol):
 
 @dataclass(slots=True)
 class _Sight:
-    """What is known of one condition: found by a look that began not before `at`."""
+    """What is known of one condition: found by a look that began not before `at` and took so long."""
 
     finding: Finding = _NOT_YET
     at: int | None = None
+    took_ms: int = 0
     is_looking: bool = False
     is_doubted: bool = False
     is_awaited: bool = False
 
     def is_fresh(self, now_ms: int) -> bool:
-        return self.at is not None and not self.is_doubted and 0 <= now_ms - self.at <= _FRESH_MS
+        """What takes long is so at its end; a sleep of the machine meanwhile does not count as such."""
+        if self.at is None or self.is_doubted:
+            return False
+        return 0 <= now_ms - self.at <= _FRESH_MS + self.took_ms
 
 
 class ObservedSurroundings:
@@ -75,11 +81,13 @@ class ObservedSurroundings:
         *,
         look: Callable[[Condition], Look] = look_at,
         observer: Callable[[Callable[[Collection[Happening]], None]], Observer] = system_observer,
+        stopwatch: Callable[[], float] = monotonic,
     ) -> None:
         """`submit` runs what may block on some thread; `changed` is called there when something new is known."""
         self._submit = submit
         self._changed = changed
         self._look_at = look
+        self._stopwatch = stopwatch
         self._lock = threading.Lock()
         self._sights: dict[Condition, _Sight] = {}
         self._now_ms = 0
@@ -133,9 +141,10 @@ class ObservedSurroundings:
             with self._lock:
                 sight.is_doubted = False
                 # Dated by the last tick, so that it never seems fresher than it is.
-                at = self._now_ms
+                at, begun_s = self._now_ms, self._stopwatch()
             finding = self._finding(condition)
             with self._lock:
+                sight.took_ms = int((self._stopwatch() - begun_s) * SECOND_MS)
                 is_news = sight.is_awaited or finding.holds != sight.finding.holds
                 sight.finding, sight.at = finding, at
                 sight.is_awaited = False

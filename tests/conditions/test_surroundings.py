@@ -33,8 +33,13 @@ class _Desk:
         self.is_closed = False
         self.happened: Callable[[Collection[Happening]], None] = lambda _: None
         self.during_look: Callable[[], None] = lambda: None
+        self.passed_s = 0.0
         self.surroundings = ObservedSurroundings(
-            self.waiting.append, self._count, look=self._look, observer=self._observe
+            self.waiting.append,
+            self._count,
+            look=self._look,
+            observer=self._observe,
+            stopwatch=lambda: self.passed_s,
         )
 
     def work(self) -> None:
@@ -110,6 +115,17 @@ def test_an_answer_that_comes_much_too_late_is_not_believed(desk: _Desk) -> None
     desk.during_look = lambda: _ask(desk, _NOW + 60_000)
     desk.work()
     assert desk.surroundings.find(MainsPower(), _NOW + 60_000) == _UNKNOWN
+
+
+def test_an_answer_that_took_long_is_as_fresh_as_its_end(desk: _Desk) -> None:
+    # A name server that is slow to answer must not keep a job from ever starting.
+    nas = Network(host="nas.local", port=22)
+    desk.surroundings.find(nas, _NOW)
+    desk.holds = True
+    desk.during_look = lambda: setattr(desk, "passed_s", 15.0)
+    desk.work()
+    assert desk.surroundings.find(nas, _NOW + 15_001) == Finding(True, "look 1")
+    assert desk.surroundings.find(nas, _NOW + 25_001) == _UNKNOWN
 
 
 def _ask(desk: _Desk, now_ms: int) -> None:
