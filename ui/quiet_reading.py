@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from halo_scheduler.model import After, InQuietTime, Job, JobStatus
 from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.schedule.interval import MINUTE_MS
 from halo_scheduler.schedule.quiet import Quiet, quiet_at
 from halo_scheduler.service import Scheduler
 
 
 class QuietHours:
-    """Tells which instants are quiet; worked out once for each minute, as many jobs share them."""
+    """Tells which instants are quiet; quick for many that follow each other."""
 
     def __init__(self, times: tuple[QuietTime, ...] = ()) -> None:
         self._times = times
-        self._found: dict[tuple[str | None, int], Quiet | None] = {}
+        self._last_found: dict[str | None, tuple[int, Quiet]] = {}
 
     @property
     def are_any(self) -> bool:
@@ -25,11 +24,15 @@ class QuietHours:
         """Return what keeps the jobs of a group quiet at an instant."""
         if not self._times:
             return None
-        # They begin and end with a minute.
-        key = (group, at // MINUTE_MS)
-        if key not in self._found:
-            self._found[key] = quiet_at(self._times, group, at)
-        return self._found[key]
+        if group in self._last_found:
+            since, quiet = self._last_found[group]
+            # From there on until its end it is quiet without a break.
+            if since <= at < quiet.until:
+                return quiet
+        found = quiet_at(self._times, group, at)
+        if found is not None:
+            self._last_found[group] = (at, found)
+        return found
 
     def of(self, job: Job) -> Quiet | None:
         """Return the quiet time that a job's planned run falls into; of one that waits that is told already."""
