@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from halo_scheduler.condition_words import describe_condition, waiting_words
 from halo_scheduler.engine.candidates import Candidate
@@ -34,6 +34,22 @@ class Wait(NamedTuple):
     until: int | None = None
 
 
+class _Rest(NamedTuple):
+    """A quiet time in words, as many jobs keep quiet together."""
+
+    quiet: Quiet
+    name: str
+    end: str
+
+    @classmethod
+    def of(cls, quiet: Quiet | None, now_ms: int) -> Self | None:
+        if quiet is None:
+            return None
+        moment = local_time(quiet.until)
+        day = f"on {weekday_name(moment)} " if quiet.until - now_ms >= DAY_MS else ""
+        return cls(quiet, f"the quiet time {quiet.by.name}".rstrip(), f"{day}at {clock_time(moment)}")
+
+
 class Outlook:
     """Looks around for the jobs of one engine; nobody is asked about anything that no job needs to know."""
 
@@ -44,8 +60,7 @@ class Outlook:
         self._surroundings: Surroundings | None = None
         self._now_ms = 0
         self._quiet_times: tuple[QuietTime, ...] = ()
-        self._quiet: dict[str | None, Quiet | None] = {}
-        self._quiet_words: dict[Quiet, tuple[str, str]] = {}
+        self._quiet: dict[str | None, _Rest | None] = {}
         self.is_quiet = False
         """Whether there are jobs that must be quiet now."""
         self._found: dict[Condition, Finding] = {}
@@ -58,7 +73,6 @@ class Outlook:
         self._now_ms = now_ms
         self._quiet_times = self._store.settings.quiet_times()
         self._quiet = {}
-        self._quiet_words = {}
         self.is_quiet = any(quiet_at([time], time.group, now_ms) for time in self._quiet_times)
         self._found = {}
         self._awaited = set()
@@ -71,9 +85,9 @@ class Outlook:
 
     def look(self, candidate: Candidate, *, has_place: bool) -> Wait | Hold | None:
         """Return what a job waits for, or why it gives up its slot; None when it may start."""
-        quiet = self._quiet_for(candidate.record.spec.group)
-        if quiet is not None:
-            return self._keep_quiet(candidate, quiet)
+        rest = self._rest_of(candidate.record.spec.group)
+        if rest is not None:
+            return self._keep_quiet(candidate, rest)
         if not candidate.record.spec.policy.conditions:
             return None
         return self._ask_for_conditions(candidate, has_place=has_place)
@@ -96,9 +110,9 @@ class Outlook:
     def note_on(self, record: JobRecord, how: str) -> str:
         """Return what a run that somebody asked for is to say about what it did not wait for."""
         words: list[str] = []
-        quiet, conditions = self._quiet_for(record.spec.group), record.spec.policy.conditions
-        if quiet is not None:
-            words.append(f"in {f'the quiet time {quiet.by.name}' if quiet.by.name else 'a quiet time'}")
+        rest, conditions = self._rest_of(record.spec.group), record.spec.policy.conditions
+        if rest is not None:
+            words.append(f"in {rest.name if rest.quiet.by.name else 'a quiet time'}")
         if conditions and record.waiting_for is WaitingFor.CONDITION:
             words.append(f"although it waits for {record.waiting_reason}")
         elif conditions:
@@ -108,22 +122,19 @@ class Outlook:
 
     # --- Quiet times ---------------------------------------------------------------------------------
 
-    def _quiet_for(self, group: str | None) -> Quiet | None:
+    def _rest_of(self, group: str | None) -> _Rest | None:
         if not self._quiet_times:
             return None
         if group not in self._quiet:
-            self._quiet[group] = quiet_at(self._quiet_times, group, self._now_ms)
+            quiet = quiet_at(self._quiet_times, group, self._now_ms)
+            self._quiet[group] = _Rest.of(quiet, self._now_ms)
         return self._quiet[group]
 
-    def _keep_quiet(self, candidate: Candidate, quiet: Quiet) -> Wait | Hold:
-        # Kept for this tick, as many jobs keep quiet together.
-        if quiet not in self._quiet_words:
-            self._quiet_words[quiet] = _words_for(quiet, self._now_ms)
-        name, end = self._quiet_words[quiet]
+    def _keep_quiet(self, candidate: Candidate, rest: _Rest) -> Wait | Hold:
         if candidate.record.spec.policy.in_quiet_time is InQuietTime.SKIP:
-            return Hold(SkipReason.QUIET_TIME, f"it was to start in {name}, which ends {end}")
-        self._wakes_at.append(quiet.until)
-        return Wait(WaitingFor.QUIET_TIME, f"the end of {name} {end}", candidate.waits_until)
+            return Hold(SkipReason.QUIET_TIME, f"it was to start in {rest.name}, which ends {rest.end}")
+        self._wakes_at.append(rest.quiet.until)
+        return Wait(WaitingFor.QUIET_TIME, f"the end of {rest.name} {rest.end}", candidate.waits_until)
 
     # --- Conditions ----------------------------------------------------------------------------------
 
@@ -183,13 +194,6 @@ class Outlook:
         words = waiting_words(conditions)
         is_lost = bool(self._lost_at(conditions)) and self._is_lost(conditions)
         return f"{words}, which cannot be observed now" if is_lost else words
-
-
-def _words_for(quiet: Quiet, now_ms: int) -> tuple[str, str]:
-    """Return a name for a quiet time, and when it ends."""
-    moment = local_time(quiet.until)
-    day = f"on {weekday_name(moment)} " if quiet.until - now_ms >= DAY_MS else ""
-    return f"the quiet time {quiet.by.name}".rstrip(), f"{day}at {clock_time(moment)}"
 
 
 def _why_given_up(unmet: dict[Condition, Finding], deadline_ms: int) -> str:
