@@ -23,7 +23,7 @@ from halo_scheduler.cli.given import count_up_to
 from halo_scheduler.cli.option_sections import choice_of
 from halo_scheduler.cli.printer import Printer
 from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
-from halo_scheduler.cli.shown import WAITS, duration, moment, outcome_mark, print_table, typed
+from halo_scheduler.cli.shown import WAITS, duration, moment, outcome_mark, print_table, short_id, typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.condition_words import waiting_words
 from halo_scheduler.errors import SchedulerError
@@ -37,6 +37,7 @@ from halo_scheduler.service import Scheduler
 
 _MOST_RUNS = 1_000_000
 _LONGEST = 500
+_MOST_NAMED = 5
 
 
 @click.command()
@@ -205,7 +206,11 @@ def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
 def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
     runs = [run for run in scheduler.get_run_log(job.id, limit=1_000) if run.started_at is not None]
     if run_id is not None:
-        runs = [run for run in runs if run.id.startswith(run_id)]
+        begun = [run for run in runs if run.id.startswith(run_id)]
+        runs = [run for run in begun if run.id == run_id] or begun
+        if len(runs) > 1:
+            some = ", ".join(short_id(run.id) for run in runs[:_MOST_NAMED])
+            raise SchedulerError(f"{len(runs)} runs of {job.name} begin with {run_id!r}; say which: {some}")
     if not runs:
         raise SchedulerError(f"{job.name} has no run {run_id!r}" if run_id else f"{job.name} has not run yet")
     return runs[0]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from asking import ask
 from click.testing import CliRunner, Result
@@ -307,6 +308,40 @@ def test_a_table_fits_the_terminal_and_wide_signs_stay_aligned(
     lines = capsys.readouterr().out.splitlines()
     assert [shown._width(line) for line in lines] == [38, 40, 40]
     assert "…" in lines[1]
+
+
+def test_a_table_fits_a_very_narrow_terminal_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "20")
+    shown.print_table(["FIRST", "SECOND", "THIRD"], [["x" * 60, "日本語日本語", "the end"]])
+    lines = click.unstyle(capsys.readouterr().out).splitlines()
+    assert lines == ["FIRST  SECO…  THIRD", "xxxx…  日本…  the e…"]
+    assert max(map(shown._width, lines)) == 20
+
+
+def test_a_piped_table_is_as_wide_as_it_needs_and_has_no_colours(capsys: pytest.CaptureFixture[str]) -> None:
+    shown.print_table(["", "NAME"], [[shown.WAITS, "x" * 300]])
+    assert capsys.readouterr().out == f"   NAME\n▲  {'x' * 300}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [("backup", "backup"), ("my report", "'my report'"), ("it's", "'it'\"'\"'s'"), ("-x", "-- -x")],
+)
+def test_a_name_is_shown_as_it_has_to_be_typed(name: str, typed: str) -> None:
+    assert shown.typed(name) == typed
+
+
+def test_the_beginning_of_several_runs_names_them() -> None:
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("backup", Manual())
+        runs = [make_run(id=f"abcd{number}", job_id=job_id, started_at=1, finished_at=2) for number in (1, 2)]
+        scheduler._store.runs.insert(runs, 1)
+    error = _halo("logs", "backup", "--run", "abcd").exception
+    assert str(error) == "2 runs of backup begin with 'abcd'; say which: abcd2, abcd1"
+    assert _halo("logs", "backup", "--run", "abcd1").exit_code == 0
 
 
 @pytest.mark.parametrize(
