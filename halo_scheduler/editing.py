@@ -232,6 +232,7 @@ class Editing(Writer):
         if (old.conditions, old.condition_deadline) != (new.conditions, new.condition_deadline):
             # Whether it waits, and until when, is found out anew.
             edited = without_waiting(edited)
+            self._forget_deadlines(record.id)
         is_replanned = (spec.schedule, spec.policy, spec.anchor_at, spec.enabled) != (
             *(record.spec.schedule, record.spec.policy, record.spec.anchor_at, record.spec.enabled),
         )
@@ -242,6 +243,11 @@ class Editing(Writer):
             errors = edited.errors + int(edited.attempt > 1)
             edited = without_plan(edited.evolve(counted_until=now_ms, errors=errors))
         return plan(edited, now_ms, self._store.runs.has_slot, reason="edited")
+
+    def _forget_deadlines(self, job_id: str) -> None:
+        """Let runs after other jobs that wait for their conditions begin anew to count how long."""
+        waiting = [request for request in self._store.requests.chain_runs() if request.job_id == job_id]
+        self._store.requests.save_waiting([replace(request, waits_until=None) for request in waiting])
 
     def remove_job(self, job_id: str) -> None:
         """Put a job into the trash, where it stays for 30 days."""

@@ -23,6 +23,7 @@ from halo_scheduler.model import (
     MainsPower,
     Network,
     PathExists,
+    SkipReason,
     StatusReason,
 )
 from halo_scheduler.service import Scheduler
@@ -397,6 +398,24 @@ def test_what_a_run_caused_is_listed_also_what_did_not_run(bench: Bench, schedul
     caused = {found.job_id: found.outcome for found in scheduler.list_caused_runs(run_id)}
     assert caused == {paused: Outcome.SKIPPED, then: Outcome.RUNNING}
     assert scheduler.list_caused_runs("nobody") == []
+
+
+def test_another_deadline_counts_also_for_a_run_after_another_job_that_waits(bench: Bench) -> None:
+    disk = PathExists(path="/mnt/disk")
+    report = bench.scheduler.add_job(
+        "report", _MANUAL, policy=Policy(conditions=(disk,), condition_deadline="1m")
+    )
+    cause = bench.scheduler.add_job("backup", _MANUAL, followers=_after(report))
+    bench.scheduler.trigger(cause)
+    bench.finish(bench.tick()[0])
+    (waiting,) = bench.scheduler.list_waiting_chain_runs()
+    assert waiting.waits_until == START + _MINUTE
+    bench.scheduler.update_job(report, policy=Policy(conditions=(disk,), condition_deadline="10m"))
+    bench.tick(2 * _MINUTE)
+    (waiting,) = bench.scheduler.list_waiting_chain_runs()
+    assert (waiting.reason, waiting.waits_until) == ("/mnt/disk to be there", START + 12 * _MINUTE)
+    bench.tick(10 * _MINUTE)
+    assert [run.reason for run in bench.scheduler.get_run_log(report)] == [SkipReason.CONDITION]
 
 
 # --- A retry that does not come -------------------------------------------------------------------------------
