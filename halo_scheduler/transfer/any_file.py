@@ -15,6 +15,7 @@ from halo_scheduler.transfer.timer_reading import Machine, read_timer
 _YAML = re.compile(r"^(?:version|jobs|name|schedules|agents):(?:\s|$)", re.MULTILINE)
 _TIMER = re.compile(r"^\[Timer\]\s*$", re.MULTILINE)
 _YAML_ENDINGS = {".yaml", ".yml"}
+_SYSTEM_CRONTAB = re.compile(r"/etc/(?:crontab|cron\.d/[^/]+)")
 
 
 def _nothing(_name: str) -> bytes | None:
@@ -45,7 +46,7 @@ def read_jobs(
         raise FileError("this is the service of a timer; take in its .timer file instead")
     if ending in _YAML_ENDINGS or _YAML.search(text):
         return _read_yaml(content, name)
-    return read_crontab(content)
+    return read_crontab(content, is_system=_SYSTEM_CRONTAB.fullmatch(name) is not None)
 
 
 def _read_yaml(content: bytes, name: str) -> Drafts:

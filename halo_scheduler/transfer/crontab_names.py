@@ -11,12 +11,19 @@ _LONGEST_NAME = 60
 _LONGEST_LOOKED_AT = 500
 _MOST_LINES = 4
 _DECORATION = re.compile(r"[\W_]*")
-_COLUMNS = re.compile(r"m(?:in(?:ute)?)?\W+h(?:our)?\b.*", re.IGNORECASE)
+_COLUMNS = re.compile(r"m(?:m|in(?:ute)?)?\W+h(?:h|our)?\b.*", re.IGNORECASE)
 # Lines that cron itself, or an export of ours, puts above others.
 _OTHERS_WORDS = re.compile(
     r"DO NOT EDIT.*|\(.* installed on .*|\(Cron version.*|\$\w+:.*|not kept:.*|disabled:.*"
 )
-_OLD_ENTRY = re.compile(r"(?:@\w+|(?:[\d*,/-]+\s+){2}\S+\s+\S+\s+\S+)\s+\S.*|\w+\s*=.*")
+_COUNTS = r"[\d*,/~-]+"
+_NAMED = rf"(?:{_COUNTS}|[A-Za-z]{{3}}(?:[,-][A-Za-z]{{3}})*)"
+# A line that was switched off, whatever stands before it.
+_OLD_ENTRY = re.compile(
+    rf"(?:^|[\s:;#-])(?:{_COUNTS}\s+{_COUNTS}\s+[\d*,/~L?-]+\s+{_NAMED}\s+{_NAMED}(?:\s|$)"
+    r"|@(?:reboot|yearly|annually|monthly|weekly|daily|midnight|hourly|every_minute|every_second|\d+)\s)"
+    r"|^#*\s*(?:export\s+)?\w+\s*="
+)
 
 # What stands before the program that matters.
 _BEFORE = re.compile(
@@ -59,10 +66,9 @@ _FIRST_PROGRAM = re.compile(r"""(?:"[^"]*"|'[^']*'|[^;&|<>"'])*""")
 
 def name_of_comment(comments: Sequence[str]) -> tuple[str, str]:
     """Return the name and the description that the comment above a line gives; both may be empty."""
-    lines = [_text(comment) for comment in comments]
     # What stands apart from the line, or is about the whole file, does not name it.
     start = max((index + 1 for index, comment in enumerate(comments) if comment.strip() == "#"), default=0)
-    usable = [line for line in lines[start:] if _is_usable(line)]
+    usable = [_text(comment) for comment in comments[start:] if _is_usable(comment)]
     if not usable or len(usable) > _MOST_LINES:
         return "", ""
     name = usable[0].rstrip(" :.;-–—")
@@ -75,9 +81,11 @@ def _text(comment: str) -> str:
     return plain_line(comment[:_LONGEST_LOOKED_AT].strip("#!;-=*~_ \t"), _LONGEST_LOOKED_AT)
 
 
-def _is_usable(line: str) -> bool:
-    patterns = (_DECORATION, _COLUMNS, _OTHERS_WORDS, _OLD_ENTRY)
-    return not any(pattern.fullmatch(line) for pattern in patterns)
+def _is_usable(comment: str) -> bool:
+    if _OLD_ENTRY.search(comment[:_LONGEST_LOOKED_AT]):
+        return False
+    text = _text(comment)
+    return not any(pattern.fullmatch(text) for pattern in (_DECORATION, _COLUMNS, _OTHERS_WORDS))
 
 
 def name_of_command(command: str) -> str:

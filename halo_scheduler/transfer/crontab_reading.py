@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import Command, Cron, JobSpec, Policy
+from halo_scheduler.model import After, Command, Cron, JobSpec, Policy
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.zone import find_zone
 from halo_scheduler.transfer.crontab_names import Names, name_of_command, name_of_comment
 from halo_scheduler.transfer.crontab_text import split_command
+from halo_scheduler.transfer.crontab_users import UserColumn, is_program, is_user
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut
-from halo_scheduler.transfer.text_file import FileError, text_of
+from halo_scheduler.transfer.text_file import MOST_JOBS, FileError, text_of
 
-MOST_JOBS = 20_000
 _LONGEST_QUOTE = 80
+_LONGEST_HEADING = 200
+_MOST_VARIABLES = 1_000
+_MOST_KEPT = 20_000_000
 _VARIABLE = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P=quote)\s*=\s*(?P<value>.*)""")
 _NICKNAMED = re.compile(r"(?P<when>@\S+)\s*(?P<command>.*)")
 _TIMED = re.compile(r"-?(?P<when>\S+(?:\s+\S+){4})(?:\s+(?P<command>.*))?")
-# Beside cron's own: FreeBSD's.
-_MORE_NICKNAMES = {"@every_minute": "* * * * *"}
+# Beside cron's own: FreeBSD's, which also counts seconds from the end of a run.
+_MORE_NICKNAMES = {"@every_minute": "* * * * *", "@every_second": "* * * * * *"}
+_SECONDS = re.compile(r"@([0-9]{1,9})", re.ASCII)
+# What the BSDs take before a command: no mail, no log, no second run at a time. No command begins like that.
+_FLAGS = re.compile(r"(?:-[nqs]+\s+)+")
+_ANACRON = re.compile(
+    r"(?:[0-9]+|@(?:daily|weekly|monthly|yearly|annually))\s+[0-9]+\s+[A-Za-z][\w.-]{2,}\s+\S.*", re.ASCII
+)
 _MAIL = "Halo sends no mail: what a job prints is kept with its run, and you are told of failures"
 _UNKEPT = {
     "MAILTO": _MAIL,
@@ -36,44 +43,24 @@ _UNKEPT = {
     "CRON_WITHIN": "see the conditions and the catching up of a job",
 }
 _REBOOT = "it starts with the machine, which is no time; let your desktop or systemd start it"
-# Those of system crontabs that are no programs too.
-_USERS = frozenset(
-    {
-        "root",
-        "www-data",
-        "nobody",
-        "daemon",
-        "postgres",
-        "mysql",
-        "nagios",
-        "munin",
-        "ubuntu",
-        "vagrant",
-        "pi",
-    }
-)
 # Cron neither stops what takes long nor gives it a limit.
 _POLICY = Policy(time_limit=None)
 _SAYS = frozenset({"schedule", "action"})
 
 
-@lru_cache(maxsize=1024)
-def is_user(word: str) -> bool:
-    """Tell whether a word is the name of a user rather than that of a program."""
-    if word in _USERS:
-        return True
-    try:
-        import pwd  # noqa: PLC0415 - there is none on Windows
+def read_crontab(
+    content: bytes,
+    *,
+    is_user: Callable[[str], bool] = is_user,
+    is_program: Callable[[str], bool] = is_program,
+    is_system: bool = False,
+) -> Drafts:
+    """Read a crontab; FileError refuses it whole, the drafts' faults are single lines of it.
 
-        pwd.getpwnam(word)
-    except (ImportError, KeyError, ValueError):
-        return False
-    return shutil.which(word) is None
-
-
-def read_crontab(content: bytes, *, is_user: Callable[[str], bool] = is_user) -> Drafts:
-    """Read a crontab; FileError refuses it whole, the drafts' faults are single lines of it."""
-    return _Reader(is_user).read(text_of(content))
+    `is_system` says that its lines name users, whether they are known here or not.
+    """
+    users = UserColumn(is_user=is_user, is_program=is_program, is_system=is_system)
+    return _Reader(users).read(text_of(content))
 
 
 @dataclass
@@ -90,9 +77,12 @@ class _Surroundings:
 class _Reader:
     """Goes through the lines of one crontab."""
 
-    def __init__(self, is_user: Callable[[str], bool]) -> None:
-        self._is_user = is_user
+    def __init__(self, users: UserColumn) -> None:
+        self._users = users
         self._surroundings = _Surroundings()
+        self._size = 0
+        self._kept = 0
+        """How much of variables all lines so far keep: each has its own."""
         self._comments: list[str] = []
         self._has_entries = False
         self._names = Names()
@@ -115,6 +105,7 @@ class _Reader:
     def _line(self, line: str, number: int) -> None:
         if line.startswith("#"):
             self._comments.append(line)
+            self._users.look_at_comment(line[:_LONGEST_HEADING])
             return
         if line.strip() and not self._is_variable(line, number):
             self._entry(line, number)
@@ -136,8 +127,17 @@ class _Reader:
         elif name == "SHELL":
             self._surroundings.shell = value
         else:
-            self._surroundings.environment[name] = value
+            self._keep(name, value, number)
         return True
+
+    def _keep(self, name: str, value: str, number: int) -> None:
+        environment = self._surroundings.environment
+        if name in environment:
+            self._size -= len(name) + len(environment[name])
+        self._size += len(name) + len(value)
+        environment[name] = value
+        if len(environment) > _MOST_VARIABLES:
+            raise FileError(f"the crontab has more than {_MOST_VARIABLES} variables", line=number)
 
     def _set_zone(self, value: str, number: int) -> None:
         self._surroundings.zone, self._surroundings.bad_zone = value or None, None
@@ -158,10 +158,18 @@ class _Reader:
             return
         if draft is not None:
             self._jobs.append(draft)
-        if len(self._jobs) > MOST_JOBS:
+        self._kept += self._size
+        if len(self._jobs) + len(self._faults) > MOST_JOBS:
             raise FileError(f"the crontab has more than {MOST_JOBS} entries; split it", line=number)
+        if self._kept > _MOST_KEPT:
+            raise FileError("its variables, which each line keeps, are too many; split it", line=number)
 
     def _draft(self, line: str, number: int) -> Draft | None:
+        if _ANACRON.fullmatch(line):
+            raise FileError(
+                "this is an anacrontab, which counts days; write its lines like @daily COMMAND instead",
+                line=number,
+            )
         match = _NICKNAMED.fullmatch(line) or _TIMED.fullmatch(line)
         if match is None:
             raise ScheduleError("this is no line of a crontab: it would be five fields and a command")
@@ -177,6 +185,7 @@ class _Reader:
         if not command.strip():
             raise ScheduleError("there is no command behind the time")
         self._refuse_user_column(command)
+        command = _FLAGS.sub("", command, count=1) if command.startswith("-") else command
         action = self._action(command, stdin)
         name, description = name_of_comment(self._comments)
         spec = JobSpec(
@@ -187,21 +196,22 @@ class _Reader:
             policy=_POLICY,
         )
         says = _SAYS | ({"description"} if description else set())
-        return Draft(spec=spec, line=number, says=says, notes=tuple(self._notes()))
+        return Draft(spec=spec, line=number, says=says, notes=tuple(self._notes(command)))
 
-    def _schedule(self, when: str) -> Cron:
+    def _schedule(self, when: str) -> Cron | After:
         if self._surroundings.bad_zone is not None:
             raise ScheduleError(
                 f"its time zone is unknown, see CRON_TZ on line {self._surroundings.bad_zone}"
             )
+        if seconds := _SECONDS.fullmatch(when):
+            return After(f"{seconds[1]}s")
         expression = _MORE_NICKNAMES.get(when.lower(), when)
         return Cron(" ".join(expression.split()), self._surroundings.zone)
 
     def _refuse_user_column(self, command: str) -> None:
-        word, *rest = command.split(maxsplit=1)
-        if rest and self._is_user(word):
+        if user := self._users.user_of(command):
             raise ScheduleError(
-                f"this looks like a system crontab, whose lines name a user before the command ({word}); "
+                f"this looks like a system crontab, whose lines name a user before the command ({user}); "
                 "Halo runs everything as you: take that word out"
             )
 
@@ -218,15 +228,14 @@ class _Reader:
             environment=surroundings.environment,
         )
 
-    def _notes(self) -> list[str]:
-        """Return what to know of the variables, once: cron, and so Halo, fills in nothing in their values."""
-        found = [
-            f"{name}={value} is taken as it is: no $ is filled in there"
-            for name, value in self._surroundings.environment.items()
-            if "$" in value and (name, value) not in self._noted
-        ]
-        self._noted.update(self._surroundings.environment.items())
-        return found
+    def _notes(self, command: str) -> Iterator[str]:
+        """Yield what to know of a line; of the variables, in whose values cron fills in nothing, once."""
+        for name, value in self._surroundings.environment.items():
+            if "$" in value and (name, value) not in self._noted:
+                self._noted.add((name, value))
+                yield f"{name}={value} is taken as it is: no $ is filled in there"
+        if word := self._users.doubtful_user_of(command):
+            yield f"there is no program {word} here; if it is the user of a system crontab, take that word out"
 
 
 def _unquoted(value: str) -> str:

@@ -11,6 +11,7 @@ from halo_scheduler.schedule.words import shown
 
 MOST_BYTES = 5 << 20
 MOST_NODES = 400_000
+MOST_JOBS = 20_000
 DEEPEST = 32
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]{1,60}|\[[0-9]+\]", re.ASCII)
 _LAST_PART = re.compile(r"(\.[^.\[\]]*|\[[^\[\]]*\]|[^.\[\]]+)$")

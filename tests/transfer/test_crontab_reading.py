@@ -11,11 +11,12 @@ import pytest
 from timing import at_most_ms
 
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Command, Cron
+from halo_scheduler.model import After, Command, Cron
 from halo_scheduler.service import Scheduler
 from halo_scheduler.transfer.any_file import read_jobs
 from halo_scheduler.transfer.crontab_names import name_of_command, name_of_comment
-from halo_scheduler.transfer.crontab_reading import is_user, read_crontab
+from halo_scheduler.transfer.crontab_reading import read_crontab
+from halo_scheduler.transfer.crontab_users import is_user
 from halo_scheduler.transfer.crontab_writing import write_crontab
 from halo_scheduler.transfer.drafts import Draft, Drafts
 from halo_scheduler.transfer.text_file import FileError
@@ -23,24 +24,30 @@ from halo_scheduler.transfer.text_file import FileError
 _CRONTABS = sorted((Path(__file__).parents[1] / "data" / "crontabs").glob("*.crontab"))
 
 
-def _read(text: str) -> Drafts:
-    return read_crontab(text.encode(), is_user={"root", "www-data"}.__contains__)
+def _read(text: str, *, is_system: bool = False) -> Drafts:
+    return read_crontab(
+        text.encode(),
+        is_user={"root", "www-data", "mail"}.__contains__,
+        is_program={"tar", "nice"}.__contains__,
+        is_system=is_system,
+    )
 
 
 def _job(draft: Draft) -> dict[str, Any]:
     """Return what a line became, without what is as usual."""
     spec, action = draft.spec, draft.spec.action
-    assert isinstance(spec.schedule, Cron)
+    assert isinstance(spec.schedule, Cron | After)
     assert isinstance(action, Command)
     rest = {
-        "zone": spec.schedule.timezone,
+        "zone": spec.schedule.timezone if isinstance(spec.schedule, Cron) else None,
         "stdin": action.stdin,
         "shell": "" if action.shell == "/bin/sh" else action.shell,
         "environment": dict(action.environment),
         "directory": action.directory,
         "description": spec.description,
     }
-    found = {"line": draft.line, "name": spec.name, "cron": spec.schedule.cron, "command": action.line}
+    when = {"cron": spec.schedule.cron} if isinstance(spec.schedule, Cron) else {"after": spec.schedule.after}
+    found = {"line": draft.line, "name": spec.name, **when, "command": action.line}
     return found | {key: value for key, value in rest.items() if value}
 
 
@@ -50,7 +57,7 @@ def test_there_are_many_crontabs() -> None:
 
 @pytest.mark.parametrize("path", _CRONTABS, ids=[path.stem for path in _CRONTABS])
 def test_a_crontab_is_read_as_cron_reads_it(path: Path) -> None:
-    drafts = read_crontab(path.read_bytes(), is_user={"root", "www-data"}.__contains__)
+    drafts = read_crontab(path.read_bytes(), is_user={"root", "www-data", "mail"}.__contains__)
     expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     assert [_job(draft) for draft in drafts.jobs] == expected["jobs"]
     assert [[one.line, one.what] for one in drafts.left_out] == expected.get("left_out", [])
@@ -122,6 +129,66 @@ def test_what_is_no_crontab_is_refused(text: str) -> None:
         read_jobs(text.encode())
 
 
+def test_what_stands_where_a_user_would_may_be_a_program() -> None:
+    text = '0 1 * * * mail -s "It is 10" joe%Joe,%%Where are you?%\n0 2 * * * mail < /dev/null\n'
+    assert [draft.spec.name for draft in _read(text).jobs] == ["mail", "mail 2"]
+    (fault,) = _read("0 1 * * * x\n0 2 * * * root -n newsyslog\n").faults
+    assert "name a user before the command (root)" in fault.message
+
+
+@pytest.mark.parametrize(
+    ("text", "is_system"),
+    [
+        ("0 1 * * * deploy /opt/backup\n0 2 * * * tar x", True),
+        ("# m h dom mon dow user  command\n0 1 * * * deploy /opt/backup\n0 2 * * * tar x", False),
+        (
+            "# *  *  *  *  * user-name  command to be executed\n0 1 * * * deploy nice x\n0 2 * * * cd / && x",
+            False,
+        ),
+        ("#minute hour mday month wday who command\n0 1 * * * deploy x\n@daily ./deploy x", False),
+    ],
+)
+def test_in_a_system_crontab_a_user_need_not_be_known_here(text: str, is_system: bool) -> None:
+    drafts = _read(text, is_system=is_system)
+    assert len(drafts.jobs) == 1
+    assert ["(deploy)" in fault.message for fault in drafts.faults] == [True]
+
+
+def test_a_file_of_the_system_is_known_by_its_place() -> None:
+    for name in ("/etc/crontab", "/etc/cron.d/backup"):
+        (fault,) = read_jobs(b"0 1 * * * no-such-user /opt/backup", name).faults
+        assert "a system crontab" in fault.message
+    assert read_jobs(b"0 1 * * * no-such-user /opt/backup", "/home/me/crontab").faults == ()
+
+
+def test_a_word_that_may_be_an_unknown_user_is_told() -> None:
+    told, *others = _read(
+        "0 1 * * * deploy /opt/backup\n0 2 * * * tar /opt\n0 3 * * * deploy now\n0 4 * * * cd /opt && x"
+    ).jobs
+    assert told.notes == (
+        "there is no program deploy here; if it is the user of a system crontab, take that word out",
+    )
+    assert [draft.notes for draft in others] == [(), (), ()]
+
+
+def test_an_anacrontab_is_refused() -> None:
+    for line in ("1\t5\tcron.daily\trun-parts /etc/cron.daily", "@monthly 15 cron.monthly x"):
+        with pytest.raises(FileError, match=r"line 2: this is an anacrontab"):
+            _read(f"SHELL=/bin/sh\n{line}\n")
+    assert len(_read("0 5 L * * last day\n").jobs) == 1
+
+
+def test_variables_are_not_kept_a_million_times() -> None:
+    variables = "".join(f"V{number}={'x' * 1_000}\n" for number in range(900))
+    with at_most_ms(5_000), pytest.raises(FileError, match="its variables"):
+        _read(variables + "* * * * * x\n" * 19_000)
+    with pytest.raises(FileError, match="more than 1000 variables"):
+        _read("".join(f"V{number}=x\n" for number in range(1_001)) + "@daily x\n")
+    again = "".join(f"V{number}=x\n" for number in range(900)) + "A=x\n" * 100_000 + "@daily x\n"
+    with at_most_ms(3_000):
+        assert len(_read(again).jobs) == 1
+
+
 def test_users_are_no_programs() -> None:
     assert is_user("root")
     assert not is_user("nobody-of-this-name")
@@ -169,6 +236,17 @@ def test_a_line_is_named_after_its_program(command: str, name: str) -> None:
         (["# 0 5 * * 1 tar x"], "", ""),
         (["# @daily x"], "", ""),
         (["# PATH=/bin"], "", ""),
+        (["#* * * * * /opt/old"], "", ""),
+        (["## * * * * * root /opt/old"], "", ""),
+        (["#-*/15 * * * * /opt/old"], "", ""),
+        (["#0 0 * * * "], "", ""),
+        (["# off since May: 0 4 * * * /opt/old"], "", ""),
+        (["#30 2 1,15 jan-mar sun /opt/old"], "", ""),
+        (["#0~59 3 * * * /opt/old"], "", ""),
+        (["#export PATH=/bin"], "", ""),
+        (["# mm hh dd mt wd command"], "", ""),
+        (["# 5 10 or 15 items at a time, no more"], "5 10 or 15 items at a time, no more", ""),
+        (["# *** Backup ***"], "Backup", ""),
         (["# one", "# two", "# three"], "one", "two\nthree"),
         (["# a", "# b", "# c", "# d", "# e"], "", ""),
         (["# " + "long " * 30], "", ("long " * 30).strip()),
