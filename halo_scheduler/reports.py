@@ -129,11 +129,14 @@ def explanation(store: Store, record: JobRecord, now_ms: int) -> Explanation:
     hold = _find_holds(store, [record], now_ms).get(record.id)
     outlook = _outlook(store, record, now_ms, is_held=hold is not None)
     found = explain_plan(record.job, trail_of(record), now_ms, attempt=record.attempt, outlook=outlook)
+    skipped = "But it will be skipped then"
+    if hold is None and outlook.predecessors and record.is_active:
+        hold = Holds(store, now_ms).find(record, is_slot=False)
+        skipped = "But after another job it would be skipped now"
     if hold is None:
         return found
     end = "" if hold.sentence.endswith((".", "!", "?", "…")) else "."
-    held = f"But it will be skipped then: {hold.sentence}{end}"
-    return replace(found, sentences=(*found.sentences, held))
+    return replace(found, sentences=(*found.sentences, f"{skipped}: {hold.sentence}{end}"))
 
 
 def _outlook(store: Store, record: JobRecord, now_ms: int, *, is_held: bool) -> Outlook:

@@ -28,7 +28,7 @@ from halo_scheduler import (
     Source,
     Trigger,
 )
-from halo_scheduler.model import Caps, SkipReason
+from halo_scheduler.model import Caps, Follower, SkipReason
 from halo_scheduler.reports import DayCount, GapKind
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.usage import Spent
@@ -416,6 +416,30 @@ def test_jobs_are_held_back_by_a_question_or_by_a_cap_on_the_day_of_their_run(be
         asks: SkipReason.NEEDS_INPUT,
         today: SkipReason.CAP,
     }
+
+
+def test_what_would_keep_back_a_run_after_another_job_is_said(bench: Bench) -> None:
+    scheduler = bench.scheduler
+    report = scheduler.add_job("report", Manual(), policy=Policy(caps=Caps(runs_per_day=1)))
+    assert scheduler.explain(report).sentences == ("It runs only by hand: it is never due by itself.",)
+    scheduler.add_job("backup", Every("1h"), followers=[Follower(job_id=report)])
+    follows = "It runs after backup succeeds, or by hand."
+    assert scheduler.explain(report).sentences == (follows,)
+    scheduler.trigger(report)
+    bench.finish(bench.tick()[0])
+    capped = "1 run today, as many as its cap allows; it may run again after midnight"
+    assert scheduler.explain(report).sentences == (
+        follows,
+        f"But after another job it would be skipped now: {capped}.",
+    )
+    scheduler.pause_job(report)
+    assert not any("skipped now" in sentence for sentence in scheduler.explain(report).sentences)
+    scheduler.resume_job(report)
+    scheduler.trigger(report)
+    bench.end(bench.tick()[0], question="really?")
+    assert scheduler.explain(report).sentences[-1] == (
+        "But after another job it would be skipped now: it waits for your answer to: really?"
+    )
 
 
 # --- Failures that nobody has seen ------------------------------------------------------------------
