@@ -16,13 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from halo_scheduler import Cron, Every, Outcome
+from halo_scheduler import Cron, Every, Manual, Outcome
 from halo_scheduler.ipc import ChangeStream, socket_path
+from halo_scheduler.model import Follower, FollowOn
 from halo_scheduler.service import Scheduler
 
 _BIN = Path(sys.executable).parent
 _KILL_DAEMON = Path(__file__).parents[1] / "support" / "kill_daemon.py"
 _KILLS = int(os.environ.get("HALO_KILLS", "20"))
+_FOLLOWED = "followed"
+_ENDED = (Outcome.SUCCESS, Outcome.INTERRUPTED)
 
 
 def _until(condition: Callable[[], bool], seconds: float = 20) -> None:
@@ -164,11 +167,17 @@ def test_a_frozen_engine_is_replaced_and_when_woken_stops(start: Callable[[], su
 
 def _check(scheduler: Scheduler) -> None:
     """Nothing doubled, nothing lost, nothing stuck, nothing broken."""
-    runs = scheduler.get_run_log(limit=1_000_000)
+    with scheduler._store.database.reading():
+        runs = scheduler.get_run_log(limit=1_000_000)
+        waiting = scheduler.list_waiting_chain_runs()
     slots = Counter((run.job_id, run.slot_at, run.attempt) for run in runs if run.slot_at is not None)
     assert max(slots.values(), default=1) == 1
     for run in runs:
         assert run.slot_at is None or run.started_at is None or run.started_at >= run.slot_at
+    caused = Counter(run.caused_by for run in runs if run.caused_by is not None)
+    caused.update(run.caused_by for run in waiting)
+    followed = [run.id for run in runs if run.job_id == _FOLLOWED and run.outcome in _ENDED]
+    assert caused == dict.fromkeys(followed, 1)
     assert scheduler._store.database.rows("PRAGMA integrity_check") == [("ok",)]
 
 
@@ -183,6 +192,10 @@ def test_kill_9_loses_no_job_and_doubles_no_run(start: Callable[[], subprocess.P
         jobs += [
             scheduler.add_job(f"cron {index}", Cron("* * * * * *", timezone="UTC")) for index in range(3)
         ]
+        jobs.append(scheduler.add_job("report", Manual()))
+        followers = [Follower(job_id=jobs[-1], on=FollowOn.ALWAYS)]
+        second = Cron("* * * * * *", timezone="UTC")
+        jobs.append(scheduler.add_job("backup", second, job_id=_FOLLOWED, followers=followers))
         for _ in range(_KILLS):
             process = start()
             time.sleep(moments.uniform(0, 0.6))

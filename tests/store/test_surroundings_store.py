@@ -1,0 +1,195 @@
+"""What the database keeps of jobs that wait, and of runs that others cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+import pytest
+
+from halo_scheduler import Every, Outcome, Policy, Run, Source, Trigger
+from halo_scheduler.model import JobSpec, PathExists, SkipReason, WaitingFor
+from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.store.history import RunFilter
+from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.requests import Request, RequestKind
+from halo_scheduler.store.runs import RunEnd
+from halo_scheduler.store.store import Store
+
+_NOW = 1_700_000_000_000
+_DISK = Policy(conditions=(PathExists(path="/mnt/backup"),))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    found = Store.open(tmp_path / "halo.db", _NOW)
+    yield found
+    found.close()
+
+
+def _due(job_id: str, at: int = _NOW, policy: Policy | None = None, **state: object) -> JobRecord:
+    spec = JobSpec(name=job_id, schedule=Every("15m"), policy=policy or Policy())
+    record = JobRecord(id=job_id, created_at=_NOW, updated_at=_NOW, spec=spec, counted_until=_NOW)
+    return record.evolve(next_run_at=at, **state)
+
+
+def _wish(number: int, payload: str = "cause", job_id: str = "b") -> Request:
+    return Request(
+        kind=RequestKind.CHAIN, job_id=job_id, run_id=f"run {number}", at=_NOW + number, payload=payload
+    )
+
+
+def test_due_jobs_are_read_page_by_page(store: Store) -> None:
+    store.jobs.insert([_due("c", _NOW - 1), _due("b"), _due("a"), _due("later", _NOW + 1)])
+    assert [record.id for record in store.jobs.due(_NOW, 2)] == ["c", "a"]
+    assert [record.id for record in store.jobs.due(_NOW, 2, (_NOW, "a"))] == ["b"]
+    assert store.jobs.due(_NOW, 2, (_NOW, "b")) == []
+
+
+def test_only_jobs_that_lack_nothing_but_a_place_are_marked_so_and_each_once(store: Store) -> None:
+    store.jobs.insert(
+        [
+            _due("new"),
+            _due("was quiet", waiting_for=WaitingFor.QUIET_TIME, waiting_reason="the end", waits_until=5),
+            _due("waits", policy=_DISK, waiting_for=WaitingFor.CONDITION, waiting_reason="a disk"),
+            _due("later", _NOW + 1),
+            _due("runs", run_id="x"),
+        ]
+    )
+    assert set(store.jobs.mark_waiting(_NOW)) == {"new", "was quiet"}
+    assert store.jobs.mark_waiting(_NOW) == []
+    marked = store.jobs.get("was quiet")
+    assert marked is not None
+    assert (marked.waiting_for, marked.waiting_reason, marked.waits_until) == (
+        WaitingFor.AT_CAPACITY,
+        "",
+        None,
+    )
+    other = store.jobs.get("waits")
+    assert other is not None
+    assert other.waiting_reason == "a disk"
+
+
+@pytest.mark.parametrize(
+    ("read", "index"),
+    [
+        (lambda store: store.jobs.due_with_conditions(_NOW), "scheduler_jobs_due_with_conditions"),
+        (lambda store: store.jobs.mark_waiting(_NOW), "scheduler_jobs_new_waiting"),
+        (lambda store: store.jobs.due(_NOW, 5, (1, "a")), "scheduler_jobs_due"),
+        (lambda store: store.requests.chain_runs(), "scheduler_requests_chain_at"),
+    ],
+)
+def test_what_is_asked_at_every_tick_is_found_by_an_index(
+    store: Store, monkeypatch: pytest.MonkeyPatch, read: object, index: str
+) -> None:
+    assert callable(read)
+    real = store.database.rows
+    plans: list[str] = []
+
+    def explain(sql: str, values: object = ()) -> list[object]:
+        plans.extend(str(row[-1]) for row in real(f"EXPLAIN QUERY PLAN {sql}", values))  # type: ignore[arg-type]
+        return []
+
+    monkeypatch.setattr(store.database, "rows", explain)
+    read(store)
+    assert f"INDEX {index}" in plans[0]
+    assert "USE TEMP B-TREE FOR ORDER BY" not in plans
+
+
+def test_only_due_jobs_with_conditions_are_those_with_conditions(store: Store) -> None:
+    store.jobs.insert([_due("plain"), _due("waits", policy=_DISK), _due("later", _NOW + 1, policy=_DISK)])
+    assert [record.id for record in store.jobs.due_with_conditions(_NOW)] == ["waits"]
+
+
+def test_the_next_instant_includes_the_end_of_a_wait(store: Store) -> None:
+    store.jobs.insert([_due("waits", _NOW - 9, policy=_DISK, waits_until=_NOW + 7), _due("later", _NOW + 9)])
+    assert store.jobs.next_instant(_NOW) == _NOW + 7
+
+
+def test_a_run_causes_one_run_of_each_follower_ever(store: Store) -> None:
+    store.jobs.insert([_due("b"), _due("c")])
+    run = Run(id="first", job_id="b", trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="cause")
+    store.runs.insert([run], 1)
+    with pytest.raises(apsw.ConstraintError):
+        store.runs.insert([replace(run, id="second")], 1)
+    store.runs.insert([replace(run, id="other", job_id="c"), replace(run, id="next", caused_by="later")], 1)
+    assert [found.id for found in store.history.caused_by("cause")] == ["first", "other"]
+
+
+def test_chain_runs_wait_by_the_age_of_their_cause_and_are_wanted_once(store: Store) -> None:
+    store.requests.append_chain_runs([_wish(2, "late"), _wish(1, "early"), _wish(3, "early")])
+    waiting = store.requests.chain_runs()
+    assert [request.run_id for request in waiting] == ["run 1", "run 2"]
+    assert store.requests.triggers() == store.requests.others() == []
+    store.requests.save_waiting([replace(waiting[0], waiting_reason="network", waits_until=7)])
+    first, second = store.requests.chain_runs()
+    assert (first.waiting_reason, first.waits_until) == ("network", 7)
+    assert (second.waiting_reason, second.waits_until) == ("", None)
+    assert store.requests.withdraw_chain_run("run 1") == first
+    assert store.requests.withdraw_chain_run("run 1") is None
+    assert store.requests.chain_runs() == [second]
+
+
+def test_what_was_noted_of_a_run_under_way_is_kept_at_its_end(store: Store) -> None:
+    store.jobs.insert([_due("1")])
+    runs = [Run(id=name, job_id="1", trigger=Trigger.MANUAL, source=Source.MANUAL) for name in "abc"]
+    store.runs.insert(runs, 1)
+    store.runs.add_note("a", "started by hand")
+    store.runs.add_note("b", "started by hand")
+    ends = {"a": "it left a process", "b": "", "c": "it left a process"}
+    store.runs.finish(
+        [(name, RunEnd(outcome=Outcome.SUCCESS, finished_at=_NOW, note=note)) for name, note in ends.items()]
+    )
+    notes = [found.note for found in map(store.runs.get, "abc") if found is not None]
+    assert notes == ["started by hand; it left a process", "started by hand", "it left a process"]
+
+
+def test_one_attempt_of_a_slot_is_found(store: Store) -> None:
+    store.jobs.insert([_due("1")])
+    runs = [
+        Run(
+            id=f"run {attempt}",
+            job_id="1",
+            trigger=Trigger.SCHEDULE,
+            source=Source.EVERY,
+            slot_at=5,
+            attempt=attempt,
+        )
+        for attempt in (1, 2)
+    ]
+    store.runs.insert(runs, 1)
+    assert store.runs.get_attempt("1", 5, 2) == runs[1]
+    assert store.runs.get_attempt("1", 5, 3) is None
+
+
+def test_what_is_no_list_of_quiet_times_counts_as_none(store: Store) -> None:
+    assert store.settings.quiet_times() == ()
+    nights = QuietTime(name="Nights")
+    store.settings.save({"quiet_times": (nights,)})
+    assert store.settings.quiet_times() == (nights,)
+    for text in ("{", '[{"start": "25:00"}]', '{"start": "22:00"}', ""):
+        store.settings._set_text("quiet_times", text)
+        assert store.settings.quiet_times() == ()
+
+
+def test_slots_that_waited_in_vain_are_pruned_before_real_runs(store: Store) -> None:
+    store.jobs.insert([_due("1")])
+    reasons = [None, None, SkipReason.CONDITION, SkipReason.QUIET_TIME, None]
+    runs = [
+        Run(
+            id=str(number),
+            job_id="1",
+            trigger=Trigger.SCHEDULE,
+            source=Source.EVERY,
+            slot_at=_NOW + number,
+            outcome=Outcome.SUCCESS if reason is None else Outcome.SKIPPED,
+            reason=reason,
+            finished_at=_NOW + number,
+        )
+        for number, reason in enumerate(reasons)
+    ]
+    store.runs.insert(runs, 1)
+    assert store.runs.prune(keep_per_job=3, ended_before=0, most=5) == 2
+    assert [run.id for run in store.history.log(RunFilter(), 50)] == ["4", "1", "0"]
