@@ -65,6 +65,7 @@ class Outlook:
         """Whether there are jobs that must be quiet now."""
         self._found: dict[Condition, Finding] = {}
         self._unknown_since: dict[Condition, int] = {}
+        self._last_known: dict[Condition, bool] = {}
         self._awaited: set[Condition] = set()
         self._wakes_at: list[int] = []
 
@@ -75,6 +76,9 @@ class Outlook:
         self._quiet = {}
         self.is_quiet = any(quiet_at([time], time.group, now_ms) for time in self._quiet_times)
         self._found = {}
+        # What nobody waited for since the last tick is looked at as for the first time.
+        self._unknown_since = {item: at for item, at in self._unknown_since.items() if item in self._awaited}
+        self._last_known = {item: held for item, held in self._last_known.items() if item in self._awaited}
         self._awaited = set()
         self._wakes_at = []
 
@@ -147,8 +151,8 @@ class Outlook:
             # What held a while ago is looked at once more; nothing is lost by waiting for the place meanwhile.
             return None
         until = self._deadline(candidate)
-        # While one is known not to hold, a look at another says nothing new.
-        named = failed or unmet
+        # While a look is under way, what was so before is still said; what did hold is not, unless all did.
+        named = {item: unmet[item] for item in unmet if not self._last_known.get(item)} or unmet
         if until is not None and until <= self._now_ms and (failed or self._is_lost(unmet)):
             return Hold(SkipReason.CONDITION, _why_given_up(named, policy.condition_deadline_ms or 0))
         self._awaited.update(policy.conditions)
@@ -170,6 +174,8 @@ class Outlook:
             since = self._unknown_since.pop(condition, self._now_ms)
             if finding.holds is None:
                 self._unknown_since[condition] = min(since, self._now_ms)
+            else:
+                self._last_known[condition] = finding.holds
         return finding
 
     def _ask(self, condition: Condition) -> Finding:

@@ -149,6 +149,32 @@ def test_a_look_at_one_condition_changes_no_words_while_another_does_not_hold(be
     assert told == []
 
 
+def test_what_was_known_is_still_said_while_it_is_looked_at_again(bench: Bench) -> None:
+    job_id = _add(bench, _DISK, _NAS)
+    bench.surroundings.truths[_NAS] = True
+    bench.tick(_HOUR)
+    told = _told(bench)
+    bench.surroundings.truths = {_DISK: None, _NAS: None}
+    bench.tick(_MINUTE)
+    assert (_waiting(bench, job_id)[1], told) == ("/mnt/backup to be there", [])
+    bench.surroundings.truths = {_DISK: True, _NAS: False}
+    bench.tick(_SECOND)
+    assert _waiting(bench, job_id)[1] == "nas.local:22 to answer"
+
+
+def test_what_is_waited_for_again_is_looked_at_as_for_the_first_time(bench: Bench) -> None:
+    job_id = _add(bench, deadline="1m")
+    bench.surroundings.truths[_DISK] = None
+    bench.tick(_HOUR)
+    bench.scheduler.pause_job(job_id)
+    bench.tick(_DAY)
+    bench.scheduler.resume_job(job_id)
+    bench.tick((_job(bench, job_id).next_run_at or 0) - bench.clock.now_ms())
+    assert _waiting(bench, job_id)[1] == "/mnt/backup to be there"
+    bench.tick(_MINUTE - _SECOND)
+    assert _skipped(bench, job_id) == []
+
+
 def test_a_fault_in_looking_counts_as_unknown(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
