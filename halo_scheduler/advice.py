@@ -65,12 +65,17 @@ def with_advice(left: Hints, given: Hints) -> Hints:
 
 def hints_after(hints: Hints, proposal: Proposal, ended_at: int) -> Hints:
     """Return a job's advice once a run that proposed something has ended."""
+    left = still_counting(hints, ended_at)
     every_ms, next_ms = proposal.every_ms, proposal.next_ms
+    expires_at = ended_at + proposal.ttl_ms
+    if every_ms is None and left.interval_ms is not None and left.expires_at is not None:
+        # A job may propose its next run at each end: the pace that was asked for lasts as long as it was meant to.
+        expires_at = left.expires_at
     given = Hints(
         interval_ms=None if every_ms is None else max(every_ms, SHORTEST_EVERY_MS),
         next_at=None if next_ms is None else ended_at + max(next_ms, SHORTEST_EVERY_MS),
-        expires_at=ended_at + proposal.ttl_ms,
+        expires_at=expires_at,
         reason=proposal.reason,
         source=HintSource.JOB,
     )
-    return with_advice(still_counting(hints, ended_at), given)
+    return with_advice(left, given)

@@ -61,6 +61,19 @@ def test_a_proposal_leaves_what_it_does_not_name() -> None:
     assert (sooner.interval_ms, sooner.next_at) == (MINUTE, NOW + 2 * MINUTE)
 
 
+def test_a_proposal_of_one_run_leaves_a_pace_its_time() -> None:
+    # A job may say so after each run: the pace that somebody asked for would end with the first, or never.
+    before = Hints(interval_ms=MINUTE, expires_at=NOW + 10 * MINUTE, source=HintSource.USER)
+
+    later = hints_after(before, Proposal(next_ms=30 * MINUTE, ttl_ms=HOUR), NOW)
+    shorter = hints_after(before, Proposal(next_ms=MINUTE, ttl_ms=2 * MINUTE), NOW)
+    another_pace = hints_after(before, Proposal(every_ms=2 * MINUTE, ttl_ms=HOUR), NOW)
+
+    assert (later.interval_ms, later.expires_at) == (MINUTE, NOW + 10 * MINUTE)
+    assert (shorter.interval_ms, shorter.expires_at) == (MINUTE, NOW + 10 * MINUTE)
+    assert another_pace.expires_at == NOW + HOUR
+
+
 def test_a_proposal_does_not_bring_back_what_has_expired() -> None:
     before = Hints(interval_ms=MINUTE, next_at=NOW + HOUR, expires_at=NOW, reason="old")
 
