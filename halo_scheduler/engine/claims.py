@@ -89,7 +89,10 @@ class Claims:
 
     def take_news(self) -> list[Change]:
         """Return what was recorded beside the runs that were claimed, once."""
-        return gathered(self._unstarted.take_news())
+        news = self._unstarted.take_news()
+        # Thousands may begin to wait at once; but of a run that does not start, somebody wants to know which.
+        waiting = [change for change in news if change.kind is ChangeKind.JOB]
+        return [*gathered(waiting), *(change for change in news if change.kind is not ChangeKind.JOB)]
 
     def drop_stale_requests(self, now_ms: int) -> None:
         """Do not start by hand today what someone asked for while no engine was there to hear it."""

@@ -440,7 +440,7 @@ class SchedulerMachine(SurroundedMachine):
 
 TestSchedulerMachine = SchedulerMachine.TestCase
 TestSchedulerMachine.settings = settings(
-    max_examples=int(os.environ.get("HALO_EXAMPLES", "50")),
+    max_examples=int(os.environ.get("HALO_EXAMPLES", "40")),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],

@@ -18,6 +18,7 @@ from halo_scheduler.conditions.surroundings import Finding
 from halo_scheduler.engine import takeover
 from halo_scheduler.model import (
     Backoff,
+    Caps,
     Condition,
     JobStatus,
     Load,
@@ -202,6 +203,22 @@ def test_a_change_of_what_is_waited_for_is_told_once(bench: Bench) -> None:
     bench.surroundings.truths[_DISK] = True
     bench.tick(_MINUTE)
     assert told == 2 * [Change(ChangeKind.JOB, job_id=job_id)]
+
+
+def test_of_many_that_begin_to_wait_at_once_only_that_is_told_and_of_skipped_runs_which(bench: Bench) -> None:
+    for index in range(30):
+        _add(bench, name=f"waits {index}")
+    capped = bench.scheduler.add_job("capped", Every("1h"), policy=Policy(caps=Caps(runs_per_day=1)))
+    bench.scheduler.trigger(capped)
+    (run,) = bench.tick()
+    bench.finish(run)
+    told = _told(bench)
+    bench.tick(_HOUR)
+    (skipped,) = _skipped(bench, capped)
+    assert told == [
+        Change(ChangeKind.JOB),
+        Change(ChangeKind.RUN_FINISHED, job_id=capped, run_id=skipped.id),
+    ]
 
 
 def test_conditions_are_asked_for_only_when_the_job_is_due(bench: Bench) -> None:
