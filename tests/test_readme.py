@@ -52,7 +52,7 @@ def test_the_commands_work_in_their_order(tmp_path: Path) -> None:
     home = {**os.environ, "HALO_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
     # Without a display the program runs the jobs without its window, which is all the commands need.
     home = {name: value for name, value in home.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    commands = [line for line in _COMMANDS if re.search(r"(^|\| )halo ", line)]
+    commands = [line for line in _COMMANDS if re.search(r"(^|[|&] )halo ", line)]
     assert len(commands) >= 15
     # `make run` in the one terminal, the commands in the other.
     program = subprocess.Popen(
@@ -65,6 +65,7 @@ def test_the_commands_work_in_their_order(tmp_path: Path) -> None:
         for line in commands:
             done = subprocess.run(
                 ["/bin/sh", "-c", line],
+                cwd=tmp_path,
                 env={**home, "PATH": f"{_BIN}{os.pathsep}{os.environ['PATH']}"},
                 capture_output=True,
                 check=False,
