@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,6 +14,7 @@ from halo_scheduler.store.store import Store
 
 _GONE = "a job that is gone"
 _LOOKED_BACK = 100
+_LONGEST_CIRCLE = 8
 
 
 class LinkState(StrEnum):
@@ -153,6 +154,13 @@ def find_cycle(specs: Mapping[str, JobSpec], starts: Iterable[str]) -> list[str]
                 stack.append((job_id, True))
                 stack += [(follower.job_id, False) for follower in reversed(specs[job_id].followers)]
     return None
+
+
+def circle_words(names: Sequence[str]) -> str:
+    """Return the names of a circle as a sentence shows them: of a long one both ends."""
+    if len(names) > _LONGEST_CIRCLE:
+        names = [*names[: _LONGEST_CIRCLE // 2], "…", *names[-_LONGEST_CIRCLE // 2 + 1 :]]
+    return " → ".join(names)
 
 
 def _link(job_id: str, record: JobRecord | None, on: FollowOn) -> ChainLink:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from halo_scheduler.chains import find_cycle
+from halo_scheduler.chains import circle_words, find_cycle
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.host.presence import is_of_this_system
 from halo_scheduler.model import Condition, JobSpec, Network, PathExists
@@ -14,8 +14,6 @@ from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
     from halo_scheduler.conditions.probing import ConditionState
-
-_LONGEST_CIRCLE = 8
 
 
 def refuse_unobservable(
@@ -67,7 +65,7 @@ def refuse_chains(
         names |= {job_id: spec.name for job_id, spec in given.items()}
         words = [f"{shortened(names[job_id])}{' (in the trash)' * (job_id in removed)}" for job_id in cycle]
         raise ScheduleError(
-            f"{_circle(words)}: these jobs would start each other for ever; take one out of the circle",
+            f"{circle_words(words)}: these jobs would start each other for ever; take one out of the circle",
             path="followers",
         )
 
@@ -90,9 +88,3 @@ def _refuse_followers(store: Store, job_id: str, given: Mapping[str, JobSpec], k
         if record.removed_at is not None:
             name = shortened(record.spec.name)
             raise ScheduleError(f"{name} is in the trash; restore it first", path=path)
-
-
-def _circle(words: Sequence[str]) -> str:
-    if len(words) > _LONGEST_CIRCLE:
-        words = [*words[: _LONGEST_CIRCLE // 2], "…", *words[-_LONGEST_CIRCLE // 2 + 1 :]]
-    return " → ".join(words)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from halo_scheduler.chains import find_cycle
+from halo_scheduler.chains import circle_words
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Follower, JobSpec, Once, Prompt
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.words import shortened, shown
 from halo_scheduler.settings import Settings
+from halo_scheduler.transfer.circles import find_circles
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut, NamedFollower
 from halo_scheduler.transfer.field_changes import FieldChange, changes_between
 from halo_scheduler.transfer.job_form import job_to_plain
@@ -149,19 +151,24 @@ class _Planner:
 
     def _without_twins(self) -> list[Draft]:
         """Return the drafts but those that have the name or the id of an earlier one."""
+        names: dict[str, Draft] = {}
+        ids: dict[str, Draft] = {}
         found: list[Draft] = []
-        names: set[str] = set()
-        ids: set[str] = set()
         for draft in self._drafts.jobs:
-            if draft.spec.name in names:
-                self._fault(draft, ScheduleError("another job that is taken in has this name", path="name"))
-            elif draft.job_id in ids:
-                self._fault(draft, ScheduleError("another job that is taken in has this id", path="id"))
+            if (twin := names.get(draft.spec.name)) is not None:
+                self._refuse_twin(draft, twin, "name")
+            elif (twin := ids.get(draft.job_id or "")) is not None:
+                self._refuse_twin(draft, twin, "id")
             else:
                 found.append(draft)
-            names.add(draft.spec.name)
-            ids |= {draft.job_id} if draft.job_id else set()
+            names.setdefault(draft.spec.name, draft)
+            if draft.job_id:
+                ids.setdefault(draft.job_id, draft)
         return found
+
+    def _refuse_twin(self, draft: Draft, twin: Draft, field: str) -> None:
+        where = "" if draft.file == twin.file else f", in {twin.file}"
+        self._fault(draft, ScheduleError(f"another job that is taken in has this {field}{where}", path=field))
 
     def _match(self, drafts: list[Draft]) -> dict[str, Draft]:
         """Find the job that each draft means: of its id, else of its name, else a new one."""
@@ -180,12 +187,25 @@ class _Planner:
         return self._new_id(draft.spec.name)
 
     def _leave_out_what_is_past(self) -> None:
+        past: set[str] = set()
         for job_id, draft in list(self._meant.items()):
             if job_id not in self._existing.jobs and self._is_past(draft.spec):
                 del self._meant[job_id]
-                why = f"its one time is past: {describe(draft.spec.schedule)}"
-                line = draft.line or draft.line_of(draft.path)
-                self._left_out.append(LeftOut(what=draft.spec.name, why=why, file=draft.file, line=line))
+                past.add(draft.spec.name)
+                self._leave_out(draft, f"its one time is past: {describe(draft.spec.schedule)}")
+        for job_id, draft in self._meant.items() if past else ():
+            self._meant[job_id] = self._without_past(draft, past)
+
+    def _without_past(self, draft: Draft, past: set[str]) -> Draft:
+        """Return a draft without the followers that are left out: they would never run anyway."""
+        for name in sorted({follower.name for follower in draft.followers} & past):
+            self._leave_out(draft, f"{shortened(name)}, which would run after it, is left out")
+        kept = tuple(follower for follower in draft.followers if follower.name not in past)
+        return draft if kept == draft.followers else replace(draft, followers=kept)
+
+    def _leave_out(self, draft: Draft, why: str) -> None:
+        line = draft.line or draft.line_of(draft.path)
+        self._left_out.append(LeftOut(what=draft.spec.name, why=why, file=draft.file, line=line))
 
     def _is_past(self, spec: JobSpec) -> bool:
         return isinstance(spec.schedule, Once) and spec.schedule.due_at <= self._now_ms
@@ -193,22 +213,57 @@ class _Planner:
     # --- What it will be -----------------------------------------------------------------------------
 
     def _specs(self) -> dict[str, JobSpec]:
-        """Return what the jobs will be, by their ids; whatever cannot be is dropped, then all is looked at anew."""
+        """Return what the jobs will be, by their ids; whatever cannot be is dropped, with all that needs it."""
+        ids = {name: job_id for job_id, name in self._names().items()}
+        taken = {spec.name for job_id, spec in self._existing.jobs.items() if job_id not in self._meant}
+        needed_by = self._needed_by()
+        specs: dict[str, JobSpec] = {}
+        looked_at: Iterable[str] = list(self._meant)
         while True:
-            ids = {name: job_id for job_id, name in self._names().items()}
-            taken = {spec.name for job_id, spec in self._existing.jobs.items() if job_id not in self._meant}
-            specs: dict[str, JobSpec] = {}
             bad: dict[str, ScheduleError] = {}
-            for job_id, draft in self._meant.items():
+            for job_id in looked_at:
                 try:
-                    specs[job_id] = self._spec(job_id, draft, ids, taken)
+                    specs[job_id] = self._spec(job_id, self._meant[job_id], ids, taken)
                 except ScheduleError as error:
                     bad[job_id] = error
-            bad = bad or self._circle(specs)
+            bad = bad or self._circles(specs)
             if not bad:
-                return specs
+                return {job_id: specs[job_id] for job_id in self._meant}
+            touched: dict[str, None] = {}
             for job_id, fault in bad.items():
-                self._fault(self._meant.pop(job_id), fault)
+                draft = self._meant.pop(job_id)
+                specs.pop(job_id, None)
+                self._fault(draft, fault)
+                touched |= dict.fromkeys(self._give_back(job_id, draft, ids, taken, needed_by))
+            looked_at = [job_id for job_id in touched if job_id in self._meant]
+
+    def _needed_by(self) -> Mapping[str, list[str]]:
+        """Return which jobs a name, or an id, is of any concern to: those that it follows, those that want it."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for job_id, draft in self._meant.items():
+            for word in (draft.spec.name, *(named.name or named.job_id for named in draft.followers)):
+                found[word].append(job_id)
+        return found
+
+    def _give_back(
+        self,
+        job_id: str,
+        draft: Draft,
+        ids: dict[str, str],
+        taken: set[str],
+        needed_by: Mapping[str, list[str]],
+    ) -> Iterator[str]:
+        """Undo what a draft that is dropped would have done to names, and yield the jobs to look at again."""
+        words = {draft.spec.name, draft.job_id or ""}
+        if ids.get(draft.spec.name) == job_id:
+            del ids[draft.spec.name]
+        before = self._existing.jobs.get(job_id)
+        if before is not None:
+            ids[before.name] = job_id
+            taken.add(before.name)
+            words.add(before.name)
+        for word in sorted(words):
+            yield from needed_by.get(word, ())
 
     def _spec(self, job_id: str, draft: Draft, ids: Mapping[str, str], taken: set[str]) -> JobSpec:
         if draft.spec.name in taken:
@@ -271,19 +326,18 @@ class _Planner:
         except ScheduleError as error:
             raise error.under("action") from None
 
-    def _circle(self, specs: Mapping[str, JobSpec]) -> dict[str, ScheduleError]:
-        """Return the jobs of the file that would start each other for ever, each with the circle."""
-        known = {**self._existing.removed, **self._existing.jobs, **specs}
-        cycle = find_cycle(known, [job_id for job_id, spec in specs.items() if spec.followers])
-        if cycle is None:
+    def _circles(self, specs: Mapping[str, JobSpec]) -> dict[str, ScheduleError]:
+        """Return the jobs of the file that would start each other for ever, each with a circle."""
+        starts = {job_id: None for job_id, spec in specs.items() if spec.followers}
+        if not starts:
             return {}
-        names = " → ".join(shortened(known[job_id].name) for job_id in cycle)
-        message = f"{names}: these jobs would start each other for ever; take one out of the circle"
-        return {
-            job_id: ScheduleError(message, path="followers")
-            for job_id in dict.fromkeys(cycle)
-            if job_id in specs
-        }
+        known = {**self._existing.removed, **self._existing.jobs, **specs}
+        faults: dict[str, ScheduleError] = {}
+        for circle, members in find_circles(known, starts):
+            names = circle_words([shortened(known[job_id].name) for job_id in circle])
+            message = f"{names}: these jobs would start each other for ever; take one out of the circle"
+            faults |= {job_id: ScheduleError(message, path="followers") for job_id in members}
+        return faults
 
     # --- What that changes ---------------------------------------------------------------------------
 

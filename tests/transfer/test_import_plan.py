@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from timing import at_most_ms
 
 from halo_scheduler.model import (
     Command,
@@ -103,6 +104,13 @@ def test_a_name_and_an_id_are_there_once_in_a_file() -> None:
     assert list(plan.new_ids) == ["a", "b"]
 
 
+def test_of_twins_in_two_files_both_are_named() -> None:
+    first, second = replace(_draft("a"), file="one.yaml"), replace(_draft("a"), file="two.yaml")
+    assert _faults(_plan(first, second)) == [
+        "two.yaml, name: another job that is taken in has this name, in one.yaml"
+    ]
+
+
 def test_what_is_the_same_is_not_changed() -> None:
     spec = _spec("a", schedule=Every("5m"), anchor_at=5, description="x", policy=Policy(max_errors=3))
     same = _draft("a", schedule=Every("5m"), description="x", policy=Policy(max_errors=3))
@@ -198,6 +206,25 @@ def test_a_job_that_cannot_be_takes_those_that_need_it_with_it() -> None:
     assert list(plan.new_ids) == ["d"]
 
 
+def test_a_long_chain_falls_at_once() -> None:
+    chain = [_draft(f"j{number}", f"j{number + 1}") for number in range(3_000)]
+    with at_most_ms(3_000):
+        plan = _plan(*chain)
+    assert len(plan.faults) == 3_000
+    assert plan.is_empty
+
+
+def test_a_name_that_is_not_given_up_is_not_free() -> None:
+    jobs = {"1": _spec("a"), "2": _spec("b")}
+    plan = _plan(_draft("c", "nobody", job_id="1"), _draft("a", job_id="2"), _draft("d", "a"), jobs=jobs)
+    assert _faults(plan) == [
+        "followers[0]: there is no job named 'nobody' that could follow",
+        "name: there is already another job named 'a'; choose another name",
+    ]
+    # Who was to follow is still there, by its own name.
+    assert plan.created[0].spec.followers == (Follower(job_id="1"),)
+
+
 @pytest.mark.parametrize("followers", [("a",), ("b", "b")])
 def test_a_job_follows_neither_itself_nor_twice(followers: tuple[str, ...]) -> None:
     plan = _plan(_draft("a", *followers), _draft("b"))
@@ -213,6 +240,37 @@ def test_a_circle_is_refused_with_its_names() -> None:
     assert list(plan.new_ids) == ["d"]
 
 
+def test_many_circles_are_found_at_once() -> None:
+    pairs = [_draft(f"j{number}-{one}", f"j{number}-{1 - one}") for number in range(2_000) for one in (0, 1)]
+    with at_most_ms(3_000):
+        plan = _plan(*pairs, _draft("d"))
+    assert len(plan.faults) == 4_000
+    assert list(plan.new_ids) == ["d"]
+
+
+def test_circles_that_share_jobs_are_all_refused() -> None:
+    plan = _plan(_draft("a", "b"), _draft("b", "a", "c"), _draft("c", "d"), _draft("d", "b"), _draft("e"))
+    assert list(plan.new_ids) == ["e"]
+    assert "followers: a → b → a: these jobs would start each other" in _faults(plan)[0]
+
+
+def test_a_circle_that_shares_only_what_is_there_already_is_refused_too() -> None:
+    jobs = {"x": _spec("x", followers=(Follower(job_id="1"), Follower(job_id="2")))}
+    jobs |= {"1": _spec("a"), "2": _spec("b")}
+    plan = _plan(_draft("a", "x"), _draft("b", "x"), jobs=jobs)
+    assert [fault.partition(":")[2].partition(":")[0] for fault in _faults(plan)] == [
+        " a → x → a",
+        " x → b → x",
+    ]
+    assert plan.is_empty
+
+
+def test_a_long_circle_is_told_by_its_ends() -> None:
+    plan = _plan(*(_draft(f"j{number}", f"j{(number + 1) % 2_000}") for number in range(2_000)))
+    assert len(plan.faults) == 2_000
+    assert "j0 → j1 → j2 → j3 → … → j1998 → j1999 → j0:" in _faults(plan)[0]
+
+
 def test_a_circle_through_the_trash_is_refused() -> None:
     removed = {"t": _spec("old", followers=(Follower(job_id="1"),))}
     kept = _spec("a", followers=(Follower(job_id="t"),))
@@ -224,6 +282,18 @@ def test_a_new_time_that_is_past_leaves_a_job_out() -> None:
     plan = _plan(_draft("a", schedule=Once(_NOW)), _draft("b", schedule=Once(_NOW + 1)))
     assert [(one.what, one.why.partition(":")[0]) for one in plan.left_out] == [("a", "its one time is past")]
     assert list(plan.new_ids) == ["b"]
+
+
+def test_what_would_follow_but_is_past_is_left_out_and_no_fault() -> None:
+    over = _draft("over", schedule=Once(_NOW))
+    plan = _plan(_draft("a", "over", "b"), over, _draft("b"))
+    assert plan.faults == ()
+    assert [(one.what, one.why) for one in plan.left_out][1:] == [
+        ("a", "over, which would run after it, is left out")
+    ]
+    (follower,) = plan.created[0].spec.followers
+    assert follower.job_id == "new-b"
+    assert _plan(_draft("a", "over"), over, jobs={"1": _spec("over")}).left_out == ()
 
 
 def test_a_job_that_is_over_may_be_changed_but_not_to_another_past_time() -> None:
