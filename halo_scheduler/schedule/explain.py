@@ -43,6 +43,7 @@ _ASKERS = {
     HintSource.JOB: "The job itself",
 }
 _ENDS = {FollowOn.SUCCESS: "succeeds", FollowOn.FAILURE: "fails", FollowOn.ALWAYS: "ends"}
+_MOST_WAITS = 3
 _UNITS = ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "min"), (SECOND_MS, "s"))
 
 
@@ -335,10 +336,14 @@ def _chain(job: Job, now_ms: int, outlook: Outlook) -> list[str]:
     # What would be started while the job is paused or disabled is skipped.
     verb = "also runs" if job.status_reason is None else "would also run"
     sentences = [f"It {verb} {also}."] if also else []
-    for wait in outlook.chain_waits:
+    for wait in outlook.chain_waits[:_MOST_WAITS]:
         since = moment_in_words(wait.since, now_ms)
         sentences.append(f"A run after {wait.cause} has waited since {since} for {wait.reason or 'a place'}.")
         sentences += _then_skipped(wait.until, now_ms)
+    # There may be one for each minute of a day.
+    more = len(outlook.chain_waits) - _MOST_WAITS
+    if more > 0:
+        sentences.append("One more such run waits." if more == 1 else f"{more} more such runs wait.")
     return sentences
 
 

@@ -373,6 +373,19 @@ def test_a_run_of_a_chain_that_waits_is_told() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("count", "more"), [(3, []), (4, ["One more such run waits."]), (5, ["2 more such runs wait."])]
+)
+def test_of_many_runs_after_other_jobs_that_wait_only_the_first_are_told(count: int, more: list[str]) -> None:
+    waits = tuple(ChainWait(cause=f"job {number}", since=_NOW) for number in range(count))
+    job = replace(_JOB, schedule=Manual())
+    told = explain_plan(job, (), _NOW, outlook=Outlook(chain_waits=waits)).sentences[1:]
+    assert list(told) == [
+        *(f"A run after job {number} has waited since 13:50 for a place." for number in range(3)),
+        *more,
+    ]
+
+
 def test_a_run_outside_the_schedule_leaves_the_plan() -> None:
     trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
     running = replace(_JOB, status=JobStatus.RUNNING, next_run_at=_NOW + 10 * _MINUTE)
