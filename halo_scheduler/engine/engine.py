@@ -194,7 +194,7 @@ class Engine:
         for adopted, under_way in left.living:
             self._runs.add(under_way)
             self._works[adopted.run.id] = self._workshop.runner.adopt(adopted)
-            self._wakefulness.hold(under_way)
+            self._keep_awake(under_way)
         self._aftermath.take_up(left.ended, self._runs.ids)
 
     def stop_runs(self) -> None:
@@ -388,7 +388,7 @@ class Engine:
             self.end(failed)
             return True
         if is_started:
-            self._wakefulness.hold(self._runs[run.id])
+            self._keep_awake(self._runs[run.id])
         return is_started
 
     def _start(self, record: JobRecord, run: Run) -> bool:
@@ -410,6 +410,10 @@ class Engine:
             return True
         self._skip_unsupported(record, run)
         return False
+
+    def _keep_awake(self, under_way: UnderWay) -> None:
+        if under_way.keeps_awake:
+            self._wakefulness.hold(under_way.run, under_way.job_name)
 
     def _occasion(self, record: JobRecord, run: Run) -> Occasion:
         return occasion_of(self._store, record.id, record.spec, run)

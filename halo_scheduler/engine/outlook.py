@@ -66,6 +66,7 @@ class Outlook:
         self._found: dict[Condition, Finding] = {}
         self._unknown_since: dict[Condition, int] = {}
         self._last_known: dict[Condition, bool] = {}
+        self._last_fault: str | None = None
         self._awaited: set[Condition] = set()
         self._wakes_at: list[int] = []
 
@@ -185,7 +186,9 @@ class Outlook:
         except Exception as error:  # noqa: BLE001 - whatever it was: unknown is never true, and no job's fault
             from halo_scheduler.conditions.surroundings import Finding  # noqa: PLC0415 - loaded by now
 
-            _LOG.exception("A condition could not be looked at.")
+            if str(error) != self._last_fault:  # The same fault is told once, not at every tick.
+                _LOG.exception("A condition could not be looked at.")
+                self._last_fault = str(error)
             return Finding(None, f"it could not be looked at: {error}")
 
     def _lost_at(self, conditions: dict[Condition, Finding]) -> list[int]:

@@ -27,6 +27,7 @@ from halo_scheduler.actions.work import (
 )
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
+from halo_scheduler.engine.wakefulness import Wakefulness
 from halo_scheduler.host.login_environment import Environment, LoginEnvironment
 from halo_scheduler.host.process_tree import ask_to_stop, find_members, kill, marked_processes
 from halo_scheduler.host.watch import ThreadWatch
@@ -100,6 +101,8 @@ class Trial(QObject):
         self._kill_at = 0
         self._left: list[psutil.Process] = []
         self._is_over = False
+        self._notes: list[str] = []
+        self._wakefulness = Wakefulness(self, lambda _run, sentence: self._notes.append(sentence))
         self._began_at = 0
         self._elapsed = QElapsedTimer()
         self._timer = QTimer(self)
@@ -142,6 +145,8 @@ class Trial(QObject):
         )
         self._timer.start()
         self._work = self._runner.start(job, self._run, self._occasion)
+        if self._work is not None and self._spec.policy.keep_awake:
+            self._wakefulness.hold(self._run, self._spec.name)
         if self._work is None:
             kind = self._spec.action.kind
             self.end(
@@ -276,6 +281,7 @@ class Trial(QObject):
 
     def _finish(self) -> None:
         self._is_over = True
+        self._wakefulness.release(self._run.id)
         self._timer.stop()
         reader = self._reader_of_output = self._reader_of_output or self._open()
         if reader is not None:
@@ -292,7 +298,7 @@ class Trial(QObject):
         if end is not None:
             if end.progress is not None:
                 self.progress.emit(*end.progress)
-            self.ended.emit(end)
+            self.ended.emit(replace(end, note="; ".join(filter(None, [end.note, *self._notes]))))
 
 
 def _grace_ms(spec: JobSpec) -> int:

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from halo_scheduler.engine.under_way import UnderWay
 from halo_scheduler.model import Run
 from halo_scheduler.schedule.words import shortened
 
@@ -34,15 +33,13 @@ class Wakefulness:
         self._add_note = add_note
         self._keeper: KeepAwake | None = None
 
-    def hold(self, under_way: UnderWay) -> None:
+    def hold(self, run: Run, job_name: str) -> None:
         """Keep the machine awake for a run that wants it; that it cannot be had is noted, and holds up nothing."""
-        if not under_way.keeps_awake:
-            return
         try:
-            self._hold(under_way.run, under_way.job_name)
+            self._hold(run, job_name)
         except Exception as error:  # noqa: BLE001 - the run has begun: it must not fail because of this
             _LOG.exception("The machine is not kept awake.")
-            self._add_note(under_way.run, f"the machine could not be kept awake: {error}")
+            self._add_note(run, f"the machine could not be kept awake: {error}")
 
     def _hold(self, run: Run, job_name: str) -> None:
         if self._keeper is None:

@@ -9,12 +9,15 @@ import pytest
 from commands import shell
 from machine import Bench
 from process_probe import until
+from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Every, HttpRequest, Manual, Outcome, Policy, Run
+from halo_scheduler.actions.work import Ended
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine import takeover
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.host import awake
+from halo_scheduler.model import JobSpec
 from halo_scheduler.service import Scheduler
 
 _MINUTE, _HOUR = 60_000, 3_600_000
@@ -184,3 +187,26 @@ def test_an_engine_that_goes_lets_go_and_the_next_one_holds_what_it_adopts(
     until(is_over)
     assert keeper.held == {}
     second.close()
+
+
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_test_of_a_job_that_is_not_stored_keeps_awake_too(
+    tmp_path: Path, keeper: type[FakeKeeper], qtbot: QtBot, refuses: bool
+) -> None:
+    keeper.refuses = refuses
+    with Scheduler.open(tmp_path / "halo.db") as scheduler:
+        action = shell("while [ ! -e go ]; do sleep 0.02; done", directory=str(tmp_path))
+        trial = scheduler.try_job(JobSpec(name="backup", schedule=Manual(), action=action, policy=_AWAKE))
+        ends: list[Ended] = []
+        trial.ended.connect(ends.append)
+        trial.start()
+        if refuses:
+            qtbot.waitUntil(lambda: bool(trial._notes), timeout=10_000)
+        else:
+            assert keeper.held == {trial.run_id: "backup is running"}
+        (tmp_path / "go").touch()
+        qtbot.waitUntil(lambda: bool(ends), timeout=10_000)
+    assert keeper.held == {}
+    note = "the machine could not be kept awake: nobody answers" if refuses else ""
+    assert (ends[0].outcome, ends[0].note) == (Outcome.SUCCESS, note)
