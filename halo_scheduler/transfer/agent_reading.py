@@ -14,7 +14,7 @@ from halo_scheduler.model import After, Cron, JobSpec, Manual, Policy, Prompt, S
 from halo_scheduler.schedule.words import shown
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault
 from halo_scheduler.transfer.plain_values import resolved
-from halo_scheduler.transfer.text_file import FileError, TextFile, shown_key
+from halo_scheduler.transfer.text_file import FileError, TextFile, refuse_too_many, shown_key
 from halo_scheduler.work_sources import GithubSource
 
 _Made = TypeVar("_Made")
@@ -52,6 +52,7 @@ def read_agent(file: TextFile, folder: str) -> Drafts:
         raise FileError(
             "must be a map of schedules by their names", line=file.line_of("schedules"), path="schedules"
         )
+    refuse_too_many("schedules", schedules)
     reader = _AgentReader(data, name, folder)
     jobs: list[Draft] = []
     faults: list[Fault] = []

@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Cron, Once
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.schedule.words import shown
+from halo_scheduler.schedule.words import shortened, shown
 from halo_scheduler.schedule.zone import find_zone, to_instant, wall_seconds
 
 _SHORTHANDS = {
@@ -47,7 +48,8 @@ _UNITS_MS = {
     **dict.fromkeys(("d", "day", "days"), DAY_MS),
     **dict.fromkeys(("w", "week", "weeks"), 7 * DAY_MS),
 }
-_SPAN_PART = re.compile(r"\s*([0-9]{1,12})\s*([a-zA-Z]*)", re.ASCII)
+_SPAN_PART = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]*)", re.ASCII)
+_LONGEST = 500
 
 
 def read_span(text: str) -> int:
@@ -58,7 +60,7 @@ def read_span(text: str) -> int:
         unit = match[2].lower() if match and match[2] != "M" else "month"
         if match is None or unit not in _UNITS_MS:
             raise ScheduleError(f"the time span {shown(text)} is not understood; write it like 15min or 1h")
-        total_ms += int(match[1]) * _UNITS_MS[unit]
+        total_ms += int(Fraction(match[1]) * _UNITS_MS[unit])
         position = match.end()
     if total_ms == 0:
         raise ScheduleError(f"the time span {shown(text)} is empty")
@@ -95,6 +97,8 @@ class _Event:
         self._text = text
 
     def schedule(self) -> Cron | Once:
+        if len(self._text) > _LONGEST:
+            raise self._refusal("it is too long")
         words = self._text.split()
         zone = self._take_zone(words)
         if len(words) == 1 and words[0].lower() in _SHORTHANDS:
@@ -193,7 +197,7 @@ class _Event:
         return f"*/{step}" if is_all and not match["high"] else f"{low}-{high}/{step}"
 
     def _refusal(self, fault: str) -> ScheduleError:
-        return ScheduleError(f"OnCalendar={self._text.strip()}: {fault}")
+        return ScheduleError(f"OnCalendar={shortened(self._text.strip())}: {fault}")
 
 
 def _take(words: list[str], pattern: re.Pattern[str]) -> dict[str, str]:

@@ -10,13 +10,13 @@ from typing import Any
 from halo_scheduler.checks import require_label, require_whole
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import SCHEMA_VERSION, JobSpec
-from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.quiet_times import MOST_QUIET_TIMES, QuietTime
 from halo_scheduler.schedule.words import shown
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault
 from halo_scheduler.transfer.job_form import draft_of, job_to_plain
 from halo_scheduler.transfer.json_text import read_json
 from halo_scheduler.transfer.plain_values import read_value, resolved, to_plain
-from halo_scheduler.transfer.text_file import FileError, TextFile, shown_key
+from halo_scheduler.transfer.text_file import FileError, TextFile, refuse_too_many, shown_key
 from halo_scheduler.transfer.yaml_writing import write_yaml
 
 _KNOWN = ("version", "groups", "quiet_times", "jobs")
@@ -119,9 +119,9 @@ class _DocumentReader:
             jobs = [self._job("", data)]
         else:
             self._refuse_unknown(data)
-            jobs = [
-                self._job(f"jobs[{index}]", job) for index, job in enumerate(self._list("jobs", data) or [])
-            ]
+            items = self._list("jobs", data) or []
+            refuse_too_many("jobs", items)
+            jobs = [self._job(f"jobs[{index}]", job) for index, job in enumerate(items)]
         return Drafts(
             jobs=tuple(job for job in jobs if job is not None),
             quiet_times=self._quiet_times(data),
@@ -140,6 +140,9 @@ class _DocumentReader:
         items = self._list("quiet_times", data)
         if items is None:
             return None
+        if len(items) > MOST_QUIET_TIMES:
+            self._fault(ScheduleError(f"at most {MOST_QUIET_TIMES} quiet times are kept", path="quiet_times"))
+            return None
         found = []
         for index, item in enumerate(items):
             try:
@@ -152,6 +155,7 @@ class _DocumentReader:
         groups = resolved(data.get("groups"))
         if groups is not None and not isinstance(groups, dict):
             self._fault(ScheduleError("must be an object of groups by their names", path="groups"))
+        refuse_too_many("groups", groups if isinstance(groups, dict) else (), "groups")
         limits: dict[str, int | None] = {}
         for name, group in groups.items() if isinstance(groups, dict) else ():
             try:

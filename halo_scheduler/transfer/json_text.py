@@ -10,6 +10,7 @@ from typing import Any
 
 from halo_scheduler.transfer.text_file import FileError, TextFile, text_of, under
 
+_MOST_DIGITS = 100
 # Texts, the signs of the grammar, and what lies between them.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 
@@ -18,7 +19,9 @@ def read_json(content: bytes) -> TextFile:
     """Read a JSON text; FileError says what is wrong and on which line."""
     text = text_of(content)
     try:
-        data = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        data = json.loads(
+            text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_int=_whole_number
+        )
     except json.JSONDecodeError as error:
         raise FileError(f"this is not JSON: {error.msg}", line=error.lineno) from None
     except _TwiceError:
@@ -49,6 +52,12 @@ def _twice(text: str) -> FileError:
             return FileError("this key is there twice", line=line, path=path)
         seen.add(path)
     return FileError("a key is there twice")
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number has more than {_MOST_DIGITS} digits")
+    return int(digits)
 
 
 def _refuse_constant(name: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from functools import cached_property
 
 from halo_scheduler.errors import SchedulerError
@@ -79,6 +79,12 @@ def text_of(content: bytes, *, most_bytes: int = MOST_BYTES) -> str:
         raise FileError(
             "the file is no text in UTF-8; convert it first", line=_line_at(content, error.start)
         ) from None
+
+
+def refuse_too_many(path: str, items: Sized, noun: str = "jobs") -> None:
+    """Refuse a file that holds more than anybody has: looking at all of it, even for a line, would take too long."""
+    if len(items) > MOST_JOBS:
+        raise FileError(f"the file has more than {MOST_JOBS} {noun}; split it", path=path)
 
 
 def under(path: str, key: str | int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -20,6 +21,7 @@ from halo_scheduler.model import (
     PathExists,
     Policy,
 )
+from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.interval import SECOND_MS, format_interval
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.transfer.calendar_event import read_calendar_event, read_span
@@ -31,6 +33,8 @@ from halo_scheduler.transfer.unit_file import Setting, UnitFile, read_unit
 _Schedule = Cron | Once | Every | After
 _SOME_MONDAY = 1_767_571_200_000  # an instant to measure the distance of runs from, the same for everybody
 _MOST_JITTER = 10
+_MOST_SCHEDULES = 100
+_ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})")
 _TRUTHS = {"1", "yes", "true", "on"}
 _FROM_THE_START = "it counts from when the machine or the timer started, which is no time"
 _WITHOUT_A_TIME = {
@@ -93,13 +97,17 @@ class _TimerReader:
             )
         self._leave_out()
         schedules = list(self._schedules())
+        if len(schedules) + len(self._faults) > _MOST_SCHEDULES:
+            raise FileError(f"it has more than {_MOST_SCHEDULES} times; split it")
         if not schedules and not self._faults:
             why = "it has no time at which it would run: neither OnCalendar nor OnUnitActiveSec"
             self._left_out.append(LeftOut(what=f"{self._stem}.timer", why=why))
         jobs: list[Draft] = []
         if schedules:
-            service = self._service(find_unit)
-            jobs = [] if service is None else list(self._jobs(schedules, service))
+            setting = self._timer.last("Timer", "Unit")
+            name = f"{self._stem}.service" if setting is None else setting.value
+            service = self._service(find_unit, name, None if setting is None else setting.line)
+            jobs = [] if service is None else list(self._jobs(schedules, service, name))
         return Drafts(jobs=tuple(jobs), left_out=tuple(self._left_out), faults=tuple(self._faults))
 
     def _leave_out(self) -> None:
@@ -118,10 +126,9 @@ class _TimerReader:
 
     # --- The service ---------------------------------------------------------------------------------
 
-    def _service(self, find_unit: Callable[[str], bytes | None]) -> UnitFile | None:
-        setting = self._timer.last("Timer", "Unit")
-        name = f"{self._stem}.service" if setting is None else setting.value
-        line = None if setting is None else setting.line
+    def _service(
+        self, find_unit: Callable[[str], bytes | None], name: str, line: int | None
+    ) -> UnitFile | None:
         content = find_unit(name)
         if content is None and "@" in name:
             template, _, rest = name.partition("@")
@@ -136,8 +143,10 @@ class _TimerReader:
             self._faults.append(Fault(message=f"{name}: {error}", line=line))
             return None
 
-    def _jobs(self, schedules: list[tuple[_Schedule, Setting]], service: UnitFile) -> Iterator[Draft]:
-        reader = ServiceReader(service, self._specifiers())
+    def _jobs(
+        self, schedules: list[tuple[_Schedule, Setting]], service: UnitFile, name: str
+    ) -> Iterator[Draft]:
+        reader = ServiceReader(service, self._specifiers(name))
         try:
             command = reader.command()
             policy = self._policy(service, reader)
@@ -159,8 +168,8 @@ class _TimerReader:
             except ScheduleError as error:
                 self._faults.append(Fault(message=str(error), line=setting.line))
                 continue
-            more = (note,) if note else ()
-            yield Draft(spec=spec, line=setting.line, notes=(*notes, *more), says=_SAYS)
+            more = (note, _raised(schedule, setting))
+            yield Draft(spec=spec, line=setting.line, notes=(*notes, *filter(None, more)), says=_SAYS)
 
     def _policy(self, service: UnitFile, reader: ServiceReader) -> Policy:
         return Policy(
@@ -173,11 +182,12 @@ class _TimerReader:
         setting = self._timer.last("Timer", "RandomizedDelaySec")
         return (0, "") if setting is None else _jitter(schedule, setting.value)
 
-    def _specifiers(self) -> dict[str, str]:
-        prefix, at, instance = self._stem.partition("@")
-        found = {"h": self._machine.home, "u": self._machine.user, "p": prefix, "N": self._stem}
-        found |= {"n": f"{self._stem}.service"}
-        return found | ({"i": instance, "I": instance} if at else {})
+    def _specifiers(self, name: str) -> dict[str, str]:
+        """Return what the signs in the service stand for; without an instance its name is empty."""
+        stem = name.removesuffix(".service")
+        prefix, _, instance = stem.partition("@")
+        found = {"h": self._machine.home, "u": self._machine.user, "p": prefix, "N": stem, "n": name}
+        return found | {"i": instance, "I": _unescaped(instance)}
 
     def _conditions(self, service: UnitFile, reader: ServiceReader) -> Iterator[Condition]:
         for unit in (self._timer, service):
@@ -205,6 +215,17 @@ class _TimerReader:
     def _is_true(self, name: str) -> bool:
         setting = self._timer.last("Timer", name)
         return setting is not None and setting.value.lower() in _TRUTHS
+
+
+def _unescaped(name: str) -> str:
+    """Return what was written into the name of a unit: there a slash is a hyphen, a hyphen is \\x2d."""
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), name.replace("-", "/"))
+
+
+def _raised(schedule: _Schedule, setting: Setting) -> str:
+    if not isinstance(schedule, Every) or not schedule.is_raised:
+        return ""
+    return f"OnUnitActiveSec={setting.value} becomes {describe(schedule)}: nothing runs more often"
 
 
 def _schedule(name: str, text: str) -> _Schedule:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Command
-from halo_scheduler.transfer.unit_file import Setting, UnitFile, split_words
+from halo_scheduler.output_text import plain_line
+from halo_scheduler.transfer.unit_file import UnitFile, split_commands, split_words
 
+_Part = TypeVar("_Part")
 _SHELL = "/bin/sh"
+_LONGEST_QUOTE = 80
 _PREFIXES = "@-:+!|"
 _SPECIFIER = re.compile(r"%(.)", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<plain>\w+)|(?P<dollar>\$))", re.ASCII)
@@ -40,7 +44,12 @@ class ServiceReader:
 
     def command(self) -> Command:
         """Return the command; ScheduleError says why there is none."""
-        steps = [self._step(setting) for name in _EXEC for setting in self._unit.all("Service", name)]
+        steps = [
+            self._step(words)
+            for name in _EXEC
+            for setting in self._unit.all("Service", name)
+            for words in self._split(split_commands, setting.value)
+        ]
         if not self._unit.all("Service", "ExecStart"):
             raise ScheduleError("its service has no ExecStart")
         surroundings = {
@@ -53,21 +62,21 @@ class ServiceReader:
         line = " && ".join(_shell_words(step) for step in steps)
         return Command(line=line, shell=_SHELL, **surroundings)  # type: ignore[arg-type]
 
-    def _step(self, setting: Setting) -> _Step:
-        text = setting.value.lstrip()
-        prefixes = text[: len(text) - len(text.lstrip(_PREFIXES))]
-        words = [self.filled_in(word) for word in self._words(text[len(prefixes) :])]
-        if "@" in prefixes and len(words) > 1:
-            del words[1]  # what the program is to be called
-        if not words:
+    def _step(self, words: Sequence[str]) -> _Step:
+        first = words[0].lstrip(_PREFIXES)
+        prefixes = words[0].removesuffix(first)
+        filled_in = [self.filled_in(word) for word in (first, *words[1:])]
+        if "@" in prefixes and len(filled_in) > 1:
+            del filled_in[1]  # what the program is to be called
+        if not first:
             raise ScheduleError("there is nothing to run")
-        return _Step(tuple(words), may_fail="-" in prefixes, fills_in=":" not in prefixes)
+        return _Step(tuple(filled_in), may_fail="-" in prefixes, fills_in=":" not in prefixes)
 
-    def _words(self, text: str) -> list[str]:
+    def _split(self, split: Callable[[str], list[_Part]], text: str) -> list[_Part]:
         try:
-            return split_words(text)
+            return split(text)
         except ValueError as error:
-            raise ScheduleError(f"{error} in: {text}") from None
+            raise ScheduleError(f"{error} in: {plain_line(text, _LONGEST_QUOTE)}") from None
 
     def filled_in(self, text: str) -> str:
         """Return a text with its specifiers filled in."""
@@ -89,7 +98,7 @@ class ServiceReader:
     def _environment(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for setting in self._unit.all("Service", "Environment"):
-            for word in self._words(setting.value):
+            for word in self._split(split_words, setting.value):
                 name, _, value = self.filled_in(word).partition("=")
                 found[name] = value
         return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from halo_scheduler.transfer.text_file import FileError, text_of
 
+_MOST_SETTINGS = 10_000
 _SECTION = re.compile(r"\[([^\]]+)\]")
 _SETTING = re.compile(r"([A-Za-z0-9-]+)\s*=\s*(.*)", re.DOTALL)
 _WORD_SIGN = re.compile(r"""\s+|"|'|\\x[0-9a-fA-F]{2}|\\.|[^\s"'\\]+|\\""", re.DOTALL)
@@ -50,7 +51,9 @@ def read_unit(content: bytes) -> UnitFile:
     """Read a unit; FileError says on which line it is none."""
     section = ""
     found: dict[tuple[str, str], list[Setting]] = {}
-    for number, line in _logical_lines(text_of(content)):
+    for count, (number, line) in enumerate(_logical_lines(text_of(content))):
+        if count > _MOST_SETTINGS:
+            raise FileError(f"the unit has more than {_MOST_SETTINGS} settings", line=number)
         if match := _SECTION.fullmatch(line):
             section = match[1]
         elif (match := _SETTING.fullmatch(line)) and section:
@@ -83,22 +86,41 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def split_words(text: str) -> list[str]:
     """Return the words of a setting, with quotes and escapes resolved as systemd does; ValueError if one is open."""
-    words: list[str] = []
+    return [word for word, _ in _words(text)]
+
+
+def split_commands(text: str) -> list[list[str]]:
+    """Return the words of each command of a setting: a semicolon that stands alone is between two of them."""
+    commands: list[list[str]] = [[]]
+    for word, raw in _words(text):
+        if raw == ";":
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return [words for words in commands if words]
+
+
+def _words(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each word as it is meant and as it stands there."""
     word: list[str] | None = None
+    raw: list[str] = []
     quote = ""
     for sign in _WORD_SIGN.findall(text):
+        if sign.isspace() and not quote:
+            if word is not None:
+                yield "".join(word), "".join(raw)
+            word, raw = None, []
+            continue
+        word = [] if word is None else word
+        raw.append(sign)
         if sign in {'"', "'"} and quote in {"", sign}:
             quote = "" if quote else sign
-            word = [] if word is None else word
-        elif sign.isspace() and not quote:
-            words += [] if word is None else ["".join(word)]
-            word = None
         else:
-            word = [] if word is None else word
             word.append(_unescaped(sign))
     if quote:
         raise ValueError("a quote is not closed")
-    return words if word is None else [*words, "".join(word)]
+    if word is not None:
+        yield "".join(word), "".join(raw)
 
 
 def _unescaped(sign: str) -> str:

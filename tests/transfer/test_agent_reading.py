@@ -187,3 +187,9 @@ def test_a_schedule_that_is_none_is_a_fault_with_its_line(schedule: str, fault: 
 def test_what_is_no_agent_is_refused(text: str, refusal: str) -> None:
     with pytest.raises(FileError, match=re.escape(refusal)):
         _read(text)
+
+
+def test_an_agent_of_too_much_is_refused() -> None:
+    schedules = "".join(f"  s{number}: {{}}\n" for number in range(20_001))
+    with pytest.raises(FileError, match="schedules: the file has more than 20000 jobs"):
+        read_jobs(f"name: a\nschedules:\n{schedules}".encode(), "a.yaml")

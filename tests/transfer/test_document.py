@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spec_strategies import LABELS, QUIET_TIMES, job_files
+from timing import at_most_ms
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import (
@@ -243,3 +244,32 @@ def test_secrets_are_named_but_never_there() -> None:
     action = Command(argv=("true",), environment={"TOKEN": "${secret:NAS}"})
     text = write_document(Document(jobs={"a": JobSpec(name="a", schedule=Manual(), action=action)}))
     assert 'TOKEN: "${secret:NAS}"' in text
+
+
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        (
+            '{"version": 1, "jobs": [' + "1," * 1_000_000 + "1]}",
+            "jobs: the file has more than 20000 jobs",
+        ),
+        ("version: 1\njobs:\n" + "- a\n" * 300_000, "jobs: the file has more than 20000 jobs"),
+        (
+            "version: 1\ngroups: {" + ",".join(f"g{n}: {{}}" for n in range(20_001)) + "}",
+            "more than 20000 groups",
+        ),
+        ('{"version": ' + "9" * 5_000 + "}", "this is not JSON: a number has more than 100 digits"),
+    ],
+    ids=range(4),
+)
+def test_a_file_of_too_much_is_refused_before_it_is_looked_at(content: str, refusal: str) -> None:
+    with at_most_ms(5_000), pytest.raises(FileError, match=re.escape(refusal)):
+        read_document(content.encode(), is_json=content.startswith("{"))
+
+
+def test_too_many_quiet_times_are_one_fault() -> None:
+    with at_most_ms(2_000):
+        drafts = read_document(f"version: 1\nquiet_times: [{'{},' * 30_000}]\n".encode())
+    assert [str(fault) for fault in drafts.faults] == [
+        "line 2, quiet_times: at most 100 quiet times are kept"
+    ]

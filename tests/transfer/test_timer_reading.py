@@ -134,6 +134,20 @@ def test_the_service_may_have_another_name() -> None:
     assert found == ["other@x.service", "other@.service"]
 
 
+def test_names_are_those_of_the_service() -> None:
+    service = b"[Service]\nExecStart=/bin/dump %i %I %p %n %N\n"
+    timer = b"[Timer]\nOnCalendar=daily\nUnit=other@my-home\\x2ddir.service\n"
+    drafts = read_jobs(timer, "backup.timer", find_beside={"other@.service": service}.get)
+    unit = "other@my-home\\x2ddir"
+    assert _spec(drafts).action == Command(
+        argv=("/bin/dump", "my-home\\x2ddir", "my/home-dir", "other", f"{unit}.service", unit)
+    )
+
+
+def test_without_an_instance_its_name_is_empty() -> None:
+    assert _action("ExecStart=/bin/dump a%i %I").argv == ("/bin/dump", "a", "")
+
+
 def test_an_instance_of_a_template_knows_its_name() -> None:
     service = b"[Service]\nExecStart=/bin/dump %i %p %N %%\n"
     drafts = read_jobs(
@@ -185,6 +199,7 @@ def test_words_are_split_as_systemd_splits_them(service: str, argv: tuple[str, .
             "ExecStartPre=/bin/a\nExecStart=/bin/b\nExecStartPost=-/bin/c",
             "/bin/a && /bin/b && { /bin/c || true; }",
         ),
+        ("ExecStart=/bin/a 'x;' ; -/bin/b \\; y ;", "/bin/a 'x;' && { /bin/b ';' y || true; }"),
     ],
 )
 def test_what_needs_a_shell_is_written_for_one(service: str, line: str) -> None:
@@ -228,6 +243,36 @@ def test_home_is_where_a_job_is_at_home() -> None:
 def test_what_is_no_timer_is_refused(content: bytes, name: str, refusal: str) -> None:
     with pytest.raises(FileError, match=re.escape(refusal)):
         read_jobs(content, name)
+
+
+@pytest.mark.parametrize(
+    ("timer", "service", "refusal"),
+    [
+        ("OnCalendar=daily\n" * 101, _SERVICE, "it has more than 100 times; split it"),
+        (
+            "".join(f"X{n}=1\n" for n in range(10_001)),
+            _SERVICE,
+            "line 10002: the unit has more than 10000 settings",
+        ),
+    ],
+)
+def test_a_timer_of_too_much_is_refused(timer: str, service: str, refusal: str) -> None:
+    with pytest.raises(FileError, match=refusal):
+        _read(f"[Timer]\n{timer}", service)
+
+
+def test_a_fault_does_not_repeat_a_text_without_end() -> None:
+    for drafts in (
+        _read(f"[Timer]\nOnCalendar={'*' * 100_000}\n"),
+        _read(f"[Timer]\nOnCalendar={'Mon,' * 100_000}Tue\n"),
+        _read(_TIMER, f"[Service]\nExecStart=/bin/a {'x' * 100_000}'\n"),
+    ):
+        assert len(drafts.faults[0].message) < 300
+
+
+def test_what_would_run_too_often_is_told() -> None:
+    (draft,) = _read("[Timer]\nOnUnitActiveSec=500ms\n").jobs
+    assert draft.notes == ("OnUnitActiveSec=500ms becomes every 10 seconds: nothing runs more often",)
 
 
 @pytest.mark.parametrize(
