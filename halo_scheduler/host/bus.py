@@ -92,6 +92,9 @@ class BusStream:
                 self._socket.connect(get_bus(bus.address))
                 self._socket.sendall(self._authenticator.data_to_send())
             self.send(message_bus.Hello())
+        except BusError as error:
+            self.close()
+            raise BusError(f"there is no {bus.name.lower()} bus: {error}") from error
         except BaseException:
             self.close()
             raise
@@ -261,4 +264,6 @@ def _bus_errors() -> Iterator[None]:
         yield
     except (OSError, ValueError, RuntimeError, LookupError, TypeError, StopIteration, struct.error) as error:
         # jeepney raises the last six for addresses it cannot read and for messages it does not understand.
-        raise BusError(str(error) or "the bus cannot be understood") from error
+        # Those who read it know no numbers of errors.
+        words = (getattr(error, "strerror", None) or "").lower()
+        raise BusError(words or str(error) or "the bus cannot be understood") from error

@@ -86,6 +86,13 @@ def test_a_bus_that_never_lets_us_in_is_not_waited_for(
         ask(Bus.SESSION, method_call(_MUTTER, "GetIdletime"))
 
 
+def test_a_bus_that_is_not_there_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={tmp_path}/none")
+    with pytest.raises(BusError) as caught:
+        BusStream(Bus.SESSION)
+    assert str(caught.value) == "there is no session bus: no such file or directory"
+
+
 def test_a_bus_that_accepts_nobody_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bus"
     with socket.socket(socket.AF_UNIX) as full, socket.socket(socket.AF_UNIX) as first:
