@@ -502,6 +502,19 @@ def test_a_chain_run_waits_for_its_conditions_until_its_deadline(bench: Bench) -
     assert bench.surroundings.watched == frozenset()
 
 
+def test_a_first_look_is_not_said_of_a_chain_run_that_lacks_a_place_anyway(narrow: Bench) -> None:
+    _chain(narrow, report=Policy(conditions=(_DISK,)))
+    narrow.scheduler.trigger("backup")
+    (cause,) = narrow.tick()
+    narrow.scheduler.trigger(narrow.scheduler.add_job("long", Manual()))
+    narrow.surroundings.truths[_DISK] = None
+    narrow.end(cause)
+    assert (_reasons(narrow), narrow.surroundings.watched) == ([""], {_DISK})
+    narrow.surroundings.truths[_DISK] = False
+    narrow.tick(_SECOND)
+    assert _reasons(narrow) == ["/mnt/backup to be there"]
+
+
 def test_a_deadline_of_a_chain_run_survives_a_restart_and_a_lack_of_places(narrow: Bench) -> None:
     _chain(narrow, report=Policy(conditions=(_DISK,), condition_deadline="10m"))
     _cause(narrow)
