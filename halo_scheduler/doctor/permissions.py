@@ -60,7 +60,7 @@ def _places(database: Path) -> Iterator[_Place]:
             yield from _place(inner)
         yield from (place for path in _inside(inner) for place in _place(path))
     with suppress(OSError):
-        yield from _place(socket_path(database), wanted=_FOLDER_MODE)
+        yield from _place(socket_path(database))
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -70,7 +70,7 @@ def _inside(folder: Path) -> list[Path]:
         return []  # Not there; or not ours, which is told.
 
 
-def _place(path: Path, wanted: int | None = None) -> Iterator[_Place]:
+def _place(path: Path) -> Iterator[_Place]:
     try:
         status = path.lstat()
     except OSError:
@@ -78,7 +78,7 @@ def _place(path: Path, wanted: int | None = None) -> Iterator[_Place]:
     if stat.S_ISLNK(status.st_mode):
         # Somebody's own arrangement, of which only the target has permissions.
         return
-    wanted = wanted or (_FOLDER_MODE if stat.S_ISDIR(status.st_mode) else _FILE_MODE)
+    wanted = _FOLDER_MODE if stat.S_ISDIR(status.st_mode) else _FILE_MODE
     yield _Place(path, stat.S_IMODE(status.st_mode), status.st_uid, wanted)
 
 

@@ -27,6 +27,7 @@ from halo_scheduler.doctor.permissions import check_permissions
 from halo_scheduler.doctor.secret_keeping import check_secrets
 from halo_scheduler.doctor.tray import check_tray
 from halo_scheduler.doctor.zone import check_zone
+from halo_scheduler.engine.server import ChangeServer
 from halo_scheduler.host.autostart import login_command, system_autostart
 from halo_scheduler.ipc import socket_path
 from halo_scheduler.schedule.zone import machine_zone
@@ -102,6 +103,16 @@ def test_a_link_is_left_alone(path: Path, tmp_path: Path) -> None:
     assert is_fine(found_by(check_permissions, path))
 
 
+@pytest.mark.usefixtures("qapp")
+def test_the_socket_of_an_engine_that_runs_is_fine(path: Path) -> None:
+    server = ChangeServer(path)
+    try:
+        assert server.start()
+        assert is_fine(found_by(check_permissions, path))
+    finally:
+        server.stop()
+
+
 def test_a_socket_that_others_could_use_is_wrong(path: Path) -> None:
     place = socket_path(path)
     place.touch()
@@ -110,7 +121,7 @@ def test_a_socket_that_others_could_use_is_wrong(path: Path) -> None:
     assert str(place) in finding.what
     assert finding.mend is not None
     finding.mend()
-    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
