@@ -509,7 +509,8 @@ def test_a_first_look_is_not_said_of_a_chain_run_that_lacks_a_place_anyway(narro
     narrow.scheduler.trigger(narrow.scheduler.add_job("long", Manual()))
     narrow.surroundings.truths[_DISK] = None
     narrow.end(cause)
-    assert (_reasons(narrow), narrow.surroundings.watched) == ([""], {_DISK})
+    assert _reasons(narrow) == [""]
+    assert narrow.surroundings.watched == {_DISK}
     narrow.surroundings.truths[_DISK] = False
     narrow.tick(_SECOND)
     assert _reasons(narrow) == ["/mnt/backup to be there"]
