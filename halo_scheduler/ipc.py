@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,9 @@ SUBSCRIBE = b'{"say":"subscribe"}\n'
 _TIMEOUT_S = 0.5
 _CHUNK = 65_536
 _RUNTIME_FOLDERS = Path("/run/user")
+# How many bytes the place of a socket may have; the longest name of ours is that of the window's.
+_LONGEST_PLACE = 107 if sys.platform == "linux" else 103
+_LONGEST_NAME = len("/halo-0123456789abcdef-window")
 
 
 def socket_path(database: Path) -> Path:
@@ -155,7 +159,8 @@ def _read_change(line: bytes) -> Change:
 
 
 def _runtime_folder(given: str) -> Path:
-    if given and Path(given).is_dir():
+    has_room = len(os.fsencode(given)) + _LONGEST_NAME <= _LONGEST_PLACE
+    if given and has_room and Path(given).is_dir():
         return Path(given)
     import tempfile  # noqa: PLC0415 - hardly ever needed
 

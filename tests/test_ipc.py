@@ -54,6 +54,7 @@ def test_a_program_without_its_variable_finds_the_folder_of_its_user_if_it_is_pr
     usual.mkdir(parents=True)
     usual.chmod(mode)
     monkeypatch.setattr(ipc, "_RUNTIME_FOLDERS", tmp_path / "users")
+    monkeypatch.setattr(ipc, "_LONGEST_PLACE", 1_000)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(usual))
     named = socket_path(tmp_path / "halo.db")
     monkeypatch.delenv("XDG_RUNTIME_DIR")
@@ -62,6 +63,18 @@ def test_a_program_without_its_variable_finds_the_folder_of_its_user_if_it_is_pr
 
 def _line(change: Change) -> bytes:
     return json.dumps(message_of(change)).encode() + b"\n"
+
+
+def test_a_folder_with_too_long_a_name_for_sockets_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ("x" * 80)
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    place = socket_path(tmp_path / "halo.db")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{place}-window")
+    Path(f"{place}-window").unlink()
 
 
 @pytest.mark.parametrize("kind", ChangeKind)
