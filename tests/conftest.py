@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from halo_scheduler.schedule.zone import machine_zone
@@ -17,6 +18,11 @@ pytest_plugins = ["desktop_fixtures"]
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # What the developer's own profile does is no matter of the tests.
 os.environ["SHELL"] = "/bin/sh"
+# How long an example takes says more about what else the machine does.
+hypothesis.settings.register_profile(
+    "halo", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("halo")
 # So many objects may be garbage before it is looked for.
 _MOST_NEW_OBJECTS = 50_000
 
