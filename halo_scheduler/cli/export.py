@@ -15,6 +15,7 @@ from halo_scheduler.output_text import plain_line
 from halo_scheduler.service import Scheduler
 
 _FORMATS = ("yaml", "json", "crontab")
+_ENDINGS = {".json": "json", ".cron": "crontab", ".crontab": "crontab"}
 _STDOUT = "-"
 
 
@@ -49,7 +50,10 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
     if output == _STDOUT:
         click.echo(text, nl=False)
     else:
-        _write_whole(Path(output), text)
+        try:
+            _write_whole(Path(output), text)
+        except OSError as error:
+            raise click.ClickException(f"{output} cannot be written: {error.strerror or error}") from None
         count = len(found.document.jobs)
         click.echo(f"wrote {count} {'job' if count == 1 else 'jobs'} to {output}", err=True)
     for name in found.without_followers:
@@ -62,8 +66,7 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
 
 def _format_of(output: str) -> str:
     """Return what a file's name says of its content."""
-    ending = Path(output).suffix.lower().removeprefix(".")
-    return ending if ending in _FORMATS else _FORMATS[0]
+    return _ENDINGS.get(Path(output).suffix.lower(), _FORMATS[0])
 
 
 def _write_whole(path: Path, text: str) -> None:

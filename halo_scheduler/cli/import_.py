@@ -52,7 +52,11 @@ def take_in(
     from halo_scheduler.cli.import_preview import print_preview  # noqa: PLC0415
 
     names = {job.id: job.name for job in scheduler.list_jobs()}
-    print_preview(plan, names, paused=paused)
+    try:
+        print_preview(plan, names, paused=paused)
+    except BrokenPipeError:
+        click.echo("halo: nothing was stored: nobody saw all that it would be", err=True)
+        raise
     if plan.faults and not skip_bad:
         rest = "" if plan.is_empty or skip_bad is None else ", or take in the rest with --skip-bad"
         raise SchedulerError(f"nothing was stored; mend the {_faults(plan)} above{rest}")

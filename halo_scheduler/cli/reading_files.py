@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from getpass import getuser
 from pathlib import Path
@@ -13,7 +14,7 @@ import click
 from halo_scheduler.cli.long_work import shown_work
 from halo_scheduler.transfer.any_file import read_jobs
 from halo_scheduler.transfer.document import read_document
-from halo_scheduler.transfer.drafts import Drafts, Fault, merged, of_file
+from halo_scheduler.transfer.drafts import Drafts, Fault, LeftOut, merged, of_file
 from halo_scheduler.transfer.text_file import MOST_BYTES, FileError
 from halo_scheduler.transfer.timer_reading import Machine
 
@@ -30,15 +31,29 @@ def read_files(files: Sequence[str]) -> Drafts:
 
 def read_folder(folder: Path) -> Drafts:
     """Read all files of ours in a folder and those in it, in the order of their names; hidden ones are left alone."""
-    found = (path for path in folder.rglob("*") if _is_ours(path.relative_to(folder)))
-    paths = sorted(path for path in found if not path.is_dir())
+    paths: list[Path] = []
+    left_out: list[LeftOut] = []
+    for path in _within(folder):
+        if path.is_dir():
+            name = str(path.relative_to(folder))
+            left_out.append(LeftOut(what=name, why="links to folders are not followed"))
+        elif path.suffix.lower() in _ENDINGS:
+            paths.append(path)
     if not paths:
         raise FileError(f"there are no .yaml, .yml or .json files in {folder}")
-    return merged([_read_one(folder, path) for path in paths])
+    return merged([*(_read_one(folder, path) for path in sorted(paths)), Drafts(left_out=tuple(left_out))])
 
 
-def _is_ours(path: Path) -> bool:
-    return path.suffix.lower() in _ENDINGS and not any(part.startswith(".") for part in path.parts)
+def _within(folder: Path) -> Iterator[Path]:
+    """Yield the files and the links in a folder and its folders, but nothing that is hidden."""
+
+    def fail(error: OSError) -> None:
+        raise error  # what is not seen would be taken for gone
+
+    for place, folders, files in os.walk(folder, onerror=fail):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        yield from (Path(place, name) for name in (*links, *files) if not name.startswith("."))
 
 
 def _read_one(folder: Path, path: Path) -> Drafts:
@@ -56,11 +71,11 @@ def _read_one(folder: Path, path: Path) -> Drafts:
 
 
 def _read_named(file: str) -> Drafts:
+    """Read one of several files; what is wrong with it is a fault that can be skipped."""
     try:
         return of_file(_read(file), file)
     except FileError as error:
-        error.file = file
-        raise
+        return Drafts(faults=(Fault(message=error.message, file=file, line=error.line, path=error.path),))
 
 
 def _read(file: str) -> Drafts:
@@ -70,29 +85,47 @@ def _read(file: str) -> Drafts:
             return read_jobs(content)
     path = Path(file)
     try:
-        content = content_of(path)
+        content = _unit_of(path) if path.suffix == ".timer" else content_of(path)
     except OSError as error:
         raise click.UsageError(f"the file cannot be read: {error}") from None
     with shown_work("Reading"):
         return read_jobs(
             content,
             str(path.absolute()),
-            find_beside=partial(_content_beside, path.parent),
+            find_beside=partial(_unit_beside, path.parent),
             machine=Machine(home=str(Path.home()), user=_user()),
         )
 
 
 def content_of(path: Path) -> bytes:
     """Return the content of a file, but never more than the limit by much: it may have no end."""
-    with path.open("rb") as opened:
+    with open(path, "rb", opener=_open_at_once) as opened:
         return opened.read(MOST_BYTES + 1)
 
 
-def _content_beside(folder: Path, name: str) -> bytes | None:
-    if "/" in name or "\\" in name:
-        return None
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to has an end rather than being waited for."""
+    if os.name != "posix":
+        return os.open(path, flags)
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def _unit_of(path: Path) -> bytes:
+    """Return the content of a unit, with what somebody put over it after it."""
+    content = content_of(path)
+    for over in sorted(path.with_name(f"{path.name}.d").glob("*.conf")):
+        if not over.name.startswith(".") and len(content) <= MOST_BYTES:
+            content += b"\n" + content_of(over)
+    return content
+
+
+def _unit_beside(folder: Path, name: str) -> bytes | None:
+    if Path(name).name != name:
+        return None  # it would be in another folder
     try:
-        return content_of(folder / name)
+        return _unit_of(folder / name)
     except OSError:
         return None
 

@@ -109,6 +109,8 @@ class _Reader:
             return
         if line.strip() and not self._is_variable(line, number):
             self._entry(line, number)
+        if len(self._jobs) + len(self._faults) + len(self._left_out) > MOST_JOBS:
+            raise FileError(f"the crontab has more than {MOST_JOBS} entries; split it", line=number)
         self._comments = []
 
     # --- Variables -----------------------------------------------------------------------------------
@@ -159,8 +161,6 @@ class _Reader:
         if draft is not None:
             self._jobs.append(draft)
         self._kept += self._size
-        if len(self._jobs) + len(self._faults) > MOST_JOBS:
-            raise FileError(f"the crontab has more than {MOST_JOBS} entries; split it", line=number)
         if self._kept > _MOST_KEPT:
             raise FileError("its variables, which each line keeps, are too many; split it", line=number)
 

@@ -124,7 +124,7 @@ def _cron(schedule: Cron) -> str:
 
 def _minutes(schedule: Every, anchor_at: int) -> str:
     """Return an interval as minutes of the hour, whose number the clock changes never touch."""
-    if HOUR_MS % schedule.every_ms or schedule.every_ms % MINUTE_MS or anchor_at % MINUTE_MS:
+    if HOUR_MS % schedule.every_ms or schedule.every_ms % MINUTE_MS:
         raise ValueError(f"it runs {describe(schedule)} from its own beginning, which cron cannot count")
     step = schedule.every_ms // MINUTE_MS
     first = to_wall(find_zone(None), anchor_at // SECOND_MS) // 60 % step
@@ -173,6 +173,8 @@ def _lost(spec: JobSpec) -> Iterator[str]:
     for name, words in _POLICY_WORDS.items():
         if getattr(spec.policy, name) != getattr(_USUAL, name):
             yield words
+    if isinstance(spec.schedule, Every) and spec.anchor_at % MINUTE_MS:
+        yield "its seconds"
     if spec.followers:
         yield "what runs after it"
     if isinstance(spec.action, Command) and spec.action.success_codes != (0,):

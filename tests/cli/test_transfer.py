@@ -238,12 +238,34 @@ def test_an_export_never_leaves_half_a_file(home: Path, monkeypatch: pytest.Monk
     assert kept.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [("missing/jobs.yaml", "No such file or directory"), ("", "Is a directory")],
+)
+def test_a_file_that_cannot_be_written_is_named(home: Path, place: str, sentence: str) -> None:
+    done = _halo("export", "-o", str(home / place))
+    assert done.exit_code == 1
+    assert done.stderr == f"Error: {home / place} cannot be written: {sentence}\n"
+
+
+def test_the_name_of_the_file_says_what_is_written(home: Path) -> None:
+    _halo("import", "-", "--yes", stdin=_FILE)
+    for name, beginning in {
+        "x.cron": "# Jobs of Halo Scheduler as a crontab",
+        "x.JSON": "{",
+        "x": "# Jobs",
+    }.items():
+        _halo("export", "-o", str(home / name))
+        assert (home / name).read_text().startswith(beginning)
+
+
 def test_a_crontab_says_what_it_cannot_hold() -> None:
     with Scheduler.open() as scheduler:
         add = scheduler.add_job
         add("disk", Cron("5 0 * * *"), Command(argv=("df", "-h", "/my disk")))
         add("stamp", Cron("@hourly"), shell("date +%F", stdin="100%\n"))
         add("tidy", Every("15m"), Command(argv=("tidy",), directory="~/a b"), anchor_at=1_800_000_060_000)
+        add("tidy 2", Every("30m"), Command(argv=("x",)), anchor_at=1_800_000_095_250)
         in_bash = {"kind": "command", "line": "make | tee log", "shell": "/bin/bash"}
         add("build", Cron("0 6 * * 1-5", "Europe/Berlin"), action_from_dict(in_bash))
         add("with env", Cron("0 1 * * *"), Command(argv=("x",), environment={"A": "b c"}), enabled=False)
@@ -273,6 +295,9 @@ def test_a_crontab_says_what_it_cannot_hold() -> None:
         r"@hourly date +\%F%100\%",
         "# tidy",
         "1,16,31,46 * * * * cd ~/'a b' && tidy",
+        "# not kept: its seconds",
+        "# tidy 2",
+        "1,31 * * * * x",
         "# with env",
         "# disabled: 0 1 * * * env 'A=b c' x",
         "",

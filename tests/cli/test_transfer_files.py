@@ -97,9 +97,69 @@ def test_of_several_files_a_fault_says_in_which_it_is(home: Path) -> None:
     done = _halo("import", good, bad)
     assert f"■ {bad}, line 2: OnCalendar=sometimes: it is not understood" in done.stdout
     _write(bad, "nonsense")
-    assert str(_halo("import", good, bad).exception).startswith(
-        f"{bad}, line 1: this is no line of a unit file"
-    )
+    assert f"■ {bad}, line 1: this is no line of a unit file" in _halo("import", good, bad).stdout
+
+
+def test_of_several_files_one_that_is_none_can_be_skipped(home: Path) -> None:
+    _write(home / "a@.timer", "[Timer]\nOnCalendar=daily\n")
+    _write(home / "b.timer", "[Timer]\nOnCalendar=daily\n")
+    _write(home / "b.service", "[Service]\nExecStart=/bin/b\n")
+    both = (home / "a@.timer", home / "b.timer", "--yes")
+    refused = _halo("import", *both)
+    assert refused.exit_code != 0
+    assert f"■ {home / 'a@.timer'}: this is a template for timers" in refused.stdout
+    assert _jobs() == {}
+    assert _halo("import", *both, "--skip-bad").exit_code == 0
+    assert set(_jobs()) == {"b"}
+
+
+def test_what_was_put_over_a_unit_counts(home: Path) -> None:
+    _write(home / "b.timer", "[Timer]\nOnCalendar=daily\n")
+    _write(home / "b.service", "[Service]\nExecStart=/bin/b\nNice=5\n")
+    for unit in ("b.timer.d", "b.service.d"):
+        (home / unit).mkdir()
+    _write(home / "b.timer.d" / "override.conf", "[Timer]\nOnCalendar=\nOnCalendar=hourly\n")
+    _write(home / "b.service.d" / "20.conf", "[Service]\nExecStart=\nExecStart=/bin/other\n")
+    _write(home / "b.service.d" / "10.conf", "[Service]\nExecStart=/bin/wrong\n")
+    _write(home / "b.service.d" / ".30.conf", "nonsense")
+    assert _halo("import", home / "b.timer", "--yes").exit_code == 0
+    (job,) = _jobs().values()
+    assert (job.schedule, job.action) == (Cron("0 * * * *"), Command(argv=("/bin/other",)))
+
+
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(home: Path) -> None:
+    os.mkfifo(home / "pipe")
+    os.mkfifo(home / "b.service")
+    _write(home / "b.timer", "[Timer]\nOnCalendar=daily\n")
+    assert "the file is empty" in str(_halo("import", home / "pipe").exception)
+    assert "its service has no ExecStart" in _halo("import", home / "b.timer").stdout
+
+
+def test_a_unit_is_looked_for_beside_its_timer_only(home: Path) -> None:
+    (home / "units").mkdir()
+    _write(home / "b.service", "[Service]\nExecStart=/bin/b\n")
+    _write(home / "units" / "b.timer", "[Timer]\nOnCalendar=daily\nUnit=../b.service\n")
+    assert "../b.service, which it starts, is not there" in _halo("import", home / "units" / "b.timer").stdout
+
+
+def test_a_pipe_is_read_to_its_end() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"0 3 * * * /opt/tidy\n")
+    os.close(writing)
+    with os.fdopen(reading):
+        assert _halo("import", f"/dev/fd/{reading}", "--yes").exit_code == 0
+    assert set(_jobs()) == {"tidy"}
+
+
+def test_nothing_is_stored_when_nobody_sees_what_it_would_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("halo_scheduler.cli.import_preview.print_preview", closed)
+    done = _halo("import", "-", "--yes", stdin="@daily x\n")
+    assert done.exit_code != 0
+    assert "nothing was stored" in done.stderr
+    assert _jobs() == {}
 
 
 def test_an_agent_becomes_a_group_of_prompts(home: Path) -> None:
@@ -179,7 +239,10 @@ def test_a_fault_in_one_file_keeps_all_of_them_out(folder: Path) -> None:
 def test_the_same_job_in_two_files_is_a_fault(folder: Path) -> None:
     _write(folder / "again.yaml", (folder / "report.yaml").read_text())
     done = _halo("apply", folder, "--yes")
-    assert "■ report.yaml, line 2, name: another job that is taken in has this name" in done.stdout
+    assert (
+        "■ report.yaml, line 2, name: another job that is taken in has this name, in again.yaml"
+        in done.stdout
+    )
 
 
 def test_hidden_and_other_files_are_not_read(folder: Path) -> None:
@@ -188,6 +251,21 @@ def test_hidden_and_other_files_are_not_read(folder: Path) -> None:
     _write(folder / ".hidden.yaml", "nonsense: [")
     _write(folder / "README.md", "nonsense: [")
     assert _halo("apply", folder, "--yes").exit_code == 0
+
+
+def test_a_link_to_a_folder_is_not_followed_and_that_is_said(folder: Path, home: Path) -> None:
+    (home / "elsewhere").mkdir()
+    _write(home / "elsewhere" / "broken.yaml", "nonsense: [")
+    (folder / "night" / "linked").symlink_to(home / "elsewhere")
+    (folder / "night" / "round").symlink_to(folder)
+    (folder / ".linked").symlink_to(home / "elsewhere")
+    done = _halo("apply", folder, "--yes")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-4:-1] == [
+        "Left out:",
+        "  ◌ night/linked: links to folders are not followed",
+        "  ◌ night/round: links to folders are not followed",
+    ]
 
 
 def test_an_empty_folder_never_removes_everything(home: Path) -> None:

@@ -262,6 +262,7 @@ def test_a_comment_names_the_line_below_it(comments: list[str], name: str, descr
     ("content", "refusal"),
     [
         (b"@daily x\n" * 30_000, "more than 20000 entries"),
+        (b"@daily x\n" + b"MAILTO=x\n" * 300_000, "more than 20000 entries"),
         (b"x" * 5_000_000, "neither a file of Halo nor a crontab"),
         (b" " * 5_000_000, "the file is empty"),
         (b"a " * 2_500_000, "neither a file of Halo nor a crontab"),
@@ -273,7 +274,7 @@ def test_a_comment_names_the_line_below_it(comments: list[str], name: str, descr
         (b"\x80" * 100, "no text in UTF-8"),
         (b"@daily x\0", "NUL"),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_hostile_files_are_dealt_with_within_a_second(content: bytes, refusal: str) -> None:
     # A second, where nobody counts the lines that are run.
