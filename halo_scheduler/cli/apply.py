@@ -15,6 +15,8 @@ from halo_scheduler.service import Scheduler
 if TYPE_CHECKING:
     from halo_scheduler.transfer.import_plan import ImportPlan
 
+_MOST_NAMED = 10
+
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -51,5 +53,7 @@ def _tell_others(scheduler: Scheduler, plan: ImportPlan) -> None:
     jobs = scheduler.list_jobs()
     others = sorted(job.name for job in jobs if job.id not in known and job.name not in names)
     if others:
-        listed_names = ", ".join(plain_line(name) for name in others)
-        click.echo(f"In none of the files, and left alone without --prune: {listed_names}.")
+        names_shown = ", ".join(plain_line(name) for name in others[:_MOST_NAMED])
+        more = len(others) - _MOST_NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        click.echo(f"In none of the files, and left alone without --prune: {names_shown}{rest}.")

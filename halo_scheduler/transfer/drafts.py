@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import FollowOn, JobSpec
 from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.schedule.words import shortened
 from halo_scheduler.transfer.text_file import located
 
 LineOf = Callable[[str], int | None]
@@ -101,18 +102,19 @@ def of_file(drafts: Drafts, file: str) -> Drafts:
     )
 
 
-def merged(parts: Iterable[Drafts]) -> Drafts:
+def merged(parts: Sequence[Drafts]) -> Drafts:
     """Return what several files hold together."""
-    found = Drafts()
-    for part in parts:
-        quiet_times = found.quiet_times
-        if part.quiet_times is not None:
-            quiet_times = (*(quiet_times or ()), *part.quiet_times)
-        found = Drafts(
-            jobs=(*found.jobs, *part.jobs),
-            quiet_times=quiet_times,
-            group_limits={**found.group_limits, **part.group_limits},
-            left_out=(*found.left_out, *part.left_out),
-            faults=(*found.faults, *part.faults),
-        )
-    return found
+    limits: dict[str, int | None] = {}
+    faults = [one for part in parts for one in part.faults]
+    for group, most in (item for part in parts for item in part.group_limits.items()):
+        if limits.setdefault(group, most) != most:
+            message = f"the files give the group {shortened(group)} different limits"
+            faults.append(Fault(message=message, path="groups"))
+    spoken_of = [part.quiet_times for part in parts if part.quiet_times is not None]
+    return Drafts(
+        jobs=tuple(draft for part in parts for draft in part.jobs),
+        quiet_times=tuple(one for quiet_times in spoken_of for one in quiet_times) if spoken_of else None,
+        group_limits=limits,
+        left_out=tuple(one for part in parts for one in part.left_out),
+        faults=tuple(dict.fromkeys(faults)),
+    )

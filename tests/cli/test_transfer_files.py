@@ -203,6 +203,24 @@ def test_other_jobs_are_left_alone_unless_they_are_pruned(folder: Path) -> None:
     assert set(_jobs()) == {"report", "backup"}
 
 
+def test_of_many_other_jobs_some_are_named(folder: Path) -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.add_jobs([{"name": f"j{n:02}", "schedule": Manual(), "action": _TRUE} for n in range(30)])
+    first = _halo("apply", folder).stdout.splitlines()[0]
+    assert first.startswith("In none of the files, and left alone without --prune: j00, j01, ")
+    assert first.endswith(", j09 and 20 more.")
+
+
+def test_two_limits_for_a_group_are_a_fault(folder: Path) -> None:
+    for name, most in {"a": 1, "b": 2, "c": 2}.items():
+        _write(folder / f"{name}.yaml", f"version: 1\ngroups: {{night: {{max_concurrent: {most}}}}}\n")
+    done = _halo("apply", folder, "--yes")
+    assert done.exit_code != 0
+    assert "■ groups: the files give the group night different limits" in done.stdout
+    _write(folder / "a.yaml", (folder / "b.yaml").read_text())
+    assert _halo("apply", folder, "--yes").exit_code == 0
+
+
 def test_enabled_is_what_the_file_says_and_pauses_stay(folder: Path) -> None:
     _halo("apply", folder, "--yes")
     with Scheduler.open() as scheduler:
