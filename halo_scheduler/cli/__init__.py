@@ -57,6 +57,7 @@ def halo(context: click.Context, *, hidden: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave with its exit code; an error is one sentence on stderr."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a sign shows a question mark instead.
@@ -67,11 +68,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         exit_code = halo.main(args=arguments, prog_name="halo", standalone_mode=False)
     except click.Abort:
         sys.exit(_INTERRUPTED)
+    except click.exceptions.NoArgsIsHelpError as asked:
+        asked.show()
+        sys.exit(asked.exit_code)
     except BrokenPipeError:
         _leave_quietly()
     except Exception as error:  # noqa: BLE001 - nobody who uses the program is to see a traceback
         _fail(*_told(error))
     sys.exit(exit_code or 0)
+
+
+def _open_closed_streams() -> None:
+    """Read from nowhere, or write to nowhere, where whoever started us has closed a stream."""
+    # In this order each takes the place of the one that is closed, before a database could.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - to the end
 
 
 def _complete() -> None:

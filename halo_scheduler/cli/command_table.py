@@ -68,6 +68,26 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "mcp": Entry("assistant:mcp", "Let an AI assistant look at the jobs."),
     },
 }
+# What other programs call them.
+_CALLED_ELSEWHERE = {
+    "add": ("new", "create"),
+    "list": ("ls", "jobs"),
+    "show": ("info", "describe", "cat"),
+    "edit": ("change", "update", "set", "rename", "mv"),
+    "duplicate": ("copy", "cp"),
+    "remove": ("rm", "delete", "del"),
+    "trash restore": ("restore", "undo"),
+    "pause": ("disable",),
+    "resume": ("enable", "unpause", "continue"),
+    "run": ("start", "exec", "trigger"),
+    "cancel": ("stop", "kill"),
+    "history": ("runs",),
+    "logs": ("output", "tail"),
+    "config": ("settings",),
+    "doctor": ("check",),
+    "--help": ("help",),
+    "--version": ("version",),
+}
 _ENTRIES = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 
 
@@ -91,9 +111,7 @@ class CommandTable(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in _ENTRIES and not ctx.resilient_parsing:
-            from halo_scheduler.finding import near_name  # noqa: PLC0415 - only when something was not found
-
-            raise click.UsageError(f"there is no command {args[0]!r}{near_name(args[0], list(_ENTRIES))}")
+            raise click.UsageError(f"there is no command {args[0]!r}{_meant(args[0])}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -109,3 +127,13 @@ class CommandTable(click.Group):
         for title, entries in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(widest), entry.about) for name, entry in entries.items()])
+
+
+def _meant(wanted: str) -> str:
+    """Return the end of a sentence that suggests a command, if one may be meant."""
+    from halo_scheduler.finding import near_name  # noqa: PLC0415 - only when something was not found
+
+    for name, others in _CALLED_ELSEWHERE.items():
+        if wanted.lower() in others:
+            return f"; did you mean {name!r}?"
+    return near_name(wanted, list(_ENTRIES))

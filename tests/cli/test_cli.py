@@ -52,6 +52,9 @@ def test_every_door_leads_to_the_same_program(command: list[str]) -> None:
     ("arguments", "sentence"),
     [
         (("lst",), "there is no command 'lst'; did you mean 'list'?"),
+        (("ls",), "there is no command 'ls'; did you mean 'list'?"),
+        (("delete", "backup"), "there is no command 'delete'; did you mean 'remove'?"),
+        (("help",), "there is no command 'help'; did you mean '--help'?"),
         (("preview",), "give exactly one of --every, --after, --cron, --once and --manual"),
         (("preview", "--every", "5m", "--manual"), "give exactly one of"),
         (("preview", "--every", "5x"), "every: cannot read the interval '5x': the unit is unknown"),
@@ -72,6 +75,26 @@ def test_wrong_use_is_one_sentence_on_stderr(
     assert sentence in found.err
     assert found.err.startswith("halo: ")
     assert found.err.count("\n") == 1
+
+
+def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _left_with("config") == 2
+    assert capsys.readouterr().err.startswith("Usage: halo config ")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes them")
+def test_closed_standard_streams_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path))
+    halo = _BIN / "halo"
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("backup", Manual())
+    script = f"""
+        {halo} list >&- && {halo} list >&- 2>&- <&- && {halo} remove backup <&- && {halo} secret set TOKEN <&-
+    """
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == "removed backup; get it back with: halo trash restore backup\n"
+    assert done.stderr.startswith("halo: ")
+    assert "should not have happened" not in done.stderr
 
 
 def test_a_reader_that_leaves_early_is_no_error_message() -> None:
