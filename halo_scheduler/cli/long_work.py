@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -44,6 +45,9 @@ def _showing(bar: _Bar) -> Iterator[_Bar]:
 class _Bar:
     """Shows itself only when the work takes long: most does not."""
 
+    waited_s: ClassVar = 0.0
+    """How long the work before took: several short waits are a long one for whoever waits."""
+
     def __init__(self, what: str, total: int | None, *, is_share: bool = False) -> None:
         self._what = what
         self._total = total
@@ -52,7 +56,8 @@ class _Bar:
         self._done = 0
         self._has_ended = False
         self._shown: tuple[Progress, TaskID] | None = None
-        self._timer = Timer(_PATIENCE_S, self._show)
+        self._began = monotonic()
+        self._timer = Timer(max(_PATIENCE_S - _Bar.waited_s, 0), self._show)
         self._timer.daemon = True
 
     def begin(self) -> None:
@@ -68,6 +73,7 @@ class _Bar:
 
     def end(self) -> None:
         self._timer.cancel()
+        _Bar.waited_s += monotonic() - self._began
         with self._lock:
             self._has_ended = True
             if self._shown is not None:

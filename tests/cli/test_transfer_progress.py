@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 
 from halo_scheduler.cli import long_work
-from halo_scheduler.cli.long_work import shown_work
+from halo_scheduler.cli.long_work import _Bar, shown_work
 
 
 class _Terminal(io.StringIO):
@@ -58,6 +58,14 @@ def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with shown_work("Storing", 2) as tell:
         tell(2)
     assert terminal.getvalue() == ""
+
+
+def test_several_short_waits_are_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = _at_terminal(monkeypatch, patience_s=60)
+    monkeypatch.setattr(_Bar, "waited_s", 59.99)
+    with shown_work("Comparing"):
+        assert terminal.is_drawn.wait(10)
+    assert _Bar.waited_s >= 60
 
 
 def test_work_into_a_file_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
