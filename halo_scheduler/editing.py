@@ -88,19 +88,20 @@ class Editing(Writer):
             self._refuse_taken(records)
             refuse_chains(self._store, {record.id: record.spec for record in records})
             self._refuse_unknown_agents([record.spec for record in records])
-            self._store.jobs.insert(records)
-            self._store.events.append_many(
-                now_ms,
-                EventKind.JOB_ADDED,
-                [
-                    (record.id, {"name": record.spec.name, "enabled": record.spec.enabled})
-                    for record in records
-                ],
-            )
-            for record in records:
-                self._note_pause(record, now_ms)
+            self._insert(records, now_ms)
         self._changed(*(Change(ChangeKind.JOB, job_id=record.id) for record in records))
         return [record.id for record in records]
+
+    def _insert(self, records: list[JobRecord], now_ms: int) -> None:
+        """Store new jobs, and what is to be known of their beginning."""
+        self._store.jobs.insert(records)
+        self._store.events.append_many(
+            now_ms,
+            EventKind.JOB_ADDED,
+            [(record.id, {"name": record.spec.name, "enabled": record.spec.enabled}) for record in records],
+        )
+        for record in records:
+            self._note_pause(record, now_ms)
 
     def _new_record(self, given: dict[str, Any], now_ms: int) -> JobRecord:
         job_id = given.pop("job_id", None) or new_job_id()

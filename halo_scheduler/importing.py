@@ -63,12 +63,13 @@ class Importing(Editing):
             refuse_chains(self._store, specs, before)
             for removal in plan.removed:
                 self.remove_job(removal.job_id)
-            self._alter(plan.changed, now_ms)
+            asked = self._alter(plan.changed, now_ms)
             self._create(plan.created, now_ms, paused, progress or (lambda _count: None))
             self._change_surroundings(plan)
         changed = [*specs, *(removal.job_id for removal in plan.removed)]
         kinds = [ChangeKind.SETTINGS] * bool(plan.quiet_times) + [ChangeKind.JOB] * bool(plan.group_limits)
-        self._changed(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in changed), *map(Change, kinds))
+        told = [Change(ChangeKind.JOB, job_id=job_id) for job_id in changed]
+        self._changed(*told, *asked, *map(Change, kinds))
 
     def _existing_now(self) -> Existing:
         from halo_scheduler.transfer.import_plan import Existing  # noqa: PLC0415
@@ -110,7 +111,8 @@ class Importing(Editing):
         if now != plan:
             raise SchedulerError("the jobs were changed elsewhere since you looked; look at it again")
 
-    def _alter(self, alterations: tuple[Alteration, ...], now_ms: int) -> None:
+    def _alter(self, alterations: tuple[Alteration, ...], now_ms: int) -> list[Change]:
+        changes: list[Change] = []
         renamed = [one for one in alterations if one.after.name != one.before.name]
         for one in renamed:
             # Two jobs may change their names with each other: no name may be there twice in between.
@@ -125,7 +127,10 @@ class Importing(Editing):
                 before=one.before.to_dict(),
                 after=one.after.to_dict(),
             )
-            self._store.jobs.save_states([self._after_edit(record, one.after, now_ms)])
+            edited = self._after_edit(record, one.after, now_ms)
+            self._store.jobs.save_states([edited])
+            changes += self._ask_instead_of_retry(record, edited)
+        return changes
 
     def _create(
         self,
@@ -137,12 +142,7 @@ class Importing(Editing):
         for start in range(0, len(creations), _PAGE):
             page = creations[start : start + _PAGE]
             records = [self._imported(creation, now_ms, paused=paused) for creation in page]
-            self._store.jobs.insert(records)
-            self._store.events.append_many(
-                now_ms, EventKind.JOB_ADDED, [(record.id, {"name": record.spec.name}) for record in records]
-            )
-            for record in records:
-                self._note_pause(record, now_ms)
+            self._insert(records, now_ms)
             progress(start + len(page))
 
     def _imported(self, creation: Creation, now_ms: int, *, paused: bool) -> JobRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from halo_scheduler.changes import Change
+from halo_scheduler.followers import ask_instead_of_retry
 from halo_scheduler.reading import Reader
 from halo_scheduler.store.jobs import JobRecord
 
@@ -22,8 +23,6 @@ class Writer(Reader, ABC):
 
     def _ask_instead_of_retry(self, before: JobRecord, after: JobRecord) -> list[Change]:
         """Ask for what follows a failed attempt that a change leaves without the next: it was the last after all."""
-        from halo_scheduler.engine.followers import ask_instead_of_retry  # noqa: PLC0415 - where retries are
-
         if before.slot_at == after.slot_at and before.attempt == after.attempt:
             return []
         return ask_instead_of_retry(self._store, before.evolve(spec=after.spec))

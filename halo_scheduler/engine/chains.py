@@ -12,6 +12,7 @@ from halo_scheduler.engine.outlook import Wait
 from halo_scheduler.engine.unstarted import Unstarted
 from halo_scheduler.holds import Hold
 from halo_scheduler.model import Run, SkipReason, Source, Trigger, WaitingFor
+from halo_scheduler.planning import LATE_MS
 from halo_scheduler.schedule.words import shortened
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.jobs import JobRecord
@@ -119,4 +120,12 @@ def _run_of(record: JobRecord, request: Request, now_ms: int) -> Run:
         started_at=now_ms,
         late_ms=max(0, now_ms - request.at),
         caused_by=request.payload,
+        note=_waited_long(request, now_ms),
     )
+
+
+def _waited_long(request: Request, now_ms: int) -> str:
+    """Return what a run waited for that starts late: nobody could tell afterwards."""
+    if not request.waiting_reason or now_ms - request.at <= LATE_MS:
+        return ""
+    return f"waited for {request.waiting_reason}"

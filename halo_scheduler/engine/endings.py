@@ -9,8 +9,8 @@ from halo_scheduler.actions.spool import Output
 from halo_scheduler.actions.work import Ended, Late
 from halo_scheduler.advice import hints_after, takes_hints
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine.followers import ask_for_followers
 from halo_scheduler.engine.recovery import one_job
+from halo_scheduler.followers import ask_for_followers
 from halo_scheduler.ids import new_question_id
 from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, StatusReason, Trigger
 from halo_scheduler.planning import UNPLANNABLE, plan_after_run, plan_sooner

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from halo_scheduler.changes import Change, ChangeKind, gathered
-from halo_scheduler.engine.followers import ask_instead_of_retry
 from halo_scheduler.errors import StoreError
+from halo_scheduler.followers import ask_instead_of_retry
 from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import Cron, Outcome, Run, SkipReason, Source, Trigger
 from halo_scheduler.planning import (
@@ -136,6 +136,8 @@ class Recovery:
                 caught_up = plan_missed(record, now_ms, reason, self._store.runs.has_slot)
                 if caught_up is not None:
                     saved.append(caught_up)
+                    if caught_up.slot_at != record.slot_at:
+                        self._news += ask_instead_of_retry(self._store, record)
                     continue
                 run = _missed_run(record, now_ms, reason)
                 end = RunEnd(outcome=Outcome.MISSED, finished_at=now_ms, reason=SkipReason.MISSED)
@@ -163,7 +165,7 @@ class Recovery:
         self._plan_all([record for record in back if record.attempt == 1], now_ms, "clock went back")
 
     def _change_zone(self, before: str, after: str, now_ms: int) -> None:
-        """Plan cron jobs without a zone anew; what is already due stays due."""
+        """Plan cron jobs without a zone anew; what is already due stays due, and a retry keeps its delay."""
         self._store.events.append(now_ms, EventKind.ZONE_CHANGE, before=before, after=after)
         local = [
             record
@@ -171,6 +173,7 @@ class Recovery:
             if isinstance(record.spec.schedule, Cron)
             and record.spec.schedule.timezone is None
             and (record.next_run_at or 0) > now_ms
+            and record.attempt == 1
         ]
         self._plan_all(local, now_ms, "zone changed")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine.followers import ask_instead_of_retry
 from halo_scheduler.engine.outlook import Wait
 from halo_scheduler.engine.unstarted import Unstarted
+from halo_scheduler.followers import ask_instead_of_retry
 from halo_scheduler.holds import Hold
 from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import Outcome, Run, Source, StatusReason, Trigger, WaitingFor

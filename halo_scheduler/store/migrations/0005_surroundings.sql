@@ -25,6 +25,7 @@ CREATE UNIQUE INDEX scheduler_run_log_caused_by ON scheduler_run_log (caused_by,
 
 -- A chain run waits here for its place; its payload is the run that caused it. One for each run and follower, ever.
 CREATE UNIQUE INDEX scheduler_requests_chain ON scheduler_requests (payload, job_id) WHERE kind = 'chain';
+CREATE INDEX scheduler_requests_run ON scheduler_requests (run_id);
 CREATE INDEX scheduler_requests_chain_at ON scheduler_requests (at, seq) WHERE kind = 'chain';
 ALTER TABLE scheduler_requests ADD COLUMN waiting_reason TEXT NOT NULL DEFAULT '';
 ALTER TABLE scheduler_requests ADD COLUMN waits_until INTEGER;

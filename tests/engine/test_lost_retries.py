@@ -1,0 +1,90 @@
+"""A retry that is overtaken or kept: what follows a failure runs once all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from machine import Bench
+
+from halo_scheduler import Cron, Every, Manual, Outcome, Policy, Retry, Run
+from halo_scheduler.engine import takeover
+from halo_scheduler.model import Follower, FollowOn, PathExists, Schedule
+from halo_scheduler.schedule.zone import machine_zone
+from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
+
+_MINUTE, _HOUR = 60_000, 3_600_000
+_DISK = PathExists(path="/mnt/backup")
+_RETRIED = Policy(retry=Retry(attempts=2, delay_ms=10 * _MINUTE))
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """A bench whose former processes count as dead."""
+    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
+    found = Bench(tmp_path / "halo.db")
+    yield found
+    found.close()
+
+
+def _fail_once(bench: Bench, schedule: Schedule) -> None:
+    bench.scheduler.add_job("alarm", Manual(), job_id="alarm")
+    followers = [Follower(job_id="alarm", on=FollowOn.FAILURE)]
+    bench.scheduler.add_job("backup", schedule, policy=_RETRIED, followers=followers, job_id="backup")
+    bench.tick()
+    (run,) = bench.tick(_HOUR)
+    bench.finish(run, Outcome.FAILURE)
+    assert _alarms(bench) == []
+
+
+def _alarms(bench: Bench) -> list[Run]:
+    return [run for run in bench.started if run.job_id == "alarm"]
+
+
+def test_a_retry_overtaken_by_a_newer_point_while_nobody_was_awake_was_the_end(bench: Bench) -> None:
+    _fail_once(bench, Every("1h"))
+    bench.crash()
+    bench.tick(5 * _HOUR)
+    assert len(_alarms(bench)) == 1
+
+
+def test_a_retry_is_kept_when_the_zone_changes(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    machine_zone.cache_clear()
+    _fail_once(bench, Cron("0 * * * *"))
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    machine_zone.cache_clear()
+    bench.tick(_MINUTE)
+    (again,) = bench.tick(10 * _MINUTE)
+    monkeypatch.undo()
+    machine_zone.cache_clear()
+    assert (again.job_id, again.attempt) == ("backup", 2)
+
+
+def test_a_retry_that_an_import_takes_away_was_the_end(bench: Bench) -> None:
+    _fail_once(bench, Every("1h"))
+    job = bench.scheduler.get_job("backup")
+    assert job is not None
+    draft = Draft(
+        spec=replace(job.spec, schedule=Every("3h"), followers=()),
+        followers=(NamedFollower(name="alarm", on=FollowOn.FAILURE),),
+        job_id="backup",
+    )
+    bench.scheduler.apply_import(bench.scheduler.plan_import(Drafts(jobs=(draft,))))
+    bench.tick()
+    assert len(_alarms(bench)) == 1
+
+
+def test_a_chain_run_that_waited_long_says_for_what(bench: Bench) -> None:
+    report = bench.scheduler.add_job("report", Manual(), policy=Policy(conditions=(_DISK,)))
+    followers = [Follower(job_id=report, on=FollowOn.SUCCESS)]
+    backup = bench.scheduler.add_job("backup", Manual(), followers=followers)
+    bench.scheduler.trigger(backup)
+    (run,) = bench.tick()
+    bench.finish(run)
+    bench.tick(5 * _MINUTE)
+    bench.surroundings.truths[_DISK] = True
+    (late,) = bench.tick(_MINUTE)
+    assert (late.late_ms, late.note) == (6 * _MINUTE, "waited for /mnt/backup to be there")
