@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import click
 
 from halo_scheduler.chains import Chain, ChainLink, LinkState, WaitingRun
+from halo_scheduler.checks import LONGEST_NAME
 from halo_scheduler.cli.action_words import action_words, more_words, work_words
 from halo_scheduler.cli.advice_words import hint_words
 from halo_scheduler.cli.policy_words import condition_words, policy_words
@@ -84,7 +85,8 @@ def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
 
 def print_details(job: Job, standing: Standing, now_ms: int, longest: int = _LONGEST) -> None:
     """Print everything about a job but its runs."""
-    click.echo(f"{status_mark(job, asks=bool(standing.questions))} {click.style(job.name, bold=True)}")
+    name = click.style(plain_line(job.name, LONGEST_NAME), bold=True)
+    click.echo(f"{status_mark(job, asks=bool(standing.questions))} {name}")
     for label, text in details(job, standing, now_ms):
         click.echo(f"  {click.style(f'{label:<9}', dim=True)} {plain_line(text, longest)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import sys
@@ -42,6 +43,9 @@ ASKS = click.style("◆", fg="yellow")
 """The sign of what waits for an answer."""
 WAITS = click.style("▲", fg="yellow")
 """The sign of what is due and may not start yet, and of what needs a look."""
+_TURNS = re.compile("[\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# Marks above and below others, and signs that only tell how to draw their neighbours.
+_TAKE_NO_ROOM = {"Mn", "Me", "Cf"}
 _GAP = "  "
 # Narrower than this a column says little, and than the other nothing.
 _NARROW = 12
@@ -96,7 +100,9 @@ def next_words(job: Job | JobLine, now_ms: int, *, asks: bool = False) -> str:
     if job.next_run_at is not None:
         return "now" if job.next_run_at <= now_ms else describe_when(job.next_run_at, now_ms)
     if job.paused_until is not None:
-        return f"paused until {moment(job.paused_until)}"
+        from halo_scheduler.schedule.explain import moment_in_words  # noqa: PLC0415 - few lists need it
+
+        return f"paused until {moment_in_words(job.paused_until, now_ms)}"
     return {JobStatus.RUNNING: "running", JobStatus.IDLE: "by hand"}.get(job.status, status_words(job))
 
 
@@ -144,13 +150,18 @@ def typed(name: str) -> str:
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print aligned columns; on a terminal they fit its width, the widest giving way first."""
-    cells = [headings, *rows]
+    cells = [headings, *([_straight(cell) for cell in row] for row in rows)]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     if sys.stdout.isatty():
         widths = _fitted(widths, shutil.get_terminal_size().columns)
     lines = [_GAP.join(map(_padded, row, widths)).rstrip() for row in cells]
     # At once: a thousand lines one by one take as long as everything else.
     click.echo("\n".join([click.style(lines[0], dim=True), *lines[1:]]))
+
+
+def _straight(cell: str) -> str:
+    """Return a cell without the signs that turn the direction of the line behind them."""
+    return cell if cell.isascii() else _TURNS.sub("\ufffd", cell)
 
 
 def _fitted(widths: list[int], room: int) -> list[int]:
@@ -185,4 +196,6 @@ def _width(text: str) -> int:
 
 def _columns(sign: str) -> int:
     """Return how many columns a terminal needs: East Asian signs take two, combining ones none."""
-    return 0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+    if unicodedata.category(sign) in _TAKE_NO_ROOM:
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1

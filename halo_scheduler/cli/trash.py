@@ -48,9 +48,7 @@ def _list(*, as_json: bool) -> None:
     if not jobs:
         click.echo("the trash is empty")
         return
-    rows = [
-        [job.name, describe(job.schedule), *map(_date, times[job.id]), short_id(job.id)] for job in jobs
-    ]
+    rows = [[job.name, describe(job.schedule), *map(_date, times[job.id]), short_id(job.id)] for job in jobs]
     print_table(["NAME", "SCHEDULE", "REMOVED", "KEPT UNTIL", "ID"], rows)
 
 

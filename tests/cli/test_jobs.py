@@ -28,9 +28,10 @@ from halo_scheduler import (
     Prompt,
 )
 from halo_scheduler.cli import halo, shown
-from halo_scheduler.clock import ManualClock
+from halo_scheduler.clock import ManualClock, SystemClock
 from halo_scheduler.model import Action, Caps, StatusReason
 from halo_scheduler.schedule.days import local_day
+from halo_scheduler.schedule.explain import moment_in_words
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.usage import Spent
 from halo_scheduler.work_sources import FolderSource, GithubSource
@@ -308,6 +309,34 @@ def test_a_table_fits_the_terminal_and_wide_signs_stay_aligned(
     lines = capsys.readouterr().out.splitlines()
     assert [shown._width(line) for line in lines] == [38, 40, 40]
     assert "…" in lines[1]
+
+
+def test_signs_that_take_no_room_keep_a_table_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+    shown.print_table(
+        ["NAME", ""], [["e\u0301a", "|"], ["❤\ufe0f", "|"], ["a\u200b\u200db", "|"], ["กำ\u0e34", "|"]]
+    )
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "e\u0301a    |",
+        "❤\ufe0f     |",
+        "a\u200b\u200db    |",
+        "กำ\u0e34    |",
+    ]
+
+
+def test_no_name_turns_the_direction_of_a_line() -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("\u202egpj.exe\u2066", Manual())
+    for command in (["list"], ["show", "\u202egpj.exe\u2066"]):
+        output = _halo(*command).output
+        assert "�gpj.exe�" in output
+        assert "\u202e" not in output
+
+
+def test_a_pause_that_ends_fits_into_the_list() -> None:
+    with Scheduler.open() as scheduler:
+        until = SystemClock().now_ms() // 1_000 * 1_000 + 400 * 86_400_000
+        scheduler.pause_job(scheduler.add_job("backup", Every("1h")), until)
+    assert f"paused until {moment_in_words(until, SystemClock().now_ms())}  never" in _halo("list").output
 
 
 def test_a_table_fits_a_very_narrow_terminal_too(
