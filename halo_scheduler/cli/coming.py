@@ -28,7 +28,9 @@ _HOLDS = {
 
 @click.command("next")
 @click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
-@click.option("-n", "count", metavar="N", type=count_up_to(_MOST_RUNS), default=5, help="How many runs. [5]")
+@click.option(
+    "-n", "--limit", "count", metavar="N", type=count_up_to(_MOST_RUNS), default=5, help="How many runs. [5]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
     """Show what runs next: of all jobs, or of those that are named.

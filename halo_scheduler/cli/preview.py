@@ -24,7 +24,9 @@ _MOST_RUNS = 1_000
 @click.command()
 @schedule_options
 @click.option("--from", "start", metavar="WHEN", help="Look from this time on instead of from now.")
-@click.option("-n", "count", metavar="N", type=count_up_to(_MOST_RUNS), default=5, help="How many runs. [5]")
+@click.option(
+    "-n", "--limit", "count", metavar="N", type=count_up_to(_MOST_RUNS), default=5, help="How many runs. [5]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def preview(*, start: str | None, count: int, as_json: bool, **given: Any) -> None:
     """Show in words and times what a schedule means, without storing anything.

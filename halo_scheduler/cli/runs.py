@@ -125,7 +125,9 @@ def _call_off(scheduler: Scheduler, job: Job, chained: Sequence[WaitingRun]) -> 
 
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_any_jobs)
-@click.option("--limit", metavar="N", type=count_up_to(_MOST_RUNS), default=20, help="How many runs. [20]")
+@click.option(
+    "-n", "--limit", metavar="N", type=count_up_to(_MOST_RUNS), default=20, help="How many runs. [20]"
+)
 @click.option(
     "--outcome",
     metavar="OUTCOME",

@@ -46,6 +46,7 @@ def test_the_next_runs_are_shown_with_their_jobs() -> None:
     lines = [line.split() for line in done.stdout.splitlines()]
     assert [line[-1] for line in lines] == ["JOB", "quick", "quick", "slow"]
     assert "in 15 min" in done.stdout
+    assert _halo("next", "--limit", "3").stdout == done.stdout
     # Without an engine it is only a plan.
     assert "nothing runs the jobs at the moment; start it with: halo daemon" in done.stderr
     first, second = json.loads(_halo("next", "quick", "-n", "2", "--json").output)
