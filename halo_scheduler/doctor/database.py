@@ -41,6 +41,9 @@ def open_database(path: Path) -> tuple[Store | None, list[Finding]]:
 
 
 def _missing(path: Path) -> Finding:
+    if path.parent.exists() and not path.parent.is_dir():
+        what = f"{path.parent} is a file, not a folder, so nothing can be kept there."
+        return wrong(_TOPIC, what, "Choose another folder with HALO_HOME.")
     if find_backups(path) or path.with_name(f"{path.name}-wal").exists():
         return wrong(_TOPIC, f"The database {path} is gone.", _RESTORE)
     return fine(_TOPIC, f"There is no database at {path} yet; the first command that needs it makes it.")

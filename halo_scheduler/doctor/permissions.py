@@ -51,6 +51,9 @@ def check_permissions(scene: Scene) -> Iterator[Finding]:
 
 def _places(database: Path) -> Iterator[_Place]:
     folder = database.absolute().parent
+    if not folder.is_dir():
+        # Not there yet; or a file, which is somebody's own.
+        return
     yield from _place(folder)
     stem = database.stem
     # The default folder is ours alone, but somebody may have put something else beside.

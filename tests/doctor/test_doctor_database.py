@@ -19,6 +19,7 @@ from halo_scheduler.backups import make_backup
 from halo_scheduler.doctor import examination
 from halo_scheduler.doctor.database import check_database, check_disk, check_users, open_database
 from halo_scheduler.doctor.findings import Finding, Mark, Topic
+from halo_scheduler.doctor.permissions import check_permissions
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.schema import NEWEST
@@ -55,6 +56,16 @@ def _set_version(path: Path, version: int) -> None:
     connection = apsw.Connection(str(path))
     connection.execute(f"PRAGMA user_version = {version}").fetchall()
     connection.close()
+
+
+def test_a_file_in_the_place_of_the_folder_is_wrong_and_left_alone(tmp_path: Path) -> None:
+    place = tmp_path / "mine.txt"
+    place.touch(mode=0o644)
+    store, findings = open_database(place / "halo.db")
+    assert store is None
+    assert only(findings).mark is Mark.WRONG
+    assert only(findings).what == f"{place} is a file, not a folder, so nothing can be kept there."
+    assert not [finding for finding in found_by(check_permissions, place / "halo.db") if finding.mend]
 
 
 def test_a_whole_database_is_counted_and_left_as_it_is(path: Path) -> None:
