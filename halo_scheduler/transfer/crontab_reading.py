@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import After, Command, Cron, JobSpec, Policy
+from halo_scheduler.model import After, Backoff, Command, Cron, JobSpec, Policy
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.zone import find_zone
 from halo_scheduler.transfer.crontab_names import Names, name_of_command, name_of_comment
@@ -43,8 +43,8 @@ _UNKEPT = {
     "CRON_WITHIN": "see the conditions and the catching up of a job",
 }
 _REBOOT = "it starts with the machine, which is no time; let your desktop or systemd start it"
-# Cron neither stops what takes long nor gives it a limit.
-_POLICY = Policy(time_limit=None)
+# Cron neither stops what takes long nor gives up on what fails: many a line only tests whether it has to do something.
+_POLICY = Policy(time_limit=None, max_errors=0, backoff=Backoff.none())
 _SAYS = frozenset({"schedule", "action"})
 
 

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import (
     After,
+    Backoff,
     CatchUp,
     Condition,
     Cron,
@@ -174,6 +175,9 @@ class _TimerReader:
     def _policy(self, service: UnitFile, reader: ServiceReader) -> Policy:
         return Policy(
             time_limit=self._time_limit(service),
+            # What fails is started again at its next time, as ever.
+            max_errors=0,
+            backoff=Backoff.none(),
             catch_up=CatchUp.ONCE if self._is_true("Persistent") else CatchUp.SKIP,
             conditions=tuple(dict.fromkeys(self._conditions(service, reader))),
         )

@@ -11,7 +11,7 @@ import pytest
 from timing import at_most_ms
 
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import After, Command, Cron
+from halo_scheduler.model import After, Backoff, Command, Cron
 from halo_scheduler.service import Scheduler
 from halo_scheduler.transfer.any_file import read_jobs
 from halo_scheduler.transfer.crontab_names import name_of_command, name_of_comment
@@ -93,9 +93,10 @@ def test_a_crontab_of_ours_is_read_back() -> None:
     }
 
 
-def test_cron_has_no_limit_for_a_run() -> None:
-    (draft,) = _read("@daily x").jobs
-    assert draft.spec.policy.time_limit is None
+def test_cron_neither_stops_a_run_nor_gives_up() -> None:
+    (draft,) = _read("@daily [ -x /opt/x ] && /opt/x").jobs
+    policy = draft.spec.policy
+    assert (policy.time_limit, policy.max_errors, policy.backoff) == (None, 0, Backoff.none())
 
 
 def test_what_cron_does_not_fill_in_is_said_once() -> None:

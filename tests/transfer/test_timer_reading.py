@@ -8,6 +8,7 @@ import pytest
 
 from halo_scheduler.model import (
     After,
+    Backoff,
     CatchUp,
     Command,
     Cron,
@@ -51,7 +52,7 @@ def test_a_timer_becomes_a_job() -> None:
         description="Nightly backup",
         schedule=Cron("30 2 * * *"),
         action=Command(argv=("/usr/bin/rsync", "-a", "/home/me", "/mnt/backup")),
-        policy=Policy(time_limit=None, catch_up=CatchUp.ONCE),
+        policy=Policy(time_limit=None, max_errors=0, backoff=Backoff.none(), catch_up=CatchUp.ONCE),
     )
 
 
