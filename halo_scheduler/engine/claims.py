@@ -76,8 +76,8 @@ class Claims:
 
     def _mark_the_rest(self, now_ms: int) -> None:
         """Note on the due jobs that nobody looked at that they wait for a place."""
-        if not self._outlook.is_quiet:  # Otherwise all were looked at.
-            marked = self._store.jobs.mark_waiting(now_ms)
+        if not self._outlook.is_all_quiet:  # Otherwise all were looked at.
+            marked = self._store.jobs.mark_waiting(now_ms, but_for=self._outlook.quiet_groups)
             self._unstarted.tell(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in marked))
 
     def _forget_usage(self, now_ms: int) -> None:
@@ -133,9 +133,7 @@ class _Round:
         self._busy.update(record.id for record, _ in by_hand)
         chain_runs = self._chain_runs.candidates(self._now_ms)
         if not self._fill_places(chain_runs):
-            # Deadlines are kept also when there is no place.
-            for record in self._store.jobs.due_with_conditions(self._now_ms):
-                self._consider(Candidate(record))
+            self._look_without_a_place()
         if self._slots.take_asked():
             chain_runs = self._chain_runs.candidates(self._now_ms)
         for candidate in chain_runs:
@@ -145,15 +143,23 @@ class _Round:
     def _fill_places(self, chain_runs: Iterable[Candidate]) -> bool:
         """Claim the oldest first as long as there are places; tell whether all that is due was looked at.
 
-        In a quiet time it is in any case: some slots are skipped, and no job that keeps quiet lacks a place.
+        When all are quiet it is in any case: some slots are skipped, and no job that keeps quiet lacks a place.
         """
-        if self._places <= 0 and not self._outlook.is_quiet:
+        if self._places <= 0 and not self._outlook.is_all_quiet:
             return False
         for candidate in oldest_first(self._store, self._now_ms, self._places, chain_runs):
             self._consider(candidate)
-            if self._places <= 0 and not self._outlook.is_quiet:
+            if self._places <= 0 and not self._outlook.is_all_quiet:
                 return False
         return True
+
+    def _look_without_a_place(self) -> None:
+        """Keep deadlines, and the quiet times of groups, also when there is no place."""
+        for record in self._store.jobs.due_with_conditions(self._now_ms):
+            self._consider(Candidate(record))
+        for group in self._outlook.quiet_groups:
+            for record in self._store.jobs.due_in_group(self._now_ms, group):
+                self._consider(Candidate(record))
 
     def _consider(self, candidate: Candidate) -> None:
         record, request = candidate.record, candidate.request

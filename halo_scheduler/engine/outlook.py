@@ -61,8 +61,10 @@ class Outlook:
         self._now_ms = 0
         self._quiet_times: tuple[QuietTime, ...] = ()
         self._quiet: dict[str | None, _Rest | None] = {}
-        self.is_quiet = False
-        """Whether there are jobs that must be quiet now."""
+        self.quiet_groups: frozenset[str] = frozenset()
+        """The groups that must be quiet now by a quiet time of their own."""
+        self.is_all_quiet = False
+        """Whether every job must be quiet now."""
         self._found: dict[Condition, Finding] = {}
         self._unknown_since: dict[Condition, int] = {}
         self._last_known: dict[Condition, bool] = {}
@@ -75,7 +77,9 @@ class Outlook:
         self._now_ms = now_ms
         self._quiet_times = self._store.settings.quiet_times()
         self._quiet = {}
-        self.is_quiet = any(quiet_at([time], time.group, now_ms) for time in self._quiet_times)
+        quiet = {time.group for time in self._quiet_times if quiet_at([time], time.group, now_ms)}
+        self.is_all_quiet = None in quiet
+        self.quiet_groups = frozenset(group for group in quiet if group is not None)
         self._found = {}
         # What nobody waited for since the last tick is looked at as for the first time.
         self._unknown_since = {item: at for item, at in self._unknown_since.items() if item in self._awaited}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -283,17 +283,31 @@ class JobTable:
             now_ms,
         )
 
+    def due_in_group(self, now_ms: int, group: str) -> list[JobRecord]:
+        """Return the due jobs of a group, oldest slot first."""
+        return self._records(
+            "INDEXED BY scheduler_jobs_due_in_group "
+            "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND group_name = ? "
+            "AND next_run_at <= ? ORDER BY next_run_at, id",
+            group,
+            now_ms,
+        )
+
     def with_followers(self) -> list[JobRecord]:
         """Return the jobs that start others when they end, also those in the trash."""
         return self._records("WHERE followers <> '[]'")
 
-    def mark_waiting(self, now_ms: int) -> list[str]:
-        """Note on every due job without conditions that it waits for a place; return for which that is new."""
+    def mark_waiting(self, now_ms: int, but_for: Collection[str] = ()) -> list[str]:
+        """Note on every due job without conditions that it waits for a place; return for which that is new.
+
+        The jobs of some groups, `but_for`, wait for something else.
+        """
+        other = "AND ifnull(group_name NOT IN (SELECT value FROM json_each(?)), 1) " if but_for else ""
         rows = self._database.rows(
             "UPDATE scheduler_jobs SET waiting_for = 'at_capacity', waiting_reason = '', waits_until = NULL "
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at <= ? "
-            "AND has_conditions = 0 AND waiting_for IS NOT 'at_capacity' RETURNING id",
-            [now_ms],
+            f"AND has_conditions = 0 AND waiting_for IS NOT 'at_capacity' {other}RETURNING id",
+            [now_ms, *([json.dumps(list(but_for))] if but_for else [])],
         )
         return [str(job_id) for (job_id,) in rows]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -217,6 +218,36 @@ def test_slots_are_skipped_also_when_no_place_is_free(tmp_path: Path) -> None:
     assert bench.tick(90 * _MINUTE) == []
     assert len(_skipped(bench, gone)) == 1
     assert _waiting(bench, waits)[0] is WaitingFor.QUIET_TIME
+    bench.close()
+
+
+def test_a_quiet_group_makes_nobody_read_all_others_that_lack_a_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path / "narrow.db", max_concurrent=1, now_ms=_EVENING)
+    bench.scheduler.change_settings(quiet_times=(replace(_NIGHTS, group="quiet"),))
+    bench.scheduler.add_jobs([{"name": f"loud {index}", "schedule": Every("2h")} for index in range(50)])
+    gone = bench.scheduler.add_job("gone", Every("2h"), policy=_SKIP, group="quiet")
+    waits = bench.scheduler.add_job("waits", Every("2h"), job_id="waits", group="quiet")
+    bench.tick()
+    jobs = bench.scheduler._store.jobs
+    real, read = jobs._read, []
+
+    def note(row: tuple[str, ...]) -> object:
+        read.append(row[0])
+        return real(row)
+
+    monkeypatch.setattr(jobs, "_read", note)
+    (run,) = bench.tick(2 * _HOUR)
+    assert len(read) < 30
+    assert len(_skipped(bench, gone)) == 1
+    assert _waiting(bench, waits)[0] is WaitingFor.QUIET_TIME
+    loud = [job for job in bench.scheduler.list_jobs() if job.group is None and job.id != run.job_id]
+    assert {job.waiting_for for job in loud} == {WaitingFor.AT_CAPACITY}
+    told: list[Change] = []
+    bench.scheduler.subscribe(told.append)
+    bench.tick(_MINUTE)
+    assert told == []
     bench.close()
 
 

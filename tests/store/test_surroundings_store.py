@@ -29,8 +29,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
     found.close()
 
 
-def _due(job_id: str, at: int = _NOW, policy: Policy | None = None, **state: object) -> JobRecord:
-    spec = JobSpec(name=job_id, schedule=Every("15m"), policy=policy or Policy())
+def _due(
+    job_id: str, at: int = _NOW, policy: Policy | None = None, *, group: str | None = None, **state: object
+) -> JobRecord:
+    spec = JobSpec(name=job_id, schedule=Every("15m"), policy=policy or Policy(), group=group)
     record = JobRecord(id=job_id, created_at=_NOW, updated_at=_NOW, spec=spec, counted_until=_NOW)
     return record.evolve(next_run_at=at, **state)
 
@@ -77,6 +79,8 @@ def test_only_jobs_that_lack_nothing_but_a_place_are_marked_so_and_each_once(sto
     [
         (lambda store: store.jobs.due_with_conditions(_NOW), "scheduler_jobs_due_with_conditions"),
         (lambda store: store.jobs.mark_waiting(_NOW), "scheduler_jobs_new_waiting"),
+        (lambda store: store.jobs.mark_waiting(_NOW, but_for=["a"]), "scheduler_jobs_new_waiting"),
+        (lambda store: store.jobs.due_in_group(_NOW, "a"), "scheduler_jobs_due_in_group"),
         (lambda store: store.jobs.due(_NOW, 5, (1, "a")), "scheduler_jobs_due"),
         (lambda store: store.requests.chain_runs(), "scheduler_requests_chain_at"),
     ],
@@ -193,3 +197,9 @@ def test_slots_that_waited_in_vain_are_pruned_before_real_runs(store: Store) -> 
     store.runs.insert(runs, 1)
     assert store.runs.prune(keep_per_job=3, ended_before=0, most=5) == 2
     assert [run.id for run in store.history.log(RunFilter(), 50)] == ["4", "1", "0"]
+
+
+def test_jobs_of_groups_that_wait_for_something_else_are_not_marked(store: Store) -> None:
+    store.jobs.insert([_due("plain"), _due("loud", group="loud"), _due("quiet", group="quiet")])
+    assert [record.id for record in store.jobs.due_in_group(_NOW, "quiet")] == ["quiet"]
+    assert set(store.jobs.mark_waiting(_NOW, but_for=["quiet"])) == {"plain", "loud"}

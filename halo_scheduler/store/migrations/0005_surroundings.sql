@@ -11,6 +11,9 @@ ALTER TABLE scheduler_jobs ADD COLUMN hint_source TEXT;
 
 CREATE INDEX scheduler_jobs_due_with_conditions ON scheduler_jobs (next_run_at)
     WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND has_conditions = 1;
+-- A group may have to be quiet, which is looked at also when no place is free.
+CREATE INDEX scheduler_jobs_due_in_group ON scheduler_jobs (group_name, next_run_at, id)
+    WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND group_name IS NOT NULL;
 -- A due job may have waited for something else before it lacks a place.
 DROP INDEX scheduler_jobs_new_waiting;
 CREATE INDEX scheduler_jobs_new_waiting ON scheduler_jobs (next_run_at)
