@@ -26,7 +26,7 @@ from halo_scheduler.schedule.days import local_day
 from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.explain import duration_in_words, moment_in_words
 from halo_scheduler.schedule.interval import DAY_MS, MINUTE_MS
-from halo_scheduler.schedule.words import clock_time, counted, short_date
+from halo_scheduler.schedule.words import clock_time, counted, short_date, shortened
 from halo_scheduler.settings import Settings
 
 _LONGEST_TITLE = 60
@@ -93,7 +93,7 @@ def chain_notices(run: Run, job: Job, broken: Sequence[BrokenLink], settings: Se
         Notice(
             kind=NoticeKind.CHAIN_BROKEN,
             title=plain_line(f"{link.name} did not run after {job.name}", _LONGEST_TITLE),
-            text="It was removed: restore it, or take it out of what runs after this job."
+            text=f"It was removed: restore it, or take it out of what runs after {shortened(job.name)}."
             if link.is_removed
             else "A fault kept it back, which is in the program's log.",
             job_id=job.id,

@@ -107,7 +107,7 @@ def trends(store: Store, job_ids: Iterable[str], limit: int) -> dict[str, tuple[
 
 
 def next_runs(record: JobRecord, count: int, now_ms: int, since: int | None = None) -> list[int]:
-    """Return a job's planned run, then what its schedule alone gives after it; only those from an instant on."""
+    """Return a job's planned run, then what follows it as things are; only those from an instant on."""
     if not record.is_active:
         return []
     schedule, anchor_at = record.spec.schedule, record.spec.anchor_at
@@ -120,8 +120,17 @@ def next_runs(record: JobRecord, count: int, now_ms: int, since: int | None = No
     found: list[int] = []
     while at is not None and len(found) < count:
         found.append(at)
-        at = next_run(schedule, max(at, now_ms), anchor_at=anchor_at, last_completed_at=max(at, now_ms))
+        at = run_after(record, max(at, now_ms))
     return found
+
+
+def run_after(record: JobRecord, at: int) -> int | None:
+    """Return what follows a run at an instant: at the pace that somebody asked for, or as the schedule says."""
+    hints, limits = record.hints, record.spec.policy.limits
+    if hints.interval_ms is None or not hints.count_at(at):
+        return next_run(record.spec.schedule, at, anchor_at=record.spec.anchor_at, last_completed_at=at)
+    pace_ms = max(hints.interval_ms, limits.min_ms or 0)
+    return at + (pace_ms if limits.max_ms is None else min(pace_ms, limits.max_ms))
 
 
 def explanation(store: Store, record: JobRecord, now_ms: int) -> Explanation:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from halo_scheduler.model import After, InQuietTime, Job, SkipReason
 from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.reports import holds
+from halo_scheduler.reports import holds, run_after
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.schedule.quiet import Quiet, quiet_at
 from halo_scheduler.store.jobs import JobRecord
@@ -58,7 +58,7 @@ def _runs(record: JobRecord, quiet_times: tuple[QuietTime, ...], now_ms: int) ->
         if quiet is not None and spec.policy.in_quiet_time is InQuietTime.WAIT:
             # What falls due while this one waits is passed over.
             started_at = quiet.until
-        at, is_planned = next_run(spec.schedule, started_at, anchor_at=spec.anchor_at), False
+        at, is_planned = run_after(record, started_at), False
 
 
 def _with_holds(store: Store, found: list[Upcoming], now_ms: int) -> list[Upcoming]:

@@ -352,7 +352,7 @@ def test_a_follower_that_is_gone_is_told_on_the_run_before_it() -> None:
         "report did not run after backup",
         (run.id,),
     )
-    assert first.text == "It was removed: restore it, or take it out of what runs after this job."
+    assert first.text == "It was removed: restore it, or take it out of what runs after backup."
     assert second.text == "A fault kept it back, which is in the program's log."
     assert chain_notices(run, _JOB, [replace(gone, is_first_today=False)], Settings()) == []
     assert chain_notices(run, _with(Notify.NONE), [gone], Settings()) == []

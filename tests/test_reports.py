@@ -28,7 +28,7 @@ from halo_scheduler import (
     Source,
     Trigger,
 )
-from halo_scheduler.model import Caps, Follower, SkipReason
+from halo_scheduler.model import Caps, Follower, Limits, SkipReason
 from halo_scheduler.reports import DayCount, GapKind
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.usage import Spent
@@ -483,3 +483,12 @@ def test_a_mark_that_makes_no_sense_counts_as_none(scheduler: Scheduler) -> None
     for garbage in ("", "x", "5", '{"seq": "x", "open": []}', '{"seq": 9}', '{"seq": 9, "open": 7}'):
         scheduler._store.settings._set_text("failures_seen", garbage)
         assert [run.id for run in scheduler.unseen_failures()] == ["1"]
+
+
+def test_the_next_runs_follow_the_pace_that_was_asked_for_as_long_as_it_counts(bench: Bench) -> None:
+    job_id = bench.scheduler.add_job("poll", Every("1h"), policy=Policy(limits=Limits(min_ms=20 * _MINUTE)))
+    bench.scheduler.propose_interval(job_id, "15m", ttl="40m")
+    now_ms = bench.clock.now_ms()
+    minutes = [(at - now_ms) // _MINUTE for at in bench.scheduler.list_next_runs(job_id)]
+    assert minutes == [20, 40, 60, 120, 180]
+    assert [(run.at - now_ms) // _MINUTE for run in bench.scheduler.list_upcoming(5)] == minutes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from halo_scheduler.model import Hints, HintSource, Proposal
-from halo_scheduler.schedule.explain import duration_in_words, moment_in_words
+from halo_scheduler.schedule.explain import duration_in_words, moment_in_words, when_in_words
 
 _GIVERS = {
     HintSource.USER: "from you",
@@ -16,7 +16,7 @@ _GIVERS = {
 def hint_words(hints: Hints, now_ms: int) -> str:
     """Return the advice that still counts: "every 5 min, from you, until 14:05: queue is long"."""
     parts = [] if hints.interval_ms is None else [f"every {duration_in_words(hints.interval_ms)}"]
-    parts += [] if hints.next_at is None else [f"a run at {moment_in_words(hints.next_at, now_ms)}"]
+    parts += [] if hints.next_at is None else [f"a run {when_in_words(hints.next_at, now_ms)}"]
     if not parts or hints.expires_at is None or not hints.count_at(now_ms):
         return ""
     giver = "" if hints.source is None else f", {_GIVERS[hints.source]}"

@@ -75,7 +75,7 @@ def _look_at_network(condition: Network, senses: Senses) -> Look:
 def _look_at_idleness(condition: Idle, senses: Senses) -> Look:
     found_ms = senses.idle_ms()
     if found_ms is None:
-        words = "nothing here tells how long nobody has touched keyboard or mouse"
+        words = "no program here tells how long keyboard and mouse have been untouched"
         return Look(None, words, is_observable=False)
     return Look(found_ms >= condition.idle_ms, f"the last input was {_short_time(found_ms)} ago")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from halo_scheduler.finding import open_questions
 from halo_scheduler.model import Job, Outcome, Run, SkipReason
 from halo_scheduler.output_text import plain_line
-from halo_scheduler.schedule.explain import Explanation, moment_in_words
+from halo_scheduler.schedule.explain import Explanation, when_in_words
 from halo_scheduler.service import Scheduler
 
 _RECENT = 10
@@ -42,7 +42,7 @@ def reasons(scheduler: Scheduler, job: Job, explanation: Explanation, now_ms: in
         *_engine(scheduler),
         *explanation.sentences,
         *(
-            f"It asked this at {moment_in_words(question.asked_at, now_ms)} and waits for a person's answer: "
+            f"It asked this {when_in_words(question.asked_at, now_ms)} and waits for a person's answer: "
             f"{plain_line(question.text, _LONGEST)}"
             for question in open_questions(scheduler, job.id)
         ),
@@ -61,4 +61,5 @@ def _ending(run: Run, now_ms: int) -> str:
     because = f", because {_REASONS[run.reason]}" if run.reason is not None else ""
     details = "; ".join(text for text in (run.error, run.note) if text)
     said = plain_line(f": {details}" if details else "", _LONGEST)
-    return f"At {moment_in_words(at, now_ms)} {_WORDS[run.outcome]}{because}{said}."
+    when = when_in_words(at, now_ms)
+    return f"{when[0].upper()}{when[1:]} {_WORDS[run.outcome]}{because}{said}."

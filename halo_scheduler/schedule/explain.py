@@ -31,7 +31,7 @@ from halo_scheduler.schedule.words import clock_time, listed, short_date
 _SENTENCES = {
     Rule.JITTER: "It is spread by {took}, so {at}.",
     Rule.NEVER_PAST: "That is past, so it is due at once.",
-    Rule.RETRY: "The last attempt failed: attempt {attempt} of {attempts} follows after {took}, at {at}.",
+    Rule.RETRY: "The last attempt failed: attempt {attempt} of {attempts} follows after {took}, {when}.",
     Rule.MIN_LIMIT: "At least {took} must lie between, so {at}.",
     Rule.MAX_LIMIT: "At most {took} may lie between, so {at}.",
     Rule.PAUSE: "It is paused until {at}.",
@@ -147,6 +147,12 @@ def moment_in_words(at: int, now_ms: int) -> str:
     return f"{short_date(moment, year=moment.year != today.year)} at {clock_time(moment)}"
 
 
+def when_in_words(at: int, now_ms: int) -> str:
+    """Return an instant as it stands in a sentence: "at 14:05", "on 24 Dec at 09:00"."""
+    words = moment_in_words(at, now_ms)
+    return f"on {words}" if " at " in words else f"at {words}"
+
+
 def ends_in_words(predecessors: Sequence[Predecessor]) -> str:
     """Return which ends of other jobs start a job: "after backup fails and after report succeeds"."""
     words = [
@@ -215,13 +221,15 @@ def _sentence(job: Job, step: Step, now_ms: int, attempt: int) -> str:
     took = duration_in_words(step.duration_ms or 0)
     sentence = {
         Rule.BASELINE: lambda: _baseline(job, at),
-        Rule.HINT: lambda: _hint(job, step, at, took),
+        Rule.HINT: lambda: _hint(job, step, now_ms, took),
         Rule.BACKOFF: lambda: _backoff(job, step, at, took),
     }.get(step.rule)
     if sentence is not None:
         return sentence()
     attempts = job.policy.retry.attempts + 1
-    return _SENTENCES[step.rule].format(at=at, took=took, attempt=attempt, attempts=attempts)
+    return _SENTENCES[step.rule].format(
+        at=at, when=when_in_words(step.at or 0, now_ms), took=took, attempt=attempt, attempts=attempts
+    )
 
 
 def _baseline(job: Job, at: str) -> str:
@@ -230,15 +238,15 @@ def _baseline(job: Job, at: str) -> str:
     return f"The schedule gives {at}: {describe(job.schedule)}."
 
 
-def _hint(job: Job, step: Step, at: str, took: str) -> str:
+def _hint(job: Job, step: Step, now_ms: int, took: str) -> str:
     is_pace = step.source is Source.HINT_INTERVAL
     # What was advised since then is not what made this plan.
     given = (step.duration_ms == job.hints.interval_ms) if is_pace else (step.at == job.hints.next_at)
     who = _asker(job.hints) if given else "Earlier advice"
     because = f" ({job.hints.reason})" if given and job.hints.reason else ""
     if is_pace:
-        return f"{who} asked for a run every {took}{because}, so {at}."
-    return f"{who} asked for a run at {at}{because}."
+        return f"{who} asked for a run every {took}{because}, so {moment_in_words(step.at or 0, now_ms)}."
+    return f"{who} asked for a run {when_in_words(step.at or 0, now_ms)}{because}."
 
 
 def _unused_advice(job: Job, trail: Sequence[Step], now_ms: int) -> list[str]:
@@ -256,9 +264,9 @@ def _unused_advice(job: Job, trail: Sequence[Step], now_ms: int) -> list[str]:
             f"{_asker(hints)} asked for a run every {took}{because}, {_why_unused(job, 'counts after that run')}."
         )
     if hints.next_at is not None and (Source.HINT_ONCE, None, hints.next_at) not in used:
-        at = moment_in_words(hints.next_at, now_ms)
+        when = when_in_words(hints.next_at, now_ms)
         why = _why_unused(job, "comes after that run", hints.next_at)
-        sentences.append(f"{_asker(hints)} asked for a run at {at}{because}, {why}.")
+        sentences.append(f"{_asker(hints)} asked for a run {when}{because}, {why}.")
     until = moment_in_words(hints.expires_at or 0, now_ms)
     return [*sentences, f"What was asked for counts until {until}."]
 
@@ -308,7 +316,7 @@ def _quiet(job: Job, at: int, now_ms: int, quiet: Quiet | None) -> list[str]:
     if quiet is None:
         return []
     which = f"the quiet time {quiet.by.name}" if quiet.by.name else "a quiet time"
-    then = f"it starts when that ends, at {moment_in_words(quiet.until, now_ms)}"
+    then = f"it starts when that ends, {when_in_words(quiet.until, now_ms)}"
     if job.policy.in_quiet_time is InQuietTime.SKIP:
         then = "it will be skipped"
     return [f"{'Now it is' if at <= now_ms else 'That is in'} {which}: {then}."]
@@ -326,7 +334,7 @@ def _conditions(job: Job) -> list[str]:
 def _then_skipped(waits_until: int | None, now_ms: int) -> list[str]:
     if waits_until is None:
         return []
-    return [f"At {moment_in_words(waits_until, now_ms)} it stops waiting, and this run is skipped."]
+    return [f"If it still waits {when_in_words(waits_until, now_ms)}, this run is skipped."]
 
 
 def _chain(job: Job, now_ms: int, outlook: Outlook) -> list[str]:

@@ -49,7 +49,7 @@ def _broken(_: str) -> bool:
         (
             Idle(idle="10m"),
             Senses(idle_ms=lambda: None),
-            (None, "nothing here tells how long nobody has touched keyboard or mouse", False),
+            (None, "no program here tells how long keyboard and mouse have been untouched", False),
         ),
         (Load(below=2), Senses(load=lambda: 1.99), (True, "the load is 1.99")),
         (Load(below=2), Senses(load=lambda: 2.0), (False, "the load is 2.00")),

@@ -304,7 +304,7 @@ def test_a_job_that_waits_for_its_conditions_names_them_and_its_deadline() -> No
     assert _sentences(waiting) == ["It has been due since 13:45 and waits for mains power and network."]
     assert _sentences(waiting, waits_until=_NOW + _HOUR) == [
         "It has been due since 13:45 and waits for mains power and network.",
-        "At 14:50 it stops waiting, and this run is skipped.",
+        "If it still waits at 14:50, this run is skipped.",
     ]
     assert _sentences(replace(waiting, waiting_reason=""))[0].endswith("waits for its conditions.")
 
@@ -369,7 +369,7 @@ def test_a_run_of_a_chain_that_waits_is_told() -> None:
     assert _sentences(_due(), chain_waits=waits) == [
         "A run after backup has waited since 12:50 for a place.",
         "A run after sync has waited since 13:49 for mains power.",
-        "At 14:50 it stops waiting, and this run is skipped.",
+        "If it still waits at 14:50, this run is skipped.",
     ]
 
 
