@@ -10,6 +10,7 @@ from morning import HOUR, MINUTE, SECOND, Morning, at
 
 from halo_scheduler import (
     Backoff,
+    Cron,
     Every,
     JobNotFoundError,
     Limits,
@@ -18,7 +19,7 @@ from halo_scheduler import (
     Policy,
     Retry,
 )
-from halo_scheduler.model import Caps, CatchUp, StatusReason
+from halo_scheduler.model import Caps, CatchUp, Schedule, StatusReason
 from halo_scheduler.why.answer import Verdict
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -232,6 +233,30 @@ def test_a_job_in_the_trash_is_not_looked_for_elsewhere(morning: Morning) -> Non
         morning.ask("8:30")
     morning.scheduler.restore_job(morning.job_id)
     assert morning.said("8:30") == (Verdict.REMOVED, ["It was in the trash from 08:20 to 09:00."])
+
+
+@pytest.mark.parametrize("schedule", [Cron("*/10 * * * *"), Every("10m")])
+def test_a_time_of_the_minute_in_which_it_was_made_was_never_its_own(
+    morning: Morning, schedule: Schedule
+) -> None:
+    morning.clock.set(at("9:00") + 30 * SECOND)
+    job_id = morning.add(schedule)
+    morning.clock.set(at("9:01"))
+    answer = morning.scheduler.why(job_id, at("9:00"), span_ms=MINUTE)
+    assert (answer.verdict, answer.sentences) == (
+        Verdict.BEFORE_IT_EXISTED,
+        ("The job was made at 09:00:30, and its first time is after that.",),
+    )
+
+
+def test_a_time_of_the_minute_in_which_it_was_made_counts_if_it_came_later(morning: Morning) -> None:
+    morning.clock.set(at("9:00") + 30 * SECOND)
+    job_id = morning.add(Every("15s"))
+    (run,) = morning.tick(15 * SECOND)
+    morning.finish(run)
+    morning.clock.set(at("9:01"))
+    answer = morning.scheduler.why(job_id, at("9:00"), span_ms=MINUTE)
+    assert (answer.verdict, answer.run_id) == (Verdict.RAN, run.id)
 
 
 def test_before_it_existed_there_is_nothing_to_tell(morning: Morning) -> None:

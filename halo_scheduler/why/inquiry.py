@@ -45,7 +45,10 @@ class Inquiry:
             timeline=timeline,
             spec=spec,
             schedule=schedule,
-            point=point_in(schedule, spec.anchor_at, span),
+            # What was over when the job was made was never its own.
+            point=point_in(
+                schedule, spec.anchor_at, Span(max(span.since, record.created_at + 1), span.until)
+            ),
             is_readable=then is not None,
         )
 

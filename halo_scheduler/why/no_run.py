@@ -7,7 +7,7 @@ from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.words import counted
 from halo_scheduler.why.answer import Answer, Verdict
 from halo_scheduler.why.gaps import gap_at
-from halo_scheduler.why.inquiry import Inquiry
+from halo_scheduler.why.inquiry import Inquiry, point_in
 from halo_scheduler.why.no_point import not_a_point, runs_beside
 from halo_scheduler.why.run_words import passed_words, run_sentences
 from halo_scheduler.why.spells import of_spell
@@ -21,6 +21,10 @@ def why_no_run(inquiry: Inquiry) -> Answer:
     """Return why nothing of a job started in the span that is asked about."""
     if not inquiry.is_readable:
         return inquiry.answer(Verdict.UNKNOWN, "What the job was at that time can no longer be read.")
+    if inquiry.point is None and point_in(inquiry.schedule, inquiry.spec.anchor_at, inquiry.span) is not None:
+        made_at = inquiry.moment(inquiry.record.created_at)
+        sentence = f"The job was made at {made_at}, and its first time is after that."
+        return inquiry.answer(Verdict.BEFORE_IT_EXISTED, sentence)
     at = inquiry.span.since if inquiry.point is None else inquiry.point
     spell = inquiry.timeline.find(at)
     has_no_times = isinstance(inquiry.schedule, After)
