@@ -212,8 +212,6 @@ class Engine:
         if not self.is_started:
             return
         self.leave_runs()
-        self._wakefulness.close()
-        self._outlook.close()
         self._aftermath.give_up()
         now_ms = self._clock.now_ms()
         with self._store.transaction():
@@ -223,8 +221,10 @@ class Engine:
         self._tell(Change(ChangeKind.ENGINE))
 
     def leave_runs(self) -> None:
-        """Let what runs live on for the next engine."""
+        """Let what runs live on for the next engine, which also keeps awake and watches what must be."""
         self._runs.leave()
+        self._wakefulness.close()
+        self._outlook.close()
 
     # --- A tick --------------------------------------------------------------------------------------
 

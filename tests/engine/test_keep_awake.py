@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 from commands import shell
-from machine import Bench
+from machine import Bench, FakeSurroundings
 from process_probe import until
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Every, HttpRequest, Manual, Outcome, Policy, Run
+from halo_scheduler import After, Every, HttpRequest, Manual, Outcome, Policy, Run
 from halo_scheduler.actions.work import Ended
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine import takeover
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.host import awake
-from halo_scheduler.model import JobSpec
+from halo_scheduler.model import JobSpec, PathExists
 from halo_scheduler.service import Scheduler
 
 _MINUTE, _HOUR = 60_000, 3_600_000
@@ -187,6 +188,24 @@ def test_an_engine_that_goes_lets_go_and_the_next_one_holds_what_it_adopts(
     until(is_over)
     assert keeper.held == {}
     second.close()
+
+
+@pytest.mark.usefixtures("qapp")
+def test_an_engine_that_was_taken_over_holds_and_watches_nothing_any_more(
+    tmp_path: Path, keeper: type[FakeKeeper], qtbot: QtBot
+) -> None:
+    disk = PathExists(path="/mnt/backup")
+    with Scheduler.open(tmp_path / "halo.db") as scheduler:
+        surroundings = scheduler._surroundings = FakeSurroundings()
+        scheduler.on_job_due(lambda *_: Future())
+        run_id = scheduler.trigger(scheduler.add_job("backup", Manual(), policy=_AWAKE))
+        scheduler.add_job("waits", After("1h"), policy=Policy(conditions=(disk,)))
+        scheduler.start()
+        qtbot.waitUntil(lambda: keeper.held.keys() == {run_id} and surroundings.watched == {disk})
+        scheduler._store.database.rows("UPDATE scheduler_engine SET generation = generation + 1")
+        scheduler._loop.look_again()  # type: ignore[union-attr] # started above
+        qtbot.waitUntil(lambda: not scheduler.runs_jobs)
+        assert (keeper.held, surroundings.watched) == ({}, frozenset())
 
 
 @pytest.mark.usefixtures("qapp")
