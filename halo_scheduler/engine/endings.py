@@ -10,7 +10,7 @@ from halo_scheduler.actions.work import Ended, Late
 from halo_scheduler.advice import hints_after, takes_hints
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine.recovery import one_job
-from halo_scheduler.followers import ask_for_followers
+from halo_scheduler.followers import ask_for_followers, ask_instead_of_retry
 from halo_scheduler.ids import new_question_id
 from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, StatusReason, Trigger
 from halo_scheduler.planning import UNPLANNABLE, plan_after_run, plan_sooner
@@ -152,7 +152,10 @@ class Endings:
             changes.append(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
             if end.proposal is not None:
                 self._note_advice(run, after, end.proposal, end.finished_at)
-            if not _is_tried_again(run, after):
+            if end.outcome is Outcome.SKIPPED:
+                tried = record.evolve(slot_at=run.slot_at, attempt=run.attempt)
+                changes += ask_instead_of_retry(self._store, tried)
+            elif not _is_tried_again(run, after):
                 changes += ask_for_followers(self._store, record, run, end.outcome, end.finished_at)
         self._store.jobs.save_states(saved)
         return changes

@@ -11,7 +11,7 @@ from machine import Bench
 
 from halo_scheduler import Cron, Every, Manual, Outcome, Policy, Retry, Run
 from halo_scheduler.engine import takeover
-from halo_scheduler.model import Follower, FollowOn, PathExists, Schedule
+from halo_scheduler.model import Follower, FollowOn, PathExists, Schedule, SkipReason
 from halo_scheduler.schedule.zone import machine_zone
 from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
 
@@ -75,6 +75,15 @@ def test_a_retry_that_an_import_takes_away_was_the_end(bench: Bench) -> None:
     bench.scheduler.apply_import(bench.scheduler.plan_import(Drafts(jobs=(draft,))))
     bench.tick()
     assert len(_alarms(bench)) == 1
+
+
+def test_a_retry_that_never_began_its_work_leaves_the_attempt_before_as_the_end(bench: Bench) -> None:
+    _fail_once(bench, Every("1h"))
+    (again,) = bench.tick(10 * _MINUTE)
+    bench.end(again, Outcome.SKIPPED, reason=SkipReason.NO_WORK)
+    (alarm,) = _alarms(bench)
+    failed, skipped = bench.scheduler.get_run_log("backup")[::-1]
+    assert (skipped.id, alarm.caused_by) == (again.id, failed.id)
 
 
 def test_a_chain_run_that_waited_long_says_for_what(bench: Bench) -> None:
