@@ -12,7 +12,15 @@ from halo_scheduler.checks import LONGEST_NAME
 from halo_scheduler.cli.action_words import action_words, more_words, work_words
 from halo_scheduler.cli.advice_words import hint_words
 from halo_scheduler.cli.policy_words import condition_words, policy_words
-from halo_scheduler.cli.shown import cost_words, moment, next_words, short_id, status_mark, status_words
+from halo_scheduler.cli.shown import (
+    cost_words,
+    folded,
+    moment,
+    next_words,
+    short_id,
+    status_mark,
+    status_words,
+)
 from halo_scheduler.finding import open_questions
 from halo_scheduler.model import FollowOn, InQuietTime, Job, Question
 from halo_scheduler.output_text import plain_line
@@ -25,6 +33,7 @@ from halo_scheduler.schedule.words import counted, listed
 from halo_scheduler.service import Scheduler
 
 _LONGEST = 1_000
+_LABEL_WIDTH = 12
 _ENDS = {
     FollowOn.SUCCESS: "after each success",
     FollowOn.FAILURE: "after each failure",
@@ -88,7 +97,8 @@ def print_details(job: Job, standing: Standing, now_ms: int, longest: int = _LON
     name = click.style(plain_line(job.name, LONGEST_NAME), bold=True)
     click.echo(f"{status_mark(job, asks=bool(standing.questions))} {name}")
     for label, text in details(job, standing, now_ms):
-        click.echo(f"  {click.style(f'{label:<9}', dim=True)} {plain_line(text, longest)}")
+        words = folded(plain_line(text, longest), _LABEL_WIDTH)
+        click.echo(f"  {click.style(f'{label:<9}', dim=True)} {words}")
 
 
 def _quiet_words(job: Job, times: Sequence[QuietTime], now_ms: int) -> str:

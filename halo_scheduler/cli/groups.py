@@ -97,7 +97,7 @@ def _print(groups: list[_Group]) -> None:
     rows = [
         [
             one.name,
-            "none" if one.max_concurrent is None else str(one.max_concurrent),
+            "no limit" if one.max_concurrent is None else str(one.max_concurrent),
             str(one.running),
             ", ".join(one.jobs) or "no jobs",
         ]

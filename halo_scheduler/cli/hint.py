@@ -7,7 +7,7 @@ import click
 from halo_scheduler.advice import usual_ttl
 from halo_scheduler.checks import require_interval
 from halo_scheduler.cli.completing import complete_jobs
-from halo_scheduler.cli.shown import next_words
+from halo_scheduler.cli.shown import folded, next_words
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.finding import find_job
@@ -83,4 +83,4 @@ def _tell(scheduler: Scheduler, job: Job) -> None:
     """Say what is planned now, and why."""
     click.echo(f"{job.name}; next: {next_words(job, SystemClock().now_ms())}")
     for sentence in scheduler.explain(job.id).sentences:
-        click.echo(click.style(f"  {plain_line(sentence, _LONGEST)}", dim=True))
+        click.echo(click.style(f"  {folded(plain_line(sentence, _LONGEST), 2)}", dim=True))

@@ -38,6 +38,7 @@ from halo_scheduler.service import Scheduler
 _MOST_RUNS = 1_000_000
 _LONGEST = 500
 _MOST_NAMED = 5
+_TRIGGERS = {Trigger.MANUAL: "by hand", Trigger.ANSWER: "with your answer", Trigger.TEST: "as a test"}
 
 
 @click.command()
@@ -221,7 +222,7 @@ def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
 def _history_words(run: Run, causes: Mapping[str, str]) -> str:
     words = run_words(run) + cause_words(run, causes)
     if run.trigger not in (Trigger.SCHEDULE, Trigger.CHAIN):
-        words += f", {run.trigger}"
+        words += f", {_TRIGGERS[run.trigger]}"
     if run.attempt > 1:
         words += f", attempt {run.attempt}"
     if run.late_ms >= SECOND_MS and run.trigger is Trigger.SCHEDULE:

@@ -148,6 +148,17 @@ def typed(name: str) -> str:
     return f"-- {quoted}" if name.startswith("-") else quoted
 
 
+def folded(text: str, indent: int) -> str:
+    """Return a text that goes on below its own beginning on a terminal; whoever reads a pipe gets one line."""
+    room = shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else 0
+    if room < _NARROW or _width(text) <= room:
+        return text
+    from textwrap import wrap  # noqa: PLC0415 - for long texts only
+
+    lines = wrap(text, room, break_long_words=False, break_on_hyphens=False)
+    return f"\n{' ' * indent}".join(lines)
+
+
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print aligned columns; on a terminal they fit its width, the widest giving way first."""
     cells = [headings, *([_straight(cell) for cell in row] for row in rows)]

@@ -9,6 +9,7 @@ import click
 
 from halo_scheduler.checks import LONGEST_NAME
 from halo_scheduler.cli.completing import complete_jobs
+from halo_scheduler.cli.shown import folded
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
 from halo_scheduler.output_text import plain_line
@@ -31,7 +32,7 @@ _VERDICTS = {
     Verdict.NOT_A_POINT: ("◌", None, "is not due then"),
     Verdict.BEFORE_IT_EXISTED: ("◌", None, "did not exist yet"),
     Verdict.REMOVED: ("◌", None, "was in the trash"),
-    Verdict.UNKNOWN: ("▲", "yellow", "nobody knows"),
+    Verdict.UNKNOWN: ("▲", "yellow", "is not known to have run"),
     Verdict.WAITING: ("▲", "yellow", "waits"),
     Verdict.PAUSED: ("⏸", None, "paused"),
     Verdict.DISABLED: ("◌", None, "disabled"),
@@ -76,10 +77,14 @@ def _asked(when: str | None, now_ms: int) -> tuple[int | None, int]:
     if when is None:
         return None, 1
     typed = when.strip()
-    # Whoever asks why means a time of today, be it past or not; elsewhere it is the next one that is meant.
-    at = parse_when(f"today {typed}" if _TIME_OF_DAY.fullmatch(typed) else typed, now_ms)
+    at = now_ms if typed == "now" else parse_when(_of_today(typed), now_ms)
     unit_ms = SECOND_MS if _WITH_SECONDS.search(typed) else MINUTE_MS
     return at - at % unit_ms, unit_ms
+
+
+def _of_today(typed: str) -> str:
+    """Return a time of day as one of today: whoever asks why means that, be it past or not."""
+    return f"today {typed}" if _TIME_OF_DAY.fullmatch(typed) else typed
 
 
 def _show(answer: Answer) -> None:
@@ -87,4 +92,4 @@ def _show(answer: Answer) -> None:
     name = click.style(plain_line(answer.name, LONGEST_NAME), bold=True)
     click.echo(f"{click.style(sign, fg=colour)} {name} {click.style(words, dim=True)}")
     for sentence in answer.sentences:
-        click.echo(f"  {plain_line(sentence, _LONGEST)}")
+        click.echo(f"  {folded(plain_line(sentence, _LONGEST), 2)}")

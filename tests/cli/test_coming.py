@@ -105,7 +105,7 @@ def test_groups_show_their_limits_and_jobs() -> None:
         "jobs": ["backup", "mirror"],
     }
     assert _halo("group", "night", "--max-concurrent", "none").output == "night has no limit\n"
-    assert "night none 0" in " ".join(_halo("group", "night").output.split())
+    assert "night no limit 0" in " ".join(_halo("group", "night").output.split())
 
 
 def test_a_limit_may_come_before_the_jobs() -> None:

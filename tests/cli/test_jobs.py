@@ -258,7 +258,7 @@ def test_the_last_runs_are_shown_with_their_errors() -> None:
     assert "■" in text
     assert "failure (RuntimeError: no space left)" in text
     assert "\x1b" not in text
-    assert "RuntimeError: no space left" in _halo("history").output
+    assert "RuntimeError: no space left), by hand\n" in _halo("history").output
     (run,) = json.loads(_halo("history", "backup", "--json").output)
     assert (run["outcome"], run["started_at"], run["duration_ms"]) == (Outcome.FAILURE, 1_800_000_000_000, 0)
     assert json.loads(_halo("history", "--outcome", "success", "--json").output) == []
@@ -337,6 +337,17 @@ def test_a_pause_that_ends_fits_into_the_list() -> None:
         until = SystemClock().now_ms() // 1_000 * 1_000 + 400 * 86_400_000
         scheduler.pause_job(scheduler.add_job("backup", Every("1h")), until)
     assert f"paused until {moment_in_words(until, SystemClock().now_ms())}  never" in _halo("list").output
+
+
+def test_a_long_text_goes_on_below_its_own_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "stops after 2 hours · no retries · gives up after 5 errors"
+    assert shown.folded(text, 12) == text
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "50")
+    assert shown.folded(text, 12) == f"stops after 2 hours · no retries ·\n{' ' * 12}gives up after 5 errors"
+    assert shown.folded("short", 12) == "short"
+    monkeypatch.setenv("COLUMNS", "20")
+    assert shown.folded(text, 12) == text
 
 
 def test_a_table_fits_a_very_narrow_terminal_too(
