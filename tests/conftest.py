@@ -13,7 +13,7 @@ import pytest
 
 from halo_scheduler.schedule.zone import machine_zone
 
-pytest_plugins = ["desktop_fixtures"]
+pytest_plugins = ["desktop_fixtures", "engine_fixtures", "morning"]
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # What the developer's own profile does is no matter of the tests.

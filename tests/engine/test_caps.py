@@ -9,23 +9,21 @@ import pytest
 from cases import utc_ms
 from machine import Bench
 
-from halo_scheduler import After, Cron, Every, Job, Manual, Once, Outcome, Policy, Retry, Run, Source, Trigger
+from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Source, Trigger
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine import takeover
 from halo_scheduler.holds import Holds
 from halo_scheduler.model import Caps, JobStatus, Schedule, SkipReason, StatusReason
 from halo_scheduler.store.usage import Spent
 
-pytestmark = pytest.mark.usefixtures("machine_in_berlin")
+pytestmark = pytest.mark.usefixtures("machine_in_berlin", "dead_processes")
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _NOON = utc_ms("2026-11-16T12:00+01:00")
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench(tmp_path: Path) -> Iterator[Bench]:
     """A bench whose former processes count as dead."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
     found = Bench(tmp_path / "halo.db", now_ms=_NOON)
     yield found
     found.close()
@@ -42,12 +40,6 @@ def _add(
 ) -> str:
     policy = Policy(caps=Caps(runs_per_day=runs, cost_per_day=cost), retry=retry or Retry())
     return bench.scheduler.add_job(name, schedule or Every("1h"), policy=policy)
-
-
-def _job(bench: Bench, job_id: str) -> Job:
-    job = bench.scheduler.get_job(job_id)
-    assert job is not None
-    return job
 
 
 def _run_once(bench: Bench, advance_ms: int = _HOUR, **ended: float) -> Run:
@@ -93,9 +85,9 @@ def test_a_skipped_slot_leaves_the_job_as_it_was_but_for_its_plan(bench: Bench) 
     job_id = _add(bench, runs=1)
     (run,) = bench.tick(_HOUR)
     bench.end(run, Outcome.FAILURE)
-    before = _job(bench, job_id)
+    before = bench.job(job_id)
     bench.tick(_HOUR)
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert job.status is JobStatus.IDLE
     assert (job.errors, job.last_run_at) == (1, before.last_run_at)
     assert job.last_outcome is Outcome.SKIPPED
@@ -145,7 +137,7 @@ def test_runs_by_hand_count_and_start_all_the_same(bench: Bench) -> None:
 
 def test_a_test_run_counts_by_its_cost_only(bench: Bench) -> None:
     job_id = _add(bench, runs=1, cost=1.0)
-    bench.scheduler.test_job(job_id, _job(bench, job_id).spec)
+    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
     (test,) = bench.tick()
     assert _used(bench, job_id) == (0, 0.0)
     bench.end(test, cost=0.4)
@@ -228,7 +220,7 @@ def test_a_retry_is_held_back_too_and_its_slot_is_over(bench: Bench) -> None:
     assert bench.tick(_MINUTE) == []
     (held,) = _held(bench, job_id)
     assert (held.slot_at, held.attempt, held.source) == (run.slot_at, 2, Source.RETRY)
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.errors, job.next_run_at) == (0, (run.slot_at or 0) + _HOUR)
 
 
@@ -256,7 +248,7 @@ def test_a_once_at_its_cap_is_skipped_and_over_and_says_what_to_do(bench: Bench)
     assert run.error == (
         "1 run today, as many as its cap allows; as it had one time only, run it by hand or give it a new time"
     )
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.status, job.status_reason) == (JobStatus.DISABLED, StatusReason.DONE)
 
 
@@ -368,7 +360,7 @@ def test_a_fault_in_finding_out_what_holds_a_job_back_disturbs_no_other(
     monkeypatch.setattr(Holds, "find", stumble)
     (run,) = bench.tick(_HOUR)
     assert run.job_id == good
-    assert _job(bench, bad).status_reason is StatusReason.ERRORS
+    assert bench.job(bad).status_reason is StatusReason.ERRORS
 
 
 def test_without_caps_and_questions_nothing_is_looked_up(

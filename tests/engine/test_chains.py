@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from process_probe import until
 from halo_scheduler import (
     After,
     Every,
-    Job,
     Manual,
     Once,
     Outcome,
@@ -27,7 +25,6 @@ from halo_scheduler import (
 from halo_scheduler.actions.spool import Output
 from halo_scheduler.actions.work import Ended, Late
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine import takeover
 from halo_scheduler.engine.chains import ChainRuns
 from halo_scheduler.errors import StaleEngineError, StoreUnavailableError
 from halo_scheduler.model import (
@@ -53,24 +50,6 @@ _DISK = PathExists(path="/mnt/backup")
 _ALL_DAY = QuietTime(name="Rest", group="quiet", start="00:00", end="24:00")
 
 
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """A bench whose former processes count as dead."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
-    found = Bench(tmp_path / "halo.db")
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def narrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """A bench with one place."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
-    found = Bench(tmp_path / "narrow.db", max_concurrent=1)
-    yield found
-    found.close()
-
-
 def _chain(
     bench: Bench,
     on: FollowOn = FollowOn.ALWAYS,
@@ -86,21 +65,9 @@ def _chain(
     bench.scheduler.add_job("backup", Every("1h"), job_id="backup", policy=backup, followers=followers)
 
 
-def _job(bench: Bench, job_id: str) -> Job:
-    job = bench.scheduler.get_job(job_id)
-    assert job is not None
-    return job
-
-
 def _runs(bench: Bench, job_id: str = "report") -> list[Run]:
     """Return the runs of a job, oldest first."""
     return bench.scheduler.get_run_log(job_id)[::-1]
-
-
-def _run(bench: Bench, run_id: str) -> Run:
-    run = bench.scheduler.get_run(run_id)
-    assert run is not None
-    return run
 
 
 def _reasons(bench: Bench) -> list[str]:
@@ -135,7 +102,7 @@ def _end_somehow(bench: Bench, run: Run, outcome: Outcome) -> None:
             bench.tick()
         case _:
             bench.end(run, outcome)
-    assert _run(bench, run.id).outcome is outcome
+    assert bench.recorded(run.id).outcome is outcome
 
 
 @pytest.mark.parametrize(
@@ -180,7 +147,7 @@ def test_missed_and_held_back_slots_start_nobody(bench: Bench) -> None:
 
 def test_a_chain_run_says_what_caused_it_and_leaves_its_jobs_plan_alone(bench: Bench) -> None:
     _chain(bench, FollowOn.SUCCESS, schedule=Once(START + _DAY))
-    before = _job(bench, "report")
+    before = bench.job("report")
     (cause,) = bench.tick(_HOUR)
     bench.clock.advance(_MINUTE)
     bench.end(cause)
@@ -188,7 +155,7 @@ def test_a_chain_run_says_what_caused_it_and_leaves_its_jobs_plan_alone(bench: B
     assert (run.trigger, run.source, run.slot_at, run.attempt) == (Trigger.CHAIN, Source.MANUAL, None, 1)
     assert (run.caused_by, run.started_at, run.late_ms) == (cause.id, START + _HOUR + _MINUTE, 0)
     bench.end(run, Outcome.FAILURE)
-    after = _job(bench, "report")
+    after = bench.job("report")
     assert (after.next_run_at, after.errors, after.last_completed_at) == (START + _DAY, 0, None)
     assert (after.status, after.hints) == (before.status, before.hints)
     (own,) = [run for run in bench.tick(_DAY) if run.job_id == "report"]
@@ -198,7 +165,7 @@ def test_a_chain_run_says_what_caused_it_and_leaves_its_jobs_plan_alone(bench: B
 def test_runs_by_hand_with_an_answer_and_of_a_chain_start_followers_and_tests_do_not(bench: Bench) -> None:
     _chain(bench)
     bench.scheduler.add_job("first", Manual(), job_id="first", followers=[Follower(job_id="backup")])
-    bench.scheduler.test_job("backup", _job(bench, "backup").spec)
+    bench.scheduler.test_job("backup", bench.job("backup").spec)
     (tried,) = bench.tick()
     bench.end(tried)
     assert _runs(bench) == []
@@ -281,7 +248,7 @@ def test_the_end_and_what_follows_from_it_are_written_together(
     monkeypatch.setattr(lease, "renew", fail)
     with pytest.raises(StoreUnavailableError):
         bench.end(run)
-    assert _run(bench, run.id).outcome is Outcome.RUNNING
+    assert bench.recorded(run.id).outcome is Outcome.RUNNING
     assert bench.scheduler.list_waiting_chain_runs() == []
     monkeypatch.setattr(lease, "renew", renew)
     bench.tick()
@@ -328,7 +295,7 @@ def test_an_end_that_nobody_saw_starts_what_follows(bench: Bench) -> None:
     (run,) = bench.tick(_HOUR)
     bench.crash()
     bench.tick(_MINUTE)
-    assert _run(bench, run.id).outcome is Outcome.INTERRUPTED
+    assert bench.recorded(run.id).outcome is Outcome.INTERRUPTED
     assert [found.caused_by for found in _runs(bench)] == [run.id]
 
 
@@ -394,7 +361,7 @@ def test_due_jobs_and_chain_runs_start_oldest_first(narrow: Bench) -> None:
     for _ in range(3):
         narrow.finish(next(run for run in narrow.started if run.id == long))
         (long,) = narrow.open_runs
-        order.append(_run(narrow, long).job_id)
+        order.append(narrow.recorded(long).job_id)
     assert order == ["earlier", "report", "later"]
 
 
@@ -452,7 +419,7 @@ def test_a_slot_that_falls_due_while_a_chain_run_lasts_stays_due(bench: Bench) -
     _cause(bench)
     (chained,) = _runs(bench)
     bench.tick(_HOUR)
-    assert _job(bench, "report").next_run_at == START + _HOUR
+    assert bench.job("report").next_run_at == START + _HOUR
     bench.end(chained)
     assert _runs(bench)[-1].slot_at == START + _HOUR
 
@@ -540,7 +507,7 @@ def test_an_open_question_and_a_cap_skip_a_chain_run_with_the_reason(bench: Benc
     assert (asked.reason, asked.error) == (SkipReason.NEEDS_INPUT, "it waits for your answer to: Which?")
     assert capped.reason is SkipReason.CAP
     assert capped.error.endswith("; it may run again after midnight")
-    assert _job(bench, "report").next_run_at == START + _DAY
+    assert bench.job("report").next_run_at == START + _DAY
 
 
 def test_output_that_waits_for_its_secrets_holds_the_chain_back(bench: Bench) -> None:
@@ -568,7 +535,7 @@ def test_an_edited_follower_runs_as_it_is_by_then(narrow: Bench) -> None:
     narrow.end(cause)
     narrow.scheduler.update_job("report", name="renamed", policy=Policy(time_limit="1m"))
     (long,) = narrow.open_runs
-    narrow.finish(_run(narrow, long))
+    narrow.finish(narrow.recorded(long))
     narrow.tick(_MINUTE)
     (run,) = _runs(narrow)
     assert run.outcome is Outcome.TIMEOUT
@@ -591,11 +558,11 @@ def test_a_follower_that_does_not_run_says_so_and_so_does_the_run_before(bench: 
     assert (run.outcome, run.reason, run.trigger) == (Outcome.SKIPPED, SkipReason(state), Trigger.CHAIN)
     assert run.error == f"it was to run after backup, but it was {state} at that time"
     assert (run.caused_by, run.started_at) == (cause.id, None)
-    assert _run(bench, cause.id).note == f"report did not run after it, as it was {state}"
+    assert bench.recorded(cause.id).note == f"report did not run after it, as it was {state}"
     assert Change(ChangeKind.RUN_FINISHED, job_id="report", run_id=run.id) in told
     (event,) = _events(bench)
     assert event.detail == {"follower": "report", "name": "report", "reason": state, "run_id": cause.id}
-    assert _job(bench, "report").last_run_at is None
+    assert bench.job("report").last_run_at is None
     bench.scheduler.resume_job("report")
     bench.tick()
     assert _runs(bench) == [run]
@@ -606,7 +573,7 @@ def test_a_once_that_is_over_is_disabled_and_so_does_not_follow(bench: Bench) ->
     (run,) = bench.tick(30 * _MINUTE)
     bench.finish(run)
     _cause(bench)
-    assert _job(bench, "report").status_reason is StatusReason.DONE
+    assert bench.job("report").status_reason is StatusReason.DONE
     assert _runs(bench)[-1].reason is SkipReason.DISABLED
 
 
@@ -630,7 +597,7 @@ def test_a_follower_that_was_removed_is_named_on_the_run_before(bench: Bench, is
         bench.scheduler._store.jobs.purge(START + 1)
     cause = _cause(bench)
     name = "a job that is gone" if is_purged else "report"
-    assert _run(bench, cause.id).note == f"{name} did not run after it, as it was removed"
+    assert bench.recorded(cause.id).note == f"{name} did not run after it, as it was removed"
     (event,) = _events(bench)
     assert event.detail == {"follower": "report", "name": name, "reason": "removed", "run_id": cause.id}
     assert bench.scheduler.list_waiting_chain_runs() == []
@@ -642,7 +609,7 @@ def test_a_follower_that_is_removed_while_it_waits_is_said_too(bench: Bench) -> 
     cause = _cause(bench)
     bench.scheduler.remove_job("report")
     bench.tick(_MINUTE)
-    assert "as it was removed" in _run(bench, cause.id).note
+    assert "as it was removed" in bench.recorded(cause.id).note
     bench.scheduler.restore_job("report")
     bench.surroundings.truths[_DISK] = True
     bench.tick(_MINUTE)
@@ -674,7 +641,7 @@ def test_a_fault_in_deciding_about_a_chain_run_is_said_and_disturbs_nobody(
     (cause,) = bench.tick()
     monkeypatch.setattr(ChainRuns, "look", stumble)
     bench.end(cause)
-    assert _run(bench, cause.id).note == (
+    assert bench.recorded(cause.id).note == (
         "report did not run after it, because of a fault, which is in the log"
     )
     assert bench.scheduler.list_waiting_chain_runs() == []
@@ -706,7 +673,7 @@ def test_a_chain_run_that_waits_can_be_cancelled_and_starts_nobody(bench: Bench)
     bench.tick(_MINUTE)
     assert _runs(bench) == [run]
     assert _runs(bench, "last") == []
-    job = _job(bench, "report")
+    job = bench.job("report")
     assert (job.status, job.waiting_for) == (JobStatus.IDLE, None)
 
 
@@ -716,4 +683,4 @@ def test_a_chain_run_under_way_is_cancelled_like_any_other(bench: Bench) -> None
     (run,) = _runs(bench)
     bench.scheduler.cancel_run(run.id)
     bench.tick()
-    assert _run(bench, run.id).outcome is Outcome.CANCELLED
+    assert bench.recorded(run.id).outcome is Outcome.CANCELLED

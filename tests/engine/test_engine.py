@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -50,21 +50,6 @@ from halo_scheduler.store.requests import Request, RequestKind
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 
 
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """A bench whose former processes count as dead."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
-    found = Bench(tmp_path / "halo.db")
-    yield found
-    found.close()
-
-
-def _job(bench: Bench, job_id: str) -> Any:
-    job = bench.scheduler.get_job(job_id)
-    assert job is not None
-    return job
-
-
 # --- Being due ---------------------------------------------------------------------------------------
 
 
@@ -79,9 +64,9 @@ def test_a_due_job_runs_once_at_its_slot(bench: Bench) -> None:
         Source.EVERY,
     )
     assert bench.tick() == []
-    assert _job(bench, job_id).status is JobStatus.RUNNING
+    assert bench.job(job_id).status is JobStatus.RUNNING
     bench.finish(run)
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.status, job.next_run_at, job.last_outcome) == (
         JobStatus.IDLE,
         START + 2 * _MINUTE,
@@ -110,12 +95,12 @@ def test_a_failure_backs_off_and_the_fifth_disables_the_job(bench: Bench) -> Non
     job_id = bench.scheduler.add_job("job", Every("10s"))
     delays = []
     for _ in range(5):
-        job = _job(bench, job_id)
-        (run,) = bench.tick(job.next_run_at - bench.clock.now_ms())
+        job = bench.job(job_id)
+        (run,) = bench.tick((job.next_run_at or 0) - bench.clock.now_ms())
         bench.finish(run, error=RuntimeError("boom"))
-        delays.append((_job(bench, job_id).next_run_at or 0) - bench.clock.now_ms())
+        delays.append((bench.job(job_id).next_run_at or 0) - bench.clock.now_ms())
     assert delays[:4] == [30_000, 60_000, 300_000, 900_000]
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.status, job.status_reason, job.errors) == (JobStatus.DISABLED, StatusReason.ERRORS, 5)
     assert job.last_error == "RuntimeError: boom"
     events = [str(event.kind) for event in bench.scheduler._store.events.of_job(job_id)]
@@ -127,10 +112,10 @@ def test_success_resets_the_error_count(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1m"))
     (run,) = bench.tick(_MINUTE)
     bench.finish(run, Outcome.FAILURE)
-    assert _job(bench, job_id).errors == 1
+    assert bench.job(job_id).errors == 1
     (run,) = bench.tick(_MINUTE)
     bench.finish(run)
-    assert _job(bench, job_id).errors == 0
+    assert bench.job(job_id).errors == 0
 
 
 def test_a_failed_slot_is_tried_again_and_counts_as_one_error(bench: Bench) -> None:
@@ -139,19 +124,19 @@ def test_a_failed_slot_is_tried_again_and_counts_as_one_error(bench: Bench) -> N
     (run,) = bench.tick(_HOUR)
     for attempt in (2, 3):
         bench.finish(run, Outcome.FAILURE)
-        assert _job(bench, job_id).errors == 0
+        assert bench.job(job_id).errors == 0
         (run,) = bench.tick(1_000)
         assert (run.slot_at, run.attempt, run.source) == (START + _HOUR, attempt, Source.RETRY)
     bench.finish(run, Outcome.FAILURE)
-    assert _job(bench, job_id).errors == 1
-    assert _job(bench, job_id).next_run_at == START + 2 * _HOUR
+    assert bench.job(job_id).errors == 1
+    assert bench.job(job_id).next_run_at == START + 2 * _HOUR
 
 
 def test_once_runs_once_and_is_done(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Once(START + 5_000))
     (run,) = bench.tick(5_000)
     bench.finish(run, Outcome.FAILURE)
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.status, job.status_reason, job.next_run_at) == (JobStatus.DISABLED, StatusReason.DONE, None)
     with pytest.raises(ScheduleError, match="its one time is past"):
         bench.scheduler.resume_job(job_id)
@@ -232,7 +217,7 @@ def test_a_run_past_its_time_limit_is_recorded_and_its_late_result_ignored(bench
     (second,) = bench.tick(50_000)
     bench.finish(run, Outcome.SUCCESS)
     assert bench.scheduler.get_run(run.id) == recorded
-    assert _job(bench, job_id).status is JobStatus.RUNNING
+    assert bench.job(job_id).status is JobStatus.RUNNING
     bench.finish(second)
 
 
@@ -244,7 +229,7 @@ def test_a_job_nobody_can_run_is_skipped_and_told_once(bench: Bench) -> None:
     assert {(run.outcome, run.reason) for run in runs} == {(Outcome.SKIPPED, "unsupported_type")}
     events = [str(event.kind) for event in bench.scheduler._store.events.of_job(job_id)]
     assert events.count("job-unsupported") == 1
-    assert _job(bench, job_id).errors == 0
+    assert bench.job(job_id).errors == 0
 
 
 def test_a_run_that_cannot_be_started_is_a_failure_and_the_others_go_on(
@@ -284,8 +269,8 @@ def test_a_job_that_cannot_be_planned_does_not_disturb_the_others(
         bench.open_runs.pop(run.id).set_result(None)
     bench.tick()
     assert {run.outcome for run in bench.scheduler.get_run_log()} == {Outcome.SUCCESS}
-    assert _job(bench, good).status is JobStatus.IDLE
-    assert (_job(bench, bad).status, _job(bench, bad).status_reason) == (
+    assert bench.job(good).status is JobStatus.IDLE
+    assert (bench.job(bad).status, bench.job(bad).status_reason) == (
         JobStatus.DISABLED,
         StatusReason.ERRORS,
     )
@@ -315,14 +300,14 @@ def test_a_job_without_a_place_stays_due_and_the_oldest_slot_goes_first(tmp_path
     ]
     first = bench.tick(_HOUR + 10)
     assert [run.job_id for run in first] == ids[:2]
-    waiting = _job(bench, ids[2])
+    waiting = bench.job(ids[2])
     assert (waiting.waiting_for, waiting.next_run_at) == (WaitingFor.AT_CAPACITY, START + _HOUR - 8)
     bench.clock.advance(_MINUTE * 10)
     before = len(bench.started)
     bench.finish(first[0])
     (third,) = bench.started[before:]
     assert (third.job_id, third.late_ms) == (ids[2], 10 * _MINUTE + 18)
-    assert _job(bench, ids[2]).waiting_for is None
+    assert bench.job(ids[2]).waiting_for is None
     bench.close()
 
 
@@ -332,7 +317,7 @@ def _waiting_once(tmp_path: Path) -> tuple[Bench, str, Run]:
     bench.scheduler.add_job("long", Every("1h"), anchor_at=START - _HOUR + 500)
     job_id = bench.scheduler.add_job("once", Once(START + 1_000))
     (long,) = bench.tick(10_000)
-    assert _job(bench, job_id).waiting_for is WaitingFor.AT_CAPACITY
+    assert bench.job(job_id).waiting_for is WaitingFor.AT_CAPACITY
     return bench, job_id, long
 
 
@@ -408,7 +393,7 @@ def test_a_group_has_its_own_limit(bench: Bench) -> None:
     assert len(runs) == 2
     assert bench.scheduler.status().running_by_group == {"g": 1}
     before = len(bench.started)
-    bench.finish(next(run for run in runs if _job(bench, run.job_id).group == "g"))
+    bench.finish(next(run for run in runs if bench.job(run.job_id).group == "g"))
     assert len(bench.started) == before + 1
 
 
@@ -421,12 +406,12 @@ def test_a_run_by_hand_works_in_every_state_and_touches_no_plan(bench: Bench, st
     job_id = bench.scheduler.add_job("job", schedule, enabled=state != "disabled")
     if state == "paused":
         bench.scheduler.pause_job(job_id)
-    before = _job(bench, job_id)
+    before = bench.job(job_id)
     run_id = bench.scheduler.trigger(job_id)
     (run,) = bench.tick(1_000)
     assert (run.id, run.slot_at, run.trigger) == (run_id, None, Trigger.MANUAL)
     bench.finish(run, Outcome.FAILURE)
-    after = _job(bench, job_id)
+    after = bench.job(job_id)
     assert (after.next_run_at, after.errors, after.last_completed_at, after.status) == (
         *(before.next_run_at, 0, None, before.status),
     )
@@ -478,10 +463,10 @@ def test_a_job_edited_or_resumed_during_a_run_by_hand_is_planned_at_once(bench: 
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
     bench.scheduler.resume_job(job_id)
-    assert _job(bench, job_id).next_run_at == START + _HOUR
+    assert bench.job(job_id).next_run_at == START + _HOUR
     bench.scheduler.update_job(job_id, schedule=Every("5m"))
     bench.finish(run)
-    assert _job(bench, job_id).next_run_at == START + 5 * _MINUTE
+    assert bench.job(job_id).next_run_at == START + 5 * _MINUTE
 
 
 def test_a_once_that_is_done_cannot_be_resumed_during_a_run_by_hand(bench: Bench) -> None:
@@ -500,7 +485,7 @@ def test_a_once_that_fell_into_a_pause_is_recorded_and_done(bench: Bench) -> Non
     assert bench.tick(10_000) == []
     (run,) = bench.scheduler.get_run_log(job_id)
     assert (run.slot_at, run.outcome, run.reason) == (START + 1_000, Outcome.SKIPPED, "paused")
-    assert _job(bench, job_id).status_reason is StatusReason.DONE
+    assert bench.job(job_id).status_reason is StatusReason.DONE
 
 
 def test_a_cancelled_run_is_recorded_and_leaves_the_error_count(bench: Bench) -> None:
@@ -510,7 +495,7 @@ def test_a_cancelled_run_is_recorded_and_leaves_the_error_count(bench: Bench) ->
     bench.tick()
     (recorded,) = bench.scheduler.get_run_log(job_id)
     assert recorded.outcome is Outcome.CANCELLED
-    assert (_job(bench, job_id).errors, _job(bench, job_id).status) == (0, JobStatus.IDLE)
+    assert (bench.job(job_id).errors, bench.job(job_id).status) == (0, JobStatus.IDLE)
 
 
 # --- Pauses and edits --------------------------------------------------------------------------------
@@ -522,7 +507,7 @@ def test_no_job_runs_because_a_pause_ended(bench: Bench) -> None:
     for _ in range(4):
         assert bench.tick(_HOUR // 2) == []
     assert bench.tick(60_000) == []
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.status, job.paused_until, job.next_run_at) == (JobStatus.IDLE, None, START + 3 * _HOUR)
     (run,) = bench.tick(_HOUR - 60_000)
     assert (run.passed_over, run.passed_reason) == (2, "paused")
@@ -545,18 +530,18 @@ def test_a_pause_survives_a_restart(bench: Bench) -> None:
     bench.scheduler.pause_job(job_id, until=START + 10 * _HOUR)
     bench.crash()
     assert bench.tick(5 * _HOUR) == []
-    assert _job(bench, job_id).status is JobStatus.PAUSED
+    assert bench.job(job_id).status is JobStatus.PAUSED
     assert bench.tick(5 * _HOUR) == []
-    assert _job(bench, job_id).next_run_at == START + 11 * _HOUR
+    assert bench.job(job_id).next_run_at == START + 11 * _HOUR
 
 
 def test_a_pause_during_a_run_counts_from_its_end(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     (run,) = bench.tick(_HOUR)
     bench.scheduler.pause_job(job_id)
-    assert _job(bench, job_id).status is JobStatus.RUNNING
+    assert bench.job(job_id).status is JobStatus.RUNNING
     bench.finish(run)
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.status, job.next_run_at) == (JobStatus.PAUSED, None)
 
 
@@ -566,7 +551,7 @@ def test_a_once_whose_pause_ends_while_it_runs_keeps_its_retry(bench: Bench) -> 
     (run,) = bench.tick(1_000)
     bench.scheduler.pause_job(job_id, until=START + 2_000)
     bench.tick(5_000)
-    assert _job(bench, job_id).status is JobStatus.RUNNING
+    assert bench.job(job_id).status is JobStatus.RUNNING
     bench.finish(run, Outcome.FAILURE)
     (again,) = bench.tick(1_000)
     assert (again.slot_at, again.attempt) == (START + 1_000, 2)
@@ -577,16 +562,16 @@ def test_a_retry_dropped_by_an_edit_leaves_its_slot_failed(bench: Bench) -> None
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=policy)
     (run,) = bench.tick(_HOUR)
     bench.finish(run, Outcome.FAILURE)
-    assert _job(bench, job_id).errors == 0
+    assert bench.job(job_id).errors == 0
     bench.scheduler.update_job(job_id, schedule=Every("2h"))
-    assert _job(bench, job_id).errors == 1
+    assert bench.job(job_id).errors == 1
 
 
 def test_an_edit_takes_effect_at_once(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     bench.tick(_MINUTE)
     bench.scheduler.update_job(job_id, schedule=Every("5m"))
-    assert _job(bench, job_id).next_run_at == START + 5 * _MINUTE
+    assert bench.job(job_id).next_run_at == START + 5 * _MINUTE
     assert len(bench.tick(4 * _MINUTE)) == 1
 
 
@@ -595,7 +580,7 @@ def test_an_edit_during_a_run_keeps_what_the_run_writes(bench: Bench) -> None:
     (run,) = bench.tick(_HOUR)
     bench.scheduler.update_job(job_id, schedule=Every("5m"), name="renamed")
     bench.finish(run, Outcome.FAILURE)
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.name, job.errors, job.next_run_at) == ("renamed", 1, START + _HOUR + 5 * _MINUTE)
 
 
@@ -616,21 +601,21 @@ def test_a_job_removed_while_it_runs_does_not_come_back(bench: Bench) -> None:
 def test_a_clamped_one_shot_hint_fires_once(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=Policy(limits=Limits(min_ms=_MINUTE)))
     bench.scheduler.propose_next_run(job_id, START + 1_000, ttl="10h")
-    assert _job(bench, job_id).next_run_at == START + _MINUTE
+    assert bench.job(job_id).next_run_at == START + _MINUTE
     (run,) = bench.tick(_MINUTE)
     assert run.source is Source.CLAMPED_MIN
     bench.finish(run)
-    assert _job(bench, job_id).next_run_at == START + _HOUR
+    assert bench.job(job_id).next_run_at == START + _HOUR
 
 
 def test_a_faster_pace_counts_at_once_and_a_slower_one_after_the_next_run(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("10m"))
     bench.scheduler.propose_interval(job_id, "30m", ttl="10h")
-    assert _job(bench, job_id).next_run_at == START + 10 * _MINUTE
+    assert bench.job(job_id).next_run_at == START + 10 * _MINUTE
     bench.scheduler.propose_interval(job_id, "2s", ttl="10h")
-    assert _job(bench, job_id).next_run_at == START + 10_000
+    assert bench.job(job_id).next_run_at == START + 10_000
     bench.scheduler.clear_hints(job_id)
-    assert _job(bench, job_id).next_run_at == START + 10 * _MINUTE
+    assert bench.job(job_id).next_run_at == START + 10 * _MINUTE
     with pytest.raises(ScheduleError, match="takes no hints"):
         bench.scheduler.propose_interval(bench.scheduler.add_job("manual", Manual()), "5m")
 
@@ -646,7 +631,7 @@ def test_an_interrupted_slot_is_used_up_and_told(bench: Bench) -> None:
     assert bench.tick() == []
     (run,) = bench.scheduler.get_run_log(job_id)
     assert (run.outcome, run.error) == (Outcome.INTERRUPTED, "Halo ended while it ran")
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.next_run_at, job.errors, job.status) == (START + 2 * _HOUR, 0, JobStatus.IDLE)
 
 
@@ -687,7 +672,7 @@ def test_what_is_not_caught_up_is_recorded_as_missed(bench: Bench, policy: Polic
     assert bench.tick() == []
     (run,) = bench.scheduler.get_run_log(job_id)
     assert (run.outcome, run.slot_at, run.passed_over) == (Outcome.MISSED, START + _HOUR, 9)
-    assert _job(bench, job_id).next_run_at == START + 11 * _HOUR
+    assert bench.job(job_id).next_run_at == START + 11 * _HOUR
     (after,) = bench.tick(30 * _MINUTE)
     assert after.passed_over == 0
 
@@ -724,7 +709,7 @@ def test_a_missed_once_is_caught_up_or_done(bench: Bench) -> None:
     bench.crash()
     (run,) = bench.tick()
     assert (run.job_id, run.slot_at) == (caught, START + _HOUR)
-    assert _job(bench, missed).status_reason is StatusReason.DONE
+    assert bench.job(missed).status_reason is StatusReason.DONE
     assert bench.scheduler.get_run_log(missed)[0].outcome is Outcome.MISSED
 
 
@@ -735,7 +720,7 @@ def test_a_stored_future_slot_survives_a_restart(bench: Bench) -> None:
     bench.clock.advance(5 * _MINUTE)
     bench.crash()
     bench.tick()
-    assert _job(bench, job_id).next_run_at == START + 7 * _MINUTE
+    assert bench.job(job_id).next_run_at == START + 7 * _MINUTE
 
 
 @pytest.mark.parametrize("how", ["crash", "jump"])
@@ -754,8 +739,8 @@ def test_after_the_clock_went_back_nothing_runs_again_and_nothing_sleeps(bench: 
     if how == "crash":
         bench.crash()
     bench.tick()
-    assert _job(bench, job_id).next_run_at == START - 5 * _HOUR
-    assert (_job(bench, rare).next_run_at or 0) <= START - 4 * _HOUR
+    assert bench.job(job_id).next_run_at == START - 5 * _HOUR
+    assert (bench.job(rare).next_run_at or 0) <= START - 4 * _HOUR
     bench.clock.set(START + 30 * _MINUTE)
     bench.tick()
     for run in list(bench.started):
@@ -777,7 +762,7 @@ def test_a_catch_up_after_the_clock_went_back_takes_no_slot_that_had_its_run(ben
             bench.finish(run)
     slots = [run.slot_at for run in bench.scheduler.get_run_log(job_id)]
     assert len(slots) == len(set(slots))
-    assert (_job(bench, job_id).next_run_at or 0) > bench.clock.now_ms()
+    assert (bench.job(job_id).next_run_at or 0) > bench.clock.now_ms()
 
 
 def test_a_slot_that_comes_up_again_is_not_run_again_and_holds_nobody_up(bench: Bench) -> None:
@@ -790,7 +775,7 @@ def test_a_slot_that_comes_up_again_is_not_run_again_and_holds_nobody_up(bench: 
     again = record.evolve(next_run_at=START + _MINUTE, slot_at=START + _MINUTE)
     bench.scheduler._store.jobs.save_states([again])
     assert [run.job_id for run in bench.tick(_MINUTE)] == [other]
-    assert (_job(bench, job_id).next_run_at or 0) > bench.clock.now_ms()
+    assert (bench.job(job_id).next_run_at or 0) > bench.clock.now_ms()
 
 
 def test_a_retry_does_not_sleep_until_the_old_time_returns(bench: Bench) -> None:
@@ -800,7 +785,7 @@ def test_a_retry_does_not_sleep_until_the_old_time_returns(bench: Bench) -> None
     (run,) = bench.tick(_HOUR)
     bench.finish(run, Outcome.FAILURE)
     bench.tick(-_DAY)
-    assert _job(bench, job_id).next_run_at == bench.clock.now_ms() + 5_000
+    assert bench.job(job_id).next_run_at == bench.clock.now_ms() + 5_000
 
 
 def test_a_missed_slot_after_the_clock_went_back_does_not_bring_up_old_ones(bench: Bench) -> None:
@@ -825,7 +810,7 @@ def test_a_slot_whose_run_was_pruned_is_not_run_again(bench: Bench) -> None:
             bench.finish(run)
     bench.scheduler._store.runs.prune(keep_per_job=3, ended_before=0, most=100)
     bench.tick(-6 * _MINUTE - 1_000)
-    assert _job(bench, job_id).next_run_at == START + 11 * _MINUTE
+    assert bench.job(job_id).next_run_at == START + 11 * _MINUTE
 
 
 def test_a_zone_change_that_could_not_be_written_is_noticed_again(
@@ -842,7 +827,7 @@ def test_a_zone_change_that_could_not_be_written_is_noticed_again(
         bench.tick(_MINUTE)
     database.rows("PRAGMA query_only = OFF")
     bench.tick(1_000)
-    assert _job(bench, local).next_run_at == START + _DAY
+    assert bench.job(local).next_run_at == START + _DAY
     machine_zone.cache_clear()
 
 
@@ -854,11 +839,11 @@ def test_after_a_zone_change_cron_without_a_zone_is_planned_anew(
     local = bench.scheduler.add_job("local", Cron("0 9 * * *"))
     fixed = bench.scheduler.add_job("fixed", Cron("0 9 * * *", timezone="UTC"))
     bench.tick()
-    assert _job(bench, local).next_run_at == START + 9 * _HOUR
+    assert bench.job(local).next_run_at == START + 9 * _HOUR
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     bench.tick(_MINUTE)
-    assert _job(bench, local).next_run_at == START + _DAY
-    assert _job(bench, fixed).next_run_at == START + 9 * _HOUR
+    assert bench.job(local).next_run_at == START + _DAY
+    assert bench.job(fixed).next_run_at == START + 9 * _HOUR
     machine_zone.cache_clear()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -12,10 +12,9 @@ from machine import Bench, FakeSurroundings
 from process_probe import until
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import After, Every, HttpRequest, Manual, Outcome, Policy, Run
+from halo_scheduler import After, Every, HttpRequest, Manual, Outcome, Policy
 from halo_scheduler.actions.work import Ended
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine import takeover
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.host import awake
 from halo_scheduler.model import JobSpec, PathExists
@@ -56,21 +55,6 @@ def keeper(monkeypatch: pytest.MonkeyPatch) -> type[FakeKeeper]:
     return FakeKeeper
 
 
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """A bench whose former processes count as dead."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
-    found = Bench(tmp_path / "halo.db")
-    yield found
-    found.close()
-
-
-def _run(bench: Bench, run: Run) -> Run:
-    found = bench.scheduler.get_run(run.id)
-    assert found is not None
-    return found
-
-
 def test_it_is_held_from_the_start_to_the_recorded_end(bench: Bench, keeper: type[FakeKeeper]) -> None:
     bench.scheduler.add_job("plain", Every("1h"))
     job_id = bench.scheduler.add_job("backup", Every("1h"), policy=_AWAKE)
@@ -81,7 +65,7 @@ def test_it_is_held_from_the_start_to_the_recorded_end(bench: Bench, keeper: typ
     bench.tick(_MINUTE)
     assert run.id in keeper.held
     bench.end(run)
-    assert (keeper.held, _run(bench, run).note) == ({}, "")
+    assert (keeper.held, bench.recorded(run.id).note) == ({}, "")
 
 
 def test_it_is_let_go_only_when_the_end_is_written(
@@ -134,12 +118,12 @@ def test_that_it_cannot_be_had_is_noted_and_stops_nothing(bench: Bench, keeper: 
     told: list[Change] = []
     bench.scheduler.subscribe(told.append)
     engine = bench.scheduler._get_engine()
-    until(lambda: engine.take_in() or _run(bench, run).note)
+    until(lambda: engine.take_in() or bench.recorded(run.id).note)
     note = "the machine could not be kept awake: nobody answers"
-    assert (_run(bench, run).note, _run(bench, run).outcome) == (note, Outcome.RUNNING)
+    assert (bench.recorded(run.id).note, bench.recorded(run.id).outcome) == (note, Outcome.RUNNING)
     assert told == [Change(ChangeKind.RUN_PROGRESS, job_id=run.job_id, run_id=run.id)]
     bench.end(run)
-    assert (_run(bench, run).note, _run(bench, run).outcome) == (note, Outcome.SUCCESS)
+    assert (bench.recorded(run.id).note, bench.recorded(run.id).outcome) == (note, Outcome.SUCCESS)
 
 
 def test_a_fault_in_keeping_awake_is_not_the_runs(
@@ -151,8 +135,8 @@ def test_a_fault_in_keeping_awake_is_not_the_runs(
     monkeypatch.setattr(FakeKeeper, "hold", stumble)
     bench.scheduler.add_job("backup", Every("1h"), policy=_AWAKE)
     (run,) = bench.tick(_HOUR)
-    assert _run(bench, run).outcome is Outcome.RUNNING
-    assert _run(bench, run).note == "the machine could not be kept awake: can't start new thread"
+    assert bench.recorded(run.id).outcome is Outcome.RUNNING
+    assert bench.recorded(run.id).note == "the machine could not be kept awake: can't start new thread"
     assert "not kept awake" in caplog.text
 
 

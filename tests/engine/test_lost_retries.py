@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from machine import Bench
 
 from halo_scheduler import Cron, Every, Manual, Outcome, Policy, Retry, Run
-from halo_scheduler.engine import takeover
 from halo_scheduler.model import Follower, FollowOn, PathExists, Schedule, SkipReason
 from halo_scheduler.schedule.zone import machine_zone
 from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
@@ -18,15 +15,6 @@ from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
 _MINUTE, _HOUR = 60_000, 3_600_000
 _DISK = PathExists(path="/mnt/backup")
 _RETRIED = Policy(retry=Retry(attempts=2, delay_ms=10 * _MINUTE))
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """A bench whose former processes count as dead."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
-    found = Bench(tmp_path / "halo.db")
-    yield found
-    found.close()
 
 
 def _fail_once(bench: Bench, schedule: Schedule) -> None:

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from machine import START, Bench
 
-from halo_scheduler import Every, Hints, Job, Limits, Manual, Once, Outcome, Policy, Retry, Run, Source
+from halo_scheduler import Every, Hints, Limits, Manual, Once, Outcome, Policy, Retry, Run, Source
 from halo_scheduler.actions.spool import Output
 from halo_scheduler.actions.work import Ended, Late
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine import takeover
 from halo_scheduler.model import HintSource, Proposal, Schedule
 from halo_scheduler.store.events import Event, EventKind
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _SOON = Proposal(next_ms=10 * _MINUTE, reason="more is coming")
 _FAST = Proposal(every_ms=5 * _MINUTE, ttl_ms=2 * _HOUR, reason="queue is long")
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """A bench whose former processes count as dead."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
-    found = Bench(tmp_path / "halo.db")
-    yield found
-    found.close()
-
-
-def _job(bench: Bench, job_id: str) -> Job:
-    job = bench.scheduler.get_job(job_id)
-    assert job is not None
-    return job
-
-
-def _run(bench: Bench, run: Run) -> Run:
-    found = bench.scheduler.get_run(run.id)
-    assert found is not None
-    return found
 
 
 def _events(bench: Bench, job_id: str) -> list[Event]:
@@ -60,7 +35,7 @@ def test_a_pace_is_taken_before_the_next_run_is_planned(bench: Bench) -> None:
     bench.clock.advance(_MINUTE)
     bench.end(run, proposal=_FAST)
     ended_at = START + _HOUR + _MINUTE
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.next_run_at, job.next_source) == (ended_at + 5 * _MINUTE, Source.HINT_INTERVAL)
     assert job.hints == Hints(
         interval_ms=5 * _MINUTE,
@@ -68,7 +43,7 @@ def test_a_pace_is_taken_before_the_next_run_is_planned(bench: Bench) -> None:
         reason="queue is long",
         source=HintSource.JOB,
     )
-    assert _run(bench, run).proposal == _FAST
+    assert bench.recorded(run.id).proposal == _FAST
     (event,) = _events(bench, job_id)
     assert event.detail == {
         "source": "job",
@@ -83,7 +58,7 @@ def test_one_more_run_so_long_after_the_end(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     (run,) = bench.tick(_HOUR)
     bench.end(run, proposal=_SOON)
-    assert (_job(bench, job_id).next_run_at, _job(bench, job_id).next_source) == (
+    assert (bench.job(job_id).next_run_at, bench.job(job_id).next_source) == (
         START + _HOUR + 10 * _MINUTE,
         Source.HINT_ONCE,
     )
@@ -92,7 +67,7 @@ def test_one_more_run_so_long_after_the_end(bench: Bench) -> None:
     assert "interval_ms" not in event.detail
     (again,) = bench.tick(10 * _MINUTE)
     bench.end(again)
-    assert _job(bench, job_id).next_run_at == START + 2 * _HOUR
+    assert bench.job(job_id).next_run_at == START + 2 * _HOUR
 
 
 def test_a_slower_pace_passes_points_over_with_the_reason(bench: Bench) -> None:
@@ -108,7 +83,7 @@ def test_a_failed_run_may_propose_too_and_its_retry_comes_first(bench: Bench) ->
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=policy)
     (run,) = bench.tick(_HOUR)
     bench.end(run, Outcome.FAILURE, proposal=_FAST)
-    assert (_job(bench, job_id).next_source, _job(bench, job_id).hints.interval_ms) == (
+    assert (bench.job(job_id).next_source, bench.job(job_id).hints.interval_ms) == (
         Source.RETRY,
         5 * _MINUTE,
     )
@@ -119,7 +94,7 @@ def test_limits_win(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=policy)
     (run,) = bench.tick(_HOUR)
     bench.end(run, proposal=_FAST)
-    assert _job(bench, job_id).next_run_at == START + 90 * _MINUTE
+    assert bench.job(job_id).next_run_at == START + 90 * _MINUTE
 
 
 def test_a_pause_wins(bench: Bench) -> None:
@@ -127,39 +102,39 @@ def test_a_pause_wins(bench: Bench) -> None:
     (run,) = bench.tick(_HOUR)
     bench.scheduler.pause_job(job_id)
     bench.end(run, proposal=_FAST)
-    assert _job(bench, job_id).next_run_at is None
-    assert _run(bench, run).proposal == _FAST
+    assert bench.job(job_id).next_run_at is None
+    assert bench.recorded(run.id).proposal == _FAST
     bench.scheduler.resume_job(job_id)
-    assert _job(bench, job_id).next_run_at == START + _HOUR + 5 * _MINUTE
+    assert bench.job(job_id).next_run_at == START + _HOUR + 5 * _MINUTE
 
 
 def test_a_run_by_hand_of_a_paused_job_plans_nothing(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     bench.scheduler.pause_job(job_id)
     _by_hand(bench, job_id, _SOON)
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.next_run_at, job.hints.next_at) == (None, START + 10 * _MINUTE)
 
 
 def test_a_run_by_hand_moves_the_plan_only_if_that_makes_it_earlier(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
     _by_hand(bench, job_id, Proposal(every_ms=2 * _HOUR))
-    assert (_job(bench, job_id).next_run_at, _job(bench, job_id).hints.interval_ms) == (
+    assert (bench.job(job_id).next_run_at, bench.job(job_id).hints.interval_ms) == (
         START + _HOUR,
         2 * _HOUR,
     )
     run = _by_hand(bench, job_id, _SOON)
-    assert _job(bench, job_id).next_run_at == START + 10 * _MINUTE
+    assert bench.job(job_id).next_run_at == START + 10 * _MINUTE
     assert _events(bench, job_id)[0].detail["run_id"] == run.id
 
 
 def test_a_test_run_proposes_in_vain_and_the_run_still_shows_it(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
-    bench.scheduler.test_job(job_id, _job(bench, job_id).spec)
+    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
     (run,) = bench.tick()
     bench.end(run, proposal=_SOON)
-    assert (_run(bench, run).proposal, _run(bench, run).note) == (_SOON, "")
-    assert (_job(bench, job_id).next_run_at, _job(bench, job_id).hints) == (START + _HOUR, Hints())
+    assert (bench.recorded(run.id).proposal, bench.recorded(run.id).note) == (_SOON, "")
+    assert (bench.job(job_id).next_run_at, bench.job(job_id).hints) == (START + _HOUR, Hints())
     assert _events(bench, job_id) == []
 
 
@@ -172,10 +147,10 @@ def test_a_job_that_is_never_due_again_takes_no_hints_and_the_run_says_so(
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
     bench.end(run, proposal=_SOON)
-    found = _run(bench, run)
+    found = bench.recorded(run.id)
     assert found.proposal == _SOON
     assert found.note == "what it proposed was not taken, as its job has no next run that could be moved"
-    assert _job(bench, job_id).hints == Hints()
+    assert bench.job(job_id).hints == Hints()
     assert _events(bench, job_id) == []
 
 
@@ -194,10 +169,10 @@ def test_what_is_known_only_once_the_secrets_are_at_hand_counts_from_the_end(ben
     told: list[Change] = []
     bench.scheduler.subscribe(told.append)
     _end_with_late_words(bench, run, Late(output=Output.of(b"", 0), proposal=_SOON), 30 * _SECOND)
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert job.next_run_at == START + _HOUR + 10 * _MINUTE
     assert job.hints.expires_at == START + 2 * _HOUR
-    assert _run(bench, run).proposal == _SOON
+    assert bench.recorded(run.id).proposal == _SOON
     assert Change(ChangeKind.JOB, job_id=job_id) in told
     assert len(_events(bench, job_id)) == 1
 
@@ -207,10 +182,10 @@ def test_late_advice_for_a_job_that_runs_again_is_taken_when_that_run_ends(bench
     (run,) = bench.tick(_MINUTE)
     late = Late(output=Output.of(b"", 0), proposal=Proposal(every_ms=5 * _MINUTE))
     _end_with_late_words(bench, run, late, 0)
-    assert _job(bench, job_id).next_run_at == START + 2 * _MINUTE
+    assert bench.job(job_id).next_run_at == START + 2 * _MINUTE
     (again,) = bench.tick(_MINUTE)
     _end_with_late_words(bench, again, late, _MINUTE)
-    assert _job(bench, job_id).next_run_at == bench.clock.now_ms() + 4 * _MINUTE
+    assert bench.job(job_id).next_run_at == bench.clock.now_ms() + 4 * _MINUTE
 
 
 def test_late_advice_while_a_slot_runs_leaves_its_run_in_peace(bench: Bench) -> None:
@@ -224,19 +199,19 @@ def test_late_advice_while_a_slot_runs_leaves_its_run_in_peace(bench: Bench) -> 
     late = Late(output=Output.of(b"", 0), proposal=_FAST)
     engine._aftermath.late_outputs.arrived[run.id] = run, late
     bench.tick(_SECOND)
-    assert (_job(bench, job_id).next_run_at, _job(bench, job_id).hints.interval_ms) == (None, 5 * _MINUTE)
+    assert (bench.job(job_id).next_run_at, bench.job(job_id).hints.interval_ms) == (None, 5 * _MINUTE)
     bench.end(again)
-    assert _job(bench, job_id).next_run_at == bench.clock.now_ms() + 5 * _MINUTE
+    assert bench.job(job_id).next_run_at == bench.clock.now_ms() + 5 * _MINUTE
 
 
 def test_late_words_of_a_test_run_or_of_a_manual_job_move_nothing(bench: Bench) -> None:
     manual = bench.scheduler.add_job("manual", Manual())
     tried = bench.scheduler.add_job("tried", Every("1h"))
     bench.scheduler.trigger(manual)
-    bench.scheduler.test_job(tried, _job(bench, tried).spec)
+    bench.scheduler.test_job(tried, bench.job(tried).spec)
     late = Late(output=Output.of(b"", 0), proposal=_SOON)
     for run in bench.tick():
         _end_with_late_words(bench, run, late, _SECOND)
-        assert _run(bench, run).proposal == _SOON
-    assert (_job(bench, manual).hints, _job(bench, tried).hints) == (Hints(), Hints())
+        assert bench.recorded(run.id).proposal == _SOON
+    assert (bench.job(manual).hints, bench.job(tried).hints) == (Hints(), Hints())
     assert _events(bench, manual) == _events(bench, tried) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from machine import START, Bench
 from halo_scheduler import (
     After,
     Every,
-    Job,
     JobNotFoundError,
     Manual,
     Once,
@@ -33,27 +31,6 @@ from halo_scheduler.model import Caps, JobStatus, Question, QuestionState, SkipR
 from halo_scheduler.occasions import occasion_of
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """A bench whose former processes count as dead."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
-    found = Bench(tmp_path / "halo.db")
-    yield found
-    found.close()
-
-
-def _job(bench: Bench, job_id: str) -> Job:
-    job = bench.scheduler.get_job(job_id)
-    assert job is not None
-    return job
-
-
-def _run_of(bench: Bench, run_id: str) -> Run:
-    run = bench.scheduler.get_run(run_id)
-    assert run is not None
-    return run
 
 
 def _ask(bench: Bench, text: str = "Which branch?", outcome: Outcome = Outcome.SUCCESS) -> Question:
@@ -80,7 +57,7 @@ def job_id(bench: Bench) -> str:
 @pytest.mark.parametrize("outcome", [Outcome.SUCCESS, Outcome.FAILURE, Outcome.TIMEOUT])
 def test_a_run_leaves_a_question_and_keeps_its_outcome(bench: Bench, job_id: str, outcome: Outcome) -> None:
     question = _ask(bench, "Which branch?\nmain or next?", outcome)
-    assert _run_of(bench, question.run_id).outcome is outcome
+    assert bench.recorded(question.run_id).outcome is outcome
     assert (question.job_id, question.text) == (job_id, "Which branch?\nmain or next?")
     assert (question.state, question.asked_at) == (QuestionState.OPEN, bench.clock.now_ms())
     assert bench.scheduler.list_questions() == [question]
@@ -92,11 +69,11 @@ def test_a_run_that_asks_nothing_leaves_no_question(bench: Bench, job_id: str) -
     bench.end(run)
     assert bench.scheduler.get_question_of_run(run.id) is None
     assert bench.scheduler.list_questions(include_settled=True) == []
-    assert _job(bench, job_id).last_outcome is Outcome.SUCCESS
+    assert bench.job(job_id).last_outcome is Outcome.SUCCESS
 
 
 def test_a_test_run_asks_nobody(bench: Bench, job_id: str) -> None:
-    bench.scheduler.test_job(job_id, _job(bench, job_id).spec)
+    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
     (test,) = bench.tick()
     bench.end(test, question="Which branch?")
     assert bench.scheduler.list_questions(include_settled=True) == []
@@ -131,7 +108,7 @@ def test_a_question_that_is_read_late_is_asked_all_the_same(bench: Bench, job_id
     bench.tick()
     question = bench.scheduler.get_question_of_run(run.id)
     assert question is not None
-    stored = _run_of(bench, run.id)
+    stored = bench.recorded(run.id)
     assert (stored.cost, stored.note) == (0.5, "a note")
     assert bench.scheduler.get_output(run.id) == b"printed"
     usage = bench.scheduler.get_usage(job_id)
@@ -153,7 +130,7 @@ def test_while_a_question_is_open_every_slot_is_skipped(bench: Bench, job_id: st
     assert {(run.outcome, run.error) for run in runs} == {
         (Outcome.SKIPPED, "it waits for your answer to: Which branch?")
     }
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.errors, job.next_run_at, job.last_run_at) == (0, START + 5 * _HOUR, START + _HOUR)
 
 
@@ -195,7 +172,7 @@ def test_a_retry_waits_for_the_answer_too_and_its_slot_is_over(bench: Bench) -> 
     assert bench.tick(_MINUTE) == []
     (run,) = _held(bench, job_id)
     assert (run.slot_at, run.attempt, run.source) == (START + _HOUR, 2, Source.RETRY)
-    assert _job(bench, job_id).next_run_at == START + 2 * _HOUR
+    assert bench.job(job_id).next_run_at == START + 2 * _HOUR
 
 
 def test_an_after_job_is_skipped_at_its_own_pace(bench: Bench) -> None:
@@ -219,7 +196,7 @@ def test_a_once_whose_question_is_open_is_skipped_and_over(bench: Bench) -> None
         "it waits for your answer to: Which branch?; "
         "as it had one time only, run it by hand or give it a new time"
     )
-    assert _job(bench, job_id).status_reason is StatusReason.DONE
+    assert bench.job(job_id).status_reason is StatusReason.DONE
     (question,) = bench.scheduler.list_questions()
     bench.scheduler.answer_question(question.id, "main")
     assert [run.trigger for run in bench.tick()] == [Trigger.ANSWER]
@@ -264,7 +241,7 @@ def test_of_two_questions_both_have_to_be_settled(bench: Bench, job_id: str) -> 
 
 def test_an_answer_starts_one_run_that_is_told_and_the_schedule_goes_on(bench: Bench, job_id: str) -> None:
     question = _ask(bench)
-    before = _job(bench, job_id)
+    before = bench.job(job_id)
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)
     run_id = bench.scheduler.answer_question(question.id, "  main\n")
@@ -275,10 +252,10 @@ def test_an_answer_starts_one_run_that_is_told_and_the_schedule_goes_on(bench: B
     assert bench.scheduler.get_waiting_run(job_id) == run_id
     (run,) = bench.tick()
     assert (run.id, run.trigger, run.slot_at, run.source) == (run_id, Trigger.ANSWER, None, Source.MANUAL)
-    occasion = occasion_of(bench.scheduler._store, job_id, _job(bench, job_id).spec, run)
+    occasion = occasion_of(bench.scheduler._store, job_id, bench.job(job_id).spec, run)
     assert (occasion.question, occasion.answer) == ("Which branch?", "main")
     bench.end(run)
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.next_run_at, job.errors, job.last_completed_at) == (
         before.next_run_at,
         before.errors,
@@ -306,8 +283,8 @@ def test_an_answer_waits_while_its_job_runs_and_is_never_skipped(bench: Bench, j
         assert bench.tick(_MINUTE) == []
     assert bench.scheduler.get_run(run_id) is None
     bench.end(by_hand)
-    assert _run_of(bench, run_id).trigger is Trigger.ANSWER
-    assert _run_of(bench, run_id).late_ms == 3 * _MINUTE
+    assert bench.recorded(run_id).trigger is Trigger.ANSWER
+    assert bench.recorded(run_id).late_ms == 3 * _MINUTE
 
 
 def test_two_answers_get_a_run_each_one_after_the_other(bench: Bench, job_id: str) -> None:
@@ -362,10 +339,10 @@ def test_an_answer_waits_for_a_place_and_outlives_restarts(
     bench.clock.advance(3 * _DAY)
     (run,) = bench.tick()
     assert (run.id, run.job_id, run.trigger) == (run_id, asking, Trigger.ANSWER)
-    assert _run_of(bench, blocking.id).outcome is Outcome.INTERRUPTED
+    assert bench.recorded(blocking.id).outcome is Outcome.INTERRUPTED
     bench.crash()
     bench.tick()
-    assert _run_of(bench, run_id).outcome is Outcome.INTERRUPTED
+    assert bench.recorded(run_id).outcome is Outcome.INTERRUPTED
     assert [run.id for run in bench.scheduler.get_run_log(asking, trigger=Trigger.ANSWER)] == [run_id]
     bench.close()
 
@@ -380,7 +357,7 @@ def test_an_answer_runs_a_job_that_does_not_run_by_itself(bench: Bench, job_id: 
     bench.scheduler.answer_question(question.id, "main")
     (run,) = bench.tick()
     bench.end(run)
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert job.status is (JobStatus.PAUSED if state == "paused" else JobStatus.DISABLED)
     assert job.next_run_at is None
 
@@ -407,7 +384,7 @@ def test_cancelling_the_run_of_an_answer_opens_nothing_again(bench: Bench) -> No
     bench.tick()
     bench.scheduler.cancel_run(run_id)
     bench.tick()
-    assert _run_of(bench, run_id).outcome is Outcome.CANCELLED
+    assert bench.recorded(run_id).outcome is Outcome.CANCELLED
     assert bench.scheduler.list_questions() == []
 
 

@@ -10,9 +10,8 @@ import pytest
 from cases import utc_ms
 from machine import Bench
 
-from halo_scheduler import After, Cron, Every, Job, Once, Outcome, Policy, Retry, Run, Source
+from halo_scheduler import After, Cron, Every, Once, Outcome, Policy, Retry, Run, Source
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine import takeover
 from halo_scheduler.model import (
     CatchUp,
     InQuietTime,
@@ -24,7 +23,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.quiet_times import QuietTime, Weekday
 
-pytestmark = pytest.mark.usefixtures("machine_in_berlin")
+pytestmark = pytest.mark.usefixtures("machine_in_berlin", "dead_processes")
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _EVENING = utc_ms("2026-11-16T21:00+01:00")  # a Monday
@@ -34,23 +33,16 @@ _DISK = PathExists(path="/mnt/backup")
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench(tmp_path: Path) -> Iterator[Bench]:
     """A bench on an evening, an hour before the night, whose former processes count as dead."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
     found = Bench(tmp_path / "halo.db", now_ms=_EVENING)
     found.scheduler.change_settings(quiet_times=(_NIGHTS,))
     yield found
     found.close()
 
 
-def _job(bench: Bench, job_id: str) -> Job:
-    job = bench.scheduler.get_job(job_id)
-    assert job is not None
-    return job
-
-
 def _waiting(bench: Bench, job_id: str) -> tuple[WaitingFor | None, str]:
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     return job.waiting_for, job.waiting_reason
 
 
@@ -69,7 +61,7 @@ def test_what_falls_due_in_a_quiet_time_waits_for_its_end_and_says_so(bench: Ben
         WaitingFor.QUIET_TIME,
         "the end of the quiet time Nights at 06:00",
     )
-    assert _job(bench, job_id).status is JobStatus.IDLE
+    assert bench.job(job_id).status is JobStatus.IDLE
     for _ in range(6):
         assert bench.tick(_HOUR) == []
     bench.tick(59 * _MINUTE + 50 * _SECOND)
@@ -113,7 +105,7 @@ def test_a_job_may_choose_to_be_skipped_with_one_row_for_each_slot(bench: Bench)
     assert {(run.reason, run.error) for run in rows} == {
         (SkipReason.QUIET_TIME, "it was to start in the quiet time Nights, which ends at 06:00")
     }
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.errors, job.waiting_for, job.next_run_at) == (0, None, _EVENING + 10 * _HOUR)
     (run,) = bench.tick(2 * _HOUR)
     assert (run.slot_at, run.passed_over) == (_EVENING + 10 * _HOUR, 0)
@@ -125,7 +117,7 @@ def test_a_skipped_after_job_is_not_due_again_at_once(bench: Bench) -> None:
     bench.tick()
     bench.tick()
     assert len(_skipped(bench, job_id)) == 1
-    assert _job(bench, job_id).next_run_at == bench.clock.now_ms() + 30 * _MINUTE
+    assert bench.job(job_id).next_run_at == bench.clock.now_ms() + 30 * _MINUTE
 
 
 def test_a_once_that_is_skipped_says_that_its_time_is_over(bench: Bench) -> None:
@@ -133,7 +125,7 @@ def test_a_once_that_is_skipped_says_that_its_time_is_over(bench: Bench) -> None
     bench.tick(2 * _HOUR)
     (run,) = _skipped(bench, job_id)
     assert run.error.endswith("; as it had one time only, run it by hand or give it a new time")
-    assert _job(bench, job_id).status_reason is StatusReason.DONE
+    assert bench.job(job_id).status_reason is StatusReason.DONE
 
 
 def test_a_retry_is_quiet_too_and_keeps_the_error_count_when_skipped(bench: Bench) -> None:
@@ -148,7 +140,7 @@ def test_a_retry_is_quiet_too_and_keeps_the_error_count_when_skipped(bench: Benc
     assert _waiting(bench, waits)[0] is WaitingFor.QUIET_TIME
     (skipped,) = _skipped(bench, gone)
     assert (skipped.attempt, skipped.source) == (2, Source.RETRY)
-    assert _job(bench, gone).errors == 0
+    assert bench.job(gone).errors == 0
     started = {run.job_id: run for run in bench.tick(_until(bench, "17T06:00:00"))}
     assert (started[waits].attempt, started[waits].slot_at) == (2, _EVENING + 55 * _MINUTE)
 
@@ -183,7 +175,7 @@ def test_it_follows_its_own_zone(bench: Bench) -> None:
     late = bench.scheduler.add_job("late", Once(_EVENING + 2 * _HOUR))
     assert bench.tick(30 * _MINUTE) == []
     assert _waiting(bench, late)[1] == "the end of the quiet time at 07:00"
-    assert _job(bench, job_id).status is JobStatus.RUNNING
+    assert bench.job(job_id).status is JobStatus.RUNNING
 
 
 def test_a_change_of_the_settings_counts_at_once(bench: Bench) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from machine import START, Bench
@@ -24,37 +22,15 @@ from halo_scheduler import (
     Trigger,
 )
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine import takeover
 from halo_scheduler.model import HttpRequest, JobSpec, JobStatus, SkipReason
 from halo_scheduler.store.requests import Request, RequestKind
 
 _MINUTE, _HOUR = 60_000, 3_600_000
 
 
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """A bench whose former processes count as dead."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
-    found = Bench(tmp_path / "halo.db")
-    yield found
-    found.close()
-
-
-def _job(bench: Bench, job_id: str) -> Job:
-    job = bench.scheduler.get_job(job_id)
-    assert job is not None
-    return job
-
-
 def _state(bench: Bench, job_id: str) -> object:
     """Return everything that is stored of a job."""
     return bench.scheduler._store.jobs.get(job_id)
-
-
-def _run_of(bench: Bench, run_id: str) -> Run:
-    run = bench.scheduler.get_run(run_id)
-    assert run is not None
-    return run
 
 
 @pytest.fixture
@@ -69,7 +45,7 @@ def job_id(bench: Bench) -> str:
 def _edited(bench: Bench, job_id: str) -> JobSpec:
     policy = Policy(time_limit="1m", max_errors=1)
     return replace(
-        _job(bench, job_id).spec, name="new name", schedule=Once(START), policy=policy, action=Callback("try")
+        bench.job(job_id).spec, name="new name", schedule=Once(START), policy=policy, action=Callback("try")
     )
 
 
@@ -86,7 +62,7 @@ def test_a_test_run_changes_nothing_about_the_job(bench: Bench, job_id: str, out
     trend, last = bench.scheduler.get_trends([job_id]), bench.scheduler.get_last_runs([job_id])
     run_id = bench.scheduler.test_job(job_id, _edited(bench, job_id))
     bench.tick(_MINUTE)
-    run = _run_of(bench, run_id)
+    run = bench.recorded(run_id)
     assert tried == [("new name", Trigger.TEST)]
     assert (run.outcome, run.trigger, run.slot_at, run.job_id) == (outcome, Trigger.TEST, None, job_id)
     assert _state(bench, job_id) == before
@@ -102,16 +78,16 @@ def test_a_test_run_ends_at_the_limit_of_the_edited_job(bench: Bench, job_id: st
     spec = replace(_edited(bench, job_id), action=Callback())
     run_id = bench.scheduler.test_job(job_id, spec)
     bench.tick()
-    assert _job(bench, job_id).status is JobStatus.RUNNING
+    assert bench.job(job_id).status is JobStatus.RUNNING
     bench.tick(_MINUTE - 1)
-    assert _run_of(bench, run_id).outcome is Outcome.RUNNING
+    assert bench.recorded(run_id).outcome is Outcome.RUNNING
     bench.tick(1)
-    assert _run_of(bench, run_id).outcome is Outcome.TIMEOUT
-    assert _job(bench, job_id).status is JobStatus.IDLE
+    assert bench.recorded(run_id).outcome is Outcome.TIMEOUT
+    assert bench.job(job_id).status is JobStatus.IDLE
 
 
 def test_while_a_job_runs_or_waits_no_test_is_taken(bench: Bench, job_id: str) -> None:
-    spec = _job(bench, job_id).spec
+    spec = bench.job(job_id).spec
     bench.scheduler.test_job(job_id, spec)
     for ask in (bench.scheduler.trigger, lambda found: bench.scheduler.test_job(found, spec)):
         with pytest.raises(ScheduleTriggerError) as caught:
@@ -127,12 +103,12 @@ def test_while_a_job_runs_or_waits_no_test_is_taken(bench: Bench, job_id: str) -
 
 
 def test_a_test_asked_for_twice_at_the_same_moment_starts_once(bench: Bench, job_id: str) -> None:
-    run_id = bench.scheduler.test_job(job_id, _job(bench, job_id).spec)
+    run_id = bench.scheduler.test_job(job_id, bench.job(job_id).spec)
     (first,) = bench.scheduler._store.requests.triggers()
     bench.scheduler._store.requests.append(replace(first, run_id="second"))
     (run,) = bench.tick()
     assert run.id == run_id
-    second = _run_of(bench, "second")
+    second = bench.recorded("second")
     assert (second.trigger, second.outcome, second.reason) == (
         Trigger.TEST,
         Outcome.SKIPPED,
@@ -143,7 +119,7 @@ def test_a_test_asked_for_twice_at_the_same_moment_starts_once(bench: Bench, job
 
 
 def test_a_slot_falling_due_during_a_test_stays_due(bench: Bench, job_id: str) -> None:
-    bench.scheduler.test_job(job_id, _job(bench, job_id).spec)
+    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
     (run,) = bench.tick(_HOUR - 1)
     bench.tick(1)
     before = len(bench.started)
@@ -155,7 +131,7 @@ def test_a_slot_falling_due_during_a_test_stays_due(bench: Bench, job_id: str) -
 def test_a_paused_or_disabled_job_can_be_tried_and_stays_so(bench: Bench, job_id: str) -> None:
     bench.scheduler.pause_job(job_id)
     before = _state(bench, job_id)
-    bench.scheduler.test_job(job_id, _job(bench, job_id).spec)
+    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
     (run,) = bench.tick()
     bench.finish(run)
     assert _state(bench, job_id) == before
@@ -166,7 +142,7 @@ def test_an_edit_saved_during_a_test_is_kept(bench: Bench, job_id: str) -> None:
     bench.scheduler.on_job_due(lambda *_: None, "try")
     bench.scheduler.update_job(job_id, name="saved", schedule=Every("2h"))
     bench.tick()
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.name, job.schedule, job.action, job.policy.time_limit) == (
         "saved",
         Every("2h"),
@@ -176,7 +152,7 @@ def test_an_edit_saved_during_a_test_is_kept(bench: Bench, job_id: str) -> None:
 
 
 def test_a_test_that_waits_can_be_withdrawn_and_one_that_runs_be_stopped(bench: Bench, job_id: str) -> None:
-    spec = _job(bench, job_id).spec
+    spec = bench.job(job_id).spec
     run_id = bench.scheduler.test_job(job_id, spec)
     assert bench.scheduler.get_waiting_run(job_id) == run_id
     bench.scheduler.cancel_run(run_id)
@@ -185,7 +161,7 @@ def test_a_test_that_waits_can_be_withdrawn_and_one_that_runs_be_stopped(bench: 
     bench.tick()
     bench.scheduler.cancel_run(run_id)
     bench.tick()
-    assert _run_of(bench, run_id).outcome is Outcome.CANCELLED
+    assert bench.recorded(run_id).outcome is Outcome.CANCELLED
 
 
 def test_a_test_lost_in_a_crash_is_interrupted_and_the_job_goes_on(bench: Bench, job_id: str) -> None:
@@ -193,21 +169,21 @@ def test_a_test_lost_in_a_crash_is_interrupted_and_the_job_goes_on(bench: Bench,
     run_id = bench.scheduler.test_job(job_id, _edited(bench, job_id))
     bench.scheduler.on_job_due(bench._begin, "try")
     bench.tick()
-    assert _run_of(bench, run_id).outcome is Outcome.RUNNING
+    assert bench.recorded(run_id).outcome is Outcome.RUNNING
     assert list(bench.scheduler._store.requests.tests_under_way()) == [run_id]
     bench.crash()
     bench.tick()
-    assert _run_of(bench, run_id).outcome is Outcome.INTERRUPTED
+    assert bench.recorded(run_id).outcome is Outcome.INTERRUPTED
     assert _state(bench, job_id) == before
     assert bench.scheduler._store.requests.tests_under_way() == {}
 
 
 def test_a_test_asked_for_while_nobody_was_there_does_not_start_days_later(bench: Bench, job_id: str) -> None:
     bench.scheduler.stop()
-    run_id = bench.scheduler.test_job(job_id, _job(bench, job_id).spec)
+    run_id = bench.scheduler.test_job(job_id, bench.job(job_id).spec)
     bench.clock.advance(2 * _MINUTE)
     bench.tick()
-    run = _run_of(bench, run_id)
+    run = bench.recorded(run_id)
     assert (run.trigger, run.outcome, run.reason) == (Trigger.TEST, Outcome.SKIPPED, "missed")
 
 
@@ -215,17 +191,17 @@ def test_a_test_nobody_can_run_is_skipped(bench: Bench, job_id: str) -> None:
     before = _state(bench, job_id)
     # Without an event loop there are no requests.
     request = HttpRequest(url="http://localhost/")
-    run_id = bench.scheduler.test_job(job_id, replace(_job(bench, job_id).spec, action=request))
+    run_id = bench.scheduler.test_job(job_id, replace(bench.job(job_id).spec, action=request))
     bench.tick()
-    assert _run_of(bench, run_id).reason is SkipReason.UNSUPPORTED_TYPE
+    assert bench.recorded(run_id).reason is SkipReason.UNSUPPORTED_TYPE
     assert _state(bench, job_id) == before
 
 
 def test_only_a_saved_job_and_a_spec_can_be_tried(bench: Bench, job_id: str) -> None:
     with pytest.raises(JobNotFoundError):
-        bench.scheduler.test_job("unknown", _job(bench, job_id).spec)
+        bench.scheduler.test_job("unknown", bench.job(job_id).spec)
     with pytest.raises(ScheduleError, match="spec: must be a JobSpec"):
-        bench.scheduler.test_job(job_id, _job(bench, job_id))  # type: ignore[arg-type]  # the mistake
+        bench.scheduler.test_job(job_id, bench.job(job_id))  # type: ignore[arg-type]  # the mistake
 
 
 def test_a_test_that_cannot_be_read_is_skipped_and_the_others_go_on(bench: Bench, job_id: str) -> None:
@@ -234,12 +210,12 @@ def test_a_test_that_cannot_be_read_is_skipped_and_the_others_go_on(bench: Bench
     other = bench.scheduler.trigger(bench.scheduler.add_job("other", Manual()))
     (run,) = bench.tick()
     assert run.id == other
-    assert _run_of(bench, "bad").outcome is Outcome.SKIPPED
-    assert _job(bench, job_id).status is JobStatus.IDLE
+    assert bench.recorded("bad").outcome is Outcome.SKIPPED
+    assert bench.job(job_id).status is JobStatus.IDLE
 
 
 def test_a_test_takes_a_place_and_counts_in_the_stored_group(bench: Bench, job_id: str) -> None:
-    bench.scheduler.test_job(job_id, replace(_job(bench, job_id).spec, group="other"))
+    bench.scheduler.test_job(job_id, replace(bench.job(job_id).spec, group="other"))
     bench.tick()
     assert bench.scheduler.status().running_by_group == {"g": 1}
 

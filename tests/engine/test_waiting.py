@@ -12,10 +12,9 @@ import pytest
 from machine import START, Bench, FakeSurroundings
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import After, Every, Job, Manual, Once, Outcome, Policy, Retry, Run, Source, Trigger
+from halo_scheduler import After, Every, Manual, Once, Outcome, Policy, Retry, Run, Source, Trigger
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.conditions.surroundings import Finding
-from halo_scheduler.engine import takeover
 from halo_scheduler.model import (
     Backoff,
     Caps,
@@ -36,24 +35,6 @@ _DISK = PathExists(path="/mnt/backup")
 _NAS = Network(host="nas.local", port=22)
 
 
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """A bench whose former processes count as dead."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
-    found = Bench(tmp_path / "halo.db")
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def narrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """A bench with one place."""
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
-    found = Bench(tmp_path / "narrow.db", max_concurrent=1)
-    yield found
-    found.close()
-
-
 def _add(
     bench: Bench,
     *conditions: Condition,
@@ -66,14 +47,8 @@ def _add(
     return bench.scheduler.add_job(name, schedule or Every("1h"), policy=given)
 
 
-def _job(bench: Bench, job_id: str) -> Job:
-    job = bench.scheduler.get_job(job_id)
-    assert job is not None
-    return job
-
-
 def _waiting(bench: Bench, job_id: str) -> tuple[WaitingFor | None, str]:
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     return job.waiting_for, job.waiting_reason
 
 
@@ -93,7 +68,7 @@ def _told(bench: Bench) -> list[Change]:
 def test_a_job_whose_condition_does_not_hold_waits_and_says_for_what(bench: Bench) -> None:
     job_id = _add(bench)
     assert bench.tick(_HOUR) == []
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.waiting_for, job.waiting_reason) == (WaitingFor.CONDITION, "/mnt/backup to be there")
     assert (job.status, job.next_run_at) == (JobStatus.IDLE, START + _HOUR)
 
@@ -170,7 +145,7 @@ def test_what_is_waited_for_again_is_looked_at_as_for_the_first_time(bench: Benc
     bench.scheduler.pause_job(job_id)
     bench.tick(_DAY)
     bench.scheduler.resume_job(job_id)
-    bench.tick((_job(bench, job_id).next_run_at or 0) - bench.clock.now_ms())
+    bench.tick((bench.job(job_id).next_run_at or 0) - bench.clock.now_ms())
     assert _waiting(bench, job_id)[1] == "/mnt/backup to be there"
     bench.tick(_MINUTE - _SECOND)
     assert _skipped(bench, job_id) == []
@@ -381,7 +356,7 @@ def test_at_its_deadline_a_slot_is_skipped_with_the_reason_and_the_next_one_plan
     (run,) = _skipped(bench, job_id)
     assert (run.reason, run.slot_at, run.started_at) == (SkipReason.CONDITION, START + _HOUR, None)
     assert run.error == "it waited 10 minutes for /mnt/backup to be there: it is not so"
-    job = _job(bench, job_id)
+    job = bench.job(job_id)
     assert (job.next_run_at, job.errors, job.waiting_for) == (START + 2 * _HOUR, 0, None)
     assert bench.scheduler.get_waits_until(job_id) is None
     bench.tick(_MINUTE)
@@ -450,7 +425,7 @@ def test_a_once_that_waited_in_vain_says_that_its_time_is_over(bench: Bench) -> 
     bench.tick(10 * _MINUTE)
     (run,) = _skipped(bench, job_id)
     assert run.error.endswith("; as it had one time only, run it by hand or give it a new time")
-    assert _job(bench, job_id).status_reason is StatusReason.DONE
+    assert bench.job(job_id).status_reason is StatusReason.DONE
 
 
 def test_an_after_job_that_waited_in_vain_is_not_due_again_at_once(bench: Bench) -> None:
@@ -458,7 +433,7 @@ def test_an_after_job_that_waited_in_vain_is_not_due_again_at_once(bench: Bench)
     bench.tick()
     bench.tick(_MINUTE)
     assert len(_skipped(bench, job_id)) == 1
-    assert _job(bench, job_id).next_run_at == START + 31 * _MINUTE
+    assert bench.job(job_id).next_run_at == START + 31 * _MINUTE
 
 
 def test_a_retry_that_is_given_up_leaves_the_error_count(bench: Bench) -> None:
@@ -471,7 +446,7 @@ def test_a_retry_that_is_given_up_leaves_the_error_count(bench: Bench) -> None:
     bench.tick(_MINUTE)
     (skipped,) = _skipped(bench, job_id)
     assert (skipped.slot_at, skipped.attempt) == (START + _HOUR, 2)
-    assert _job(bench, job_id).errors == 0
+    assert bench.job(job_id).errors == 0
 
 
 def test_a_clock_that_goes_back_makes_no_deadline_longer(bench: Bench) -> None:
@@ -486,11 +461,11 @@ def test_a_slot_that_lies_ahead_again_waits_for_nothing(bench: Bench) -> None:
     job_id = _add(bench, deadline="10m")
     bench.tick()
     bench.tick(-2 * _SECOND)  # From now on it is planned because the clock went back.
-    bench.tick((_job(bench, job_id).next_run_at or 0) - bench.clock.now_ms())
+    bench.tick((bench.job(job_id).next_run_at or 0) - bench.clock.now_ms())
     assert _waiting(bench, job_id)[0] is WaitingFor.CONDITION
-    slot_at = _job(bench, job_id).next_run_at
+    slot_at = bench.job(job_id).next_run_at
     bench.tick(-2 * _SECOND)
-    assert (_job(bench, job_id).next_run_at, _waiting(bench, job_id)) == (slot_at, (None, ""))
+    assert (bench.job(job_id).next_run_at, _waiting(bench, job_id)) == (slot_at, (None, ""))
 
 
 def test_a_shorter_deadline_counts_from_the_edit(bench: Bench) -> None:
@@ -591,7 +566,7 @@ def test_a_test_run_and_a_run_without_conditions_say_nothing(bench: Bench) -> No
     plain = bench.scheduler.add_job("plain", Every("1h"))
     job_id = _add(bench)
     bench.scheduler.trigger(plain)
-    bench.scheduler.test_job(job_id, _job(bench, job_id).spec)
+    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
     runs = bench.tick()
     assert [_note_of(bench, run) for run in runs] == ["", ""]
 

@@ -94,6 +94,18 @@ class Bench:
         self.scheduler._get_engine().end(ended)
         self.tick()
 
+    def job(self, job_id: str) -> Job:
+        """Return a job as it stands."""
+        job = self.scheduler.get_job(job_id)
+        assert job is not None
+        return job
+
+    def recorded(self, run_id: str) -> Run:
+        """Return a run as far as it is recorded."""
+        run = self.scheduler.get_run(run_id)
+        assert run is not None
+        return run
+
     def crash(self) -> None:
         """Lose the process: nothing is recorded, nothing given up, and a new one comes."""
         self.scheduler._store.close()

@@ -1,0 +1,33 @@
+"""What the tests of the engine share: benches to run jobs on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from machine import Bench
+
+from halo_scheduler.engine import takeover
+
+
+@pytest.fixture
+def dead_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let former processes count as dead: on a bench they are this one, which lives on."""
+    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, dead_processes: None) -> Iterator[Bench]:  # noqa: ARG001 - they die before it opens
+    """Have a bench whose former processes count as dead."""
+    found = Bench(tmp_path / "halo.db")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def narrow(tmp_path: Path, dead_processes: None) -> Iterator[Bench]:  # noqa: ARG001 - likewise
+    """Have a bench with one place, whose former processes count as dead."""
+    found = Bench(tmp_path / "narrow.db", max_concurrent=1)
+    yield found
+    found.close()
