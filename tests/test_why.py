@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from morning import DAY, DISK, MINUTE, SECOND, Morning, at
 
@@ -21,13 +18,6 @@ from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.why.answer import Verdict
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
-
-
-@pytest.fixture
-def morning(tmp_path: Path) -> Iterator[Morning]:
-    found = Morning(tmp_path / "halo.db")
-    yield found
-    found.close()
 
 
 # --- It ran -----------------------------------------------------------------------------------------------

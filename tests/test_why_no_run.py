@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,13 +22,6 @@ from halo_scheduler.model import Caps, CatchUp, Schedule, StatusReason
 from halo_scheduler.why.answer import Verdict
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
-
-
-@pytest.fixture
-def morning(tmp_path: Path) -> Iterator[Morning]:
-    found = Morning(tmp_path / "halo.db")
-    yield found
-    found.close()
 
 
 # --- Nobody was awake ----------------------------------------------------------------------------------------

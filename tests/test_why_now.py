@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from morning import DISK, EIGHT, MINUTE, SECOND, Morning, at
@@ -25,13 +23,6 @@ from halo_scheduler.why import now
 from halo_scheduler.why.answer import Verdict
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
-
-
-@pytest.fixture
-def morning(tmp_path: Path) -> Iterator[Morning]:
-    found = Morning(tmp_path / "halo.db")
-    yield found
-    found.close()
 
 
 # --- What lies ahead -------------------------------------------------------------------------------------------------

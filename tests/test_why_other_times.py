@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,13 +25,6 @@ from halo_scheduler.store.events import EventKind
 from halo_scheduler.why.answer import Verdict
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
-
-
-@pytest.fixture
-def morning(tmp_path: Path) -> Iterator[Morning]:
-    found = Morning(tmp_path / "halo.db")
-    yield found
-    found.close()
 
 
 # --- It was another job then --------------------------------------------------------------------------------------

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cases import utc_ms
 from machine import Bench
 
@@ -90,6 +91,14 @@ class Morning(Bench):
     def said(self, clock: str) -> tuple[Verdict, list[str]]:
         answer = self.ask(clock)
         return answer.verdict, list(answer.sentences)
+
+
+@pytest.fixture
+def morning(tmp_path: Path) -> Iterator[Morning]:
+    """Have a morning before anything has happened."""
+    found = Morning(tmp_path / "halo.db")
+    yield found
+    found.close()
 
 
 def _clock(at: int) -> str:
