@@ -18,7 +18,7 @@ from .condition_forms import SINGLE, ConditionForm, ConditionKind, form_of, kind
 from .condition_look import ConditionLook
 from .fields import Field, Page
 from .problems import Findings
-from .renaming import rename
+from .row_list import RowList
 from .rows import tab_before
 from .seen import show_if
 from .snapshot import CONTENT
@@ -41,19 +41,18 @@ class ConditionsEdit(QWidget):
         self._look = look
         self._page = page
         self._known: frozenset[Condition] = frozenset()
-        self._rows: list[ConditionRow] = []
         self._none = label(
             self.tr("Nothing to wait for: it starts as soon as its time has come."), "muted", wrap=True
         )
-        self._list = QVBoxLayout()
-        self._list.setContentsMargins(0, 0, 0, 0)
-        self._list.setSpacing(MARGIN)
+        self._rows: RowList[ConditionRow] = RowList(
+            page, stem="condition", path="policy.conditions", spacing=MARGIN
+        )
         self._add = {kind: self._add_button(kind) for kind in ConditionKind}
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(MARGIN)
         layout.addWidget(self._none)
-        layout.addLayout(self._list)
+        layout.addLayout(self._rows.layout)
         layout.addWidget(self._offer())
         self._again = QTimer(self)
         self._again.setInterval(_AGAIN_MS)
@@ -114,8 +113,7 @@ class ConditionsEdit(QWidget):
 
     def load(self, conditions: Iterable[Condition], *, are_stored: bool) -> None:
         """Show these conditions only; those of a stored job may stay, though they cannot be observed here."""
-        for row in list(self._rows):
-            self._drop(row)
+        self._rows.clear()
         self._known = frozenset(conditions) if are_stored else frozenset()
         for condition in conditions:
             self._add_row(kind_of(condition)).form.load(condition)
@@ -166,11 +164,8 @@ class ConditionsEdit(QWidget):
         self._page.ensureWidgetVisible(row.field)
 
     def _add_row(self, kind: ConditionKind) -> ConditionRow:
-        name = f"condition{len(self._rows)}"
-        row = ConditionRow(self._backend, self._look, kind, name=name)
+        row = ConditionRow(self._backend, self._look, kind, name=self._rows.next_name)
         self._rows.append(row)
-        self._list.addWidget(self._page.watch_field(row.field))
-        self._number()
         tab_before(self._add[ConditionKind.MAINS], [stop for one in self._rows for stop in one.stops])
         row.form.changed.connect(self._tell)
         row.look.learned.connect(self.learned)
@@ -178,28 +173,13 @@ class ConditionsEdit(QWidget):
         return row
 
     def _remove(self, row: ConditionRow) -> None:
-        index = self._rows.index(row)
-        self._drop(row)
+        neighbour = self._rows.drop(row)
         self._follow()
-        if self._rows:
-            self._rows[min(index, len(self._rows) - 1)].field.focus()
+        if neighbour is not None:
+            neighbour.field.focus()
         else:
             self._add[row.kind].setFocus()
         self.changed.emit()
-
-    def _drop(self, row: ConditionRow) -> None:
-        self._rows.remove(row)
-        self._page.forget_field(row.field)
-        self._list.removeWidget(row.field)
-        row.field.hide()
-        row.field.setParent(None)
-        row.field.deleteLater()
-        self._number()
-
-    def _number(self) -> None:
-        for index, row in enumerate(self._rows):
-            rename(row.field, row.objectName(), f"condition{index}")
-            row.field.paths = (f"policy.conditions[{index}]",)
 
     def _tell(self) -> None:
         self._follow()

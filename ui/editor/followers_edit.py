@@ -18,7 +18,7 @@ from .job_catalogue import JobCatalogue
 from .job_choice import JobChoice
 from .links import link
 from .problems import Findings
-from .renaming import rename
+from .row_list import RowList
 from .rows import tab_before
 from .seen import show_if
 from .snapshot import CONTENT
@@ -37,10 +37,7 @@ class FollowersEdit(QWidget):
         self._catalogue = catalogue
         self._look = look
         self._page = page
-        self._rows: list[FollowerRow] = []
-        self._list = QVBoxLayout()
-        self._list.setContentsMargins(0, 0, 0, 0)
-        self._list.setSpacing(GRID)
+        self._rows: RowList[FollowerRow] = RowList(page, stem="follower", path="followers", spacing=GRID)
         self._add = link(self.tr("Run another job"), name="followersAdd")
         tint(self._add, look, "add")
         adding = page.watch_field(
@@ -49,22 +46,19 @@ class FollowersEdit(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
-        layout.addLayout(self._list)
+        layout.addLayout(self._rows.layout)
         layout.addWidget(adding, alignment=Qt.AlignmentFlag.AlignLeft)
         self._add.clicked.connect(self._add_and_focus)
         catalogue.changed.connect(self._show_states)
 
     def focus_first(self) -> None:
         """Give the keyboard to the first job, or to what adds one."""
-        if self._rows:
-            self._rows[0].on.setFocus()
-        else:
-            self._add.setFocus()
+        first = next(iter(self._rows), None)
+        (self._add if first is None else first.on).setFocus()
 
     def load(self, followers: Iterable[Follower]) -> None:
         """Show these jobs only."""
-        for row in list(self._rows):
-            self._drop(row)
+        self._rows.clear()
         for follower in followers:
             self._add_row(follower.on, follower.job_id)
         self._follow()
@@ -110,7 +104,7 @@ class FollowersEdit(QWidget):
         if job_id and other is not None:
             other.choose(FollowOn.ALWAYS)
         if row is not None and (not job_id or other is not None):
-            self._drop(row)
+            self._rows.drop(row)
         elif row is not None:
             row.job.set_job(job_id)
         elif job_id and other is None and len(self._rows) < MOST_FOLLOWERS:
@@ -130,12 +124,10 @@ class FollowersEdit(QWidget):
         self.changed.emit()
 
     def _add_row(self, on: FollowOn, job_id: str) -> FollowerRow:
-        row = FollowerRow(self._catalogue, self._look, name=f"follower{len(self._rows)}")
+        row = FollowerRow(self._catalogue, self._look, name=self._rows.next_name)
         row.choose(on)
         row.job.set_job(job_id)
         self._rows.append(row)
-        self._list.addWidget(self._page.watch_field(row.field))
-        self._number()
         tab_before(self._add, [stop for one in self._rows for stop in one.stops])
         row.changed.connect(self._tell)
         row.removal_wanted.connect(self._remove)
@@ -143,27 +135,12 @@ class FollowersEdit(QWidget):
         return row
 
     def _remove(self, row: FollowerRow) -> None:
-        index = self._rows.index(row)
-        self._drop(row)
-        if self._rows:
-            self._rows[min(index, len(self._rows) - 1)].on.setFocus()
+        neighbour = self._rows.drop(row)
+        if neighbour is not None:
+            neighbour.on.setFocus()
         else:
             self._add.setFocus()
         self._tell()
-
-    def _drop(self, row: FollowerRow) -> None:
-        self._rows.remove(row)
-        self._page.forget_field(row.field)
-        self._list.removeWidget(row.field)
-        row.field.hide()
-        row.field.setParent(None)
-        row.field.deleteLater()
-        self._number()
-
-    def _number(self) -> None:
-        for index, row in enumerate(self._rows):
-            rename(row.field, row.objectName(), f"follower{index}")
-            row.field.paths = (f"followers[{index}]",)
 
     def _tell(self) -> None:
         self._follow()
