@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import click
 
@@ -38,6 +38,7 @@ from halo_scheduler.service import Scheduler
 _MOST_RUNS = 1_000_000
 _LONGEST = 500
 _MOST_NAMED = 5
+_STARTED = set(Outcome) - {Outcome.SKIPPED, Outcome.MISSED}
 _TRIGGERS = {Trigger.MANUAL: "by hand", Trigger.ANSWER: "with your answer", Trigger.TEST: "as a test"}
 
 
@@ -57,8 +58,8 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
     With --wait, Ctrl-C ends the waiting and leaves the run alone.
     """
     with Scheduler.open() as scheduler:
-        require_engine(scheduler)
         job = find_job(scheduler, name)
+        require_engine(scheduler)
         run_id = scheduler.trigger(job.id)
         _tell_ignored(scheduler, job)
         if not wait:
@@ -97,8 +98,8 @@ def cancel(*, name: str) -> None:
     If it does not run, a run that waits is called off: one by hand, or those after another job.
     """
     with Scheduler.open() as scheduler:
-        require_engine(scheduler)
         job = find_job(scheduler, name, also_removed=True)
+        require_engine(scheduler)
         waiting = scheduler.get_waiting_run(job.id)
         if waiting is not None:
             scheduler.cancel_run(waiting)
@@ -207,7 +208,8 @@ def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
 
 
 def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
-    runs = [run for run in scheduler.get_run_log(job.id, limit=1_000) if run.started_at is not None]
+    # A job that waits for an answer may have been skipped a thousand times since.
+    runs = _started(scheduler, job, None) or _started(scheduler, job, _STARTED)
     if run_id is not None:
         begun = [run for run in runs if run.id.startswith(run_id)]
         runs = [run for run in begun if run.id == run_id] or begun
@@ -217,6 +219,12 @@ def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
     if not runs:
         raise SchedulerError(f"{job.name} has no run {run_id!r}" if run_id else f"{job.name} has not run yet")
     return runs[0]
+
+
+def _started(scheduler: Scheduler, job: Job, outcomes: Collection[Outcome] | None) -> list[Run]:
+    """Return the newest runs of a job that began at all."""
+    log = scheduler.get_run_log(job.id, limit=1_000, outcomes=outcomes)
+    return [run for run in log if run.started_at is not None]
 
 
 def _history_words(run: Run, causes: Mapping[str, str]) -> str:

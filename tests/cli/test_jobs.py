@@ -384,6 +384,24 @@ def test_the_beginning_of_several_runs_names_them() -> None:
     assert _halo("logs", "backup", "--run", "abcd1").exit_code == 0
 
 
+def test_the_last_output_is_found_however_often_it_was_skipped_since() -> None:
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("backup", Manual())
+        ran = make_run(id="ran", job_id=job_id, started_at=1, finished_at=2)
+        skipped = [
+            make_run(id=f"s{number}", job_id=job_id, outcome=Outcome.SKIPPED, started_at=None, finished_at=3)
+            for number in range(1_001)
+        ]
+        scheduler._store.runs.insert([ran, *skipped], 3)
+    assert _halo("logs", "backup").exit_code == 0
+    assert str(_halo("logs", "backup", "--run", "s1").exception) == "backup has no run 's1'"
+
+
+def test_a_wrong_name_is_told_before_that_nothing_runs_the_jobs() -> None:
+    for command in ("run", "cancel"):
+        assert isinstance(_halo(command, "bakcup").exception, JobNotFoundError)
+
+
 @pytest.mark.parametrize(
     ("milliseconds", "words"),
     [(None, ""), (400, "0.4 s"), (12_000, "12 s"), (185_000, "3 min 5 s"), (7_800_000, "2 h 10 min")],
