@@ -32,7 +32,7 @@ MOST_COUNTED = 2_000
 IsTaken = Callable[[str, int], bool]
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
 _ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
-_NOT_WAITING: dict[str, Any] = {"waiting_for": None, "waiting_reason": "", "waits_until": None}
+NOT_WAITING: dict[str, Any] = {"waiting_for": None, "waiting_reason": "", "waits_until": None}
 _ON_GRID = (Source.EVERY, Source.CRON, Source.AFTER, Source.ONCE)
 
 
@@ -129,7 +129,7 @@ def plan_missed(record: JobRecord, now_ms: int, reason: str, is_taken: IsTaken) 
         slot_at=slot_at,
         attempt=attempt,
         passed_reason=reason,
-        **_NOT_WAITING,
+        **NOT_WAITING,
     )
 
 
@@ -195,7 +195,7 @@ def _planned(
         attempt=found.attempt if is_retry else 1,
         trail=json.dumps([[step.rule, step.at, step.source, step.duration_ms] for step in found.trail]),
         passed_reason=_reason_of(found.source) or reason,
-        **_NOT_WAITING,
+        **NOT_WAITING,
     )
 
 
@@ -220,13 +220,13 @@ def _reason_of(source: Source) -> str:
 def without_plan(record: JobRecord) -> JobRecord:
     """Return the job without a next run."""
     return record.evolve(
-        next_run_at=None, next_source=None, slot_at=None, attempt=1, trail="[]", **_NOT_WAITING
+        next_run_at=None, next_source=None, slot_at=None, attempt=1, trail="[]", **NOT_WAITING
     )
 
 
 def without_waiting(record: JobRecord) -> JobRecord:
     """Return the job as if it had not begun to wait: whether it must is found out at the next tick."""
-    return record.evolve(**_NOT_WAITING)
+    return record.evolve(**NOT_WAITING)
 
 
 def _counted(record: JobRecord, outcome: Outcome) -> JobRecord:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
 from halo_scheduler.changes import Change, ChangeKind, gathered
@@ -140,7 +140,7 @@ class _Round:
             self._consider(candidate)
         return self._claimed
 
-    def _fill_places(self, chain_runs: Iterable[Candidate]) -> bool:
+    def _fill_places(self, chain_runs: Sequence[Candidate]) -> bool:
         """Claim the oldest first as long as there are places; tell whether all that is due was looked at.
 
         When all are quiet it is in any case: some slots are skipped, and no job that keeps quiet lacks a place.
@@ -171,21 +171,23 @@ class _Round:
         if request is not None:
             self._consider_chain_run(current, request)
         elif record.id not in self._busy:
-            self._consider_slot(current)
+            self._consider_slot(candidate if current is record else Candidate(current))
 
-    def _consider_slot(self, record: JobRecord) -> None:
+    def _consider_slot(self, candidate: Candidate) -> None:
+        record = candidate.record
         after: JobRecord | None = None
         with one_job(self._store, record.id, self._now_ms):
             after = self._slots.renewed(record, self._now_ms)
             if after is None:
-                after = self._decide_slot(record)
+                after = self._decide_slot(candidate)
         if after is None:
             after = self._slots.unplannable(record)
         if after != record:
             self.changed[record.id] = after
 
-    def _decide_slot(self, record: JobRecord) -> JobRecord:
-        match self._verdict(Candidate(record)):
+    def _decide_slot(self, candidate: Candidate) -> JobRecord:
+        record = candidate.record
+        match self._verdict(candidate):
             case None:
                 claimed, run = self._slots.start(record, self._now_ms)
                 self._take_place(claimed, run)

@@ -152,6 +152,8 @@ class Endings:
             changes.append(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
             if end.proposal is not None:
                 self._note_advice(run, after, end.proposal, end.finished_at)
+            if not record.spec.followers:
+                continue
             if end.outcome is Outcome.SKIPPED:
                 tried = record.evolve(slot_at=run.slot_at, attempt=run.attempt)
                 changes += ask_instead_of_retry(self._store, tried)

@@ -13,12 +13,12 @@ from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import Outcome, Run, Source, StatusReason, Trigger, WaitingFor
 from halo_scheduler.planning import (
     LATE_MS,
+    NOT_WAITING,
     UNPLANNABLE,
     passed_over,
     plan,
     plan_after_run,
     without_plan,
-    without_waiting,
 )
 from halo_scheduler.schedule.next_run import count_due
 from halo_scheduler.store.events import EventKind
@@ -26,7 +26,10 @@ from halo_scheduler.store.jobs import JobRecord
 from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
 
-_WAITED = {WaitingFor.CONDITION: "condition", WaitingFor.QUIET_TIME: "quiet time"}
+_WAITED: dict[WaitingFor | None, str] = {
+    WaitingFor.CONDITION: "condition",
+    WaitingFor.QUIET_TIME: "quiet time",
+}
 
 
 class Slots:
@@ -77,15 +80,16 @@ class Slots:
             late_ms=max(0, now_ms - (record.next_run_at or now_ms)),
             passed_over=skipped,
             passed_reason=record.passed_reason if skipped else "",
-            note=_waited_long(record, now_ms),
+            note="" if record.waiting_for is None else _waited_long(record, now_ms),
         )
-        claimed = without_waiting(record).evolve(
+        claimed = record.evolve(
+            **NOT_WAITING,
             run_id=run.id,
             next_run_at=None,
             next_source=None,
             slot_at=None,
             attempt=1,
-            passed_reason=self._passed_reason(record, now_ms),
+            passed_reason=self._passed_reason(record, now_ms) if self._has_waited(record) else "",
             counted_until=max(record.counted_until, record.slot_at or 0),
             last_slot_at=max(record.last_slot_at or 0, record.slot_at or 0),
             last_run_at=now_ms,
@@ -112,12 +116,15 @@ class Slots:
         asked, self._has_asked = self._has_asked, False
         return asked
 
+    def _has_waited(self, record: JobRecord) -> bool:
+        return record.waiting_for in _WAITED or record.id in self._waited
+
     def _passed_reason(self, record: JobRecord, now_ms: int) -> str:
         """Return for what a slot waited while others passed by, if some did."""
         slot_at, waited = self._waited.pop(record.id, (None, ""))
         if slot_at != record.slot_at:
             waited = ""
-        waited = waited or ("" if record.waiting_for is None else _WAITED.get(record.waiting_for, ""))
+        waited = waited or _WAITED.get(record.waiting_for, "")
         if not waited or record.slot_at is None:
             return ""
         spec = record.spec
@@ -127,6 +134,6 @@ class Slots:
 
 def _waited_long(record: JobRecord, now_ms: int) -> str:
     """Return what a slot waited for that starts late: nobody could tell afterwards."""
-    if record.waiting_for is None or now_ms - (record.next_run_at or now_ms) <= LATE_MS:
+    if now_ms - (record.next_run_at or now_ms) <= LATE_MS:
         return ""
     return f"waited for {record.waiting_reason or 'a place'}"

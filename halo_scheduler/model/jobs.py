@@ -106,10 +106,11 @@ class JobSpec(_SpecFields):
         require_kind("enabled", self.enabled, bool, "true or false")
         require_instant("anchor_at", self.anchor_at)
         put(self, metadata=frozen_mapping("metadata", self.metadata))
-        put(self, followers=frozen_list("followers", self.followers))
-        self._check_followers()
+        if self.followers != ():  # Thousands of jobs are read in a tick, and few have some.
+            self._check_followers()
 
     def _check_followers(self) -> None:
+        put(self, followers=frozen_list("followers", self.followers))
         if len(self.followers) > MOST_FOLLOWERS:
             raise ScheduleError(f"at most {MOST_FOLLOWERS} jobs can follow one", path="followers")
         seen: set[str] = set()

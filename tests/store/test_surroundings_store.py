@@ -89,16 +89,17 @@ def test_what_is_asked_at_every_tick_is_found_by_an_index(
     store: Store, monkeypatch: pytest.MonkeyPatch, read: object, index: str
 ) -> None:
     assert callable(read)
+    store.requests.append_chain_runs([_wish(1)])
     real = store.database.rows
     plans: list[str] = []
 
     def explain(sql: str, values: object = ()) -> list[object]:
         plans.extend(str(row[-1]) for row in real(f"EXPLAIN QUERY PLAN {sql}", values))  # type: ignore[arg-type]
-        return []
+        return real(sql, values)  # type: ignore[arg-type, return-value] # passed on as it came
 
     monkeypatch.setattr(store.database, "rows", explain)
     read(store)
-    assert f"INDEX {index}" in plans[0]
+    assert any(f"INDEX {index}" in plan for plan in plans)
     assert "USE TEMP B-TREE FOR ORDER BY" not in plans
 
 
