@@ -58,8 +58,8 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
     With --wait, Ctrl-C ends the waiting and leaves the run alone.
     """
     with Scheduler.open() as scheduler:
-        job = find_job(scheduler, name)
         require_engine(scheduler)
+        job = find_job(scheduler, name)
         run_id = scheduler.trigger(job.id)
         _tell_ignored(scheduler, job)
         if not wait:
@@ -98,8 +98,8 @@ def cancel(*, name: str) -> None:
     If it does not run, a run that waits is called off: one by hand, or those after another job.
     """
     with Scheduler.open() as scheduler:
-        job = find_job(scheduler, name, also_removed=True)
         require_engine(scheduler)
+        job = find_job(scheduler, name, also_removed=True)
         waiting = scheduler.get_waiting_run(job.id)
         if waiting is not None:
             scheduler.cancel_run(waiting)

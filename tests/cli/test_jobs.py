@@ -397,11 +397,6 @@ def test_the_last_output_is_found_however_often_it_was_skipped_since() -> None:
     assert str(_halo("logs", "backup", "--run", "s1").exception) == "backup has no run 's1'"
 
 
-def test_a_wrong_name_is_told_before_that_nothing_runs_the_jobs() -> None:
-    for command in ("run", "cancel"):
-        assert isinstance(_halo(command, "bakcup").exception, JobNotFoundError)
-
-
 @pytest.mark.parametrize(
     ("milliseconds", "words"),
     [(None, ""), (400, "0.4 s"), (12_000, "12 s"), (185_000, "3 min 5 s"), (7_800_000, "2 h 10 min")],
