@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.agents import LONGEST_ARGUMENT_BYTES, PROMPT, PROMPT_FILE, Agent, Delivery
 from halo_scheduler.checks import LONGEST_NAME
@@ -15,36 +13,28 @@ from ui.editor.argument_line import shell_signs, split_line
 from ui.editor.choices import Choice, Choices
 from ui.editor.fields import Field
 from ui.editor.problems import Findings, is_under
-from ui.theme import GRID, MARGIN, Look, mono_font
+from ui.theme import GRID, Look, mono_font
 from ui.widgets.labels import button, label
 from ui.wording import one_line, size_words
 
 from .agent_line import agent_line, delivery_of, with_delivery
+from .entry_form import EntryForm
 
 _LONGEST_SIGN = 40
 
 
-class AgentForm(QFrame):
+class AgentForm(EntryForm):
     """Asks for an agent; what is wrong is said beside its field while one types."""
 
-    submitted = Signal(object)
-    """The Agent."""
-    cancelled = Signal()
-
     def __init__(self, look: Look) -> None:
-        super().__init__()
-        self.setProperty("role", "card")
-        self.setObjectName("agentForm")
+        super().__init__(stem="agent")
         self._old_name = ""
         self._taken: frozenset[str] = frozenset()
         self._users: tuple[str, ...] = ()
-        self._heading = label("", "strong", name="agentHeading")
         self._build_fields(look)
         self._save = button(
             self.tr("Save agent"), name="saveAgentButton", kind="primary", tip=self.tr("Save agent (Enter)")
         )
-        self._cancel = button(self.tr("Cancel"), name="cancelAgentButton", tip=self.tr("Cancel (Esc)"))
-        self._error = label("", "error", name="agentError", wrap=True)
         self._lay_out()
         self._connect()
 
@@ -69,15 +59,6 @@ class AgentForm(QFrame):
         if taken != self._taken:
             self._taken = taken
             self._follow()
-
-    def show_error(self, text: str) -> None:
-        """Show why saving was refused."""
-        self._error.setText(text)
-        self._error.setVisible(bool(text))
-
-    def close_up(self) -> None:
-        """Forget what was typed, and go."""
-        self.hide()
 
     # --- What was typed ------------------------------------------------------------------------------
 
@@ -166,11 +147,6 @@ class AgentForm(QFrame):
         if argv:
             self._line.setText(agent_line(with_delivery(argv, Delivery(value))))
 
-    def _submit(self) -> None:
-        agent = self._read(Findings())
-        if agent is not None:
-            self.submitted.emit(agent)
-
     # --- Making --------------------------------------------------------------------------------------
 
     def _build_fields(self, look: Look) -> None:
@@ -207,19 +183,9 @@ class AgentForm(QFrame):
         self._delivery_field = Field(self.tr("The prompt comes by"), self._delivery)
 
     def _lay_out(self) -> None:
-        buttons = QHBoxLayout()
-        buttons.setSpacing(GRID)
-        buttons.addWidget(self._error, 1)
-        buttons.addStretch(0)
-        buttons.addWidget(self._cancel, 0, Qt.AlignmentFlag.AlignRight)
-        buttons.addWidget(self._save)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        box.setSpacing(GRID + GRID // 2)
-        box.addWidget(self._heading)
         for field in (self._name_field, self._line_field, self._delivery_field):
-            box.addWidget(field)
-        box.addLayout(buttons)
+            self._box.addWidget(field)
+        self._add_buttons(self._save)
 
     def _connect(self) -> None:
         for edit, field in ((self._name, self._name_field), (self._line, self._line_field)):
@@ -228,18 +194,10 @@ class AgentForm(QFrame):
             edit.textChanged.connect(self._follow)
             edit.returnPressed.connect(self._submit)
         self._delivery.chosen.connect(self._change_delivery)
-        self._save.clicked.connect(self._submit)
-        self._cancel.clicked.connect(self.cancelled)
 
     def _touch(self, field: Field, _text: str = "") -> None:
         field.is_touched = True
         self._follow()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
-        if event.key() == Qt.Key.Key_Escape:
-            self.cancelled.emit()
-        else:
-            super().keyPressEvent(event)
 
 
 def _under_each_other(*widgets: QWidget, name: str) -> QWidget:

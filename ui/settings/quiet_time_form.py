@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import Qt, QTime, Signal
+from PySide6.QtCore import Qt, QTime
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QFrame,
     QGridLayout,
     QHBoxLayout,
     QLineEdit,
     QTimeEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -28,6 +26,7 @@ from ui.widgets.labels import button, label
 from ui.widgets.popup_rows import give_room
 from ui.wording import one_line
 
+from .entry_form import EntryForm
 from .quiet_words import called, end_words
 from .weekday_toggles import WeekdayToggles
 
@@ -35,19 +34,12 @@ _LONGEST_NAME = 60
 _USUAL = QuietTime()
 
 
-class QuietTimeForm(QFrame):
+class QuietTimeForm(EntryForm):
     """Asks for a quiet time; what is wrong is said beside its field."""
 
-    submitted = Signal(object)
-    """The QuietTime."""
-    cancelled = Signal()
-
     def __init__(self) -> None:
-        super().__init__()
-        self.setProperty("role", "card")
-        self.setObjectName("quietForm")
+        super().__init__(stem="quiet")
         self._taken: frozenset[str] = frozenset()
-        self._heading = label("", "strong", name="quietHeading")
         self._build_fields()
         self._save = button(
             self.tr("Save quiet time"),
@@ -55,9 +47,8 @@ class QuietTimeForm(QFrame):
             kind="primary",
             tip=self.tr("Save quiet time (Enter)"),
         )
-        self._cancel = button(self.tr("Cancel"), name="cancelQuietButton", tip=self.tr("Cancel (Esc)"))
-        self._error = label("", "error", name="quietError", wrap=True)
-        self._lay_out()
+        self._box.addLayout(self._grid())
+        self._add_buttons(self._save)
         self._connect()
 
     def ask(self, time: QuietTime | None, taken: frozenset[str], groups: Iterable[str]) -> None:
@@ -78,15 +69,6 @@ class QuietTimeForm(QFrame):
         self._follow()
         self.show()
         self._name.setFocus()
-
-    def show_error(self, text: str) -> None:
-        """Show why saving was refused."""
-        self._error.setText(text)
-        self._error.setVisible(bool(text))
-
-    def close_up(self) -> None:
-        """Forget what was typed, and go."""
-        self.hide()
 
     # --- What was typed ------------------------------------------------------------------------------
 
@@ -123,11 +105,6 @@ class QuietTimeForm(QFrame):
             field.show_error(field.sentence(problems[0]) if problems else "")
         self._save.setEnabled(found is not None)
         self._hours_field.set_hint(end_words(_text(self._start), _text(self._end)))
-
-    def _submit(self) -> None:
-        found = self._read(Findings())
-        if found is not None:
-            self.submitted.emit(found)
 
     def _offer_groups(self, groups: Iterable[str], chosen: str | None) -> None:
         # One that no job is in any more stays what it is until another is chosen.
@@ -179,20 +156,6 @@ class QuietTimeForm(QFrame):
         upper = (self._name_field, self._group_field, self._days_field)
         return (*upper, self._hours_field, self._zone_field)
 
-    def _lay_out(self) -> None:
-        buttons = QHBoxLayout()
-        buttons.setSpacing(GRID)
-        buttons.addWidget(self._error, 1)
-        buttons.addStretch(0)
-        buttons.addWidget(self._cancel, 0, Qt.AlignmentFlag.AlignRight)
-        buttons.addWidget(self._save)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        box.setSpacing(GRID + GRID // 2)
-        box.addWidget(self._heading)
-        box.addLayout(self._grid())
-        box.addLayout(buttons)
-
     def _grid(self) -> QGridLayout:
         grid = QGridLayout()
         grid.setHorizontalSpacing(MARGIN)
@@ -215,13 +178,9 @@ class QuietTimeForm(QFrame):
             box.timeChanged.connect(self._follow)
         self._group.currentIndexChanged.connect(self._follow)
         self._zone.changed.connect(self._follow)
-        self._save.clicked.connect(self._submit)
-        self._cancel.clicked.connect(self.cancelled)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
-        if event.key() == Qt.Key.Key_Escape:
-            self.cancelled.emit()
-        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
             self._submit()
         else:
             super().keyPressEvent(event)
