@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from halo_scheduler.agents import Agent, Delivery
 from ui.editor.argument_chips import ArgumentChips
@@ -12,10 +12,12 @@ from ui.widgets.labels import button, icon_button, label
 from ui.widgets.wrapped_text import WrappedText
 from ui.wording import one_line, plain_tooltip
 
+from .entry_row import EntryRow
+
 _MOST_NAMED = 12
 
 
-class AgentRow(QWidget):
+class AgentRow(EntryRow):
     """Shows an agent and what can be done with it."""
 
     default_wanted = Signal(str)
@@ -23,7 +25,7 @@ class AgentRow(QWidget):
     remove_wanted = Signal(str)
 
     def __init__(self, agent: Agent, look: Look) -> None:
-        super().__init__()
+        super().__init__(agent.name)
         self.setObjectName("agentRow")
         self._agent = agent
         shown = one_line(agent.name)
@@ -75,15 +77,6 @@ class AgentRow(QWidget):
         self._about.set_text(" · ".join(filter(None, [self._delivery_words(), self._user_words(users)])))
         self._about.setToolTip(plain_tooltip(_named(users)))
         self._missing.setVisible(is_missing)
-
-    @property
-    def has_focus(self) -> bool:
-        """Whether the keyboard is here."""
-        return self.isAncestorOf(self.window().focusWidget())
-
-    def focus(self) -> None:
-        """Give the keyboard to what is harmless."""
-        self._edit.setFocus()
 
     def _delivery_words(self) -> str:
         return {

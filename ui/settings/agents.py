@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QHideEvent
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
 from halo_scheduler.agents import PRESETS, Agent
@@ -21,41 +19,27 @@ from ui.settings.agent_form import AgentForm
 from ui.settings.agent_line import agent_line
 from ui.settings.agent_row import AgentRow
 from ui.settings.link import SettingsLink
-from ui.settings.page import Card, Page, Row
-from ui.settings.removed_note import RemovedNote
+from ui.settings.list_page import ListPage
 from ui.theme import GRID, Look, Tone
-from ui.widgets.labels import button, label, tint
-from ui.widgets.tab_order import put_after
+from ui.widgets.labels import button, tint
 from ui.wording import one_line
 
 _MOST_NAMED = 3
 _LONGEST_NAME = 60
 
 
-@dataclass(frozen=True, slots=True)
-class _Removed:
-    """What it takes to bring an agent back."""
-
-    agent: Agent
-    place: int
-    was_default: bool
-
-
-class AgentsPage(Page):
-    """Lists the agents; what is removed can be brought back until something else is done."""
+class AgentsPage(ListPage[AgentRow, AgentForm]):
+    """Lists the agents, of which one is the default."""
 
     def __init__(self, link: SettingsLink, look: Look, environment: LoginEnvironment | None = None) -> None:
-        super().__init__()
+        super().__init__(look, AgentForm(look), error_name="agentsError")
         self._link = link
-        self._look = look
         self._environment = environment or LoginEnvironment()
         self._agents: tuple[Agent, ...] | None = None
         self._default = ""
         self._edited = ""
-        self._removed: _Removed | None = None
         self._users = AgentUsers()
         self._missing: frozenset[str] = frozenset()
-        self._rows: list[AgentRow] = []
         self.add_title(
             self.tr("Agents"),
             self.tr(
@@ -63,16 +47,9 @@ class AgentsPage(Page):
             ),
         )
         self._add_bar()
-        self._form = AgentForm(look)
-        self._form.hide()
-        self.add(self._form)
-        self._note = RemovedNote(look)
-        self.add(self._note)
-        self._card = Card()
-        self.add(self._card)
+        self._add_list()
         self._form.submitted.connect(self._save)
         self._form.cancelled.connect(self._give_up)
-        self._note.undo_wanted.connect(self._bring_back)
         link.follow(self._show)
 
     def come_up(self) -> None:
@@ -95,23 +72,14 @@ class AgentsPage(Page):
         self._show_states()
 
     def _fill(self) -> None:
-        agents = self._agents or ()
-        focused = next((row.agent.name for row in self._rows if row.has_focus), None)
-        self._card.clear()
-        self._rows = [self._row(agent) for agent in agents]
-        for row in self._rows:
-            self._card.add(row)
-        put_after(self._note.button, self._card)
-        if not agents:
-            self._card.add(
-                Row(self.tr("No agents"), self.tr("Without one, jobs with a prompt cannot run."), None)
-            )
+        self._show_rows(
+            [self._row(agent) for agent in self._agents or ()],
+            self.tr("No agents"),
+            self.tr("Without one, jobs with a prompt cannot run."),
+        )
         self._fill_presets()
         for one in (self._new, self._presets):
             one.setEnabled(True)
-        if focused is not None:
-            # Somebody else may have changed the agents meanwhile.
-            self._focus(focused)
 
     def _row(self, agent: Agent) -> AgentRow:
         row = AgentRow(agent, self._look)
@@ -162,8 +130,7 @@ class AgentsPage(Page):
         self.verticalScrollBar().setValue(0)
 
     def _give_up(self) -> None:
-        self._form.close_up()
-        self._focus(self._edited)
+        self._close_form(self._edited)
 
     def _save(self, agent: Agent) -> None:
         agents, old = self._agents or (), self._edited
@@ -176,12 +143,6 @@ class AgentsPage(Page):
             agent.name if is_default else self._default,
             partial(self._take_saved, agent.name),
         )
-
-    def _take_saved(self, name: str, fault: str) -> None:
-        self._form.show_error(fault)
-        if not fault:
-            self._form.close_up()
-            self._focus(name)
 
     def _add_preset(self, preset: Agent) -> None:
         self._drop_note()
@@ -199,23 +160,20 @@ class AgentsPage(Page):
         if place is None:
             return
         self._form.close_up()
-        removed = _Removed(agents[place], place, was_default=name == self._default)
+        was_default = name == self._default
         rest = agents[:place] + agents[place + 1 :]
-        default = rest[0].name if rest and removed.was_default else self._default
+        default = rest[0].name if rest and was_default else self._default
         self._apply(rest, default, self._show_error)
-        self._removed = removed
-        self._note.offer(self._removed_words(removed, default))
-        self.verticalScrollBar().setValue(0)
+        words = self._removed_words(name, default, was_default=was_default)
+        self._offer_back(words, partial(self._put_back, agents[place], place, was_default=was_default))
 
-    def _bring_back(self) -> None:
-        removed, agents = self._removed, self._agents or ()
-        self._drop_note()
-        if removed is None or self._find(removed.agent.name) is not None:
+    def _put_back(self, agent: Agent, place: int, *, was_default: bool) -> None:
+        agents = self._agents or ()
+        if self._find(agent.name) is not None:
             return
-        place = removed.place
-        default = removed.agent.name if removed.was_default else self._default
-        self._apply((*agents[:place], removed.agent, *agents[place:]), default, self._show_error)
-        self._focus(removed.agent.name)
+        default = agent.name if was_default else self._default
+        self._apply((*agents[:place], agent, *agents[place:]), default, self._show_error)
+        self._focus(agent.name)
 
     def _apply(self, agents: tuple[Agent, ...], default: str, show_error: Callable[[str], None]) -> None:
         """Change the agents, and show it at once: two changes in a row must know of each other."""
@@ -225,23 +183,16 @@ class AgentsPage(Page):
 
     # --- Words ---------------------------------------------------------------------------------------
 
-    def _removed_words(self, removed: _Removed, default: str) -> str:
-        name = one_line(removed.agent.name, _LONGEST_NAME)
-        words = [self.tr("{name} is removed.").format(name=name)]
-        if removed.was_default and default != removed.agent.name:
+    def _removed_words(self, name: str, default: str, *, was_default: bool) -> str:
+        words = [self.tr("{name} is removed.").format(name=one_line(name, _LONGEST_NAME))]
+        if was_default and default != name:
             words.append(self.tr("The default is {name} now.").format(name=one_line(default, _LONGEST_NAME)))
-        left = self._users.naming(removed.agent.name)
+        left = self._users.naming(name)
         if left:
             words.append(
                 self.tr("Prompts of these jobs have no agent now: {jobs}.").format(jobs=_listed(left))
             )
         return " ".join(words)
-
-    def _show_error(self, text: str) -> None:
-        self._error.setText(text)
-        self._error.setVisible(bool(text))
-        if text:
-            self._drop_note()
 
     # --- Making --------------------------------------------------------------------------------------
 
@@ -258,8 +209,6 @@ class AgentsPage(Page):
         self._menu.setObjectName("presetMenu")
         self._menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._presets.setMenu(self._menu)
-        self._error = label("", "error", name="agentsError", wrap=True)
-        self._error.hide()
         bar = QWidget()
         box = QHBoxLayout(bar)
         box.setContentsMargins(0, 0, 0, 0)
@@ -286,22 +235,6 @@ class AgentsPage(Page):
     def _others(self, name: str) -> frozenset[str]:
         """Return the names that an agent of this name cannot be given."""
         return frozenset(one.name for one in self._agents or ()) - {name}
-
-    def _focus(self, name: str) -> None:
-        row = next((row for row in self._rows if row.agent.name == name), None)
-        shown: QWidget = row or self._new
-        row.focus() if row is not None else self._new.setFocus()
-        # What was just added, and what moved up for a form that is gone, has its place only in the next turn.
-        QTimer.singleShot(0, shown, lambda: self.ensureWidgetVisible(shown))
-
-    def _drop_note(self) -> None:
-        self._removed = None
-        self._note.hide()
-
-    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
-        super().hideEvent(event)
-        if not event.spontaneous():
-            self._drop_note()
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from halo_scheduler.quiet_times import QuietTime
 from ui.theme import GRID, HALF, MARGIN, Look, Tone, small_font, strong_font
 from ui.widgets.labels import icon_button
 from ui.widgets.wrapped_text import WrappedText
 
+from .entry_row import EntryRow
 from .quiet_words import called, holds_words, quiet_line
 
 
-class QuietTimeRow(QWidget):
+class QuietTimeRow(EntryRow):
     """Shows a quiet time, whether it holds now, and what can be done with it."""
 
     edit_wanted = Signal(object)
@@ -22,7 +23,7 @@ class QuietTimeRow(QWidget):
     """The QuietTime."""
 
     def __init__(self, time: QuietTime, look: Look) -> None:
-        super().__init__()
+        super().__init__(time)
         self.setObjectName("quietTimeRow")
         self._time = time
         self._name = WrappedText(look, name="quietName", font=strong_font(self.font()), most_lines=1)
@@ -45,15 +46,6 @@ class QuietTimeRow(QWidget):
     @property
     def time(self) -> QuietTime:
         return self._time
-
-    @property
-    def has_focus(self) -> bool:
-        """Whether the keyboard is here."""
-        return self.isAncestorOf(self.window().focusWidget())
-
-    def focus(self) -> None:
-        """Give the keyboard to what is harmless."""
-        self._edit.setFocus()
 
     def show_now(self, now_ms: int) -> None:
         """Say whether it holds now."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QTimer
@@ -16,36 +15,23 @@ from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Settings
 from ui.theme import MARGIN, Look
 from ui.widgets.labels import button, label, tint
-from ui.widgets.tab_order import put_after
 
 from .link import SettingsLink
-from .page import Card, Page, Row
+from .list_page import ListPage
 from .quiet_time_form import QuietTimeForm
 from .quiet_time_row import QuietTimeRow
 from .quiet_words import called, now_words
-from .removed_note import RemovedNote
 
 
-@dataclass(frozen=True, slots=True)
-class _Removed:
-    """What it takes to bring a quiet time back."""
-
-    time: QuietTime
-    place: int
-
-
-class QuietTimesPage(Page):
-    """Lists the quiet times; what is removed can be brought back until something else is done."""
+class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
+    """Lists the quiet times, and says what holds now."""
 
     def __init__(self, link: SettingsLink, look: Look) -> None:
-        super().__init__()
+        super().__init__(look, QuietTimeForm(), error_name="quietTimesError")
         self._link = link
-        self._look = look
         self._times: tuple[QuietTime, ...] | None = None
         self._groups: frozenset[str] = frozenset()
         self._edited: QuietTime | None = None
-        self._removed: _Removed | None = None
-        self._rows: list[QuietTimeRow] = []
         # What holds now is told by the minute, while somebody looks.
         self._minute = QTimer(self)
         self._minute.setSingleShot(True)
@@ -58,16 +44,9 @@ class QuietTimesPage(Page):
             ),
         )
         self._add_bar()
-        self._form = QuietTimeForm()
-        self._form.hide()
-        self.add(self._form)
-        self._note = RemovedNote(look)
-        self.add(self._note)
-        self._card = Card()
-        self.add(self._card)
+        self._add_list()
         self._form.submitted.connect(self._save)
         self._form.cancelled.connect(self._give_up)
-        self._note.undo_wanted.connect(self._bring_back)
         link.follow(self._show)
 
     def come_up(self) -> None:
@@ -89,28 +68,15 @@ class QuietTimesPage(Page):
         self._groups = groups
 
     def _fill(self) -> None:
-        times = self._times or ()
-        focused = next((row.time for row in self._rows if row.has_focus), None)
-        self._card.clear()
-        self._rows = [self._row(time) for time in times]
-        for row in self._rows:
-            self._card.add(row)
-        put_after(self._note.button, self._card)
-        if not times:
-            self._card.add(
-                Row(
-                    self.tr("No quiet times"),
-                    self.tr(
-                        "Jobs start whenever they are due. Add one for the nights, for a meeting, or for the hours "
-                        "in which you need the machine for yourself."
-                    ),
-                    None,
-                )
-            )
+        self._show_rows(
+            [self._row(time) for time in self._times or ()],
+            self.tr("No quiet times"),
+            self.tr(
+                "Jobs start whenever they are due. Add one for the nights, for a meeting, or for the hours "
+                "in which you need the machine for yourself."
+            ),
+        )
         self._new.setEnabled(True)
-        if focused is not None:
-            # Somebody else may have changed them meanwhile.
-            self._focus(focused)
 
     def _row(self, time: QuietTime) -> QuietTimeRow:
         row = QuietTimeRow(time, self._look)
@@ -137,19 +103,12 @@ class QuietTimesPage(Page):
         self.verticalScrollBar().setValue(0)
 
     def _give_up(self) -> None:
-        self._form.close_up()
-        self._focus(self._edited)
+        self._close_form(self._edited)
 
     def _save(self, time: QuietTime) -> None:
         times, old = self._times or (), self._edited
         place = next((index for index, one in enumerate(times) if one == old), len(times))
         self._apply((*times[:place], time, *times[place + 1 :]), partial(self._take_saved, time))
-
-    def _take_saved(self, time: QuietTime, fault: str) -> None:
-        self._form.show_error(fault)
-        if not fault:
-            self._form.close_up()
-            self._focus(time)
 
     def _remove(self, time: QuietTime) -> None:
         times = self._times or ()
@@ -158,29 +117,19 @@ class QuietTimesPage(Page):
         place = times.index(time)
         self._form.close_up()
         self._apply(times[:place] + times[place + 1 :], self._show_error)
-        self._removed = _Removed(time, place)
-        self._note.offer(self.tr("{name} is removed.").format(name=called(time)))
-        self.verticalScrollBar().setValue(0)
+        words = self.tr("{name} is removed.").format(name=called(time))
+        self._offer_back(words, partial(self._put_back, time, place))
 
-    def _bring_back(self) -> None:
-        removed, times = self._removed, self._times or ()
-        self._drop_note()
-        if removed is not None:
-            place = removed.place
-            self._apply((*times[:place], removed.time, *times[place:]), self._show_error)
-            self._focus(removed.time)
+    def _put_back(self, time: QuietTime, place: int) -> None:
+        times = self._times or ()
+        self._apply((*times[:place], time, *times[place:]), self._show_error)
+        self._focus(time)
 
     def _apply(self, times: tuple[QuietTime, ...], show_error: Callable[[str], None]) -> None:
         """Change the quiet times, and show it at once: two changes in a row must know of each other."""
         if self._times is not None:
             self._take(times)
             self._link.change(show_error, quiet_times=times)
-
-    def _show_error(self, text: str) -> None:
-        self._error.setText(text)
-        self._error.setVisible(bool(text))
-        if text:
-            self._drop_note()
 
     # --- Making --------------------------------------------------------------------------------------
 
@@ -190,8 +139,6 @@ class QuietTimesPage(Page):
         self._new.setEnabled(False)
         self._new.clicked.connect(lambda: self._open_form(None))
         self._now = label("", "muted", name="quietNow", wrap=True)
-        self._error = label("", "error", name="quietTimesError", wrap=True)
-        self._error.hide()
         bar = QWidget()
         box = QHBoxLayout(bar)
         box.setContentsMargins(0, 0, 0, 0)
@@ -200,17 +147,6 @@ class QuietTimesPage(Page):
         box.addWidget(self._now, 1)
         self.add(bar)
         self.add(self._error)
-
-    def _focus(self, time: QuietTime | None) -> None:
-        row = next((row for row in self._rows if row.time == time), None)
-        shown: QWidget = row or self._new
-        row.focus() if row is not None else self._new.setFocus()
-        # What was just added, and what moved up for a form that is gone, has its place only in the next turn.
-        QTimer.singleShot(0, shown, lambda: self.ensureWidgetVisible(shown))
-
-    def _drop_note(self) -> None:
-        self._removed = None
-        self._note.hide()
 
     # --- Qt ------------------------------------------------------------------------------------------
 
@@ -221,8 +157,6 @@ class QuietTimesPage(Page):
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
         super().hideEvent(event)
         self._minute.stop()
-        if not event.spontaneous():
-            self._drop_note()
 
 
 def _groups(scheduler: Scheduler) -> frozenset[str]:
