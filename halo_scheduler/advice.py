@@ -39,10 +39,15 @@ def require_ttl(ttl_ms: int) -> int:
     return ttl_ms
 
 
-def usual_ttl(at: int | None, now_ms: int) -> str:
-    """Return how long advice counts if nobody says so: an hour, or until the run it asks for."""
-    ahead_s = 0 if at is None else -((now_ms - at) // SECOND_MS)
+def usual_ttl(ahead_ms: int) -> str:
+    """Return how long advice counts if nobody says so: an hour, or as long as what it asks for lies ahead."""
+    ahead_s = -(-ahead_ms // SECOND_MS)
     return format_interval(max(HOUR_MS, ahead_s * SECOND_MS))
+
+
+def usual_ttl_of_pace(every_ms: int) -> str:
+    """Return how long a pace counts if nobody says so: long enough for two runs."""
+    return usual_ttl(2 * every_ms)
 
 
 def still_counting(hints: Hints, now_ms: int) -> Hints:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from halo_scheduler.advice import hints_after, still_counting, takes_hints, usual_ttl
+from halo_scheduler.advice import hints_after, still_counting, takes_hints, usual_ttl, usual_ttl_of_pace
 from halo_scheduler.model import (
     After,
     Cron,
@@ -97,7 +97,12 @@ def test_advice_that_counts_is_left_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("ahead_ms", "ttl"),
-    [(None, "1h"), (-5, "1h"), (HOUR, "1h"), (HOUR + 1, "3601s"), (25 * HOUR, "25h"), (48 * HOUR, "2d")],
+    [(0, "1h"), (-5, "1h"), (HOUR, "1h"), (HOUR + 1, "3601s"), (25 * HOUR, "25h"), (48 * HOUR, "2d")],
 )
-def test_advice_counts_for_an_hour_or_until_the_run_it_asks_for(ahead_ms: int | None, ttl: str) -> None:
-    assert usual_ttl(None if ahead_ms is None else NOW + ahead_ms, NOW) == ttl
+def test_advice_counts_for_an_hour_or_until_the_run_it_asks_for(ahead_ms: int, ttl: str) -> None:
+    assert usual_ttl(ahead_ms) == ttl
+
+
+def test_a_pace_counts_for_two_runs_at_least() -> None:
+    assert usual_ttl_of_pace(MINUTE) == "1h"
+    assert usual_ttl_of_pace(3 * HOUR) == "6h"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from halo_scheduler.advice import usual_ttl
+from halo_scheduler.advice import usual_ttl, usual_ttl_of_pace
 from halo_scheduler.checks import require_interval
 from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.shown import folded, next_words
@@ -26,7 +26,9 @@ _LONGEST = 500
 @click.option(
     "--at", "when", metavar="WHEN", help='Run once at this time: "in 10m", "18:30", "tomorrow 9:00".'
 )
-@click.option("--ttl", metavar="1h", help="How long the advice counts. Usually an hour, or until WHEN.")
+@click.option(
+    "--ttl", metavar="1h", help="How long the advice counts. Usually an hour, two runs, or until WHEN."
+)
 @click.option("--reason", metavar="TEXT", help="Why: shown wherever the advice is.")
 @click.option("--clear", is_flag=True, help="Forget all advice, and plan by the schedule again.")
 def hint(
@@ -62,11 +64,12 @@ def hint(
 
 
 def _advise_pace(scheduler: Scheduler, job_id: str, every: str, ttl: str | None, reason: str) -> None:
-    if require_interval("--every", every) < SHORTEST_EVERY_MS:
+    every_ms = require_interval("--every", every)
+    if every_ms < SHORTEST_EVERY_MS:
         click.echo(
             f"{every} is raised to {format_interval(SHORTEST_EVERY_MS)}, the shortest there is", err=True
         )
-    lasting = ttl or usual_ttl(None, 0)
+    lasting = ttl or usual_ttl_of_pace(every_ms)
     scheduler.propose_interval(job_id, every, lasting, reason, source=HintSource.USER)
 
 
@@ -75,7 +78,7 @@ def _advise_run(scheduler: Scheduler, job_id: str, when: str, ttl: str | None, r
     at = parse_when(when, now_ms)
     if at <= now_ms:
         raise ScheduleError("this time is in the past; give one that lies ahead", path="--at")
-    lasting = ttl or usual_ttl(at, now_ms)
+    lasting = ttl or usual_ttl(at - now_ms)
     scheduler.propose_next_run(job_id, at, lasting, reason, source=HintSource.USER)
 
 

@@ -87,7 +87,7 @@ def _read(file: str) -> Drafts:
     try:
         content = _unit_of(path) if path.suffix == ".timer" else content_of(path)
     except OSError as error:
-        raise click.UsageError(f"the file cannot be read: {error}") from None
+        raise click.UsageError(f"{file} cannot be read: {error.strerror}") from None
     with shown_work("Reading"):
         return read_jobs(
             content,

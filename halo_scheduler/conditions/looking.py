@@ -36,7 +36,7 @@ class Senses:
     is_there: Callable[[str], bool] = is_there
 
 
-def look_at(condition: Condition, senses: Senses = Senses()) -> Look:  # noqa: B008 - a frozen value
+def look_at(condition: Condition, senses: Senses = Senses()) -> Look:
     """Look whether a condition holds; this may take some seconds, and for a path on a dead drive for ever."""
     match condition:
         case MainsPower():

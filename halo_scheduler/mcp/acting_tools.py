@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from halo_scheduler.advice import usual_ttl
-from halo_scheduler.checks import parse_instant
+from halo_scheduler.advice import usual_ttl, usual_ttl_of_pace
+from halo_scheduler.checks import parse_instant, require_interval
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.finding import find_job, require_engine
@@ -44,7 +44,7 @@ def _run_job(scheduler: Scheduler, given: OfJob) -> View:
     return {"run": run_id, "said": f"{job.name} starts as soon as there is a place for it; see get_run."}
 
 
-_HOW_LONG = "how long it counts, like 90m or 2h; null for an hour, or until the run that is asked for"
+_HOW_LONG = "how long it counts, like 90m or 2h; null for an hour, or as long as what is asked for takes"
 _WHY = "why, in one line of at most 200 characters; the person reads it"
 
 
@@ -57,7 +57,7 @@ class _Pace(OfJob):
 
 def _propose_interval(scheduler: Scheduler, given: _Pace) -> View:
     job = find_job(scheduler, given.job)
-    ttl = given.ttl or usual_ttl(None, 0)
+    ttl = given.ttl or usual_ttl_of_pace(require_interval("interval", given.every))
     scheduler.propose_interval_for_assistant(job.id, given.every, ttl, given.reason)
     return _advised(scheduler, job.id, f"{job.name} has the advice; a slower pace counts after its next run.")
 
@@ -73,7 +73,7 @@ def _propose_next_run(scheduler: Scheduler, given: _Run) -> View:
     job = find_job(scheduler, given.job)
     now_ms = SystemClock().now_ms()
     at = _read_when(given.at, now_ms)
-    scheduler.propose_next_run_for_assistant(job.id, at, given.ttl or usual_ttl(at, now_ms), given.reason)
+    scheduler.propose_next_run_for_assistant(job.id, at, given.ttl or usual_ttl(at - now_ms), given.reason)
     return _advised(
         scheduler, job.id, f"{job.name} has the advice; it counts if that is earlier than its plan."
     )

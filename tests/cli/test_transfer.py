@@ -185,7 +185,7 @@ def test_a_file_is_read_by_the_ending_of_its_name(home: Path) -> None:
     assert json.loads((home / "jobs.json").read_text())["version"] == 1
     missing = _halo("import", str(home / "missing.yaml"))
     assert missing.exit_code == 2
-    assert "the file cannot be read" in missing.stderr
+    assert "cannot be read: No such file or directory" in missing.stderr
     # An endless file is not read to its end.
     assert "larger than 5 MB" in str(_halo("import", "/dev/zero").exception)
 
