@@ -53,6 +53,7 @@ class Slots:
 
     def unplannable(self, record: JobRecord) -> JobRecord:
         """Return a job that cannot be planned, disabled."""
+        self._ask_instead_of_retry(record)
         return without_plan(record).evolve(disabled_reason=StatusReason.ERRORS, last_error=UNPLANNABLE)
 
     def put_off(self, record: JobRecord, wait: Wait) -> JobRecord:
@@ -102,14 +103,18 @@ class Slots:
         end = RunEnd(outcome=Outcome.SKIPPED, finished_at=now_ms, reason=hold.reason, error=hold.sentence)
         after = plan_after_run(claimed, run, end, self._store.runs.has_slot)
         self._unstarted.skip(replace(run, note=""), hold.reason, hold.sentence, now_ms)
-        asked = ask_instead_of_retry(self._store, record)
-        self._unstarted.tell(*asked)
-        self._has_asked |= bool(asked)
+        self._ask_instead_of_retry(record)
         if after.disabled_reason is not None:
             self._store.events.append(
                 now_ms, EventKind.JOB_DISABLED, record.id, reason=after.disabled_reason, errors=after.errors
             )
         return after.evolve(last_run_at=record.last_run_at)
+
+    def _ask_instead_of_retry(self, record: JobRecord) -> None:
+        """Ask for what follows the attempt before, if this one was to be another."""
+        asked = ask_instead_of_retry(self._store, record)
+        self._unstarted.tell(*asked)
+        self._has_asked |= bool(asked)
 
     def take_asked(self) -> bool:
         """Tell whether chain runs were asked for since this was asked last."""

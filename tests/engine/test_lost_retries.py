@@ -8,7 +8,8 @@ import pytest
 from machine import Bench
 
 from halo_scheduler import Cron, Every, Manual, Outcome, Policy, Retry, Run
-from halo_scheduler.model import Follower, FollowOn, PathExists, Schedule, SkipReason
+from halo_scheduler.engine import slots
+from halo_scheduler.model import Follower, FollowOn, PathExists, Schedule, SkipReason, StatusReason
 from halo_scheduler.schedule.zone import machine_zone
 from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
 
@@ -72,6 +73,22 @@ def test_a_retry_that_never_began_its_work_leaves_the_attempt_before_as_the_end(
     (alarm,) = _alarms(bench)
     failed, skipped = bench.scheduler.get_run_log("backup")[::-1]
     assert (skipped.id, alarm.caused_by) == (again.id, failed.id)
+
+
+def test_a_retry_that_a_fault_takes_away_leaves_the_attempt_before_as_the_end(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _fail_once(bench, Every("1h"))
+
+    def stumble(_record: object) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(slots, "passed_over", stumble)
+    bench.tick(10 * _MINUTE)
+    job = bench.scheduler.get_job("backup")
+    assert job is not None
+    assert job.status_reason is StatusReason.ERRORS
+    assert len(_alarms(bench)) == 1
 
 
 def test_a_chain_run_that_waited_long_says_for_what(bench: Bench) -> None:
