@@ -33,8 +33,8 @@ def import_(*, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool) 
       ssh nas halo export | halo import - --enable
 
     You see what will be created, changed and left out, and are asked before anything is stored. New jobs start
-    paused, so that you can look at them: "halo resume NAME" lets them run. A job that is there already is found by
-    its id, else by its name; taking in the same file again changes nothing.
+    paused, so that you can look at them: "halo resume NAME", or "halo resume --imported", lets them run. A job that
+    is there already is found by its id, else by its name; taking in the same file again changes nothing.
     """
     from halo_scheduler.cli.reading_files import read_files  # noqa: PLC0415 - for those who import
 
@@ -88,7 +88,9 @@ def _tell_done(plan: ImportPlan, *, paused: bool) -> None:
     ]
     click.echo("; ".join(done))
     if plan.created and paused:
-        click.echo("  the new ones are paused; let one run with: halo resume NAME")
+        click.echo(
+            "  the new ones are paused; let them run with: halo resume --imported, or one with: halo resume NAME"
+        )
 
 
 def _tell_missing_secrets(scheduler: Scheduler, plan: ImportPlan) -> None:

@@ -151,6 +151,11 @@ _SENTENCES: tuple[tuple[tuple[type[Exception], ...], type[StoreError], str], ...
     ),
     ((apsw.SQLError,), StoreDamagedError, "{path} is not a Halo database ({error})"),
     (
+        (FileExistsError, NotADirectoryError),
+        StoreUnavailableError,
+        "{path} cannot be used: there is a file in the place of its folder; choose another HALO_HOME",
+    ),
+    (
         (apsw.Error, OSError),
         StoreUnavailableError,
         "{path} cannot be used ({error}); check the folder and the disk",

@@ -84,7 +84,7 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
         "Limits of groups:",
         "  ~ night: no limit → 2 at once",
         "created 2 jobs; changed the quiet times and the limits of groups",
-        "  the new ones are paused; let one run with: halo resume NAME",
+        "  the new ones are paused; let them run with: halo resume --imported, or one with: halo resume NAME",
         "▲ the secret NAS is not set yet: halo secret set NAS",
     ]
     with Scheduler.open() as scheduler:

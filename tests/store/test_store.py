@@ -825,3 +825,10 @@ def test_a_note_is_added_behind_the_one_that_is_there(path: Path) -> None:
     assert run is not None
     assert run.note == "one; two"
     store.close()
+
+
+def test_a_file_in_the_place_of_the_folder_is_told_in_words(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("mine")
+    for path in (tmp_path / "home" / "halo.db", tmp_path / "home" / "below" / "halo.db"):
+        with pytest.raises(StoreUnavailableError, match="there is a file in the place of its folder"):
+            Store.open(path, _NOW)
