@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from PySide6.QtCore import QElapsedTimer, QSignalBlocker, QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
@@ -143,30 +143,10 @@ class Form(QStackedWidget):
 
     def _build(self) -> Iterator[None]:
         spec = self._draft.start_spec()
-        what = self._what = WhatPage(
-            self._backend, self._look, self._draft.settings, self._draft.is_taken, self
-        )
-        what.begin("" if self._draft.spec is None else spec.name)
-        self.addWidget(what)
-        name_at_first = snapshot(what)
-        what.edited.connect(self._note_edit)
-        yield
-        yield from what.build()
-        yield
-        quiet = QSignalBlocker(what)
-        what.load(spec, is_empty=self._draft.spec is None)
-        quiet.unblock()
-        self._note_part(what)
-        self._start_contents |= name_at_first
-        what.part_made.connect(self._note_part)
+        what = yield from self._build_what(spec)
         self._is_open = True
         yield
-        when = WhenPage(self._backend.now_ms, self._look, self)
-        yield from when.build()
-        yield
-        when.load(spec, is_new=self._draft.is_new)
-        when.second_wanted.connect(self.second_wanted)
-        self._add(when)
+        when = yield from self._build_when(spec)
         yield
         waits = WaitsPage(self._backend, self._look, self._draft.settings, self)
         yield from waits.build()
@@ -183,17 +163,50 @@ class Form(QStackedWidget):
         after.load(spec.followers)
         self._add(after)
         yield
+        also = yield from self._build_also(spec)
+        yield
+        self._pages = Pages(what=what, when=when, waits=waits, trouble=trouble, after=after, also=also)
+        self._is_complete = True
+        self._link_pages()
+        self._note_beginning()
+
+    def _build_what(self, spec: JobSpec) -> Generator[None, None, WhatPage]:
+        """Make the first page; its field for the name first of all, to be typed into meanwhile."""
+        what = self._what = WhatPage(
+            self._backend, self._look, self._draft.settings, self._draft.is_taken, self
+        )
+        what.begin("" if self._draft.spec is None else spec.name)
+        self.addWidget(what)
+        name_at_first = snapshot(what)
+        what.edited.connect(self._note_edit)
+        yield
+        yield from what.build()
+        yield
+        quiet = QSignalBlocker(what)
+        what.load(spec, is_empty=self._draft.spec is None)
+        quiet.unblock()
+        self._note_part(what)
+        self._start_contents |= name_at_first
+        what.part_made.connect(self._note_part)
+        return what
+
+    def _build_when(self, spec: JobSpec) -> Generator[None, None, WhenPage]:
+        when = WhenPage(self._backend.now_ms, self._look, self)
+        yield from when.build()
+        yield
+        when.load(spec, is_new=self._draft.is_new)
+        when.second_wanted.connect(self.second_wanted)
+        self._add(when)
+        return when
+
+    def _build_also(self, spec: JobSpec) -> Generator[None, None, AlsoPage]:
         also = AlsoPage(self._backend, self._look, self._draft.groups, self)
         yield from also.build()
         also.load(spec)
         if self._draft.job_id is not None:
             also.ask_for_usage(self._draft.job_id)
         self._add(also)
-        yield
-        self._pages = Pages(what=what, when=when, waits=waits, trouble=trouble, after=after, also=also)
-        self._is_complete = True
-        self._link_pages()
-        self._note_beginning()
+        return also
 
     def _link_pages(self) -> None:
         """Let what is said on one page be seen on another."""
