@@ -38,7 +38,7 @@ from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_
 from halo_scheduler.schedule.zone import find_zone, to_instant, to_wall, wall_seconds, wall_time
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store

@@ -20,7 +20,7 @@ from halo_scheduler.model import (
     Trigger,
 )
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.writing import Writer
 

@@ -24,7 +24,7 @@ from halo_scheduler.model import (
 from halo_scheduler.output_text import shown_text
 from halo_scheduler.refusals import refuse_unobservable
 from halo_scheduler.steering import Steering
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.work_sources import GithubSource, WorkSource
 
 # What an assistant may say of a new job; that it is enabled, for one, is a person's to decide.

@@ -9,7 +9,7 @@ from enum import StrEnum
 from halo_scheduler.model import FollowOn, JobSpec
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 
 _GONE = "a job that is gone"

@@ -26,7 +26,8 @@ from halo_scheduler.planning import plan, slept_through, without_plan, without_w
 from halo_scheduler.refusals import refuse_chains, refuse_unobservable
 from halo_scheduler.settings import Settings
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import TRASH_MS, JobRecord
+from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.store.jobs import TRASH_MS
 from halo_scheduler.writing import Writer
 
 _SPEC_NAMES = {field.name for field in fields(JobSpec)}

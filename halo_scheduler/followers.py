@@ -5,7 +5,7 @@ from __future__ import annotations
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import FollowOn, Outcome, Run, Trigger
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
 

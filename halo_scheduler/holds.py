@@ -9,7 +9,7 @@ from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.schedule.words import counted
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.store.usage import Spent
 

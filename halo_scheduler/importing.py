@@ -13,7 +13,7 @@ from halo_scheduler.ids import new_job_id
 from halo_scheduler.model import JobSpec, StatusReason
 from halo_scheduler.refusals import refuse_chains, refuse_unobservable
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 
 if TYPE_CHECKING:
     from halo_scheduler.transfer.drafts import Draft, Drafts, Fault

@@ -22,7 +22,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.schedule.governor import plan_next_run
 from halo_scheduler.schedule.next_run import count_due, next_run, previous_run
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.runs import RunEnd
 
 LATE_MS = 60_000

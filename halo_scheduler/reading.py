@@ -37,7 +37,8 @@ from halo_scheduler.settings import Settings
 from halo_scheduler.store.backup import Backup
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_lines import JobLineTable, JobName
-from halo_scheduler.store.jobs import TRASH_MS, JobRecord
+from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.store.jobs import TRASH_MS
 from halo_scheduler.store.secret_names import SecretName
 from halo_scheduler.store.store import Store
 from halo_scheduler.work_sources import WorkSource

@@ -21,7 +21,7 @@ from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.schedule.quiet import quiet_at
 from halo_scheduler.schedule.zone import machine_zone, to_instant, to_wall, wall_seconds, wall_time
 from halo_scheduler.store.events import Event, EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 
 # No zone is off by less than that, so no day begins within a step.

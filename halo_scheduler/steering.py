@@ -20,7 +20,7 @@ from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, HintSource, JobSpec, 
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.planning import plan, plan_sooner
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.writing import Writer
 
 _NO_HINTS = Hints()

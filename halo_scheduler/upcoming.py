@@ -11,7 +11,7 @@ from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.reports import holds, run_after
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.schedule.quiet import Quiet, quiet_at
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 
 

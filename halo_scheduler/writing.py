@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from halo_scheduler.changes import Change
 from halo_scheduler.followers import ask_instead_of_retry
 from halo_scheduler.reading import Reader
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 
 
 class Writer(Reader, ABC):

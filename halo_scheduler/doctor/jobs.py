@@ -10,7 +10,7 @@ from halo_scheduler.conditions.probing import check_condition
 from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, named, wrong
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.model import Condition, Network
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 
 _TOPIC = Topic.JOBS
 

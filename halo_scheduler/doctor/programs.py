@@ -17,7 +17,7 @@ from halo_scheduler.host.login_environment import Environment, read_login_enviro
 from halo_scheduler.model import Command, ProcessAction
 from halo_scheduler.schedule.words import shortened
 from halo_scheduler.settings import Settings
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.work_sources import FolderSource
 
 _TOPIC = Topic.JOBS

@@ -8,7 +8,7 @@ from halo_scheduler.engine.outlook import Outlook
 from halo_scheduler.engine.unstarted import Unstarted
 from halo_scheduler.model import Run, SkipReason, Source, Trigger
 from halo_scheduler.planning import LATE_MS
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
 

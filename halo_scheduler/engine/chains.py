@@ -15,7 +15,7 @@ from halo_scheduler.model import Run, SkipReason, Source, Trigger, WaitingFor
 from halo_scheduler.planning import LATE_MS
 from halo_scheduler.schedule.words import shortened
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request
 from halo_scheduler.store.store import Store
 

@@ -18,7 +18,7 @@ from halo_scheduler.holds import Hold, Holds, never_again
 from halo_scheduler.model import Run, WaitingFor
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.schedule.interval import DAY_MS
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request
 from halo_scheduler.store.store import Store
 

@@ -16,7 +16,7 @@ from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, S
 from halo_scheduler.planning import UNPLANNABLE, plan_after_run, plan_sooner
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store

@@ -28,7 +28,7 @@ from halo_scheduler.host.watch import Watch
 from halo_scheduler.model import Callback, Outcome, Run, SkipReason
 from halo_scheduler.occasions import occasion_of
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.lease import LEASE_MS
 from halo_scheduler.store.requests import RequestKind
 from halo_scheduler.store.runs import RunEnd

@@ -15,7 +15,7 @@ from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import DAY_MS, interval_in_words
 from halo_scheduler.schedule.quiet import Quiet, quiet_at
 from halo_scheduler.schedule.words import clock_time, listed, weekday_name
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:

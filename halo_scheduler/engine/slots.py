@@ -22,7 +22,7 @@ from halo_scheduler.planning import (
 )
 from halo_scheduler.schedule.next_run import count_due
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
 

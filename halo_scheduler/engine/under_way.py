@@ -9,7 +9,7 @@ from typing import Self
 
 from halo_scheduler.actions.work import StopReason, Work
 from halo_scheduler.model import ProcessAction, Run
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 
 _LOG = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from halo_scheduler.reports import explanation
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.next_run import next_run, previous_run
 from halo_scheduler.schedule.quiet import quiet_at
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.answer import Answer, Span, Verdict
 from halo_scheduler.why.inquiry import Inquiry

@@ -8,7 +8,7 @@ from typing import Any, Self
 from halo_scheduler.model import After, JobSpec, Manual, Schedule
 from halo_scheduler.schedule.explain import moment_in_words
 from halo_scheduler.schedule.next_run import next_run
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.answer import Answer, Span, Verdict
 from halo_scheduler.why.timeline import Timeline

@@ -11,7 +11,7 @@ from halo_scheduler.chains import ChainLink, LinkState, chain_of
 from halo_scheduler.condition_words import describe_condition
 from halo_scheduler.model import Condition, FollowOn, JobStatus
 from halo_scheduler.reports import explanation
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.answer import Answer, Verdict
 from halo_scheduler.why.gaps import is_awake

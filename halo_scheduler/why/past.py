@@ -11,7 +11,7 @@ from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.schedule.words import counted
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.history import RunFilter
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.answer import Answer, Span, Verdict
 from halo_scheduler.why.gaps import gap_at

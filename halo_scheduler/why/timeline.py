@@ -10,7 +10,7 @@ from enum import StrEnum
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Cron, JobSpec, Schedule, StatusReason
 from halo_scheduler.store.events import Event, EventKind
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 
 _OF_JOBS = (

@@ -19,7 +19,7 @@ from halo_scheduler.store import schema
 from halo_scheduler.store.backup import back_up, list_backups, restore
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.history import RunFilter
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.secret_names import SecretName, SecretPlace
 from halo_scheduler.store.store import Store

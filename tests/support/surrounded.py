@@ -21,7 +21,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.schedule.quiet import quiet_at
-from halo_scheduler.store.jobs import JobRecord
+from halo_scheduler.store.job_records import JobRecord
 
 GROUP = "calm"
 DISK = PathExists(path="/mnt/backup")
