@@ -38,8 +38,7 @@ def test_an_agent_asks_and_is_answered(desktop: Desktop, scheduler: Scheduler) -
 
 def _let_it_ask(desktop: Desktop, scheduler: Scheduler) -> None:
     desktop.key("ctrl+r")
-    desktop.wait_for(scheduler.list_questions)
-    (question,) = scheduler.list_questions()
+    (question,) = desktop.wait_for(scheduler.list_questions)
     assert question.text == _QUESTION
     desktop.wait_for(lambda: _has_bar(desktop))
     desktop.picture("it asks")
@@ -109,9 +108,7 @@ def _opens_the_list(desktop: Desktop, program: Program) -> bool:
 
 
 def _see_the_answer_taken(desktop: Desktop, scheduler: Scheduler, job_id: str, answer: str) -> None:
-    desktop.wait_for(lambda: _last_answer(scheduler, job_id, answer))
-    run = _last_answer(scheduler, job_id, answer)
-    assert run is not None
+    run = desktop.wait_for(lambda: _last_answer(scheduler, job_id, answer))
     assert scheduler.get_output(run.id).startswith(f"took answer={answer}\n".encode())
     assert run.cost == 0.12
     assert not scheduler.list_questions()

@@ -35,10 +35,8 @@ def test_a_second_start_raises_the_first_ones_window(desktop: Desktop, scheduler
 def test_hidden_shows_only_the_icon(desktop: Desktop, scheduler: Scheduler) -> None:
     with running(desktop, "--hidden") as program:
         desktop.wait_for(lambda: scheduler.status().pid == program.pid)
-        desktop.wait_for(lambda: desktop.tray_icon(program.pid))
+        place = desktop.wait_for(lambda: desktop.tray_icon(program.pid))
         assert not desktop.windows("Halo")
-        place = desktop.tray_icon(program.pid)
-        assert place is not None
         desktop.click(*place)
         desktop.wait_for_window(_MAIN)
 

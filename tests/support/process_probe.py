@@ -8,16 +8,20 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 
+T = TypeVar("T")
 
-def until(condition: Callable[[], object], seconds: float = 20) -> None:
-    """Wait for something that another process does, or fail."""
+
+def until(condition: Callable[[], T | None], seconds: float = 20) -> T:
+    """Wait for something that another process does and return it, or fail."""
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.01)
+    return found
 
 
 def is_living(pid: int) -> bool:

@@ -13,14 +13,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from notification_server import private_bus
 from process_probe import until
 from PySide6.QtGui import QImage
 
+T = TypeVar("T")
+
 _TRIES = 5
 _A_MOMENT_S = 4
+_SEARCHES = 50
 _SIZE = (1280, 900)
 _PROGRAMS = ("Xvfb", "openbox", "trayer", "xdotool", "xprop", "dbus-daemon")
 _TRAY = "trayer --edge top --align right --width 200 --widthtype pixel --height 32"
@@ -109,24 +112,24 @@ class Desktop:
         """Let all waiting fail at once when this program ends."""
         self._watched = program
 
-    def wait_for(self, condition: Callable[[], object], seconds: float = 20) -> None:
-        """Wait for something on the screen or in the database, or fail."""
+    def wait_for(self, condition: Callable[[], T | None], seconds: float = 20) -> T:
+        """Wait for something on the screen or in the database and return it, or fail."""
 
-        def is_so() -> object:
-            if found := condition():
-                return found
+        def found() -> T | None:
+            if there := condition():
+                return there
             assert self._watched is None or not self._watched.is_over, "the program has ended"
             assert self._watched is None or "Traceback" not in self._watched.printed(), "it has a fault"
-            return found
+            return None
 
-        until(is_so, seconds)
+        return until(found, seconds)
 
     # --- What is seen ------------------------------------------------------------------------------------
 
     def windows(self, title: str, pid: int | None = None) -> list[str]:
         """Return the windows on the screen whose title matches a regular expression."""
         of_process = () if pid is None else ("--all", "--pid", str(pid))
-        return self._ask("search", "--onlyvisible", *of_process, "--name", title).split()
+        return self._search("--onlyvisible", *of_process, "--name", title)
 
     def wait_for_window(self, title: str, seconds: float = 20) -> str:
         """Wait until a window is there and has the keyboard; return it."""
@@ -142,8 +145,7 @@ class Desktop:
 
     def is_minimised(self, title: str) -> bool:
         """Tell whether a window of that title is there, but put away."""
-        there = self._ask("search", "--name", title).split()
-        return any("Iconic" in self._property(window, "WM_STATE") for window in there)
+        return any("Iconic" in self._property(window, "WM_STATE") for window in self._search("--name", title))
 
     def active_window(self) -> str:
         """Return the window that has the keyboard."""
@@ -151,7 +153,7 @@ class Desktop:
 
     def tray_icon(self, pid: int) -> tuple[int, int] | None:
         """Return the middle of a program's icon in the tray, once it is there."""
-        for window in self._ask("search", "--onlyvisible", "--pid", str(pid)).split():
+        for window in self._search("--onlyvisible", "--pid", str(pid)):
             x, y, width, height = self._place(window)
             is_small = _SMALLEST_ICON <= max(width, height) < 3 * _SMALLEST_ICON
             if is_small and x > _SIZE[0] - 200 and y < 3 * _SMALLEST_ICON:
@@ -165,7 +167,7 @@ class Desktop:
 
     def menus(self, pid: int) -> list[str]:
         """Return a program's open menus, submenus too."""
-        shown = self._ask("search", "--onlyvisible", "--pid", str(pid)).split()
+        shown = self._search("--onlyvisible", "--pid", str(pid))
         return [window for window in shown if "POPUP_MENU" in self._property(window, "_NET_WM_WINDOW_TYPE")]
 
     def _property(self, window: str, name: str) -> str:
@@ -231,10 +233,7 @@ class Desktop:
 
     def open_tray_menu(self, pid: int) -> None:
         """Click with the right button on a program's icon, and wait for its menu."""
-        self.wait_for(lambda: self.tray_icon(pid))
-        place = self.tray_icon(pid)
-        assert place is not None
-        self.click(*place, button=3)
+        self.click(*self.wait_for(lambda: self.tray_icon(pid)), button=3)
         self.wait_for(lambda: self.menus(pid))
 
     def close_window(self, title: str) -> None:
@@ -247,11 +246,21 @@ class Desktop:
                 return
         raise AssertionError(f"the window {title!r} does not close")
 
+    def _search(self, *words: str) -> list[str]:
+        """Return the windows that are as described; a window that goes away meanwhile ends a search with nothing."""
+        for _ in range(_SEARCHES):
+            asked = self._asked("search", *words)
+            if not asked.stderr:
+                return asked.stdout.split()
+        raise AssertionError(f"the windows on the screen never keep still: {asked.stderr}")
+
     def _ask(self, *words: str) -> str:
-        asked = subprocess.run(
+        return self._asked(*words).stdout
+
+    def _asked(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
             ["xdotool", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=20
         )
-        return asked.stdout
 
     def _do(self, *words: str) -> None:
         subprocess.run(["xdotool", *words], env=self.environment, check=True, timeout=60)
