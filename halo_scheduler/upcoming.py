@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from halo_scheduler.model import After, InQuietTime, Job, SkipReason
 from halo_scheduler.quiet_times import QuietTime
@@ -19,7 +20,8 @@ from halo_scheduler.store.store import Store
 class Upcoming:
     """A run that is to come: the planned one of its job, or a grid point after it.
 
-    `quiet` is the quiet time that it falls into; `hold` why the planned run would be skipped as things are.
+    `quiet` is the quiet time that it falls into; `hold` why the planned run would be skipped as things are; `goes_on`
+    tells that more runs of its job lie before the end of the list, which has no room for them.
     """
 
     job: Job
@@ -27,18 +29,52 @@ class Upcoming:
     is_planned: bool
     quiet: Quiet | None = None
     hold: SkipReason | None = None
+    goes_on: bool = False
 
 
 def upcoming(store: Store, count: int, now_ms: int, job_ids: Collection[str] | None = None) -> list[Upcoming]:
-    """Return the next runs of all jobs, or of some, by their times."""
+    """Return the next runs of all jobs, or of some, by their times.
+
+    One that runs every minute hides no other: each job's next run comes first, and others only where room is left.
+    """
     quiet_times = store.settings.quiet_times()
     records = [record for record in store.jobs.all() if record.is_active]
     rows = [
         _runs(record, quiet_times, now_ms) for record in records if job_ids is None or record.id in job_ids
     ]
-    merged = heapq.merge(*rows, key=lambda run: run.at)
-    found = [run for run, _ in zip(merged, range(count), strict=False)]
-    return _with_holds(store, found, now_ms)
+    return _with_holds(store, _chosen(rows, count), now_ms)
+
+
+def _chosen(rows: list[Iterator[Upcoming]], count: int) -> list[Upcoming]:
+    begun = sorted(((run, row) for row in rows for run in islice(row, 1)), key=lambda first: first[0].at)
+    del begun[count:]
+    found = [run for run, _ in begun]
+    # Of each job the first run that has no room yet; the place decides between runs at the same time.
+    left = [(run.at, place, run, row) for place, (_, row) in enumerate(begun) for run in islice(row, 1)]
+    heapq.heapify(left)
+    while left and len(found) < count:
+        _, place, run, row = left[0]
+        found.append(run)
+        following = next(row, None)
+        if following is None:
+            heapq.heappop(left)
+        else:
+            heapq.heapreplace(left, (following.at, place, following, row))
+    found.sort(key=lambda run: run.at)
+    return _with_those_that_go_on(found, {run.job.id: at for at, _, run, _ in left})
+
+
+def _with_those_that_go_on(found: list[Upcoming], left: dict[str, int]) -> list[Upcoming]:
+    """Return the runs, the last of each job telling whether others were left out before the end of all."""
+    last = {run.job.id: place for place, run in enumerate(found)}
+    for job_id, place in last.items():
+        run = found[place]
+        next_at = left.get(job_id)
+        if isinstance(run.job.schedule, After):
+            next_at = run.at + run.job.schedule.after_ms
+        if next_at is not None and next_at <= found[-1].at:
+            found[place] = replace(run, goes_on=True)
+    return found
 
 
 def _runs(record: JobRecord, quiet_times: tuple[QuietTime, ...], now_ms: int) -> Iterator[Upcoming]:
@@ -65,8 +101,5 @@ def _with_holds(store: Store, found: list[Upcoming], now_ms: int) -> list[Upcomi
     planned = store.jobs.get_many({run.job.id for run in found if run.is_planned})
     held = holds(store, planned.values(), now_ms)
     return [
-        Upcoming(job=run.job, at=run.at, is_planned=True, quiet=run.quiet, hold=held[run.job.id])
-        if run.is_planned and run.job.id in held
-        else run
-        for run in found
+        replace(run, hold=held[run.job.id]) if run.is_planned and run.job.id in held else run for run in found
     ]

@@ -36,6 +36,31 @@ def test_the_runs_of_all_jobs_come_in_the_order_of_their_times(bench: Bench) -> 
     assert planned == [("quick", True), ("quick", False), ("slow", True)]
 
 
+def test_a_job_that_runs_every_minute_hides_no_other(bench: Bench) -> None:
+    bench.scheduler.add_job("minute", Every("1m"))
+    bench.scheduler.add_job("hour", Every("1h"))
+    bench.scheduler.add_job("day", Every("1d"))
+    assert _times(bench, 2) == [("minute", 1), ("hour", 60)]
+    assert _times(bench, 5) == [("minute", 1), ("minute", 2), ("minute", 3), ("hour", 60), ("day", 1440)]
+    goes_on = [run.goes_on for run in bench.scheduler.list_upcoming(5)]
+    assert goes_on == [False, False, True, True, False]
+    assert not any(run.goes_on for run in bench.scheduler.list_upcoming(1))
+
+
+def test_a_job_that_counts_from_its_end_goes_on_too(bench: Bench) -> None:
+    bench.scheduler.add_job("chain", After("5m"))
+    bench.scheduler.add_job("soon", Every("4m"))
+    assert [(run.job.name, run.goes_on) for run in bench.scheduler.list_upcoming(2)] == [
+        ("chain", False),
+        ("soon", False),
+    ]
+    assert [(run.job.name, run.goes_on) for run in bench.scheduler.list_upcoming(3)] == [
+        ("chain", True),
+        ("soon", False),
+        ("soon", False),
+    ]
+
+
 def test_of_a_job_that_counts_from_its_end_only_the_next_run_is_known(bench: Bench) -> None:
     bench.scheduler.add_job("chain", After("5m"))
     assert _times(bench, 5) == [("chain", 0)]

@@ -14,8 +14,8 @@ from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
 from halo_scheduler.model import InQuietTime, SkipReason
 from halo_scheduler.output_text import plain_line
-from halo_scheduler.schedule.describe import describe_when
-from halo_scheduler.schedule.explain import moment_in_words
+from halo_scheduler.schedule.describe import describe, describe_when
+from halo_scheduler.schedule.explain import duration_in_words, moment_in_words
 from halo_scheduler.service import Scheduler
 from halo_scheduler.upcoming import Upcoming
 
@@ -41,8 +41,9 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
       halo next backup report -n 20
       halo next --json
 
-    First comes what waits, then the planned runs and what the schedules give after them. "halo why NAME" says why a
-    run is planned for just this time.
+    First comes what waits, then the planned runs and what the schedules give after them. A job that runs often leaves
+    room for the others: "then every minute" stands for those of its runs that would hide them. "halo why NAME" says
+    why a run is planned for just this time.
     """
     now_ms = SystemClock().now_ms()
     with Scheduler.open() as scheduler:
@@ -67,12 +68,23 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
 
 
 def _row(run: Upcoming, now_ms: int) -> list[str]:
-    words = _words(run, now_ms)
+    held = _held_words(run, now_ms)
     when = "now" if run.at <= now_ms else describe_when(run.at, now_ms)
-    return [WAITS if words else " ", moment(run.at), when, run.job.name, words]
+    words = "; ".join(part for part in (held, _then(run)) if part)
+    return [WAITS if held else " ", moment(run.at), when, run.job.name, words]
 
 
-def _words(run: Upcoming, now_ms: int) -> str:
+def _then(run: Upcoming) -> str:
+    """Return how a job goes on whose further runs are left out."""
+    hints = run.job.hints
+    if not run.goes_on:
+        return ""
+    if hints.interval_ms is not None and hints.count_at(run.at):
+        return f"then every {duration_in_words(hints.interval_ms)}, as advised"
+    return f"then {describe(run.job.schedule)}"
+
+
+def _held_words(run: Upcoming, now_ms: int) -> str:
     """Return what keeps a run from starting at its time, if something does."""
     if run.hold is not None:
         return _HOLDS.get(run.hold, f"will be skipped: {run.hold}")
@@ -105,6 +117,7 @@ def _as_data(run: WaitingRun, called: dict[str, str]) -> dict[str, object]:
         "caused_by": run.caused_by,
         "hold": None,
         "quiet_until": None,
+        "goes_on": False,
     }
 
 
@@ -122,4 +135,5 @@ def _run_data(run: Upcoming) -> dict[str, object]:
         "caused_by": None,
         "hold": run.hold,
         "quiet_until": None if run.quiet is None else run.quiet.until,
+        "goes_on": run.goes_on,
     }

@@ -55,6 +55,24 @@ def test_the_next_runs_are_shown_with_their_jobs() -> None:
     assert second["at"] - first["at"] == 15 * 60_000
 
 
+def test_a_job_that_runs_often_says_how_it_goes_on_and_leaves_room() -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("often", Every("1m"))
+        advised = scheduler.add_job("advised", Every("40m"))
+        scheduler.add_job("seldom", Every("6h"))
+        scheduler.propose_interval(advised, "50m", ttl="5h")
+    first, second, third, last = _words("-n", "4")
+    assert (first.endswith(" often"), last.endswith(" seldom")) == (True, True)
+    assert second.endswith(" often then every minute")
+    assert third.endswith(" advised then every 50 min, as advised")
+    assert [run["goes_on"] for run in json.loads(_halo("next", "-n", "4", "--json").output)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
 def test_what_keeps_a_run_from_its_time_is_said() -> None:
     always = QuietTime(name="Always", start="00:00", end="24:00", timezone="UTC")
     with Scheduler.open() as scheduler:
