@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QSize
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QWidget
 
 from .backend import Backend
@@ -27,6 +27,9 @@ class WindowMemory(QObject):
 
     def keep(self, window: QWidget) -> None:
         """Put a window where it was, and remember from now on where it is; its object name is its mark."""
+        if not window.testAttribute(Qt.WidgetAttribute.WA_Resized):
+            # What it likes counts for Qt only until somebody gives it a size, as is done below.
+            window.resize(window.sizeHint())
         with suppress(OSError):
             saved = self._path(window).read_bytes()[:_LONGEST]
             # Qt itself refuses what is damaged, and moves what would be off the screens of today.

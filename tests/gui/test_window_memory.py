@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -81,3 +82,20 @@ def test_a_window_is_never_larger_than_the_screen(tmp_path: Path, backend: Backe
     room = window.screen().availableSize()
     assert window.width() < room.width()
     assert window.height() < room.height()
+
+
+class _Roomy(QWidget):
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(700, 500)
+
+
+def test_one_that_was_never_seen_is_as_large_as_it_likes(
+    tmp_path: Path, backend: Backend, qtbot: QtBot
+) -> None:
+    made = _Roomy()
+    made.setObjectName("historyWindow")
+    qtbot.addWidget(made)
+    WindowMemory(tmp_path, backend).keep(made)
+    assert made.size() == made.sizeHint().boundedTo(made.screen().availableSize() - QSize(16, 80))
+    made.show()
+    assert made.width() > 640
