@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -27,6 +27,7 @@ from halo_scheduler.agents import Agent
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.host.autostart import login_command
 from halo_scheduler.model import Notify
+from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.settings import secrets as secrets_page
@@ -144,6 +145,37 @@ def _turn_to(dialog: SettingsDialog, page: int) -> None:
     pages = _find(dialog, QListWidget, "settingsPages")
     assert isinstance(pages, QListWidget)
     pages.setCurrentRow(page)
+
+
+class _Windows(QObject):
+    """Notes which windows come up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() is QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.names.append(f"{type(watched).__name__} {watched.objectName()}")
+        return False
+
+
+def test_no_part_comes_up_as_a_window_of_its_own_first(
+    scheduler: Scheduler, clock: ManualClock, look: Look, qapp: QApplication, qtbot: QtBot
+) -> None:
+    scheduler.change_settings(quiet_times=(QuietTime(name="Nights"),))
+    backend = Backend.inline(scheduler, clock, QObject(look))
+    windows = _Windows()
+    qapp.installEventFilter(windows)
+    dialog = SettingsDialog(backend, look, _Autostart())
+    qtbot.addWidget(dialog)
+    dialog.show()
+    for page in range(_SECRETS + 1):
+        _turn_to(dialog, page)
+    qtbot.waitUntil(lambda: dialog.findChild(QWidget, "quietTimeRow") is not None)
+    qtbot.waitUntil(lambda: dialog.findChild(QWidget, "agentRow") is not None)
+    qapp.removeEventFilter(windows)
+    assert windows.names == ["SettingsDialog settingsDialog"]
 
 
 # --- General -----------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from job_values import NASTY
 from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from ui.theme import Look, Tone
@@ -61,3 +62,17 @@ def test_a_tone_can_change_with_the_text(qtbot: QtBot, look: Look) -> None:
     before = made.grab().toImage()
     made.set_text("a", Tone.ERROR)
     assert made.grab().toImage() != before
+
+
+def test_it_comes_up_with_what_it_is_put_into_and_never_alone(qtbot: QtBot, look: Look) -> None:
+    made = WrappedText(look, name="text")
+    made.setVisible(False)
+    made.set_text("hello")
+    assert not made.isVisible()
+    window = QWidget()
+    qtbot.addWidget(window)
+    QVBoxLayout(window).addWidget(made)
+    window.show()
+    assert made.isVisible()
+    made.set_text("")
+    assert not made.isVisible()

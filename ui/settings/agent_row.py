@@ -32,9 +32,6 @@ class AgentRow(EntryRow):
         self._name = WrappedText(look, name="agentName", font=strong_font(self.font()), most_lines=1)
         self._name.set_text(agent.name)
         self._chips = ArgumentChips(look, name="agentArguments")
-        self._chips.show_arguments(agent.argv)
-        # One argument alone is told apart from nothing, but here it is the whole line.
-        self._chips.show()
         small = small_font(self.font())
         self._about = WrappedText(look, name="agentAbout", font=small, tone=Tone.MUTED, most_lines=1)
         self._missing = label(self.tr("program not found"), "warn", name="agentMissing")
@@ -62,6 +59,10 @@ class AgentRow(EntryRow):
         self._edit.clicked.connect(lambda: self.edit_wanted.emit(agent.name))
         self._remove.clicked.connect(lambda: self.remove_wanted.emit(agent.name))
         self._lay_out()
+        # Not before they stand somewhere: they would come up as a window.
+        self._chips.show_arguments(agent.argv)
+        # One argument alone is told apart from nothing, but here it is the whole line.
+        self._chips.show()
 
     @property
     def agent(self) -> Agent:

@@ -26,7 +26,8 @@ class Row(QWidget):
         self._error = label("", "error", wrap=True)
         self._error.hide()
         self._hint = label(hint, "small", wrap=True)
-        self._hint.setVisible(bool(hint))
+        if not hint:
+            self._hint.hide()
         name = label(title)
         self._buddy = buddy or control
         if self._buddy is not None:

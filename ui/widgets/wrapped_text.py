@@ -44,9 +44,16 @@ class WrappedText(QWidget):
         self._text, self._tone = shown, tone
         self.setAccessibleName(shown)
         self.setToolTip(plain_tooltip(text) if self._most_lines else "")
-        self.setVisible(bool(shown))
+        self._show_if(is_wanted=bool(shown))
         self.updateGeometry()
         self.update()
+
+    def _show_if(self, *, is_wanted: bool) -> None:
+        if is_wanted and self.parentWidget() is None:
+            # It would come up as a window of its own; with what it is put into, it is shown unless it was hidden.
+            self.setAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide, on=False)
+        else:
+            self.setVisible(is_wanted)
 
     def _layout(self, text: str, width: int) -> QTextLayout:
         option = QTextOption(Qt.AlignmentFlag.AlignLeft)
