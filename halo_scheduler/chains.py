@@ -12,7 +12,7 @@ from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 
-_GONE = "a job that is gone"
+GONE = "a job that is gone"
 _LOOKED_BACK = 100
 _LONGEST_CIRCLE = 8
 
@@ -96,7 +96,7 @@ def waiting_runs(store: Store) -> list[WaitingRun]:
                 job_id=request.job_id,
                 caused_by=request.payload,
                 cause_job_id="" if cause is None else cause.job_id,
-                cause_name=_GONE if job is None else job.spec.name,
+                cause_name=GONE if job is None else job.spec.name,
                 at=request.at,
                 reason=request.waiting_reason,
                 waits_until=request.waits_until,
@@ -121,7 +121,7 @@ def broken_links(store: Store, run_id: str) -> list[BrokenLink]:
         if event.detail.get("run_id") == run_id and reason in ("removed", "fault"):
             found.append(
                 BrokenLink(
-                    name=event.detail.get("name", _GONE),
+                    name=event.detail.get("name", GONE),
                     is_removed=reason == "removed",
                     is_first_today=day not in seen,
                 )

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from halo_scheduler.chains import ChainLink, LinkState, WaitingRun
+from halo_scheduler.chains import GONE, ChainLink, LinkState, WaitingRun
 from halo_scheduler.model import FollowOn
+from halo_scheduler.schedule.explain import FEWEST_PILED_UP, ITS_LAST_RUN
 
 from .detail_sections import BESIDE_LINK, Section
 from .detail_surroundings import skipped_words
@@ -31,6 +32,7 @@ _MARKS = {
     LinkState.REMOVED: Mark(Shape.DOTTED, Tone.WARN),
 }
 _WAITS = Mark(Shape.TRIANGLE, Tone.WARN)
+_MARK = 8
 
 
 def _tr(text: str) -> str:
@@ -112,8 +114,8 @@ class Links(Section):
 class RunsAfter(Links):
     """What the job runs after, with the runs that wait because of it."""
 
-    cancel_wanted = Signal(str)
-    """The id of a run that waits and is not wanted any more."""
+    cancel_wanted = Signal(object)
+    """The ids of runs that wait and are not wanted any more."""
 
     def __init__(self, look: Look) -> None:
         super().__init__(look, _tr("Runs after"), "runsAfter")
@@ -122,6 +124,8 @@ class RunsAfter(Links):
         self._waiting_place.setSpacing(HALF)
         self.column.addLayout(self._waiting_place)
         self._more_waiting = label("", "muted", name="chainWaitsMore")
+        # In line with the words above it.
+        self._more_waiting.setContentsMargins(1 + _MARK + GRID, 0, 0, 0)
         self._more_waiting.setVisible(False)
         self.column.addWidget(self._more_waiting)
 
@@ -138,12 +142,13 @@ class RunsAfter(Links):
             FollowOn.ALWAYS: _tr("whenever it ends"),
         }
         self.show_links(links, ends)
-        shown = waits[:_MOST_WAITING]
+        groups = _alike(waits)
+        shown = groups[:_MOST_WAITING]
         while len(self._waiting) < len(shown):
             self._add_waiting()
         for index, one in enumerate(self._waiting):
-            one.show_run(shown[index] if index < len(shown) else None, now_ms, told)
-        more = len(waits) - len(shown)
+            one.show_runs(shown[index] if index < len(shown) else (), now_ms, told)
+        more = len(waits) - sum(map(len, shown))
         words = _tr("and 1 more run") if more == 1 else _tr("and {count} more runs")
         self._more_waiting.setText(words.format(count=more))
         self._more_waiting.setVisible(more > 0)
@@ -177,14 +182,14 @@ class ThenRuns(Links):
 
 
 class _Waiting(QWidget):
-    """A run that another job started and that waits for its turn."""
+    """Runs that another job started and that wait for their turn; most often it is one."""
 
-    cancel_wanted = Signal(str)
+    cancel_wanted = Signal(object)
 
     def __init__(self, look: Look, index: int) -> None:
         super().__init__()
-        self._run_id = ""
-        mark = MarkLabel(look, 8)
+        self._run_ids: tuple[str, ...] = ()
+        mark = MarkLabel(look, _MARK)
         mark.set_mark(_WAITS)
         left, middle = QVBoxLayout(), QVBoxLayout()
         left.setContentsMargins(1, GRID, 0, 0)
@@ -194,10 +199,8 @@ class _Waiting(QWidget):
         middle.setContentsMargins(0, BESIDE_LINK, 0, 0)
         middle.addWidget(self._text)
         middle.addStretch(1)
-        self.cancel = button(
-            _tr("Cancel"), name=f"cancelChainRun{index}", kind="link", tip=_tr("Do not run it this time")
-        )
-        self.cancel.clicked.connect(lambda: self.cancel_wanted.emit(self._run_id))
+        self.cancel = button("", name=f"cancelChainRun{index}", kind="link")
+        self.cancel.clicked.connect(lambda: self.cancel_wanted.emit(self._run_ids))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID)
@@ -206,22 +209,55 @@ class _Waiting(QWidget):
         row.addWidget(self.cancel, 0, Qt.AlignmentFlag.AlignTop)
         self.setVisible(False)
 
-    def show_run(self, waiting: WaitingRun | None, now_ms: int, told: str) -> None:
-        """Show since when a run waits and, if that is not told elsewhere, for what; or nothing."""
-        self.setVisible(waiting is not None)
-        if waiting is None:
+    def show_runs(self, waits: Sequence[WaitingRun], now_ms: int, told: str) -> None:
+        """Show since when runs wait and, if that is not told elsewhere, for what; or nothing."""
+        self.setVisible(bool(waits))
+        if not waits:
             return
-        self._run_id = waiting.run_id
-        what = one_line(waiting.reason, _LONGEST_REASON) or _tr("a place")
+        self._run_ids = tuple(one.run_id for one in waits)
+        self._text.set_text(_waiting_words(waits, now_ms, told))
+        is_one = len(waits) == 1
+        words = _tr("Cancel") if is_one else _tr("Cancel all")
+        self.cancel.setText(words)
+        self.cancel.setAccessibleName(words)
+        self.cancel.setToolTip(_tr("Do not run it this time") if is_one else _tr("Do not run them this time"))
+
+
+def _alike(waits: Sequence[WaitingRun]) -> list[list[WaitingRun]]:
+    """Return together those that wait after the same job for the same: of a slow job there may be hundreds."""
+    found: dict[tuple[str, str], list[WaitingRun]] = {}
+    for one in waits:
+        found.setdefault((one.cause_job_id, one.reason), []).append(one)
+    return list(found.values())
+
+
+def _waiting_words(waits: Sequence[WaitingRun], now_ms: int, told: str) -> str:
+    first, count = waits[0], len(waits)
+    is_told = first.reason == told
+    if count == 1:
         words = _tr("A run after {name} has waited since {when} for {what}.")
-        if waiting.reason == told:
-            words = _tr("A run after {name} has waited since {when}.")
-        words = words.format(
-            name=one_line(waiting.cause_name, _LONGEST_NAME),
-            when=short_moment(waiting.at, now_ms),
-            what=what,
-        )
-        self._text.set_text(" ".join(filter(None, [words, skipped_words(waiting.waits_until, now_ms)])))
+        words = _tr("A run after {name} has waited since {when}.") if is_told else words
+        skipped = skipped_words(first.waits_until, now_ms)
+    else:
+        words = _tr("{count} runs wait to start after {name}, the first since {when}, for {what}.")
+        words = _tr("{count} runs wait to start after {name}, the first since {when}.") if is_told else words
+        skipped = skipped_words(first.waits_until, now_ms, is_first=True)
+    is_pile = count >= FEWEST_PILED_UP and first.reason == ITS_LAST_RUN
+    sentence = words.format(
+        count=count,
+        name=_cause_name(first),
+        when=short_moment(first.at, now_ms),
+        what=one_line(first.reason, _LONGEST_REASON) or _tr("a place"),
+    )
+    return " ".join(
+        filter(None, [sentence, skipped, _tr("They come faster than they end.") if is_pile else ""])
+    )
+
+
+def _cause_name(waiting: WaitingRun) -> str:
+    if waiting.cause_name == GONE:
+        return _tr("a job that is gone")
+    return _tr("“{name}”").format(name=one_line(waiting.cause_name, _LONGEST_NAME))
 
 
 def _name(link: ChainLink) -> str:

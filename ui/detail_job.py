@@ -56,8 +56,8 @@ class OneJob(QWidget):
     answer_wanted = Signal()
     job_wanted = Signal(str)
     """The id of another job of its chain."""
-    cancel_wanted = Signal(str)
-    """The id of a run that has not begun."""
+    cancel_wanted = Signal(object)
+    """The ids of runs that have not begun."""
 
     def __init__(self, look: Look, actions: JobActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)

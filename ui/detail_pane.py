@@ -23,6 +23,7 @@ from .detail_job import OneJob
 from .job_actions import JobActions
 from .job_details import JobDetails, read_details
 from .theme import GRID, HALF, MARGIN, Look, Tone, title_font
+from .waiting_reading import cancel_waiting
 from .widgets.labels import label
 from .widgets.line_icon import LineIcon
 from .widgets.wrapped_text import WrappedText
@@ -70,7 +71,7 @@ class DetailPane(QWidget):
         self._one.clear_hints_wanted.connect(self._clear_hints)
         self._one.answer_wanted.connect(self._ask_to_answer)
         self._one.job_wanted.connect(self.job_wanted)
-        self._one.cancel_wanted.connect(self._cancel_run)
+        self._one.cancel_wanted.connect(self._cancel_waiting)
         backend.changed.connect(self._note_change)
         self.setMinimumWidth(280)
 
@@ -199,8 +200,8 @@ class DetailPane(QWidget):
         if job_id is not None:
             self._backend.ask(lambda scheduler: scheduler.clear_hints(job_id), owner=self)
 
-    def _cancel_run(self, run_id: str) -> None:
-        self._backend.ask(lambda scheduler: scheduler.cancel_run(run_id), owner=self)
+    def _cancel_waiting(self, run_ids: tuple[str, ...]) -> None:
+        self._backend.ask(lambda scheduler: cancel_waiting(scheduler, run_ids), owner=self)
 
     def _note_change(self, change: Change) -> None:
         # A quiet time, for one, belongs to no job.

@@ -114,9 +114,14 @@ def waiting_sentence(job: Job, waits_until: int | None, now_ms: int) -> str:
     return " ".join(filter(None, [since, then]))
 
 
-def skipped_words(waits_until: int | None, now_ms: int) -> str:
-    """Return what happens to a run that waits in vain; nothing for one that waits as long as it takes."""
+def skipped_words(waits_until: int | None, now_ms: int, *, is_first: bool = False) -> str:
+    """Return what happens to a run that waits in vain; nothing for one that waits as long as it takes.
+
+    `is_first` tells that it is the first of several.
+    """
     if waits_until is None:
         return ""
     words = _tr("If it still waits {when}, this run is skipped.")
+    if is_first:
+        words = _tr("If it still waits {when}, it is skipped.")
     return words.format(when=at_moment(waits_until, now_ms))

@@ -13,6 +13,7 @@ from halo_scheduler.engine.unstarted import Unstarted
 from halo_scheduler.holds import Hold
 from halo_scheduler.model import Run, SkipReason, Source, Trigger, WaitingFor
 from halo_scheduler.planning import LATE_MS
+from halo_scheduler.schedule.explain import ITS_LAST_RUN
 from halo_scheduler.schedule.words import shortened
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -20,7 +21,6 @@ from halo_scheduler.store.requests import Request
 from halo_scheduler.store.store import Store
 
 _GONE = "a job that is gone"
-_ITS_LAST_RUN = "its last run to end"
 
 
 class ChainRuns:
@@ -50,7 +50,7 @@ class ChainRuns:
     def look(self, record: JobRecord, request: Request, *, is_busy: bool) -> Wait | Hold | None:
         """Return what keeps back a chain run before all that may keep back a due job."""
         if is_busy:
-            return Wait(WaitingFor.AT_CAPACITY, _ITS_LAST_RUN, request.waits_until)
+            return Wait(WaitingFor.AT_CAPACITY, ITS_LAST_RUN, request.waits_until)
         if self._is_output_awaited(request.payload):
             words = f"the output of {shortened(self._cause(request)[1])}"
             return Wait(WaitingFor.AT_CAPACITY, words, request.waits_until)

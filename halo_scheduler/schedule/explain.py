@@ -44,6 +44,10 @@ _ASKERS = {
 }
 _ENDS = {FollowOn.SUCCESS: "succeeds", FollowOn.FAILURE: "fails", FollowOn.ALWAYS: "ends"}
 _MOST_WAITS = 3
+ITS_LAST_RUN = "its last run to end"
+"""What a run after another job's waits for while a run of its own job is under way."""
+FEWEST_PILED_UP = 3
+"""So many runs that wait for the last one to end did not come together by chance."""
 _UNITS = ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "min"), (SECOND_MS, "s"))
 
 
@@ -344,14 +348,31 @@ def _chain(job: Job, now_ms: int, outlook: Outlook) -> list[str]:
     # What would be started while the job is paused or disabled is skipped.
     verb = "also runs" if job.status_reason is None else "would also run"
     sentences = [f"It {verb} {also}."] if also else []
-    for wait in outlook.chain_waits[:_MOST_WAITS]:
-        since = moment_in_words(wait.since, now_ms)
-        sentences.append(f"A run after {wait.cause} has waited since {since} for {wait.reason or 'a place'}.")
-        sentences += _then_skipped(wait.until, now_ms)
     # There may be one for each minute of a day.
-    more = len(outlook.chain_waits) - _MOST_WAITS
+    alike: dict[tuple[str, str], list[ChainWait]] = {}
+    for wait in outlook.chain_waits:
+        alike.setdefault((wait.cause, wait.reason), []).append(wait)
+    groups = list(alike.values())
+    for waits in groups[:_MOST_WAITS]:
+        sentences += _chain_waits(waits, now_ms)
+    more = sum(map(len, groups[_MOST_WAITS:]))
     if more > 0:
         sentences.append("One more such run waits." if more == 1 else f"{more} more such runs wait.")
+    return sentences
+
+
+def _chain_waits(waits: Sequence[ChainWait], now_ms: int) -> list[str]:
+    """Return what is to be said of runs after the same job that wait for the same, the longest first."""
+    first, count = waits[0], len(waits)
+    since, what = moment_in_words(first.since, now_ms), first.reason or "a place"
+    if count == 1:
+        words = f"A run after {first.cause} has waited since {since} for {what}."
+        return [words, *_then_skipped(first.until, now_ms)]
+    sentences = [f"{count} runs wait to start after {first.cause}, the first since {since}, for {what}."]
+    if first.until is not None:
+        sentences.append(f"If the first still waits {when_in_words(first.until, now_ms)}, it is skipped.")
+    if count >= FEWEST_PILED_UP and first.reason == ITS_LAST_RUN:
+        sentences.append("They come faster than they end.")
     return sentences
 
 

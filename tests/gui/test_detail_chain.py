@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler.chains import ChainLink, LinkState
 from halo_scheduler.model import Every, Follower, FollowOn, Manual
+from halo_scheduler.schedule.explain import ITS_LAST_RUN
 from ui.detail_chain import ThenRuns
 from ui.theme import Look
 from ui.widgets.link_line import LinkLine
@@ -67,7 +68,7 @@ def test_a_chain_run_that_waits_is_told_and_can_be_cancelled(
     let_chain_wait(desk.scheduler, first, then, "network", NOW + 60 * MINUTE)
     desk.show(then)
     assert desk.text("detailStatus") == "Waiting for network"
-    told = "A run after first has waited since 09:00. If it still waits at 10:00, this run is skipped."
+    told = "A run after “first” has waited since 09:00. If it still waits at 10:00, this run is skipped."
     assert desk.text("chainWaits0") == told
     assert not desk.is_shown("waitingSentence")
     cancelled: list[str] = []
@@ -83,25 +84,72 @@ def test_of_several_chain_runs_each_says_what_it_waits_for_unless_the_job_does(d
         let_chain_wait(desk.scheduler, first, then, reason)
     desk.show(then)
     assert desk.text("detailStatus") == "Waiting for network"
-    assert desk.text("chainWaits0") == "A run after first has waited since 09:00."
-    assert desk.text("chainWaits1") == "A run after first has waited since 09:00 for a place."
+    assert desk.text("chainWaits0") == "A run after “first” has waited since 09:00."
+    assert desk.text("chainWaits1") == "A run after “first” has waited since 09:00 for a place."
 
 
-def test_of_many_chain_runs_that_wait_the_first_are_shown_and_the_rest_counted(desk: PaneDesk) -> None:
+def test_runs_after_one_job_that_pile_up_are_told_as_one_and_cancelled_together(
+    desk: PaneDesk, qtbot: QtBot
+) -> None:
     then = desk.scheduler.add_job("then", Manual())
     first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
-    for _ in range(5):
-        let_chain_wait(desk.scheduler, first, then, "network")
+    for _ in range(12):
+        let_chain_wait(desk.scheduler, first, then, ITS_LAST_RUN)
+        desk.bench.clock.advance(MINUTE)
+    desk.show(then)
+    told = "12 runs wait to start after “first”, the first since 09:00."
+    assert desk.text("chainWaits0") == f"{told} They come faster than they end."
+    assert not desk.is_shown("chainWaits1")
+    cancel = desk.button("cancelChainRun0")
+    assert cancel.text() == "Cancel all"
+    other = desk.scheduler.add_job("other", Manual(), followers=(Follower(job_id=then),))
+    let_chain_wait(desk.scheduler, other, then, ITS_LAST_RUN)
+    cancel.click()
+    qtbot.waitUntil(lambda: len(desk.scheduler.list_waiting_chain_runs()) == 1)
+    assert desk.scheduler.list_waiting_chain_runs()[0].cause_job_id == other
+
+
+def test_what_has_begun_meanwhile_is_not_cancelled_with_what_waits(
+    desk: PaneDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    for _ in range(2):
+        let_chain_wait(desk.scheduler, first, then)
+    desk.show(then)
+    waiting = desk.scheduler.list_waiting_chain_runs()
+    monkeypatch.setattr(desk.scheduler, "list_waiting_chain_runs", lambda: waiting[1:])
+    cancelled: list[str] = []
+    monkeypatch.setattr(desk.scheduler, "cancel_run", cancelled.append)
+    desk.button("cancelChainRun0").click()
+    assert cancelled == [waiting[1].run_id]
+
+
+def test_several_runs_say_when_the_first_is_skipped(desk: PaneDesk) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    for _ in range(3):
+        let_chain_wait(desk.scheduler, first, then, "network", NOW + 60 * MINUTE)
+    desk.show(then)
+    told = "3 runs wait to start after “first”, the first since 09:00. If it still waits at 10:00, it is skipped."
+    assert desk.text("chainWaits0") == told
+
+
+def test_of_runs_after_many_jobs_the_first_are_shown_and_the_rest_counted(desk: PaneDesk) -> None:
+    scheduler = desk.scheduler
+    then, other = scheduler.add_job("then", Manual()), scheduler.add_job("other", Manual())
+    for number in range(5):
+        first = scheduler.add_job(f"first {number}", Manual(), followers=(Follower(job_id=then),))
+        let_chain_wait(scheduler, first, then, "network")
+        before = scheduler.add_job(f"before {number}", Manual(), followers=(Follower(job_id=other),))
+        if number < 4:
+            let_chain_wait(scheduler, before, other)
     desk.show(then)
     assert desk.is_shown("chainWaits2")
     more = desk.pane.findChild(QLabel, "chainWaitsMore")
     assert more is not None
     assert more.isVisible()
     assert more.text() == "and 2 more runs"
-    other = desk.scheduler.add_job("other", Manual())
-    before = desk.scheduler.add_job("before", Manual(), followers=(Follower(job_id=other),))
-    for _ in range(4):
-        let_chain_wait(desk.scheduler, before, other)
     desk.show(other)
     assert more.text() == "and 1 more run"
     desk.show(before)

@@ -25,6 +25,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.schedule.explain import (
+    ITS_LAST_RUN,
     ChainWait,
     Outlook,
     Predecessor,
@@ -383,6 +384,49 @@ def test_of_many_runs_after_other_jobs_that_wait_only_the_first_are_told(count: 
     assert list(told) == [
         *(f"A run after job {number} has waited since 13:50 for a place." for number in range(3)),
         *more,
+    ]
+
+
+def _piled_up(count: int, reason: str, until: int | None = None) -> list[str]:
+    """Return what is said of so many runs after one job, a minute apart."""
+    waits = tuple(
+        ChainWait(cause="backup", since=_NOW - (count - number) * _MINUTE, reason=reason, until=until)
+        for number in range(count)
+    )
+    return _sentences(_due(), chain_waits=waits)
+
+
+def test_several_runs_after_one_job_are_told_as_one() -> None:
+    assert _piled_up(12, "mains power") == [
+        "12 runs wait to start after backup, the first since 13:38, for mains power."
+    ]
+    assert _piled_up(2, "", until=_NOW + _HOUR) == [
+        "2 runs wait to start after backup, the first since 13:48, for a place.",
+        "If the first still waits at 14:50, it is skipped.",
+    ]
+
+
+def test_runs_that_come_faster_than_they_end_are_told_to_pile_up() -> None:
+    assert _piled_up(2, ITS_LAST_RUN) == [
+        "2 runs wait to start after backup, the first since 13:48, for its last run to end."
+    ]
+    assert _piled_up(3, ITS_LAST_RUN) == [
+        "3 runs wait to start after backup, the first since 13:47, for its last run to end.",
+        "They come faster than they end.",
+    ]
+
+
+def test_runs_after_two_jobs_or_for_two_reasons_are_told_apart() -> None:
+    waits = (
+        ChainWait(cause="backup", since=_NOW - _HOUR, reason="mains power"),
+        ChainWait(cause="sync", since=_NOW - _MINUTE, reason="mains power"),
+        ChainWait(cause="backup", since=_NOW - _MINUTE, reason="mains power"),
+        ChainWait(cause="backup", since=_NOW - _MINUTE),
+    )
+    assert _sentences(_due(), chain_waits=waits) == [
+        "2 runs wait to start after backup, the first since 12:50, for mains power.",
+        "A run after sync has waited since 13:49 for mains power.",
+        "A run after backup has waited since 13:49 for a place.",
     ]
 
 
