@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
-from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.model import Job, JobStatus, Run
+from halo_scheduler.model import Job, Run
 from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.service import Scheduler
 
 from .backend import Asked, Backend
-from .detail_actions import ActionButtons
-from .detail_job import OneJob
 from .job_actions import JobActions
 from .job_details import JobDetails, read_details
-from .theme import GRID, HALF, MARGIN, Look, Tone, title_font
+from .theme import GRID, MARGIN, Look, Tone
 from .waiting_reading import cancel_waiting
 from .widgets.labels import label
 from .widgets.line_icon import LineIcon
-from .widgets.wrapped_text import WrappedText
-from .wording import status_words, waited_for
+from .widgets.tab_order import put_at
+
+if TYPE_CHECKING:
+    from .detail_job import OneJob
+    from .detail_several import SeveralJobs
 
 _LATE_MS = 120
-# What makes a job's status words: taken from thousands of jobs, the words made for a few.
-_STATUS = attrgetter("status", "status_reason", "waiting_for", "waiting_reason", "errors")
 
 
 class DetailPane(QWidget):
@@ -65,20 +63,30 @@ class DetailPane(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._pages)
-        self._one = OneJob(look, actions, self._pages)
-        self._pages.addWidget(self._one)
-        self._one.run_wanted.connect(self.run_wanted)
-        self._one.clear_hints_wanted.connect(self._clear_hints)
-        self._one.answer_wanted.connect(self._ask_to_answer)
-        self._one.job_wanted.connect(self.job_wanted)
-        self._one.cancel_wanted.connect(self._cancel_waiting)
         backend.changed.connect(self._note_change)
         self.setMinimumWidth(280)
 
     @cached_property
+    def _one(self) -> OneJob:
+        from .detail_job import OneJob  # noqa: PLC0415 - not before the first window
+
+        made = OneJob(self._look, self._actions, self._pages)
+        made.run_wanted.connect(self.run_wanted)
+        made.clear_hints_wanted.connect(self._clear_hints)
+        made.answer_wanted.connect(self._ask_to_answer)
+        made.job_wanted.connect(self.job_wanted)
+        made.cancel_wanted.connect(self._cancel_waiting)
+        self._pages.addWidget(made)
+        put_at(self, made)
+        return made
+
+    @cached_property
     def _several(self) -> SeveralJobs:
+        from .detail_several import SeveralJobs  # noqa: PLC0415 - not before the first window
+
         made = SeveralJobs(self._look, self._actions)
         self._pages.addWidget(made)
+        put_at(self, made)
         return made
 
     @cached_property
@@ -120,8 +128,11 @@ class DetailPane(QWidget):
     def _turn_page(self) -> None:
         if len(self._jobs) > 1:
             self._pages.setCurrentWidget(self._several)
-        else:
-            self._pages.setCurrentWidget(self._one if self._jobs else self._nothing)
+        elif not self._jobs:
+            self._pages.setCurrentWidget(self._nothing)
+        elif "_one" in vars(self):
+            self._pages.setCurrentWidget(self._one)
+        # Else the page is made when there is something to fill it with.
 
     def refresh(self) -> None:
         """Ask for the shown job anew; while an answer is awaited, once more after it."""
@@ -173,7 +184,11 @@ class DetailPane(QWidget):
 
     def _show_what_is_known(self) -> None:
         if len(self._jobs) == 1 and self._details is None:
-            self._one.show_job(JobDetails(job=self._jobs[0]), self._backend.now_ms())
+            self._show_one(JobDetails(job=self._jobs[0]))
+
+    def _show_one(self, details: JobDetails) -> None:
+        self._one.show_job(details, self._backend.now_ms())
+        self._turn_page()
 
     def _take(self, details: JobDetails | None) -> None:
         self._asked = None
@@ -181,7 +196,7 @@ class DetailPane(QWidget):
             is_another = self._details is None
             self._late.stop()
             self._details = details
-            self._one.show_job(details, self._backend.now_ms())
+            self._show_one(details)
             if is_another:
                 self._one.scroll_to_top()
             self.times_changed.emit()
@@ -213,42 +228,3 @@ class DetailPane(QWidget):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         super().showEvent(event)
         self.refresh()
-
-
-class SeveralJobs(QWidget):
-    """A selection of several jobs: how many, what they do, what can be done with all of them."""
-
-    def __init__(self, look: Look, actions: JobActions) -> None:
-        super().__init__()
-        self._title = WrappedText(look, name="severalTitle", font=title_font(self.font()))
-        self._counts = WrappedText(look, name="severalCounts", tone=Tone.MUTED)
-        self._buttons = ActionButtons(look, actions, "several")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(GRID)
-        column.addWidget(self._title)
-        column.addWidget(self._counts)
-        column.addSpacing(HALF)
-        column.addWidget(self._buttons)
-        column.addStretch(1)
-
-    def show_jobs(self, jobs: tuple[Job, ...], asking: Container[str] = ()) -> None:
-        """Show how many of some jobs do what; those of `asking` wait for an answer."""
-        self._title.set_text(self.tr("{count} jobs selected").format(count=len(jobs)))
-        statuses = [(_STATUS(job), job.id in asking) for job in jobs]
-        alike = dict(zip(statuses, jobs, strict=True))
-        counts: Counter[str] = Counter()
-        reasons = {waited_for(job) for (_, asks), job in alike.items() if _only_waits(job, asks=asks)}
-        for status, count in Counter(statuses).items():
-            job, asks = alike[status], status[1]
-            # What each of them waits for would be a long list.
-            is_one_of_many = len(reasons) > 1 and _only_waits(job, asks=asks)
-            words = self.tr("Waiting") if is_one_of_many else status_words(job, asks=asks)
-            counts[words] += count
-        self._counts.set_text("\n".join(f"{count} × {words}" for words, count in counts.most_common()))
-        self._buttons.fit()
-
-
-def _only_waits(job: Job, *, asks: bool) -> bool:
-    """Tell whether a job's status is that it waits."""
-    return job.waiting_for is not None and job.status is JobStatus.IDLE and not asks

@@ -28,7 +28,7 @@ from .widgets.job_toolbar import JobToolbar
 from .widgets.labels import action
 from .widgets.notes import Notes
 from .widgets.status_strip import EngineShown, StatusStrip
-from .widgets.tab_order import put_after
+from .widgets.tab_order import put_after, put_at
 from .widgets.undo_bar import UndoBar
 
 _SIZE = QSize(1280, 780)
@@ -138,7 +138,7 @@ class MainWindow(QMainWindow):
     def _undo(self) -> UndoBar:
         made = UndoBar(self._look)
         self._below.addWidget(made)
-        put_after(self._strip.previousInFocusChain(), made)
+        put_at(self._strip, made)
         return made
 
     def _add_menus(self) -> None:
