@@ -20,13 +20,15 @@ class DaemonPool:
         self._lock = threading.Lock()
 
     def submit(self, work: Callable[[], None]) -> None:
+        """Have it done soon; RuntimeError when there is no thread to be had, and then it is not done at all."""
         with self._lock:
             has_idle = self._idle > 0
             if has_idle:
                 self._idle -= 1
-        self._work.put(work)
         if not has_idle:
+            # First: what gets no thread must not be done later by one that counts on something else.
             threading.Thread(target=self._serve, name="halo-worker", daemon=True).start()
+        self._work.put(work)
 
     def _serve(self) -> None:
         while True:

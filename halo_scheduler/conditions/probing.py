@@ -39,10 +39,12 @@ class Prober:
         with self._lock:
             probe = self._under_way.get(condition)
             if probe is None:
-                probe = self._under_way[condition] = _Probe()
-                threading.Thread(
+                probe = _Probe()
+                thread = threading.Thread(
                     target=self._run, args=(condition, probe), name="halo-probe", daemon=True
-                ).start()
+                )
+                thread.start()
+                self._under_way[condition] = probe
         probe.is_over.wait(self._limit_s)
         found = probe.look
         if found is None:

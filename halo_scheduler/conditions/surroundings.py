@@ -100,10 +100,7 @@ class ObservedSurroundings:
             if sight.is_fresh(now_ms):
                 return sight.finding
             sight.is_awaited = True
-            if sight.is_looking:
-                return _NOT_YET
-            sight.is_looking = True
-        self._submit(partial(self._look, condition, sight))
+        self._begin_look(condition, sight)
         return _NOT_YET
 
     def watch(self, conditions: Collection[Condition]) -> None:
@@ -122,17 +119,27 @@ class ObservedSurroundings:
 
     def _doubt(self, happenings: Collection[Happening]) -> None:
         """Look again at whatever these happenings may have changed."""
-        begun: list[tuple[Condition, _Sight]] = []
         with self._lock:
-            for condition, sight in self._sights.items():
-                if _TOLD_BY.get(type(condition)) not in happenings:
-                    continue
+            doubted = {
+                item: sight for item, sight in self._sights.items() if _TOLD_BY.get(type(item)) in happenings
+            }
+            for sight in doubted.values():
                 sight.is_doubted = True
-                if not sight.is_looking:
-                    sight.is_looking = True
-                    begun.append((condition, sight))
-        for condition, sight in begun:
+        for condition, sight in doubted.items():
+            self._begin_look(condition, sight)
+
+    def _begin_look(self, condition: Condition, sight: _Sight) -> None:
+        """Have somebody look, unless somebody does; without a thread for it, the next question begins it."""
+        with self._lock:
+            if sight.is_looking:
+                return
+            sight.is_looking = True
+        try:
             self._submit(partial(self._look, condition, sight))
+        except RuntimeError as error:
+            _LOG.warning("A look at a condition could not begin: %s", error)
+            with self._lock:
+                sight.is_looking = False
 
     def _look(self, condition: Condition, sight: _Sight) -> None:
         """Look until nothing has happened meanwhile that might have changed the answer."""

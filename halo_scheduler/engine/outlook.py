@@ -103,8 +103,12 @@ class Outlook:
 
     def follow(self) -> None:
         """Have the system followed as far as jobs wait since this tick, and no further."""
-        if self._surroundings is not None:
+        if self._surroundings is None:
+            return
+        try:
             self._surroundings.watch(frozenset(self._awaited))
+        except Exception as error:  # noqa: BLE001 - whatever it was: what is claimed by now must begin
+            self._tell_of_fault(error)
 
     def close(self) -> None:
         """Follow nothing any more."""
@@ -190,10 +194,14 @@ class Outlook:
         except Exception as error:  # noqa: BLE001 - whatever it was: unknown is never true, and no job's fault
             from halo_scheduler.conditions.surroundings import Finding  # noqa: PLC0415 - loaded by now
 
-            if str(error) != self._last_fault:  # The same fault is told once, not at every tick.
-                _LOG.exception("A condition could not be looked at.")
-                self._last_fault = str(error)
+            self._tell_of_fault(error)
             return Finding(None, f"it could not be looked at: {error}")
+
+    def _tell_of_fault(self, error: Exception) -> None:
+        """Log what went wrong in looking around; the same fault once, not at every tick."""
+        if str(error) != self._last_fault:
+            _LOG.error("A condition could not be looked at.", exc_info=error)
+            self._last_fault = str(error)
 
     def _lost_at(self, conditions: dict[Condition, Finding]) -> list[int]:
         """Return from when on nobody waits for a look at conditions any more."""

@@ -47,8 +47,13 @@ class KeepAwake:
         """Let the machine sleep as far as this run is concerned; one that holds nothing is fine."""
         with self._lock:
             hold = self._holds.pop(run_id, None)
-        if hold is not None:
+        if hold is None:
+            return
+        try:
             self._submit(lambda: self._let_go(hold))
+        except RuntimeError:
+            # There is no thread to be had; a lock for a run that is over would be worse than a moment's wait.
+            self._let_go(hold)
 
     def close(self) -> None:
         """Let go of everything, at once."""

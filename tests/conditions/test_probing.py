@@ -57,5 +57,18 @@ def test_a_look_that_breaks_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     assert prober.check(MainsPower()).holds is None, "and the next is a new one"
 
 
+def test_a_look_that_could_not_begin_stands_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    prober = Prober(lambda _: Look(True, "there is a network"), limit_s=0.05)
+    with monkeypatch.context() as context:
+        context.setattr(threading.Thread, "start", _find_no_thread)
+        with pytest.raises(RuntimeError, match="new thread"):
+            prober.check(MainsPower())
+    assert prober.check(MainsPower()).holds is True
+
+
+def _find_no_thread(_: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
 def test_this_machine_can_be_asked() -> None:
     assert check_condition(Load(below=10_000)).holds is True

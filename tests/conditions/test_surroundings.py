@@ -85,6 +85,32 @@ def test_a_look_tells_that_something_new_is_known(desk: _Desk) -> None:
     assert not desk.waiting
 
 
+def test_a_look_that_could_not_begin_is_begun_anew(desk: _Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as context:
+        context.setattr(desk.surroundings, "_submit", _find_no_thread)
+        assert desk.surroundings.find(MainsPower(), _NOW) == _UNKNOWN
+    desk.surroundings.find(MainsPower(), _NOW)
+    desk.work()
+    assert desk.surroundings.find(MainsPower(), _NOW) == (False, "look 1")
+
+
+def test_a_look_that_a_happening_could_not_begin_is_begun_by_the_next_question(
+    desk: _Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.surroundings.find(MainsPower(), _NOW)
+    desk.work()
+    with monkeypatch.context() as context:
+        context.setattr(desk.surroundings, "_submit", _find_no_thread)
+        desk.happened({Happening.POWER})
+    assert desk.surroundings.find(MainsPower(), _NOW) == _UNKNOWN
+    desk.work()
+    assert desk.surroundings.find(MainsPower(), _NOW) == (False, "look 2")
+
+
+def _find_no_thread(_: Callable[[], None]) -> None:
+    raise RuntimeError("can't start new thread")
+
+
 def test_what_is_known_is_fresh_for_ten_seconds(desk: _Desk) -> None:
     desk.surroundings.find(MainsPower(), _NOW)
     desk.work()

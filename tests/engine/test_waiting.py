@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -165,6 +165,22 @@ def test_a_fault_in_looking_counts_as_unknown(
     assert run.job_id == other
     assert _waiting(bench, job_id)[0] is WaitingFor.CONDITION
     assert "could not be looked at" in caplog.text
+
+
+def test_a_fault_in_following_keeps_nobody_from_starting(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    _add(bench)
+    other = bench.scheduler.add_job("other", Every("1h"))
+
+    def stumble(_conditions: Collection[Condition]) -> None:
+        raise OSError("too many open files")
+
+    monkeypatch.setattr(bench.surroundings, "watch", stumble)
+    (run,) = bench.tick(_HOUR)
+    bench.tick(_MINUTE)
+    assert run.job_id == other
+    assert caplog.text.count("OSError: too many open files") == 1
 
 
 def test_a_change_of_what_is_waited_for_is_told_once(bench: Bench) -> None:

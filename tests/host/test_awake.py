@@ -245,6 +245,19 @@ def test_hold_and_release_never_wait() -> None:
     assert not desk.held
 
 
+def test_without_a_thread_to_do_it_the_lock_is_let_go_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = _Desk()
+    desk.awake.hold("run", "why", _fail)
+    desk.work()
+
+    def find_no_thread(_: Callable[[], None]) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(desk.awake, "_submit", find_no_thread)
+    desk.awake.release("run")
+    assert not desk.held
+
+
 def test_a_release_that_goes_wrong_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     desk = _Desk()
     desk.fault = OSError("the bus has gone")
