@@ -24,8 +24,9 @@ SUBSCRIBE = b'{"say":"subscribe"}\n'
 _TIMEOUT_S = 0.5
 _CHUNK = 65_536
 _RUNTIME_FOLDERS = Path("/run/user")
-# How many bytes the place of a socket may have; the longest name of ours is that of the window's.
-_LONGEST_PLACE = 107 if sys.platform == "linux" else 103
+# How many bytes the place of a socket may have: one less than the system allows, as Qt refuses the longest. The
+# longest name of ours is that of the window's, which is Qt's.
+_LONGEST_PLACE = 106 if sys.platform == "linux" else 102
 _LONGEST_NAME = len("/halo-0123456789abcdef-window")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -39,6 +40,25 @@ def test_one_that_is_still_starting_is_waited_for(tmp_path: Path, qtbot: QtBot) 
     waiting.join(10)
     assert raised == [True]
     first.release()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the length of a socket's place is the system's")
+@pytest.mark.parametrize("length", range(76, 81))
+def test_the_second_raises_the_first_however_long_the_place_of_sockets_is(
+    monkeypatch: pytest.MonkeyPatch, qtbot: QtBot, length: int
+) -> None:
+    """The longest place that a socket may have lies within these lengths."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        folder = Path(short, "x" * (length - len(short) - 1))
+        folder.mkdir()
+        assert len(str(folder)) == length
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+        first, second = SingleInstance(Path(short, "halo.db")), SingleInstance(Path(short, "halo.db"))
+        assert first.claim()
+        first.listen()
+        with qtbot.waitSignal(first.raise_requested):
+            assert second.raise_other()
+        first.release()
 
 
 def test_another_database_has_a_program_of_its_own(tmp_path: Path) -> None:
