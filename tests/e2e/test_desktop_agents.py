@@ -64,7 +64,7 @@ def _close_the_window(desktop: Desktop) -> None:
 
 def _answer_from_the_message(desktop: Desktop, program: Program, scheduler: Scheduler, job_id: str) -> None:
     desktop.wait_for(scheduler.list_questions)
-    desktop.wait_for(lambda: _opens_by_its_message(desktop, program), 60)
+    desktop.wait_for(lambda: _opens_by_its_message(desktop, program))
     desktop.wait_for_window(_MAIN)
     desktop.wait_for(lambda: _has_bar(desktop))
     desktop.picture("opened from the message")
@@ -75,17 +75,17 @@ def _answer_from_the_message(desktop: Desktop, program: Program, scheduler: Sche
 
 def _opens_by_its_message(desktop: Desktop, program: Program) -> bool:
     """Click where the icon's message hangs, once it does; tell whether the window is there."""
-    place = desktop.tray_icon(program.pid)
-    if not desktop.windows(_MAIN) and place is not None:
-        desktop.picture("message")
-        desktop.click(place[0] - 150, place[1] + 60)
+    x, y = desktop.wait_for_icon(program.pid)
+    desktop.picture("message")
+    desktop.click(x - 150, y + 60)
+    desktop.settle()
     return bool(desktop.windows(_MAIN))
 
 
 def _answer_from_the_tray(desktop: Desktop, program: Program, scheduler: Scheduler, job_id: str) -> None:
     desktop.wait_for(scheduler.list_questions)
     # The menu is told anew when it opens, and again a moment later.
-    desktop.wait_for(lambda: _opens_the_list(desktop, program), 60)
+    desktop.wait_for(lambda: _opens_the_list(desktop, program))
     desktop.wait_for_window(_MAIN)
     desktop.wait_for(lambda: _has_bar(desktop))
     desktop.picture("opened from the tray")
@@ -99,7 +99,7 @@ def _opens_the_list(desktop: Desktop, program: Program) -> bool:
     desktop.open_tray_menu(program.pid)
     desktop.picture("tray menu")
     desktop.key("n")
-    desktop.wait_for(lambda: desktop.windows(_MAIN) or desktop.menus(program.pid))
+    desktop.settle()
     if desktop.windows(_MAIN):
         return True
     desktop.key("Escape")

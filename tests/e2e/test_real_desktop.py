@@ -23,7 +23,7 @@ def show_others():
 
 timer = QTimer()
 timer.timeout.connect(show_others)
-timer.start(1)
+timer.start(50)
 lasting = QWidget()
 lasting.setWindowTitle("Lasting")
 lasting.show()
@@ -35,7 +35,7 @@ def test_a_window_is_seen_while_others_come_and_go(bare_desktop: Desktop) -> Non
     process = subprocess.Popen([sys.executable, "-c", _COME_AND_GO], env=bare_desktop.environment)
     try:
         bare_desktop.wait_for(lambda: bare_desktop.windows("^Lasting$"))
-        assert all(bare_desktop.windows("^Lasting$") for _ in range(20))
+        assert all(bare_desktop.windows("^Lasting$") for _ in range(10))
     finally:
         process.kill()
         process.wait()

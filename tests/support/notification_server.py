@@ -13,6 +13,7 @@ from jeepney import DBusAddress, HeaderFields, Message, MessageType, new_error, 
 from jeepney.bus import get_bus
 from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import DBusConnection, Proxy, prep_socket
+from process_probe import end
 
 _NAME = "org.freedesktop.Notifications"
 _EMITTER = DBusAddress("/org/freedesktop/Notifications", interface=_NAME)
@@ -22,15 +23,14 @@ _EMITTER = DBusAddress("/org/freedesktop/Notifications", interface=_NAME)
 def private_bus() -> Iterator[str]:
     """Run a bus daemon of our own; give its address."""
     daemon = subprocess.Popen(
-        ["dbus-daemon", "--session", "--print-address", "--nofork", "--nopidfile"],
-        stdout=subprocess.PIPE,
-        text=True,
+        ["dbus-daemon", "--session", "--print-address", "--nofork", "--nopidfile"], stdout=subprocess.PIPE
     )
     assert daemon.stdout is not None
-    with daemon.stdout:
-        yield daemon.stdout.readline().strip()
-    daemon.terminate()
-    daemon.wait(10)
+    try:
+        with daemon.stdout:
+            yield daemon.stdout.readline().decode().strip()
+    finally:
+        end(daemon)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -14,8 +15,11 @@ import psutil
 
 T = TypeVar("T")
 
+LONG_S = 60.0
+"""How long a test waits for what happens soon: only one that fails takes so long, on however busy a machine."""
 
-def until(condition: Callable[[], T | None], seconds: float = 20) -> T:
+
+def until(condition: Callable[[], T | None], seconds: float = LONG_S) -> T:
     """Wait for something that another process does and return it, or fail."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
@@ -29,6 +33,16 @@ def is_living(pid: int) -> bool:
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     return False
+
+
+def is_idle(pid: int) -> bool:
+    """Tell whether all threads of a process wait for something, and none of them for the processor or a disk."""
+    with suppress(OSError):
+        for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+            # After the name in brackets, which may be anything.
+            if stat.read_text().rpartition(")")[2].split()[0] in "RD":
+                return False
+    return True
 
 
 def pids_in(folder: Path) -> list[int]:
@@ -46,6 +60,17 @@ def end_all(pids: Iterable[int]) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a child, if need be by force."""
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
 
 
 def own_zombies() -> list[int]:

@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from notification_server import private_bus
-from process_probe import until
+from process_probe import LONG_S, end, is_idle, until
 from PySide6.QtGui import QImage
+from x_server import x_server
 
 T = TypeVar("T")
 
 _TRIES = 5
 _A_MOMENT_S = 4
-_SEARCHES = 50
 _SIZE = (1280, 900)
 _PROGRAMS = ("Xvfb", "openbox", "trayer", "xdotool", "xprop", "dbus-daemon")
 _TRAY = "trayer --edge top --align right --width 200 --widthtype pixel --height 32"
 # Before a tray takes it in, the icon's window has no place.
 _SMALLEST_ICON = 16
-_REST_S = 0.1
-_LONGEST_REST = 15
+# So often in a row nothing is found at work; what never rests is waited for so long.
+_QUIET_LOOKS, _LOOK_S, _LONGEST_REST_S = 5, 0.012, 5
 
 
 class Desktop:
@@ -42,6 +42,7 @@ class Desktop:
         self._steps = 0
         self._left = ExitStack()
         self._watched: Program | None = None
+        self._inhabitants: list[int] = []
         self.environment: dict[str, str] = {}
 
     def __enter__(self) -> Self:
@@ -51,7 +52,12 @@ class Desktop:
         for name in ("screen", "home", "run", "config", "log"):
             (self.folder / name).mkdir(mode=0o700, parents=True)
         with ExitStack() as stack:
-            display = stack.enter_context(self._screen())
+            width, height = _SIZE
+            # Its picture is kept in a file that can be read at any time.
+            display, pid = stack.enter_context(
+                x_server("-noreset", "-screen", "0", f"{width}x{height}x24", "-fbdir", self.folder / "screen")
+            )
+            self.expect(pid)
             bus = stack.enter_context(private_bus())
             self.environment = self._environment_on(display, bus)
             self._start(stack, "openbox", "--sm-disable")
@@ -78,28 +84,11 @@ class Desktop:
             "HALO_HOME": f"{self.folder}/halo",
         }
 
-    @contextmanager
-    def _screen(self) -> Iterator[str]:
-        """Run an X server on a free display; its picture is kept in a file that can be read at any time."""
-        width, height = _SIZE
-        read_end, write_end = os.pipe()
-        server = subprocess.Popen(
-            [
-                *("Xvfb", "-displayfd", str(write_end), "-nolisten", "tcp", "-noreset"),
-                *("-screen", "0", f"{width}x{height}x24", "-fbdir", self.folder / "screen"),
-            ],
-            pass_fds=[write_end],
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(write_end)
-        with _ending(server), os.fdopen(read_end) as numbers:
-            yield f":{numbers.readline().strip()}"
-
-    def _start(self, stack: ExitStack, *argv: str) -> subprocess.Popen[bytes]:
+    def _start(self, stack: ExitStack, *argv: str) -> None:
         log = stack.enter_context((self.folder / "log" / argv[0]).open("ab"))
         process = subprocess.Popen(argv, env=self.environment, stdout=log, stderr=log)
-        stack.enter_context(_ending(process))
-        return process
+        stack.callback(end, process)
+        self.expect(process.pid)
 
     @contextmanager
     def tray(self) -> Iterator[None]:
@@ -112,7 +101,19 @@ class Desktop:
         """Let all waiting fail at once when this program ends."""
         self._watched = program
 
-    def wait_for(self, condition: Callable[[], T | None], seconds: float = 20) -> T:
+    def expect(self, pid: int) -> None:
+        """Wait for this process too before something is done: it has to do with what is on the screen."""
+        self._inhabitants.append(pid)
+
+    def settle(self) -> None:
+        """Wait until nothing is at work any more, as somebody does who looks before they type."""
+        quiet = 0
+        deadline = time.monotonic() + _LONGEST_REST_S
+        while quiet < _QUIET_LOOKS and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+            quiet = quiet + 1 if all(map(is_idle, self._inhabitants)) else 0
+
+    def wait_for(self, condition: Callable[[], T | None], seconds: float = LONG_S) -> T:
         """Wait for something on the screen or in the database and return it, or fail."""
 
         def found() -> T | None:
@@ -131,17 +132,20 @@ class Desktop:
         of_process = () if pid is None else ("--all", "--pid", str(pid))
         return self._search("--onlyvisible", *of_process, "--name", title)
 
-    def wait_for_window(self, title: str, seconds: float = 20) -> str:
+    def wait_for_window(self, title: str) -> str:
         """Wait until a window is there and has the keyboard; return it."""
-        self.wait_for(lambda: self.windows(title), seconds)
-        self.wait_for(lambda: self.active_window() in self.windows(title), seconds)
-        # The window manager says so a moment before keys go there.
-        self.wait_for(lambda: self._ask("getwindowfocus").strip() == self.active_window(), seconds)
-        return self.active_window()
+        return self.wait_for(lambda: self._focused(title))
 
-    def wait_until_gone(self, title: str, seconds: float = 20) -> None:
+    def _focused(self, title: str) -> str | None:
+        """Return the window of that title if it has the keyboard."""
+        active = self.active_window()
+        # The window manager says so a moment before keys go there.
+        is_there = active in self.windows(title) and self._ask("getwindowfocus").strip() == active
+        return active if is_there else None
+
+    def wait_until_gone(self, title: str) -> None:
         """Wait until no window of that title is on the screen."""
-        self.wait_for(lambda: not self.windows(title), seconds)
+        self.wait_for(lambda: not self.windows(title))
 
     def is_minimised(self, title: str) -> bool:
         """Tell whether a window of that title is there, but put away."""
@@ -160,6 +164,13 @@ class Desktop:
                 return x + width // 2, y + height // 2
         return None
 
+    def wait_for_icon(self, pid: int) -> tuple[int, int]:
+        """Wait until a program's icon stays where it is in the tray; return its middle."""
+        self.wait_for(lambda: self.tray_icon(pid))
+        # The tray makes room for it.
+        self.settle()
+        return self.wait_for(lambda: self.tray_icon(pid))
+
     def _place(self, window: str) -> tuple[int, int, int, int]:
         told = dict(re.findall(r"(\w+)=(-?\d+)", self._ask("getwindowgeometry", "--shell", window)))
         x, y, width, height = (int(told.get(name, 0)) for name in ("X", "Y", "WIDTH", "HEIGHT"))
@@ -177,17 +188,13 @@ class Desktop:
             capture_output=True,
             text=True,
             check=False,
-            timeout=20,
+            timeout=LONG_S,
         )
         return asked.stdout
 
     def picture(self, step: str) -> Path:
         """Keep a picture of the whole screen, once it has come to rest; return its file."""
-        for _ in range(_LONGEST_REST):
-            before = self.image()
-            time.sleep(_REST_S)
-            if self.image() == before:
-                break
+        self.settle()
         self._steps += 1
         self._pictures.mkdir(parents=True, exist_ok=True)
         path = self._pictures / f"{self._steps:02}-{step}.png"
@@ -212,7 +219,7 @@ class Desktop:
             capture_output=True,
             text=True,
             check=True,
-            timeout=30,
+            timeout=LONG_S,
         )
         return asked.stdout
 
@@ -233,7 +240,7 @@ class Desktop:
 
     def open_tray_menu(self, pid: int) -> None:
         """Click with the right button on a program's icon, and wait for its menu."""
-        self.click(*self.wait_for(lambda: self.tray_icon(pid)), button=3)
+        self.click(*self.wait_for_icon(pid), button=3)
         self.wait_for(lambda: self.menus(pid))
 
     def close_window(self, title: str) -> None:
@@ -241,6 +248,7 @@ class Desktop:
         self.wait_for_window(title)
         for _ in range(_TRIES):
             self.key("alt+F4")
+            self.settle()
             with suppress(AssertionError):
                 self.wait_for(lambda: not self.windows(title), _A_MOMENT_S)
                 return
@@ -248,21 +256,27 @@ class Desktop:
 
     def _search(self, *words: str) -> list[str]:
         """Return the windows that are as described; a window that goes away meanwhile ends a search with nothing."""
-        for _ in range(_SEARCHES):
-            asked = self._asked("search", *words)
-            if not asked.stderr:
-                return asked.stdout.split()
-        raise AssertionError(f"the windows on the screen never keep still: {asked.stderr}")
+        return until(lambda: self._searched(*words))[0]
+
+    def _searched(self, *words: str) -> tuple[list[str]] | None:
+        asked = self._asked("search", *words)
+        return None if asked.stderr else (asked.stdout.split(),)
 
     def _ask(self, *words: str) -> str:
         return self._asked(*words).stdout
 
     def _asked(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            ["xdotool", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=20
+            ["xdotool", *words],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LONG_S,
         )
 
     def _do(self, *words: str) -> None:
+        self.settle()
         subprocess.run(["xdotool", *words], env=self.environment, check=True, timeout=60)
 
 
@@ -280,6 +294,7 @@ class Program:
                 stdout=log,
                 stderr=log,
             )
+        desktop.expect(self.pid)
 
     @property
     def pid(self) -> int:
@@ -289,9 +304,9 @@ class Program:
     def is_over(self) -> bool:
         return self._process.poll() is not None
 
-    def wait(self, seconds: float = 20) -> int:
+    def wait(self) -> int:
         """Wait for its end; return its exit code."""
-        return self._process.wait(seconds)
+        return self._process.wait(LONG_S)
 
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
@@ -302,7 +317,7 @@ class Program:
 
     def end(self) -> None:
         """End it, however it is."""
-        _end(self._process)
+        end(self._process)
 
 
 @contextmanager
@@ -330,23 +345,8 @@ def daemon(desktop: Desktop) -> Iterator[int]:
     argv = [sys.executable, "-m", "halo_scheduler", "daemon"]
     with (desktop.folder / "log" / "daemon").open("ab") as log:
         process = subprocess.Popen(argv, env=desktop.environment, stderr=log)
-    with _ending(process):
+    try:
+        desktop.expect(process.pid)
         yield process.pid
-
-
-@contextmanager
-def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    try:
-        yield
     finally:
-        _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(10)
+        end(process)
