@@ -87,7 +87,8 @@ def test_a_command_that_goes_on_is_adopted(house: House) -> None:
     assert (run.outcome, run.exit_code, run.error) == (Outcome.FAILURE, 7, "it ended with exit code 7")
     assert house.text(run_id) == "before\nduring\nafter\n"
     assert [logged.id for logged in house.scheduler.get_run_log()] == [run_id]
-    assert (_starts(house), house.spooled()) == (1, [])
+    assert _starts(house) == 1
+    house.wait_until_cleared()
 
 
 def test_a_due_job_is_not_started_again_while_its_adopted_run_goes_on(house: House) -> None:
@@ -142,7 +143,7 @@ def test_a_run_outlives_several_crashes(house: House) -> None:
     house.touch("go0")
     run = house.end_of(run_id)
     assert (run.exit_code, house.text(run_id), _starts(house)) == (3, "before\nend\n", 1)
-    assert house.spooled() == []
+    house.wait_until_cleared()
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,8 @@ def test_one_that_ended_unseen_has_its_true_end(
     assert run.finished_at == written_ns // 1_000_000
     assert run.finished_at <= gone_at
     assert house.text(run_id) == "before\nlast\n"
-    assert (_starts(house), house.spooled()) == (1, [])
+    assert _starts(house) == 1
+    house.wait_until_cleared()
 
 
 def test_one_whose_processes_were_all_killed_is_interrupted(house: House) -> None:
@@ -187,7 +189,8 @@ def test_one_whose_processes_were_all_killed_is_interrupted(house: House) -> Non
         Outcome.INTERRUPTED,
         "ended while Halo was not running, exit code unknown",
     )
-    assert (run.exit_code, house.text(run_id), house.spooled()) == (None, "before\n", [])
+    assert (run.exit_code, house.text(run_id)) == (None, "before\n")
+    house.wait_until_cleared()
 
 
 def test_one_whose_shim_alone_was_killed_is_waited_for(house: House) -> None:
@@ -202,7 +205,7 @@ def test_one_whose_shim_alone_was_killed_is_waited_for(house: House) -> None:
     run = house.end_of(run_id)
     assert (run.outcome, run.exit_code) == (Outcome.INTERRUPTED, None)
     assert (house.text(run_id), _starts(house)) == ("before\nalone\nlast\n", 1)
-    assert house.spooled() == []
+    house.wait_until_cleared()
 
 
 _TREE = "setsid sh -c 'trap \"\" TERM; echo $$ >deaf.pid; while :; do sleep 60; done' & " + _line("exit 0")
@@ -222,21 +225,24 @@ def test_an_adopted_run_can_be_cancelled(house: House, when: str) -> None:
     run = house.end_of(run_id)
     assert living_in(house.folder) == []
     assert (run.outcome, run.error) == (Outcome.CANCELLED, "stopped by the user")
-    assert (house.text(run_id).startswith("before\n"), house.spooled()) == (True, [])
+    assert house.text(run_id).startswith("before\n")
+    house.wait_until_cleared()
 
 
 @pytest.mark.parametrize("way", ["cancel", "time limit"])
 @pytest.mark.parametrize("is_survived", [True, False], ids=["something lives on", "all is gone"])
 def test_a_stop_that_a_crash_interrupted_is_finished(house: House, way: str, is_survived: bool) -> None:
     deaf = "setsid sh -c 'trap \"\" TERM; echo $$ >deaf.pid; while :; do sleep 60; done' & "
-    line = f"trap 'touch asked; sleep 0.5; exit 9' TERM; {deaf if is_survived else ''}{_line('exit 0')}"
+    waits = "touch asked; while [ ! -e crashed ]; do sleep 0.02; done; exit 9"
+    line = f"trap '{waits}' TERM; {deaf if is_survived else ''}{_line('exit 0')}"
     action = shell(line, directory=str(house.folder), grace="2s")
-    run_id = _begin(house, action, time_limit="2s" if way == "time limit" else None)
+    run_id = _begin(house, action, time_limit="3s" if way == "time limit" else None)
     until(lambda: len(pids_in(house.folder)) == 2 + is_survived)
     if way == "cancel":
         house.scheduler.cancel_run(run_id)
     until((house.folder / "asked").exists)
     house.crash()
+    house.touch("crashed")
     until(lambda: len(living_in(house.folder)) == int(is_survived))
     assert not house.is_over(run_id)
     house.start()
@@ -246,7 +252,7 @@ def test_a_stop_that_a_crash_interrupted_is_finished(house: House, way: str, is_
         Outcome.CANCELLED if way == "cancel" else Outcome.TIMEOUT,
         9,
     )
-    assert house.spooled() == []
+    house.wait_until_cleared()
 
 
 def test_a_cancel_that_came_too_late_changes_nothing(house: House) -> None:
@@ -259,21 +265,25 @@ def test_a_cancel_that_came_too_late_changes_nothing(house: House) -> None:
     assert house.get(run_id).outcome is Outcome.SUCCESS
 
 
-@pytest.mark.parametrize("limit", ["1s", "4s"], ids=["passed while nobody looked", "still ahead"])
-def test_an_adopted_run_has_its_time_limit(house: House, limit: str) -> None:
-    run_id = _begin(house, shell(_TREE, directory=str(house.folder), grace="1s"), time_limit=limit)
+@pytest.mark.parametrize("is_passed", [True, False], ids=["passed while nobody looked", "still ahead"])
+def test_an_adopted_run_has_its_time_limit(house: House, is_passed: bool) -> None:
+    run_id = _begin(house, shell(_TREE, directory=str(house.folder), grace="1s"))
+    until(lambda: len(living_in(house.folder)) == 3)
     house.crash()
-    started_at = house.get(run_id).started_at
-    assert started_at is not None
-    until(lambda: limit != "1s" or time.time() * 1_000 > started_at + 1_000)
+    begun = house.get(run_id)
+    started_at = begun.started_at or 0
+    # Until then it is the engine that comes next which looks at it, however long that takes to come.
+    limit_s = (SystemClock().now_ms() - started_at) // 1_000 + (1 if is_passed else 4)
+    house.scheduler.update_job(begun.job_id, policy=Policy(time_limit=f"{limit_s}s"))
+    until(lambda: not is_passed or SystemClock().now_ms() > started_at + limit_s * 1_000)
     assert len(living_in(house.folder)) == 3
     house.start()
     run = house.end_of(run_id)
     assert living_in(house.folder) == []
     assert (run.outcome, run.error) == (Outcome.TIMEOUT, "it ran longer than its time limit")
     assert run.duration_ms is not None
-    assert run.duration_ms >= int(limit[0]) * 1_000
-    assert house.spooled() == []
+    assert run.duration_ms >= limit_s * 1_000
+    house.wait_until_cleared()
 
 
 def test_a_crash_before_the_ticket_is_written_loses_nothing(house: House) -> None:
@@ -294,7 +304,8 @@ def test_a_crash_before_the_ticket_is_written_loses_nothing(house: House) -> Non
     house.touch("go1")
     run = house.end_of(run_id)
     assert (run.outcome, run.exit_code, house.text(run_id)) == (Outcome.FAILURE, 4, "before\nend\n")
-    assert (_starts(house), house.spooled()) == (1, [])
+    assert _starts(house) == 1
+    house.wait_until_cleared()
 
 
 def test_a_crash_before_the_ticket_of_one_that_ends_unseen_loses_nothing(house: House) -> None:
@@ -308,7 +319,7 @@ def test_a_crash_before_the_ticket_of_one_that_ends_unseen_loses_nothing(house: 
     house.start()
     run = house.get(run_id)
     assert (run.outcome, run.exit_code, house.text(run_id)) == (Outcome.FAILURE, 4, "before\nend\n")
-    assert house.spooled() == []
+    house.wait_until_cleared()
 
 
 @pytest.mark.parametrize("is_adopted", [True, False], ids=["adopted", "ended unseen"])
@@ -327,7 +338,7 @@ def test_secrets_are_not_in_what_outlived_the_crash(house: House, is_adopted: bo
         until(lambda: not living_in(house.folder))
         house.start()
     assert house.end_of(run_id).exit_code == 0
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
     text = house.text(run_id)
     assert value not in text
     assert [line.partition(" ")[0] for line in text.splitlines()] == ["before", "token", "again"]
@@ -344,7 +355,7 @@ def test_output_with_a_secret_that_was_changed_meanwhile_is_withheld(house: Hous
     house.touch("go0")
     house.start()
     house.end_of(run_id)
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
     assert house.text(run_id) == (
         "[output withheld, as secrets cannot be taken out of it: "
         "the secret TOKEN was changed while the run was under way]\n"
@@ -391,7 +402,8 @@ def test_slots_missed_after_a_run_that_ended_unseen_are_caught_up_once(house: Ho
     assert first.finished_at - first.slot_at < _HOUR_MS
     # Those of one and two hours after it are counted on the newest, that of three hours after it.
     assert (late.source, late.slot_at, late.passed_over) == (Source.CATCH_UP, first.slot_at + 3 * _HOUR_MS, 2)
-    assert (_starts(house), house.spooled()) == (2, [])
+    assert _starts(house) == 2
+    house.wait_until_cleared()
 
 
 def test_an_edit_after_an_early_crash_does_not_uncover_a_secret(house: House) -> None:
@@ -407,7 +419,7 @@ def test_an_edit_after_an_early_crash_does_not_uncover_a_secret(house: House) ->
     until(lambda: not living_in(house.folder))
     assert "correct" not in house.text(run_id)
     house.start()
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
     assert house.text(run_id) == "before\ntoken ***\n"
     assert b"correct horse" not in house.scheduler.path.read_bytes()
 
@@ -426,5 +438,5 @@ def test_output_that_waits_for_its_secrets_outlives_another_end_of_halo(house: H
     )
     assert "follows as soon as" in house.text(run_id)
     house.start()
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
     assert house.text(run_id) == "before\ntoken ***\n"

@@ -14,7 +14,7 @@ import pytest
 from commands import shell
 from daemons import House
 from github_site import REPOSITORY, TOKEN, Ask, GithubSite, open_github
-from process_probe import end_all, until
+from process_probe import LONG_S, end_all, until
 
 from halo_scheduler import After, Backoff, Outcome, Policy, Prompt, Trigger
 from halo_scheduler.agents import Agent
@@ -58,7 +58,7 @@ def _halo(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProc
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=LONG_S,
         encoding="utf-8",
     )
 
@@ -122,7 +122,7 @@ def test_a_prompt_from_the_terminal_works_through_a_folder(house: House) -> None
     assert "skipped: no work" in nothing.stderr
     assert "today     cost 0.50 of 5.00" in _halo("show", "work").stdout
     until(lambda: _places(house) == {"done": ["first.md", "second.md"]})
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
 
 
 @pytest.mark.parametrize("agent", ["fake", "argument", "file"])
@@ -131,7 +131,7 @@ def test_an_agent_gets_its_prompt_in_its_own_way(house: House, agent: str) -> No
     run_id = house.begin(_prompt("say „hello“\n{{last.outcome}}", ["repeat"], agent=agent))
     assert house.end_of(run_id).outcome is Outcome.SUCCESS
     assert house.text(run_id) == "say „hello“\nnone\n"
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
 
 
 def test_a_missing_agent_uses_up_no_item(house: House) -> None:
@@ -278,7 +278,7 @@ def test_an_agent_that_goes_on_is_adopted_with_its_item(house: House) -> None:
     house.touch("go")
     assert house.end_of(run_id).outcome is Outcome.SUCCESS
     until(lambda: _places(house) == {"done": ["one.md"]})
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
     assert house.get(run_id).work_id == "one.md"
 
 
@@ -298,7 +298,7 @@ def test_the_item_of_an_agent_that_died_with_us_can_be_had_again(
         until(lambda: _places(house) == {"ready": ["one.md"]})
     else:
         until(lambda: github.labels(1) == {"ready"})
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
     _assert_nowhere(house, TOKEN)
 
 
@@ -313,7 +313,7 @@ def test_an_agent_that_ended_unseen_has_its_item_reported(house: House) -> None:
     house.start()
     assert house.end_of(run_id).outcome is Outcome.SUCCESS
     until(lambda: _places(house) == {"done": ["one.md"]})
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
 
 
 # --- No secret anywhere -----------------------------------------------------------------------------------
@@ -383,7 +383,7 @@ def test_neither_secret_nor_token_stands_anywhere(house: House, github: GithubSi
     (again,) = house.scheduler.list_questions()
     house.scheduler.dismiss_question(again.id)
     until(lambda: github.labels(1) == {"ready"})
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
     during += _command_lines()
     assert all(secret not in during for secret in (_SECRET, TOKEN))
     shown = [

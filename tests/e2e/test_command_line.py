@@ -7,12 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
+from process_probe import LONG_S, is_living, until
 
 from halo_scheduler import Command, Manual, Outcome
 from halo_scheduler.quiet_times import QuietTime
@@ -20,14 +19,6 @@ from halo_scheduler.service import Scheduler
 from halo_scheduler.store.settings import MAX_CONCURRENT
 
 _HALO = Path(sys.executable).parent / "halo"
-
-
-def _until(condition: Callable[[], bool], seconds: float = 20) -> None:
-    """Wait for something that another process does, or fail."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +47,7 @@ class _Daemon:
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=60)
+        _, said = self.process.communicate(timeout=LONG_S)
         return self.process.returncode, said
 
 
@@ -70,7 +61,7 @@ def daemon() -> Iterator[_Daemon]:
 
 def _halo(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [_HALO, *arguments], capture_output=True, text=True, check=False, timeout=60, encoding="utf-8"
+        [_HALO, *arguments], capture_output=True, text=True, check=False, timeout=LONG_S, encoding="utf-8"
     )
 
 
@@ -107,7 +98,7 @@ def test_following_shows_lines_as_they_come_and_ctrl_c_leaves_the_run_alone(tmp_
     _halo("add", "job", "--manual", "--", "sh", "-c", f"echo first; read x <{gate}; echo second")
     _halo("run", "job")
     with Scheduler.open() as scheduler:
-        _until(lambda: len(scheduler.get_run_log(outcome=Outcome.RUNNING)) == 1)
+        until(lambda: len(scheduler.get_run_log(outcome=Outcome.RUNNING)) == 1)
     watcher = subprocess.Popen([_HALO, "logs", "job", "-f"], stdout=subprocess.PIPE, text=True)
     follower = subprocess.Popen([_HALO, "logs", "job", "-f"], stdout=subprocess.PIPE, text=True)
     assert watcher.stdout is not None
@@ -115,11 +106,11 @@ def test_following_shows_lines_as_they_come_and_ctrl_c_leaves_the_run_alone(tmp_
     assert watcher.stdout.readline() == "first\n"
     assert follower.stdout.readline() == "first\n"
     watcher.send_signal(signal.SIGINT)
-    watcher.communicate(timeout=20)
+    watcher.communicate(timeout=LONG_S)
     assert watcher.returncode == 0
     with gate.open("w") as opened:
         opened.write("go\n")
-    rest, _ = follower.communicate(timeout=20)
+    rest, _ = follower.communicate(timeout=LONG_S)
     assert rest == "second\n"
     assert follower.returncode == 0
     (run,) = json.loads(_halo("history", "--json").stdout)
@@ -132,10 +123,10 @@ def test_cancel_stops_the_run() -> None:
     assert _halo("cancel", "job").returncode == 1
     _halo("run", "job")
     with Scheduler.open() as scheduler:
-        _until(lambda: len(scheduler.get_run_log(outcome=Outcome.RUNNING)) == 1)
+        until(lambda: len(scheduler.get_run_log(outcome=Outcome.RUNNING)) == 1)
         done = _halo("cancel", "job")
         assert (done.returncode, done.stdout) == (0, "asked job to stop; by force in 10 seconds\n")
-        _until(lambda: scheduler.get_run_log()[0].outcome is Outcome.CANCELLED)
+        until(lambda: scheduler.get_run_log()[0].outcome is Outcome.CANCELLED)
 
 
 @pytest.mark.usefixtures("daemon")
@@ -149,7 +140,7 @@ def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
         assert done.returncode == 0
         assert f"▲ by hand, it does not wait for {missing} to be there\n" in done.stderr
         assert "by hand" in done.stderr.splitlines()[-1]
-        _until(lambda: [run.outcome for run in scheduler.get_run_log(report.id)] == [Outcome.SUCCESS])
+        until(lambda: [run.outcome for run in scheduler.get_run_log(report.id)] == [Outcome.SUCCESS])
         logs = _halo("logs", "report")
         assert (logs.stdout, logs.stderr) == ("backup: success\n", "  it ran after backup\n")
 
@@ -157,19 +148,19 @@ def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
         assert _halo("edit", "report", "--if-path", missing, "--if-deadline", "1h").returncode == 0
         scheduler.trigger(next(job.id for job in scheduler.list_jobs() if job.name == "backup"))
         reason = f"{missing} to be there"
-        _until(lambda: [run.reason for run in scheduler.list_waiting_chain_runs()] == [reason])
+        until(lambda: [run.reason for run in scheduler.list_waiting_chain_runs()] == [reason])
         assert f"▲ report: a run after backup, waiting for {reason}\n" in _halo("status").stdout
         assert _halo("cancel", "report").stdout == "report will not be started after backup\n"
-        _until(lambda: scheduler.get_run_log(report.id)[0].outcome is Outcome.CANCELLED)
+        until(lambda: scheduler.get_run_log(report.id)[0].outcome is Outcome.CANCELLED)
         assert scheduler.list_waiting_chain_runs() == []
 
         # What is due waits visibly, and starts once it need not any more.
         _halo("add", "copy", "--after", "1h", "--if-path", missing, "--", "true")
         (copy,) = scheduler.list_jobs(text="copy")
-        _until(lambda: scheduler.get_jobs([copy.id])[copy.id].waiting_reason == reason)
+        until(lambda: scheduler.get_jobs([copy.id])[copy.id].waiting_reason == reason)
         assert f"waiting for {reason}" in _halo("list", "copy").stdout
         assert _halo("edit", "copy", "--no-conditions").returncode == 0
-        _until(lambda: scheduler.get_jobs([copy.id])[copy.id].last_outcome is Outcome.SUCCESS)
+        until(lambda: scheduler.get_jobs([copy.id])[copy.id].last_outcome is Outcome.SUCCESS)
 
         scheduler.change_settings(quiet_times=(QuietTime(name="Always", start="00:00", end="24:00"),))
         done = _halo("run", "copy")
@@ -197,7 +188,7 @@ def test_an_engine_that_dies_ends_the_waiting_with_a_sentence(daemon: _Daemon) -
     with Scheduler.open() as scheduler:
         daemon.process.kill()
         daemon.process.communicate()
-        _, said = waiting.communicate(timeout=20)
+        _, said = waiting.communicate(timeout=LONG_S)
         assert waiting.returncode == 1
         assert "the engine is gone" in said
         again = _Daemon("daemon", "--stop-timeout", "1s")
@@ -220,12 +211,11 @@ def test_what_does_not_end_in_time_is_stopped_or_left_as_chosen(leaves: bool) ->
     with Scheduler.open() as scheduler:
         job_id = scheduler.add_job("job", Manual(), Command(argv=("sh", "-c", "echo $$; exec sleep 1000")))
         run_id = scheduler.trigger(job_id)
-        _until(lambda: scheduler.get_output(run_id) != b"")
-        pid = int(scheduler.get_output(run_id))
+        pid = int(until(lambda: scheduler.get_output(run_id)))
         exit_code, said = program.stop()
         assert exit_code == 1
         assert "1 run did not end in time" in said
-        assert psutil.pid_exists(pid) is leaves
+        assert is_living(pid) is leaves
         run = scheduler.get_run(run_id)
         assert run is not None
         if not leaves:
@@ -234,7 +224,7 @@ def test_what_does_not_end_in_time_is_stopped_or_left_as_chosen(leaves: bool) ->
         assert run.outcome is Outcome.RUNNING
         again = _Daemon("daemon", "--stop-timeout", "1s")
         _halo("cancel", "job")
-        _until(lambda: not psutil.pid_exists(pid))
+        until(lambda: not is_living(pid))
         assert again.stop()[0] == 0
         after = scheduler.get_run(run_id)
         assert after is not None
@@ -251,7 +241,7 @@ def test_a_run_that_waits_for_its_place_says_so_and_can_be_called_off() -> None:
         assert _halo("run", "second").stdout == "second waits for a place\n"
         assert _halo("cancel", "second").stdout == "second will not be started\n"
         _halo("cancel", "first")
-        _until(lambda: [run.outcome for run in scheduler.get_run_log()] == [Outcome.CANCELLED])
+        until(lambda: [run.outcome for run in scheduler.get_run_log()] == [Outcome.CANCELLED])
 
 
 @pytest.mark.usefixtures("daemon")
@@ -259,8 +249,9 @@ def test_a_removed_job_that_runs_can_still_be_read_and_stopped() -> None:
     _halo("add", "job", "--manual", "--", "sh", "-c", "echo up; exec sleep 1000")
     _halo("run", "job")
     with Scheduler.open() as scheduler:
-        _until(lambda: scheduler.get_output(scheduler.get_run_log()[0].id) == b"up\n")
+        run = until(scheduler.get_run_log)[0]
+        until(lambda: scheduler.get_output(run.id) == b"up\n")
         assert _halo("remove", "job").returncode == 0
         assert _halo("logs", "job").stdout == "up\n"
         assert _halo("cancel", "job").returncode == 0
-        _until(lambda: scheduler.get_run_log()[0].outcome is Outcome.CANCELLED)
+        until(lambda: scheduler.get_run_log()[0].outcome is Outcome.CANCELLED)

@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from asking import ask
 from daemons import House
-from process_probe import until
+from process_probe import LONG_S, until
 
 from halo_scheduler import After, Command, Every, Manual, Outcome
 from halo_scheduler.cli.command_table import SECTIONS
 from halo_scheduler.model import Job, JobStatus, WaitingFor
 
 _HALO = Path(sys.executable).parent / "halo"
-# A second where nothing else goes on; without being told, the daemon would look after a minute.
-_SOON_S = 8
+# Without being told, the daemon would look after a minute.
+_SOON_S = 30
 _COLOUR = "\x1b["
 
 
@@ -44,7 +44,7 @@ def _halo(*arguments: str, stdin: str = "", **environment: str) -> subprocess.Co
         encoding="utf-8",
         env={**os.environ, **environment},
         check=False,
-        timeout=60,
+        timeout=LONG_S,
     )
     assert "Traceback" not in done.stderr
     return done
@@ -65,7 +65,7 @@ def _side_by_side(*commands: tuple[str, ...]) -> dict[str, str]:
         )
         for command in commands
     }
-    found = {name: process.communicate(timeout=60)[0] for name, process in running.items()}
+    found = {name: process.communicate(timeout=LONG_S)[0] for name, process in running.items()}
     assert {name: process.returncode for name, process in running.items()} == dict.fromkeys(running, 0)
     return found
 
@@ -137,13 +137,13 @@ def test_runs_are_started_followed_stopped_and_looked_at(house: House) -> None:
     # Ctrl-C ends the looking, and the run goes on; who waited for its end does not know it.
     for looking, exit_code in ((following, 0), (waiting, 130)):
         looking.send_signal(signal.SIGINT)
-        _, said = looking.communicate(timeout=20)
+        _, said = looking.communicate(timeout=LONG_S)
         assert (looking.returncode, "Traceback" in said) == (exit_code, False)
     assert "talk goes on; stop it with: halo cancel talk" in said
     again = subprocess.Popen([_HALO, "logs", "talk", "--follow"], stdout=subprocess.PIPE, text=True)
     with gate.open("w") as opened:
         opened.write("go\n")
-    assert again.communicate(timeout=20)[0] == "first\nsecond\n"
+    assert again.communicate(timeout=LONG_S)[0] == "first\nsecond\n"
     found = _side_by_side(
         ("history", "talk"), ("logs", "talk", "--raw"), ("history", "--outcome", "failure", "--json")
     )
@@ -275,7 +275,7 @@ def _on_terminal(*arguments: str, typed: bytes = b"", **environment: str) -> tup
             break
         seen += piece
     os.close(keys)
-    return process.wait(60), seen.decode(errors="replace")
+    return process.wait(LONG_S), seen.decode(errors="replace")
 
 
 def test_colours_are_for_terminals_that_want_them(house: House) -> None:

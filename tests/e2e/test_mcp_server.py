@@ -20,7 +20,7 @@ from daemons import House
 from mcp import Client, StdioServerParameters
 from mcp.client.session import IncomingMessage
 from mcp.types import CallToolResult, TextContent, ToolListChangedNotification
-from process_probe import until
+from process_probe import LONG_S, until
 
 from halo_scheduler import After, Backoff, Command, Every, HttpRequest, Manual, Outcome, Policy, Retry
 from halo_scheduler.ipc import ChangeStream
@@ -30,6 +30,7 @@ from halo_scheduler.service import Scheduler
 _SERVER = (sys.executable, "-m", "halo_scheduler", "mcp")
 _SECRET = "correct horse battery staple"  # noqa: S105 - not one
 _PRIVATE = "hunter2 in plain sight"
+_SOON_S = 30
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ async def _assistant(folder: Path, **options: Any) -> AsyncIterator[Client]:
     parameters = StdioServerParameters(
         command="/bin/sh", args=["-c", line, "sh", *_SERVER], env=dict(os.environ)
     )
-    async with Client(parameters, read_timeout_seconds=30, **options) as client:
+    async with Client(parameters, read_timeout_seconds=LONG_S, **options) as client:
         yield client
 
 
@@ -54,7 +55,7 @@ def _talk(house: House, conversation: Callable[[Client], Awaitable[None]], **opt
     """Have a conversation with the server, and return all that it sent."""
 
     async def talk() -> None:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(3 * LONG_S):
             async with _assistant(house.folder, **options) as client:
                 await conversation(client)
 
@@ -85,7 +86,7 @@ async def _names(client: Client) -> set[str]:
 
 
 async def _until(look: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(LONG_S):
         while not await look():  # noqa: ASYNC110 - another process does it, which sets no event of ours
             await asyncio.sleep(0.02)
 
@@ -154,10 +155,10 @@ def test_a_running_daemon_and_its_windows_see_a_change_at_once(house: House) -> 
             await asyncio.to_thread(until, lambda: stream.take() == [])
             await _ask(client, tool, job="backup", **arguments)
             # The daemon itself would look again within a minute.
-            await asyncio.to_thread(until, is_told, 5)
+            await asyncio.to_thread(until, is_told, _SOON_S)
         house.scheduler.resume_job(job_id)
         run_id = (await _ask(client, "run_job", job="backup"))["run"]
-        await asyncio.to_thread(until, lambda: house.scheduler.get_run(run_id), 5)
+        await asyncio.to_thread(until, lambda: house.scheduler.get_run(run_id), _SOON_S)
 
     _talk(house, conversation)
     stream.close()
@@ -184,12 +185,12 @@ def test_the_switch_works_while_the_assistant_is_there(house: House, mode: str) 
             refusal == "assistants may not create or change jobs here; a person can allow it in the settings"
         )
         house.scheduler.change_settings(assistants_may_edit=True)
-        await asyncio.wait_for(heard.get(), 20)
+        await asyncio.wait_for(heard.get(), LONG_S)
         assert await _names(client) - before == {"create_job", "edit_job"}
         await _ask(client, "create_job", name="made", schedule={"kind": "manual"}, action=_TRUE)
         house.scheduler.change_settings(assistants_may_edit=False)
         assert "may not" in await _refusal(client, "edit_job", job="made", description="x")
-        await asyncio.wait_for(heard.get(), 20)
+        await asyncio.wait_for(heard.get(), LONG_S)
         assert await _names(client) == before
         if listening is not None:
             listening.cancel()
@@ -325,7 +326,7 @@ class _Line:
 
     def end(self) -> tuple[bytes, bytes]:
         """Hang up, and return what else was said."""
-        return self.process.communicate(timeout=30)
+        return self.process.communicate(timeout=LONG_S)
 
 
 @pytest.fixture
@@ -390,7 +391,7 @@ def test_an_assistant_that_is_gone_leaves_no_complaint(line: _Line) -> None:
         line.send(b'{"jsonrpc":"2.0","id":%d,"method":"tools/list"}' % number)
     line.process.stdin.close()
     assert line.process.stderr.read() == b""
-    assert line.process.wait(30) == 0
+    assert line.process.wait(LONG_S) == 0
 
 
 @pytest.mark.parametrize(
@@ -401,7 +402,7 @@ def test_an_assistant_that_is_gone_leaves_no_complaint(line: _Line) -> None:
 def test_without_the_extra_it_says_how_to_get_it(house: House, missing: str) -> None:
     code = f"import sys, types; {missing}; from halo_scheduler.cli import main; main(['mcp'])"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=LONG_S
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
@@ -415,7 +416,7 @@ def test_a_database_that_cannot_be_opened_is_one_sentence(
 ) -> None:
     (tmp_path / "halo.db").write_bytes(b"no database at all" * 1_000)
     monkeypatch.setenv("HALO_HOME", str(tmp_path))
-    done = subprocess.run(_SERVER, input=b"", capture_output=True, check=False, timeout=60)
+    done = subprocess.run(_SERVER, input=b"", capture_output=True, check=False, timeout=LONG_S)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"restore a backup" in done.stderr
     assert done.stderr.count(b"\n") == 1

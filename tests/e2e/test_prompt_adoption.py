@@ -71,7 +71,7 @@ def test_a_prompt_ends_as_if_nothing_had_happened(house: House, is_adopted: bool
     assert question is not None
     assert question.text == "well?"
     assert house.text(run_id) == "::cost 1\n::cost 2\n::needs-input well?\n"
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
 
 
 @pytest.mark.parametrize("is_adopted", [True, False], ids=["adopted", "ended unseen"])
@@ -90,7 +90,7 @@ def test_what_it_said_follows_when_its_secrets_are_at_hand(house: House, is_adop
     question = house.scheduler.get_question_of_run(run_id)
     assert question is not None
     assert question.text == "is it ***?"
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
     assert house.text(run_id) == "::cost 1\n::needs-input is it ***?\n::cost 2\n"
     files = [path for path in (house.folder / "halo").rglob("*") if path.is_file()]
     assert len(files) > 1
@@ -111,7 +111,7 @@ def test_what_it_asks_with_its_exit_code_does_not_wait_for_secrets(house: House)
     question = house.scheduler.get_question_of_run(run_id)
     assert question is not None
     assert question.text == "It ended with exit code 42 and asks for you."
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
     assert "[output withheld" in house.text(run_id)
 
 
@@ -136,7 +136,7 @@ def test_an_item_goes_where_its_adopted_run_sends_it(house: House) -> None:
     _let_it_end(house, run_id)
     assert house.end_of(run_id).outcome is Outcome.SUCCESS
     until((house.folder / "items" / "done" / "a.md").exists)
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()
 
 
 def test_a_prompt_file_that_a_crash_left_is_deleted(house: House) -> None:
@@ -145,4 +145,4 @@ def test_a_prompt_file_that_a_crash_left_is_deleted(house: House) -> None:
     for suffix in (".prompt", ".work", ".said"):
         (folder / f"nobody{suffix}").write_text("words")
     house.start()
-    until(lambda: house.spooled() == [])
+    house.wait_until_cleared()

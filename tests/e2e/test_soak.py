@@ -30,7 +30,8 @@ _LONG_RUNS = 1_000
 _KILLS = int(os.environ.get("HALO_SOAK_KILLS", "3" if _RUNS < _LONG_RUNS else "20"))
 _IN_ROUND = min(max(_RUNS // 100, 30), 100)
 _ROUND_S = 120
-_UNMARKED = "3717.25"  # what a process without a mark can be told by
+# What a process without a mark can be told by, also from those of another run of these tests.
+_UNMARKED = f"3717.{os.getpid()}"
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,8 @@ def test_many_runs_and_kills_end_with_everything_accounted_for(house: House) -> 
     _check_ends(soak, by_hand)
     _check_slots([run for run in runs if run.job_id == again_id])
     until(lambda: marked_processes(run.id for run in runs) == {})
-    assert [process for process in psutil.process_iter(["cmdline"]) if _is_unmarked(process)] == []
-    until(lambda: house.spooled() == [])
+    until(lambda: not any(map(_is_unmarked, psutil.process_iter(["cmdline"]))))
+    house.wait_until_cleared()
     until(lambda: psutil.Process(house.pid).children() == [])
     until(lambda: descriptor_count(house.pid) <= before)
     assert house.scheduler._store.database.rows("PRAGMA integrity_check") == [("ok",)]

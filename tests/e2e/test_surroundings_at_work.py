@@ -116,19 +116,17 @@ def test_a_follower_runs_once_with_what_the_job_before_it_left_whatever_happens_
     backup = house.scheduler.add_job("backup", Manual(), shell("echo broken; exit 3"), followers=followers)
     house.start()
     cause = house.end_of(house.scheduler.trigger(backup))
-    until(lambda: house.scheduler.list_waiting_chain_runs()[0].reason != "")
-    assert "disk" in house.scheduler.list_waiting_chain_runs()[0].reason
+    until(lambda: [run for run in house.scheduler.list_waiting_chain_runs() if "disk" in run.reason])
     house.crash()
     house.start()
     (house.folder / "disk").mkdir()
     house.stop()
     house.start()
-    until(lambda: bool(_runs(house, report)))
-    (run,) = _runs(house, report)
+    (run,) = until(lambda: _runs(house, report))
     assert (run.trigger, run.caused_by, run.slot_at) == (Trigger.CHAIN, cause.id, None)
     assert house.text(run.id) == f"backup failure {cause.id}\nbroken\n600\n"
     assert house.scheduler.list_waiting_chain_runs() == []
-    assert house.spooled() == []
+    house.wait_until_cleared()
 
 
 def test_what_a_run_proposes_sets_the_pace_of_its_job(house: House) -> None:
@@ -155,5 +153,4 @@ def test_nothing_starts_by_itself_in_a_quiet_time_and_all_that_waits_when_it_is_
     assert "Always" in _job(house, job_id).waiting_reason
     assert "quiet" in _halo("list")
     house.scheduler.change_settings(quiet_times=())
-    until(lambda: bool(_runs(house, job_id)))
-    assert _runs(house, job_id)[0].outcome is Outcome.SUCCESS
+    assert until(lambda: _runs(house, job_id))[0].outcome is Outcome.SUCCESS

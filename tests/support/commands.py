@@ -13,7 +13,7 @@ from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.model import Action
 from halo_scheduler.service import Scheduler
 
-_LONG_MS = 20_000
+_LONG_MS = 60_000
 
 
 def shell(line: str, **rest: Any) -> Command:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from process_probe import end_all, pids_in, until
+from process_probe import LONG_S, end_all, pids_in, until
 
 from halo_scheduler import Manual, Outcome, Policy, Run
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.host.process_tree import marked_processes
+from halo_scheduler.ipc import poke
 from halo_scheduler.model import Action
 from halo_scheduler.service import Scheduler
 
@@ -58,7 +59,8 @@ class House:
         assert self._daemon is not None
         assert self._daemon.poll() is None, self.log()
         row = self.scheduler._store.lease.read()
-        return row is not None and row.pid == pid and row.stopped_at is None
+        # It is told of changes only a moment after it has the row.
+        return row is not None and row.pid == pid and row.stopped_at is None and poke(self.scheduler.path)
 
     def log(self) -> str:
         """Return what the daemons said."""
@@ -74,7 +76,7 @@ class House:
         """Ask the daemon to end, and return its exit code."""
         assert self._daemon is not None
         self._daemon.terminate()
-        return self._daemon.wait(60)
+        return self._daemon.wait(LONG_S)
 
     def begin(self, action: Action, **policy: Any) -> str:
         """Ask for a run of a new job, and return its id."""
@@ -103,6 +105,10 @@ class House:
     def spooled(self, ending: str = "") -> list[str]:
         """Return the names of the files that runs have in the spool."""
         return sorted(path.name for path in spool_folder(self.scheduler.path).glob(f"*{ending}"))
+
+    def wait_until_cleared(self) -> None:
+        """Wait until the spool is empty: the files of a run are deleted once its end is recorded."""
+        until(lambda: not self.spooled())
 
     def touch(self, name: str) -> None:
         """Let a job go on that waits for a file."""

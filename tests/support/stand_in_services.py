@@ -33,7 +33,7 @@ from jeepney.bus import get_bus
 from jeepney.io.blocking import DBusConnection, Proxy, prep_socket
 from notification_server import private_bus
 
-_LIMIT_S = 10
+_LIMIT_S = 30
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 Answer = tuple[str | None, tuple[Any, ...]]
 

@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 
-_LONG_S = 30.0
+_LONG_S = 60.0
 _SHELLS = {
     "bash": (
         ["bash", "--norc", "--noprofile", "-i"],
