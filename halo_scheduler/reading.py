@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halo_scheduler import reports
-from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.backups import find_backups
 from halo_scheduler.chains import BrokenLink, Chain, WaitingRun, broken_links, chain_of, waiting_runs
 from halo_scheduler.checks import LONGEST_NAME, require_instant, require_whole
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.host.process import is_alive
-from halo_scheduler.live_output import OutputFollower
 from halo_scheduler.model import (
     Condition,
     Job,
@@ -45,6 +43,7 @@ from halo_scheduler.work_sources import WorkSource
 
 if TYPE_CHECKING:
     from halo_scheduler.conditions.probing import ConditionState
+    from halo_scheduler.live_output import OutputFollower
     from halo_scheduler.upcoming import Upcoming
     from halo_scheduler.why.answer import Answer
     from halo_scheduler.work.item import Item
@@ -217,7 +216,8 @@ class Reader:
 
     def list_ready_items(self, source: WorkSource) -> list[Item]:
         """Ask a work source what is to be done, which may take long; SourceError says why it cannot be asked."""
-        from halo_scheduler.work.desk import WorkDesk  # noqa: PLC0415 - only for those who want work
+        from halo_scheduler.actions.spool import spool_folder  # noqa: PLC0415 - only for those who want work
+        from halo_scheduler.work.desk import WorkDesk  # noqa: PLC0415
 
         desk = WorkDesk(spool_folder(self.path), self._secrets.reader, self._clock.now_ms)
         return desk.open(source).ready()
@@ -277,6 +277,8 @@ class Reader:
 
     def follow_output(self, run_id: str) -> OutputFollower:
         """Return what gives a run's output piece by piece, also while it runs."""
+        from halo_scheduler.live_output import OutputFollower  # noqa: PLC0415 - for those who follow
+
         return OutputFollower(self._store, run_id, self._secrets)
 
     def get_run_log(
