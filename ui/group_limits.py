@@ -12,7 +12,6 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.service import Scheduler
 
 from .backend import Backend
-from .group_limit_dialog import GroupLimitDialog
 from .theme import Look
 
 
@@ -46,6 +45,8 @@ class GroupLimits(QObject):
         self.read.emit(groups, limits)
 
     def _open(self, group: str, limit: int | None) -> None:
+        from .group_limit_dialog import GroupLimitDialog  # noqa: PLC0415 - not before the first window
+
         dialog = GroupLimitDialog(self._look, group, limit, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.accepted.connect(lambda: self._set(group, dialog.limit))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QHideEvent, QResizeEvent, QShowEvent
@@ -23,13 +24,15 @@ from .more_menu import MoreMenu
 from .needs_you import NeedsYou
 from .theme import Look
 from .trash import Trash
-from .widgets.empty_state import EmptyState, NoMatch
 from .widgets.job_toolbar import JobToolbar
 from .widgets.labels import action
 from .widgets.notes import Notes
 from .widgets.status_strip import EngineShown, StatusStrip
 from .widgets.tab_order import put_after, put_at
-from .widgets.undo_bar import UndoBar
+
+if TYPE_CHECKING:
+    from .widgets.empty_state import EmptyState, NoMatch
+    from .widgets.undo_bar import UndoBar
 
 _SIZE = QSize(1280, 780)
 _LEAST = QSize(640, 420)
@@ -120,6 +123,8 @@ class MainWindow(QMainWindow):
 
     @cached_property
     def _empty(self) -> EmptyState:
+        from .widgets.empty_state import EmptyState  # noqa: PLC0415 - most have jobs
+
         made = EmptyState(self._look)
         made.new_wanted.connect(self.new_job_requested)
         self._pages.addWidget(made)
@@ -128,6 +133,8 @@ class MainWindow(QMainWindow):
 
     @cached_property
     def _no_match(self) -> NoMatch:
+        from .widgets.empty_state import NoMatch  # noqa: PLC0415 - not before the first window
+
         made = NoMatch(self._look)
         made.clear_wanted.connect(self._toolbar.clear)
         self._table_pages.addWidget(made)
@@ -136,6 +143,8 @@ class MainWindow(QMainWindow):
 
     @cached_property
     def _undo(self) -> UndoBar:
+        from .widgets.undo_bar import UndoBar  # noqa: PLC0415 - not before the first window
+
         made = UndoBar(self._look)
         self._below.addWidget(made)
         put_at(self._strip, made)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
@@ -10,7 +12,9 @@ from halo_scheduler.service import Scheduler
 
 from .backend import Backend
 from .theme import Look
-from .trash_dialog import TrashDialog
+
+if TYPE_CHECKING:
+    from .trash_dialog import TrashDialog
 
 
 class Trash(QObject):
@@ -30,6 +34,8 @@ class Trash(QObject):
     def show(self) -> None:
         """Show what was deleted."""
         if self._dialog is None:
+            from .trash_dialog import TrashDialog  # noqa: PLC0415 - not before the first window
+
             self._dialog = TrashDialog(self._look, self._window)
             self._dialog.restore_wanted.connect(self.restore_wanted)
         self._fill(self._dialog)
