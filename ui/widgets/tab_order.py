@@ -19,6 +19,6 @@ def put_after(before: QWidget | None, made: QWidget) -> None:
 def put_at(place: QWidget, made: QWidget) -> None:
     """Let the Tab key come to a part that was just made from the last control before a place."""
     before = place.previousInFocusChain()
-    while before is not place and before.focusPolicy() == Qt.FocusPolicy.NoFocus:
+    while before is not None and before is not place and before.focusPolicy() == Qt.FocusPolicy.NoFocus:
         before = before.previousInFocusChain()
     put_after(before, made)
