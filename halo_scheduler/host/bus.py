@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Self
 
 from jeepney import (
     DBusAddress,
-    DBusErrorResponse,
     HeaderFields,
     Message,
     MessageFlag,
@@ -29,9 +28,12 @@ from jeepney.auth import BEGIN, Authenticator
 from jeepney.bus import get_bus
 from jeepney.fds import FileDescriptor, fds_buf_size
 
+from halo_scheduler.output_text import plain_line
+
 # A service that was just started for us, or on a busy machine, may need a while.
 ANSWER_LIMIT_S = 2.0
 _READ_SIZE = 65_536
+_NOBODY_THERE = ("org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner")
 _SYSTEM_SOCKET = "unix:path=/var/run/dbus/system_bus_socket"
 
 
@@ -253,9 +255,20 @@ def method_call(
 
 def _body(message: Message) -> tuple[Any, ...]:
     if message.header.message_type is MessageType.error:
-        raise CallError(str(DBusErrorResponse(message)))
+        raise CallError(_words_of(message))
     body: tuple[Any, ...] = message.body
     return body
+
+
+def _words_of(error: Message) -> str:
+    """Return what an error says, as it can stand in a sentence; one without words has at least a name."""
+    name = str(error.header.fields.get(HeaderFields.error_name, ""))
+    if name in _NOBODY_THERE:
+        return "it does not run here"
+    match error.body:
+        case (str(words), *_) if words.strip():
+            return plain_line(words).rstrip(".")
+    return plain_line(name)
 
 
 @contextmanager

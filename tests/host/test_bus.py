@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from jeepney import DBusAddress, message_bus, new_signal
+from jeepney import DBusAddress, message_bus, new_error, new_signal
 from stand_in_services import MutterService, NetworkService, private_buses
 
 from halo_scheduler.host import bus as bus_module
@@ -177,13 +177,35 @@ def test_calls_and_their_errors(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", buses.address)
         with MutterService(buses, idle_ms=5), BusConnection(Bus.SESSION) as connection:
             assert connection.call(method_call(_MUTTER, "GetIdletime")) == (5,)
-            with pytest.raises(CallError, match="UnknownMethod"):
+            with pytest.raises(CallError, match=r"^Dance$"):
                 connection.call(method_call(_MUTTER, "Dance"))
             assert connection.call(method_call(_MUTTER, "GetIdletime")) == (5,)
-        with pytest.raises(CallError):
+        with pytest.raises(CallError, match=r"^it does not run here$"):
             ask(Bus.SESSION, method_call(_MUTTER, "GetIdletime"))
         with pytest.raises(CallError):
             ask_properties(Bus.SESSION, _MUTTER)
+
+
+@pytest.mark.parametrize(
+    ("signature", "body", "words"),
+    [
+        ("s", ("Permission denied.",), "Permission denied"),
+        ("su", ("Two\nlines \x1b[31mof words", 7), "Two lines of words"),
+        ("s", (" ",), "org.test.Failed"),
+        ("u", (7,), "org.test.Failed"),
+        (None, (), "org.test.Failed"),
+        ("s", ("x" * 300,), f"{'x' * 199}…"),
+    ],
+)
+def test_an_error_is_said_in_its_own_words(
+    signature: str | None, body: tuple[object, ...], words: str
+) -> None:
+    call = method_call(_MUTTER, "Dance")
+    call.header.serial = 1
+    error = new_error(call, "org.test.Failed", signature, body)
+    with pytest.raises(CallError) as raised:
+        bus_module._body(error)
+    assert str(raised.value) == words
 
 
 def test_a_signal_is_found_also_when_it_came_during_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
