@@ -173,6 +173,26 @@ def test_what_is_being_typed_stays_when_more_is_known_of_the_jobs(bench: Bench) 
     assert choice.currentText() == "oth"
 
 
+def test_that_there_is_no_other_job_yet_is_said_to_whoever_wants_one(bench: Bench, qtbot: QtBot) -> None:
+    none = "There is no other job yet: make the one that is to run first."
+    desk = _open(bench, _add(bench, "only"))
+    desk.press("followersAdd")
+    _choose(desk, "follower0Job", "report")
+    assert desk.label("follower0Note") == none
+    desk.editor.turn_to(Place.TROUBLE)
+    desk.settle()
+    choice = desk.find(JobChoice, "failureJob")
+    choice.showPopup()
+    qtbot.waitUntil(lambda: desk.label("failureJobHint") == none)
+    # What is made meanwhile is there when somebody looks again, and does not jump at anybody.
+    _add(bench, "report")
+    QCoreApplication.processEvents()
+    assert not choice.view().isVisible()
+    choice.setFocus()
+    choice.showPopup()
+    qtbot.waitUntil(choice.view().isVisible)
+
+
 def test_what_is_typed_and_is_no_name_goes_back(bench: Bench) -> None:
     report = _add(bench, "report")
     desk = _open(bench, _add(bench, "own", Follower(job_id=report)))

@@ -91,10 +91,16 @@ class JobCatalogue(QObject):
         self._backend = backend
         self._own_id = own_id
         self._is_fresh = False
+        self._is_loaded = False
         self._known: dict[str, JobEntry] = {}
         self._followed: frozenset[str] = frozenset()
         self.offers = JobOffers(look, self)
         backend.changed.connect(self._notice)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no other job, as far as that is known."""
+        return self._is_loaded and not self.offers.rowCount()
 
     def entry(self, job_id: str) -> JobEntry | None:
         """Return what is known of a job."""
@@ -104,6 +110,7 @@ class JobCatalogue(QObject):
         """Read all jobs, unless nothing has changed since."""
         if not self._is_fresh:
             self._is_fresh = True
+            self._is_loaded = False
             own_id = self._own_id
             self._backend.ask(
                 lambda scheduler: read_jobs(scheduler, own_id), self._take_all, owner=self, lane=Lane.SLOW
@@ -123,6 +130,7 @@ class JobCatalogue(QObject):
     def _take_all(self, entries: list[JobEntry]) -> None:
         self._known |= {entry.job_id: entry for entry in entries}
         self.offers.replace(entries)
+        self._is_loaded = True
         self.changed.emit()
 
     def _take_some(self, entries: list[JobEntry]) -> None:

@@ -144,10 +144,15 @@ class JobChoice(QComboBox):
             self.refused.emit(circle_sentence(entry))
         elif entry is not None or not text:
             self._choose("" if entry is None else entry.job_id)
+        elif self._catalogue.is_empty:
+            self.refused.emit(self._none_sentence())
         elif self.count():
             words = self.tr("There is no other job called “{name}”.")
             self.refused.emit(words.format(name=one_line(text, _LONGEST_TOLD)))
         self._show()
+
+    def _none_sentence(self) -> str:
+        return self.tr("There is no other job yet: make the one that is to run first.")
 
     # --- Qt's own ------------------------------------------------------------------------------------
 
@@ -164,7 +169,9 @@ class JobChoice(QComboBox):
         self._catalogue.load()
         self._offer_help()
         # There is nothing to show before the first answer.
-        self._is_popup_wanted = self.count() == 0
+        self._is_popup_wanted = self.count() == 0 and not self._catalogue.is_empty
+        if self._catalogue.is_empty:
+            self.refused.emit(self._none_sentence())
         room = self.view().sizeHintForColumn(0) + MARGIN * 2
         self.view().setMinimumWidth(min(room, _WIDEST_POPUP))
         super().showPopup()
