@@ -46,6 +46,7 @@ _ALL = (
     PathExists(path="/mnt/backup"),
 )
 _BLIND = ConditionState(is_observable=False, holds=None, sentence="Nothing tells here who is there.")
+_REFUSED = f"{_BLIND.sentence} Remove this condition."
 _LACKS = ConditionState(is_observable=True, holds=False, sentence="The machine runs on its battery.")
 _NIGHTS = QuietTime(name="Nights", start="22:00", end="06:00")
 
@@ -92,6 +93,15 @@ def test_each_kind_is_added_by_one_press(bench: Bench) -> None:
         Load(below=2.5),
         PathExists(path="/mnt/backup"),
     )
+
+
+def test_a_number_that_is_typed_takes_the_place_of_the_usual_one(bench: Bench) -> None:
+    desk = _open(bench)
+    desk.press("addCondition_idle")
+    desk.keys("5")
+    desk.press("addCondition_load")
+    desk.keys("3")
+    assert desk.save().policy.conditions == (Idle(idle="5m"), Load(below=3))
 
 
 def test_what_is_not_changed_comes_back_to_the_letter(bench: Bench) -> None:
@@ -233,7 +243,7 @@ def test_what_cannot_be_observed_here_cannot_be_saved(bench: Bench) -> None:
     desk = _open(bench, MainsPower())
     desk.press("addCondition_idle")
     desk.settle()
-    assert (desk.error("condition1"), desk.can_save) == (_BLIND.sentence, False)
+    assert (desk.error("condition1"), desk.can_save) == (_REFUSED, False)
     assert desk.pages.has_problem(Place.WAITS)
     # Said once: as the error.
     assert _looks(desk) == ["Holds now. All is well.", ""]
@@ -249,7 +259,7 @@ def test_that_it_cannot_be_observed_is_noticed_without_a_change(bench: Bench, qt
     assert desk.can_save
     bench.scheduler.states[MainsPower()] = _BLIND
     desk.editor.findChildren(ConditionLook)[0].look_again()
-    qtbot.waitUntil(lambda: desk.error("condition0") == _BLIND.sentence)
+    qtbot.waitUntil(lambda: desk.error("condition0") == _REFUSED)
     bench.scheduler.states.clear()
     desk.editor.findChildren(ConditionLook)[0].look_again()
     qtbot.waitUntil(lambda: desk.can_save)

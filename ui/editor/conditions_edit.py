@@ -147,7 +147,7 @@ class ConditionsEdit(QWidget):
         refusal = "" if condition is None or condition in self._known else row.look.refusal(condition)
         row.look.set_silent(bool(refusal))
         if refusal:
-            findings.refuse(path, refusal)
+            findings.refuse(path, self.tr("{sentence} Remove this condition.").format(sentence=refusal))
             return None
         return condition
 
@@ -159,7 +159,7 @@ class ConditionsEdit(QWidget):
         row.field.show()
         row.look.look_again()
         if row.has_input:
-            row.field.focus()
+            row.field.focus(Qt.FocusReason.TabFocusReason)
         self.changed.emit()
         self._page.ensureWidgetVisible(row.field)
 

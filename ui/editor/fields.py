@@ -103,9 +103,9 @@ class Field(QWidget):
             self._target = target
         _mark_error(_first_focus(target), shown)
 
-    def focus(self) -> None:
-        """Bring the control into view and give it the keyboard."""
-        _first_focus(self._target).setFocus(Qt.FocusReason.OtherFocusReason)
+    def focus(self, reason: Qt.FocusReason = Qt.FocusReason.OtherFocusReason) -> None:
+        """Bring the control into view and give it the keyboard; by Tab, what stands there is replaced by typing."""
+        _first_focus(self._target).setFocus(reason)
 
 
 class Page(QScrollArea):
