@@ -20,7 +20,7 @@ from .needs_you_reading import MOST_READ
 from .quiet_reading import QuietHours, is_skipped
 from .waiting_reading import read_waiting
 from .waiting_words import MOST_NAMED, WaitingJob, WaitingJobs, waiting_line
-from .wording import is_assistants, one_line, shortly_waited_for, waited_for
+from .wording import end_of_quiet, is_assistants, is_end_of_quiet, one_line, shortly_waited_for, waited_for
 
 MOST_LISTED = 25
 _FEWER_LISTED = 20
@@ -341,12 +341,9 @@ def _waiting(
         for job_id in reasons
         if job_id not in running
     )
+    shortly = {job_id: end_of_quiet() if is_end_of_quiet(why) else "" for job_id, why in asked_for.items()}
     return tuple(
-        Waiting(
-            JobName(job_id, name),
-            reasons[job_id],
-            "" if job_id in asked_for else known[job_id].waits_shortly,
-        )
+        Waiting(JobName(job_id, name), reasons[job_id], shortly.get(job_id, known[job_id].waits_shortly))
         for _at, name, job_id in waiting
     )
 

@@ -149,8 +149,17 @@ def waited_for(job: Job) -> str:
 
 def shortly_waited_for(job: Job) -> str:
     """Return what a due job waits for where there is little room: not which quiet time it is."""
-    is_quiet = job.waiting_for is WaitingFor.QUIET_TIME
-    return tr("a quiet time to end") if is_quiet else waited_for(job)
+    return end_of_quiet() if job.waiting_for is WaitingFor.QUIET_TIME else waited_for(job)
+
+
+def end_of_quiet() -> str:
+    """Return what a job in a quiet time waits for, where there is little room."""
+    return tr("a quiet time to end")
+
+
+def is_end_of_quiet(reason: str) -> bool:
+    """Tell whether a chain run waits for the end of a quiet time: of those, only the words are kept."""
+    return reason.startswith("the end of the quiet time")
 
 
 def is_assistants(job: Job) -> bool:

@@ -27,6 +27,7 @@ from halo_scheduler.model import (
 from halo_scheduler.reports import TrendPoint
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.quiet import Quiet
+from ui.wording import is_end_of_quiet
 
 _NOBODY: tuple[str, tuple[Follower, ...]] = ("", ())
 # More digits than that are no number that anybody counts by.
@@ -135,6 +136,8 @@ def as_waiting(job: Job, reason: str = "") -> Job:
     if job.status is JobStatus.RUNNING:
         return job
     waiting_for = WaitingFor.CONDITION if reason else WaitingFor.AT_CAPACITY
+    if is_end_of_quiet(reason):
+        waiting_for = WaitingFor.QUIET_TIME
     return replace(job, waiting_for=waiting_for, waiting_reason=reason)
 
 
