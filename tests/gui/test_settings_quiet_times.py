@@ -244,6 +244,25 @@ def test_a_refused_change_is_told_in_the_form_and_nothing_is_lost(
     qtbot.waitUntil(lambda: not _rows(page))
 
 
+@pytest.mark.parametrize("button", ["addQuietButton", "editQuietButton", "removeQuietButton"])
+def test_what_was_typed_is_not_lost_to_another_one(
+    page: QuietTimesPage, scheduler: Scheduler, qtbot: QtBot, button: str
+) -> None:
+    _have(page, qtbot, scheduler, _NIGHTS, _MEETING)
+    _press(page, 0, "editQuietButton")
+    _day(page, Weekday.SUNDAY).click()
+    _click(page, button) if button == "addQuietButton" else _press(page, 1, button)
+    assert _text(page, "quietHeading") == "Change Nights"
+    assert not _day(page, Weekday.SUNDAY).isChecked()
+    assert _text(page, "quietError") == "Save or cancel this first."
+    assert _names(page) == ["Nights", "Meeting"]
+    # Back to what it was, there is nothing to lose.
+    _day(page, Weekday.SUNDAY).click()
+    assert _text(page, "quietError") == ""
+    _press(page, 1, "editQuietButton")
+    assert _text(page, "quietHeading") == "Change Meeting"
+
+
 def test_the_keys_go_through_the_form_as_it_is_read(page: QuietTimesPage) -> None:
     _click(page, "addQuietButton")
     wanted = ["quietNameEdit", "quietGroup", "quietDays-mon", "quietStart", "quietEnd", "quietZone"]

@@ -49,9 +49,8 @@ class AgentForm(EntryForm):
         self._name.setText(self._old_name)
         self._line.setText("" if agent is None else agent_line(agent.argv))
         self._line.setCursorPosition(0)
-        self.show_error("")
         self._follow()
-        self.show()
+        self._come_up()
         self._name.setFocus()
 
     def know_others(self, taken: frozenset[str]) -> None:
@@ -77,6 +76,7 @@ class AgentForm(EntryForm):
 
     def _follow(self) -> None:
         """Say what is wrong and what will be done, after each letter."""
+        self.show_error("")
         findings = Findings()
         agent = self._read(findings)
         for field in (self._name_field, self._line_field):

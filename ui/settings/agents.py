@@ -116,16 +116,16 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
     # --- What is wanted ------------------------------------------------------------------------------
 
     def _ask(self) -> None:
-        self._edited = ""
         self._open_form(None)
 
     def _edit(self, name: str) -> None:
-        self._edited = name
         self._open_form(self._find(name))
 
     def _open_form(self, agent: Agent | None) -> None:
+        if self._holds_on():
+            return
         self._drop_note()
-        own = "" if agent is None else agent.name
+        self._edited = own = "" if agent is None else agent.name
         self._form.ask(agent, self._others(own), self._users.naming(own))
         self.verticalScrollBar().setValue(0)
 
@@ -157,7 +157,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
     def _remove(self, name: str) -> None:
         agents = self._agents or ()
         place = next((index for index, one in enumerate(agents) if one.name == name), None)
-        if place is None:
+        if place is None or self._holds_on():
             return
         self._form.close_up()
         was_default = name == self._default

@@ -7,6 +7,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
 from ui.editor.problems import Findings
+from ui.editor.snapshot import snapshot
 from ui.theme import GRID, MARGIN
 from ui.widgets.labels import button, label
 
@@ -26,15 +27,32 @@ class EntryForm(QFrame):
         self._error = label("", "error", name=f"{stem}Error", wrap=True)
         cancel_name = f"cancel{stem.capitalize()}Button"
         self._cancel = button(self.tr("Cancel"), name=cancel_name, tip=self.tr("Cancel (Esc)"))
+        self._asked: dict[str, str] = {}
         self._box = QVBoxLayout(self)
         self._box.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         self._box.setSpacing(GRID + GRID // 2)
         self._box.addWidget(self._heading)
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether something was typed or chosen that is not saved yet."""
+        return self.isVisible() and snapshot(self) != self._asked
+
+    def insist(self) -> None:
+        """Say that what was typed is to be saved or given up before anything else."""
+        self.show_error(self.tr("Save or cancel this first."))
+        self._cancel.setFocus()
+
     def show_error(self, text: str) -> None:
         """Show why saving was refused."""
         self._error.setText(text)
         self._error.setVisible(bool(text))
+
+    def _come_up(self) -> None:
+        """Be seen with what is asked for."""
+        self._asked = snapshot(self)
+        self.show_error("")
+        self.show()
 
     def close_up(self) -> None:
         """Forget what was typed, and go."""

@@ -60,6 +60,14 @@ class ListPage(Page, Generic[RowT, FormT]):
             # Somebody else may have changed them meanwhile.
             self._focus(focused)
 
+    def _holds_on(self) -> bool:
+        """Tell whether something typed is still to be saved; then that is said, and nothing else begins."""
+        if not self._form.is_changed:
+            return False
+        self._form.insist()
+        self.ensureWidgetVisible(self._form)
+        return True
+
     def _take_saved(self, key: object, fault: str) -> None:
         self._form.show_error(fault)
         if not fault:

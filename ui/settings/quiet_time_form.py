@@ -65,9 +65,8 @@ class QuietTimeForm(EntryForm):
             box.setTime(QTime.fromString("00:00" if text == "24:00" else text, "HH:mm"))
         self._offer_groups(groups, shown.group)
         self._zone.set_zone(shown.timezone)
-        self.show_error("")
         self._follow()
-        self.show()
+        self._come_up()
         self._name.setFocus()
 
     # --- What was typed ------------------------------------------------------------------------------
@@ -96,6 +95,7 @@ class QuietTimeForm(EntryForm):
 
     def _follow(self) -> None:
         """Say what is wrong and what is meant, after each change."""
+        self.show_error("")
         findings = Findings()
         found = self._read(findings)
         for field in self._fields:

@@ -95,6 +95,8 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
     # --- What is wanted ------------------------------------------------------------------------------
 
     def _open_form(self, time: QuietTime | None) -> None:
+        if self._holds_on():
+            return
         self._edited = time
         self._drop_note()
         self._show_error("")
@@ -112,7 +114,7 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
 
     def _remove(self, time: QuietTime) -> None:
         times = self._times or ()
-        if time not in times:
+        if time not in times or self._holds_on():
             return
         place = times.index(time)
         self._form.close_up()
