@@ -25,8 +25,10 @@ _LARGE_JOURNAL = 256 << 20
 
 def open_database(path: Path) -> tuple[Store | None, list[Finding]]:
     """Open a database for reading if it can be, and return what was found; the caller closes it."""
-    if not path.exists():
+    if is_missing(path):
         return None, [_missing(path)]
+    if not os.access(path.parent, os.X_OK):
+        return None, [wrong(_TOPIC, f"You may not look into {path.parent}.")]
     try:
         store = _whole_store(path)
     except StoreDamagedError as error:
@@ -38,6 +40,17 @@ def open_database(path: Path) -> tuple[Store | None, list[Finding]]:
         return store, []
     store.close()
     return None, [finding]
+
+
+def is_missing(path: Path) -> bool:
+    """Tell whether there is no such file; in a folder that is closed to us there may be one."""
+    try:
+        path.stat()
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return False
 
 
 def _missing(path: Path) -> Finding:
@@ -113,13 +126,14 @@ def _advice_on_newer(path: Path) -> str:
 
 def check_database(scene: Scene) -> Iterator[Finding]:
     """Look at a database that can be read."""
-    path = scene.path
-    size = path.stat().st_size
+    path, journal = scene.path, scene.path.with_name(f"{scene.path.name}-wal")
+    journal_size = journal.stat().st_size if journal.exists() else 0
+    # What was written last may be in the journal alone.
+    size = path.stat().st_size + journal_size
     count = counted(len(scene.jobs) + len(scene.unreadable_jobs), "job")
     yield fine(_TOPIC, f"{path} is in order: {count}, {size_of(size)}.")
-    journal = path.with_name(f"{path.name}-wal")
-    if journal.exists() and journal.stat().st_size > _LARGE_JOURNAL:
-        what = f"The journal of the database has grown to {size_of(journal.stat().st_size)}."
+    if journal_size > _LARGE_JOURNAL:
+        what = f"The journal of the database has grown to {size_of(journal_size)}."
         yield look(_TOPIC, what, "Some program reads it without a pause; restart Halo")
 
 
@@ -134,13 +148,15 @@ def check_users(scene: Scene) -> Iterator[Finding]:
 
 def check_disk(scene: Scene) -> Iterator[Finding]:
     """Look whether there is room, and whether anything can be written."""
-    folder = next(folder for folder in scene.path.absolute().parents if folder.is_dir())
+    # pathlib raises where a folder above is closed to us.
+    folder = next(folder for folder in scene.path.absolute().parents if os.path.isdir(folder))  # noqa: PTH112
     if hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY:
         yield wrong(
             _TOPIC, f"The disk of {folder} is read-only.", "Make it writable: nothing can be recorded"
         )
         return
-    if not os.access(folder, os.W_OK | os.X_OK):
+    if os.access(folder, os.X_OK) and not os.access(folder, os.W_OK):
+        # One that we may not even look into is told of already.
         yield wrong(_TOPIC, f"You may not write to {folder}.", "Look at who owns it with: ls -ld")
     free = shutil.disk_usage(folder).free
     if free < _NO_ROOM:

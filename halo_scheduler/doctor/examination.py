@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from halo_scheduler.doctor.backups import check_backups
-from halo_scheduler.doctor.database import check_database, check_disk, check_users, open_database
+from halo_scheduler.doctor.database import (
+    check_database,
+    check_disk,
+    check_users,
+    is_missing,
+    open_database,
+)
 from halo_scheduler.doctor.engine import check_engine
 from halo_scheduler.doctor.findings import Finding, Mark, Topic, look, wrong_because
 from halo_scheduler.doctor.jobs import check_jobs
@@ -75,7 +82,7 @@ def examine(path: Path, now_ms: int, tell: Callable[[int], None] = lambda _done:
 
 
 def _has_journal(path: Path) -> bool:
-    return path.with_name(f"{path.name}-wal").exists()
+    return os.path.exists(f"{path}-wal")  # noqa: PTH110 - pathlib raises where the folder is closed to us
 
 
 def _examine(path: Path, now_ms: int, tell: Callable[[int], None]) -> Report:
@@ -86,7 +93,7 @@ def _examine(path: Path, now_ms: int, tell: Callable[[int], None]) -> Report:
         for done, (topic, check) in enumerate(checks, start=1):
             findings += _tried(topic, check, scene)
             tell(done)
-        if not scene.is_readable and path.exists():
+        if not scene.is_readable and not is_missing(path):
             others = "The engine, secrets, leftovers and jobs were not looked at, as the database cannot be."
             findings.append(look(Topic.JOBS, others))
     return Report(tuple(sorted(findings, key=lambda finding: _ORDER.index(finding.topic))))

@@ -64,7 +64,7 @@ def wrong(topic: Topic, what: str, advice: str = "", mend: Callable[[], str] | N
 
 def wrong_because(topic: Topic, error: Exception, advice: str = "") -> Finding:
     """Return that something is wrong as an error has it, whose sentence may end in what to do."""
-    what, _, to_do = " ".join(str(error).split()).partition("; ")
+    what, _, to_do = " ".join(_said_by(error).split()).partition("; ")
     return wrong(topic, f"{_begun(what)}.", advice or _begun(to_do))
 
 
@@ -92,6 +92,12 @@ def size_of(count: int) -> str:
     while size >= 1_000 and (larger := next(units, "")):  # noqa: PLR2004
         size, unit = size / 1_000, larger
     return f"{size:.1f} {unit}"
+
+
+def _said_by(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename} cannot be used: {error.strerror.lower()}"
+    return str(error)
 
 
 def _begun(sentence: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -44,14 +44,14 @@ def check_permissions(scene: Scene) -> Iterator[Finding]:
         yield _on_foreign(foreign)
     loose = [place for place in places if not place.is_private and place not in foreign]
     if loose:
-        yield _on_loose(loose)
+        yield _on_loose(scene.path, loose)
     elif not foreign:
         yield fine(_TOPIC, "Only you can read what Halo keeps." if places else "Nothing is kept yet.")
 
 
 def _places(database: Path) -> Iterator[_Place]:
     folder = database.absolute().parent
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # noqa: PTH112 - pathlib raises where a folder above is closed to us
         # Not there yet; or a file, which is somebody's own.
         return
     yield from _place(folder)
@@ -103,18 +103,21 @@ def _name_of(uid: int) -> str:
     return f"user {uid}"
 
 
-def _on_loose(places: list[_Place]) -> Finding:
+def _on_loose(database: Path, places: list[_Place]) -> Finding:
     names = named([str(place.path) for place in places])
     if any(place.mode & _OTHERS for place in places):
         what = f"Others may look at {names}."
     else:
         what = f"You yourself may not use {names}."
-    return wrong(_TOPIC, what, "Put it right with: halo doctor --fix", lambda: _mend(places))
+    return wrong(_TOPIC, what, "Put it right with: halo doctor --fix", lambda: _mend(database))
 
 
-def _mend(places: Iterable[_Place]) -> str:
-    mended = list(places)
-    # The folder first: from then on nobody can put something else in the place of the others.
-    for place in mended:
-        place.path.chmod(place.wanted)
-    return f"Only you can use {named([str(place.path) for place in mended])} now."
+def _mend(database: Path) -> str:
+    mended: list[str] = []
+    # The folder comes first: from then on we can look into it, and nobody can put something else in the place of the
+    # others.
+    for place in _places(database):
+        if not place.is_private and place.owner == os.geteuid():
+            place.path.chmod(place.wanted)
+            mended.append(str(place.path))
+    return f"Only you can use {named(mended)} now."

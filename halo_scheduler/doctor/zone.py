@@ -18,10 +18,7 @@ def check_zone(scene: Scene) -> Iterator[Finding]:
         zone = read_machine_zone().key
     except (LookupError, ValueError, OSError) as error:
         zone = machine_zone().key
-        reason = " ".join(str(error).split()) or type(error).__name__
-        yield look(
-            _TOPIC, f"The time zone cannot be read ({reason}); Halo goes by {zone or 'UTC'}.", _advice()
-        )
+        yield look(_TOPIC, f"{_fault(error)}; Halo goes by {zone or 'UTC'}.", _advice())
     else:
         yield fine(_TOPIC, f"Times are those of {zone}.")
     row = scene.engine
@@ -30,6 +27,15 @@ def check_zone(scene: Scene) -> Iterator[Finding]:
         yield look(
             _TOPIC, what, "Jobs without a zone of their own run by the engine's; restart it if it is wrong"
         )
+
+
+def _fault(error: Exception) -> str:
+    named = os.environ.get("TZ")
+    if named:
+        return f"TZ is {named!r}, which is not the name of a time zone"
+    # A KeyError shows its sentence in quotes, with its line breaks spelt out.
+    said = str(error.args[0]) if error.args else ""
+    return f"The time zone cannot be read ({' '.join(said.split()) or type(error).__name__})"
 
 
 def _advice() -> str:

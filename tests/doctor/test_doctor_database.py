@@ -6,19 +6,21 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 import pytest
-from checkup import everything_in, found_by, is_fine, only, scene_of, seen_by_nobody
+from checkup import everything_in, found_by, is_fine, mended_by_nobody, only, scene_of, seen_by_nobody
 from process_probe import until
 
 from halo_scheduler import Every
 from halo_scheduler.backups import make_backup
 from halo_scheduler.doctor import examination
 from halo_scheduler.doctor.database import check_database, check_disk, check_users, open_database
-from halo_scheduler.doctor.findings import Finding, Mark, Topic
+from halo_scheduler.doctor.findings import Finding, Mark, Topic, size_of
 from halo_scheduler.doctor.permissions import check_permissions
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.service import Scheduler
@@ -39,6 +41,14 @@ def path(tmp_path: Path) -> Path:
     with Scheduler.open(path) as scheduler:
         scheduler.add_job("job", Every("1h"))
     return path
+
+
+@pytest.fixture
+def passable(path: Path) -> Iterator[Path]:
+    """A copy of the database in a folder that everybody may pass: pytest closes its own when another run begins."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        yield Path(shutil.copytree(path.parent, Path(folder) / "halo")) / path.name
 
 
 def _opened(path: Path) -> list[Finding]:
@@ -168,12 +178,15 @@ def test_what_is_still_in_the_journal_counts(path: Path) -> None:
         scheduler.add_job("in the journal", Every("1h"))
         with scene_of(path) as scene:
             assert [record.spec.name for record in scene.jobs] == ["in the journal", "job"]
+        size = path.stat().st_size + path.with_name("halo.db-wal").stat().st_size
+        (finding,) = found_by(check_database, path)
+        assert finding.what == f"{path} is in order: 2 jobs, {size_of(size)}."
 
 
-def test_a_journal_on_a_disk_that_cannot_be_written_hides_only_itself(path: Path, tmp_path: Path) -> None:
+def test_a_journal_on_a_disk_that_cannot_be_written_hides_only_itself(path: Path, passable: Path) -> None:
     with Scheduler.open(path) as scheduler:
         scheduler.add_job("in the journal", Every("1h"))
-        folder = tmp_path / "copy"
+        folder = passable.parent.with_name("copy")
         folder.mkdir()
         for name in ("halo.db", "halo.db-wal"):
             shutil.copy(path.with_name(name), folder)
@@ -183,10 +196,40 @@ def test_a_journal_on_a_disk_that_cannot_be_written_hides_only_itself(path: Path
     folder.chmod(0o755)
 
 
-def test_who_may_not_read_it_is_told_so(path: Path) -> None:
-    path.chmod(0o000)
-    path.parent.chmod(0o755)
-    assert seen_by_nobody(path) == f"None ['You may not read {path}.']"
+def test_who_may_not_read_it_is_told_so(passable: Path) -> None:
+    passable.chmod(0o000)
+    passable.parent.chmod(0o755)
+    assert seen_by_nobody(passable) == f"None ['You may not read {passable}.']"
+
+
+def test_a_folder_that_its_owner_may_not_use_is_told_and_mended(
+    path: Path, passable: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = passable.parent
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder.with_name("config")))
+    for place in (passable, folder):
+        if os.geteuid() == 0:
+            os.chown(place, 65_534, 65_534)
+        place.chmod(0)
+    looked, left, mended = mended_by_nobody(passable, other=path)
+    assert looked[:2] == [
+        f"database: You may not look into {folder}.",
+        f"permissions: You yourself may not use {folder}.",
+    ]
+    assert not any("Errno" in sentence for sentence in looked)
+    assert left == []
+    assert mended == [f"Only you can use {folder} and {passable} now."]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has folders that are closed to others for good")
+def test_a_folder_of_somebody_else_is_told(path: Path, passable: Path) -> None:
+    passable.parent.chmod(0o700)
+    looked, left, mended = mended_by_nobody(passable, other=path)
+    assert looked[:2] == [
+        f"database: You may not look into {passable.parent}.",
+        f"permissions: {passable.parent} belongs to root, not to you.",
+    ]
+    assert (left, mended) == (looked, [])
 
 
 def test_a_program_that_writes_into_a_deleted_database_is_named(path: Path) -> None:

@@ -197,8 +197,20 @@ def test_a_time_zone_that_cannot_be_read_is_said(path: Path, zone: pytest.Monkey
     zone.setenv("TZ", name)
     machine_zone.cache_clear()
     finding = only(found_by(check_zone, path))
-    assert "cannot be read" in finding.what
+    assert finding.what.startswith(f"TZ is '{name}', which is not the name of a time zone; Halo goes by ")
     assert "Europe/Berlin" in finding.advice
+
+
+def test_what_the_system_says_of_its_time_zone_is_one_line(path: Path, zone: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise KeyError("there are two of them. \nChoose one")
+
+    zone.delenv("TZ", raising=False)
+    zone.setattr("halo_scheduler.doctor.zone.read_machine_zone", refuse)
+    finding = only(found_by(check_zone, path))
+    assert finding.what.startswith(
+        "The time zone cannot be read (there are two of them. Choose one); Halo goes"
+    )
 
 
 # --- Autostart -------------------------------------------------------------------------------------------

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +26,22 @@ if os.geteuid() == 0:
     os.setuid(65534)
 store, findings = open_database(Path(sys.argv[1]))
 print(store and len(store.jobs.ids()), [finding.what for finding in findings])
+"""
+
+# Everything that is loaded late is loaded by a first look, for the same reason.
+_LOOK_AND_MEND = """
+import json, os, sys
+from pathlib import Path
+from halo_scheduler.doctor.examination import examine, mend
+from halo_scheduler.doctor.findings import Mark
+examine(Path(sys.argv[1]), 0)
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+looked, mended = examine(Path(sys.argv[2]), 0), mend(Path(sys.argv[2]), 0)
+found = [[f"{f.topic}: {f.what}" for f in report.findings if f.mark is Mark.WRONG] for report in (looked, mended)]
+print(json.dumps([*found, list(mended.mended)]))
 """
 
 
@@ -69,11 +84,22 @@ def everything_in(folder: Path) -> dict[str, tuple[int, int, int]]:
 
 def seen_by_nobody(path: Path) -> str:
     """Return how many jobs somebody sees in a database who may not do everything, as root may, and what is found."""
-    for above in path.parent.parents:
-        if above.stat().st_uid == os.geteuid() and above.is_relative_to(tempfile.gettempdir()):
-            above.chmod(above.stat().st_mode | 0o011)
+    return _said_by_nobody(_LOOK, path)
+
+
+def mended_by_nobody(path: Path, *, other: Path) -> tuple[list[str], list[str], list[str]]:
+    """Return what is wrong for such a person, what still is after mending, and what was mended."""
+    looked, left, mended = json.loads(_said_by_nobody(_LOOK_AND_MEND, other, path))
+    return looked, left, mended
+
+
+def _said_by_nobody(program: str, *paths: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", _LOOK, str(path)], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", program, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
