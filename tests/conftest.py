@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import hypothesis
 import pytest
+from pytestqt.qtbot import QtBot
 
 from halo_scheduler.schedule.zone import machine_zone
 
@@ -23,6 +24,8 @@ hypothesis.settings.register_profile(
     "halo", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("halo")
+# How long is waited for what happens soon: only a test that fails takes so long, on however busy a machine.
+_LONG_MS = 60_000
 # So many objects may be garbage before it is looked for.
 _MOST_NEW_OBJECTS = 50_000
 
@@ -33,9 +36,25 @@ def pytest_configure() -> None:
     See docs/adr/0010.
     """
     gc.disable()
+    _be_patient()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell starts what it puts into the background so; those whom tests interrupt would never notice.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _be_patient() -> None:
+    """Let a test wait longer than pytest-qt would where it does not say how long."""
+    waits = (
+        QtBot.waitUntil,
+        QtBot.waitSignal,
+        QtBot.waitSignals,
+        QtBot.waitActive,
+        QtBot.waitExposed,
+        QtBot.waitCallback,
+    )
+    for wait in waits:
+        assert wait.__kwdefaults__ is not None
+        wait.__kwdefaults__["timeout"] = _LONG_MS
 
 
 def pytest_collection_finish() -> None:

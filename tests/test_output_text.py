@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -98,9 +98,9 @@ def test_an_endless_line_comes_in_pieces() -> None:
     ids=["long line", "backspaces", "returns", "titles", "digits", "erased"],
 )
 def test_hostile_output_does_not_take_long(printed: bytes) -> None:
-    before = perf_counter()
+    before = process_time()
     shown_output(printed)
-    assert perf_counter() - before < 5
+    assert process_time() - before < 5
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ class Client:
         return Result(run, self.scheduler.get_output(run_id))
 
     def wait_until(self, is_so: Callable[[], bool]) -> None:
-        self._qtbot.waitUntil(is_so, timeout=10_000)
+        self._qtbot.waitUntil(is_so)
 
     def spooled(self) -> list[Path]:
         return list(self.scheduler.path.with_name("halo-spool").glob("*"))

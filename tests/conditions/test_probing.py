@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from process_probe import LONG_S, until
 
 from halo_scheduler.conditions.looking import Look
 from halo_scheduler.conditions.probing import ConditionState, Prober, check_condition
@@ -32,12 +33,13 @@ def test_a_look_that_never_ends_is_not_waited_for_and_not_begun_twice() -> None:
 
     def stare(condition: Condition) -> Look:
         looks.append(condition)
-        forever.wait(20)
+        forever.wait(LONG_S)
         return Look(True, "/mnt/dead is there")
 
     prober, dead = Prober(stare, limit_s=0.05), PathExists(path="/mnt/dead")
     with ThreadPoolExecutor(3) as pool:
         states = list(pool.map(prober.check, [dead] * 3))
+    until(lambda: looks)
     assert looks == [dead]
     sentence = "There is no answer yet; a job that starts only when /mnt/dead is there would wait."
     assert set(states) == {ConditionState(True, None, sentence)}
@@ -58,7 +60,7 @@ def test_a_look_that_breaks_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_look_that_could_not_begin_stands_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    prober = Prober(lambda _: Look(True, "there is a network"), limit_s=0.05)
+    prober = Prober(lambda _: Look(True, "there is a network"))
     with monkeypatch.context() as context:
         context.setattr(threading.Thread, "start", _find_no_thread)
         with pytest.raises(RuntimeError, match="new thread"):

@@ -205,11 +205,11 @@ def test_a_test_of_a_job_that_is_not_stored_keeps_awake_too(
         trial.ended.connect(ends.append)
         trial.start()
         if refuses:
-            qtbot.waitUntil(lambda: bool(trial._notes), timeout=10_000)
+            qtbot.waitUntil(lambda: bool(trial._notes))
         else:
             assert keeper.held == {trial.run_id: "backup is running"}
         (tmp_path / "go").touch()
-        qtbot.waitUntil(lambda: bool(ends), timeout=10_000)
+        qtbot.waitUntil(lambda: bool(ends))
     assert keeper.held == {}
     note = "the machine could not be kept awake: nobody answers" if refuses else ""
     assert (ends[0].outcome, ends[0].note) == (Outcome.SUCCESS, note)

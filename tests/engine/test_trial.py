@@ -206,7 +206,12 @@ def test_a_request_keeps_to_the_time_limit(stage: Stage, site: Site) -> None:
 
 
 def test_progress_is_told(stage: Stage) -> None:
-    stage.run(shell("echo '::progress 0.4 copying'; sleep 0.5; echo '::progress 1'"))
+    go = stage.pids / "go"
+    wait = f"while [ ! -e {go} ]; do sleep 0.02; done"
+    trial = stage.begin(shell(f"echo '::progress 0.4 copying'; {wait}; echo '::progress 1'"))
+    stage.until(lambda: stage.progress)
+    go.touch()
+    stage.end_of(trial)
     assert stage.progress == [(0.4, "copying"), (1.0, "")]
 
 

@@ -602,10 +602,10 @@ def test_a_change_of_the_surroundings_makes_the_loop_tick_at_once(scheduler: Sch
     scheduler.on_job_due(lambda *_: None)
     job_id = scheduler.add_job("job", After("1h"), policy=Policy(conditions=(_DISK,)))
     scheduler.start()
-    qtbot.waitUntil(lambda: surroundings.watched == {_DISK}, timeout=10_000)
+    qtbot.waitUntil(lambda: surroundings.watched == {_DISK})
     surroundings.truths[_DISK] = True
     threading.Thread(target=scheduler._get_engine().look_around).start()
-    qtbot.waitUntil(lambda: len(scheduler.get_run_log(job_id)) == 1, timeout=10_000)
+    qtbot.waitUntil(lambda: len(scheduler.get_run_log(job_id)) == 1)
 
 
 @pytest.mark.usefixtures("qapp")
@@ -618,7 +618,7 @@ def test_the_first_look_at_the_machine_starts_what_may_start(
         scheduler.add_job(f"job {index}", After("1h"), policy=policy) for index, policy in enumerate(policies)
     ]
     scheduler.start()
-    qtbot.waitUntil(lambda: len(scheduler.get_run_log(ids[0])) == 1, timeout=10_000)
+    qtbot.waitUntil(lambda: len(scheduler.get_run_log(ids[0])) == 1)
     waiting = scheduler.get_job(ids[1])
     assert waiting is not None
     assert waiting.waiting_for is WaitingFor.CONDITION

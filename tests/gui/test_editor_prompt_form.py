@@ -138,7 +138,7 @@ def test_the_preview_is_filled_in_as_if_it_started_now(bench: Bench) -> None:
 def test_the_preview_follows_as_one_types(bench: Bench, qtbot: QtBot) -> None:
     desk = _new_prompt(bench)
     desk.find(QPlainTextEdit, "promptText").insertPlainText("new words")
-    qtbot.waitUntil(lambda: _preview(desk) == "new words", timeout=2_000)
+    qtbot.waitUntil(lambda: _preview(desk) == "new words")
 
 
 def test_the_preview_tells_its_first_words_while_it_is_folded(bench: Bench) -> None:

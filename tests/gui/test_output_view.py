@@ -77,7 +77,7 @@ def test_much_output_is_drawn_in_turns_and_its_oldest_lines_are_left_out(
     content = b"".join(b"line %d of many\n" % number for number in range(25_000))
     view.set_content(content)
     assert not view.is_drawn()
-    qtbot.waitUntil(view.is_drawn, timeout=20_000)
+    qtbot.waitUntil(view.is_drawn)
     assert view.text().endswith("line 24999 of many\n")
     assert "line 1 of many\n" not in view.text()
     assert "20000" in child(view, QLabel, "outputNote").text()

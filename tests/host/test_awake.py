@@ -29,7 +29,7 @@ from halo_scheduler.host.inhibitors import (
     one_line,
 )
 
-_LIMIT_S = 10
+_LIMIT_S = 60
 
 
 @pytest.fixture
@@ -144,7 +144,8 @@ def test_a_request_ends_with_its_connection(buses: Buses) -> None:
 
 
 def test_a_portal_that_says_nothing_more_is_believed(buses: Buses, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bus_module, "ANSWER_LIMIT_S", 0.1)
+    # What it does answer comes within that time, too.
+    monkeypatch.setattr(bus_module, "ANSWER_LIMIT_S", 1.0)
     with PortalService(buses, response=None) as portal:
         PortalGrip("a run").release()
         assert portal.calls == ["Inhibit", "Close"]

@@ -43,7 +43,7 @@ def test_a_way_out_comes_with_a_route_not_with_an_address() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=60,
     )
     assert done.stdout.split() == ["False", "False", "True", "False", "True"], done.stderr
 

@@ -95,14 +95,17 @@ class NotificationServer:
         if method == "GetCapabilities":
             answer = new_method_return(call, "as", (list(self._capabilities),))
         elif method == "Notify":
-            answer = new_method_return(call, "u", (self._show(call.body),))
+            number = call.body[1] or len(self.told) + 1
+            self._connection.send(new_method_return(call, "u", (number,)))
+            # Only now: whoever sees it may click, and a click before the answer would be nobody's.
+            self._show(number, call.body)
+            return
         else:
             answer = new_error(call, "org.freedesktop.DBus.Error.UnknownMethod", "s", (method,))
         self._connection.send(answer)
 
-    def _show(self, body: tuple[Any, ...]) -> int:
+    def _show(self, number: int, body: tuple[Any, ...]) -> None:
         program, replaces, icon, title, text, actions, hints, limit_ms = body
-        number = replaces or len(self.told) + 1
         self.told.append(
             Told(
                 number=number,
@@ -116,7 +119,6 @@ class NotificationServer:
                 limit_ms=limit_ms,
             )
         )
-        return number
 
     def _signal(self, name: str, signature: str, body: tuple[Any, ...]) -> None:
         self._connection.send(new_signal(_EMITTER, name, signature, body))

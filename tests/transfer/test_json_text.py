@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from time import monotonic
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -37,16 +37,21 @@ def test_every_text_can_be_walked_through(data: object) -> None:
     [
         (b'{"a": 1,\n"b": }', "line 2: this is not JSON: Expecting value"),
         (b'{"a": {"b": 1,\n"c": 2,\n"b": 3}}', "line 3, a.b: this key is there twice"),
-        (b'{"a": NaN}', "this is not JSON: NaN is no number"),
-        (b'{"a": ' + b"1" * 5_000 + b"}", "this is not JSON"),
-        (b"[" * 100_000, "this JSON is nested too deep"),
-        (b'{"a":' * 100_000, "this JSON is nested too deep"),
+        (b'{"a":\nNaN}', "line 2: this is not JSON: NaN is no number"),
+        (b'{"NaN":\n-Infinity}', "line 2: this is not JSON: -Infinity is no number"),
+        (b'{"a": "\\"",\n"b": ' + b"1" * 5_000 + b"}", "line 2: this is not JSON: a number has more"),
+        (b'[{}, [{"}": 1}],\n{"a": [{"b": 1, "c": 2},\n{"b": {}, "b": 3}]}]', "line 3, [2].a[1].b: this key"),
+        (b"[" * 100_000, "line 1: it is nested deeper than 32 levels"),
+        (b"[\n" + b'{"a":\n' * 100_000, "line 33: it is nested deeper than 32 levels"),
+        (b"[\n" + b"[" * 900 + b"]" * 900 + b"]", "line 2: it is nested deeper than 32 levels"),
+        (b'{"a": [' + b"1," * 10_000 + b"1]}", "line 1, a: there are more than 10000 entries here"),
+        (b"[" + b",".join([b"[%s]" % b",".join([b"1"] * 99)] * 9_000) + b"]", "more than 250000 entries"),
         (b"", "line 1: this is not JSON"),
         (b'"\xff"', "line 1: the file is no text in UTF-8"),
     ],
 )
 def test_what_is_no_json_is_refused(content: bytes, refusal: str) -> None:
-    began = monotonic()
+    began = process_time()
     with pytest.raises(FileError, match=re.escape(refusal)):
         read_json(content)
-    assert monotonic() - began < 3
+    assert process_time() - began < 3

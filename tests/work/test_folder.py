@@ -193,9 +193,9 @@ def test_a_hostile_name_goes_the_whole_way(name: str, base: Path, folder: Folder
 
 def test_a_file_of_five_megabytes_is_cut_quickly(base: Path, folder: Folder) -> None:
     _put(base, "big.md", b"# Big\n" + b"\xff" * 5_000_000)
-    began = time.perf_counter()
+    began = time.process_time()
     item = folder.claim("big.md", Note())
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     assert item is not None
     assert item.title == "Big"
     assert item.note == "its text is cut after 1 MiB of 4.8 MiB"
