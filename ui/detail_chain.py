@@ -233,7 +233,7 @@ def _alike(waits: Sequence[WaitingRun]) -> list[list[WaitingRun]]:
 
 def _waiting_words(waits: Sequence[WaitingRun], now_ms: int, told: str) -> str:
     first, count = waits[0], len(waits)
-    is_told = first.reason == told
+    is_told, is_behind = first.reason == told, first.reason == ITS_LAST_RUN
     if count == 1:
         words = _tr("A run after {name} has waited since {when} for {what}.")
         words = _tr("A run after {name} has waited since {when}.") if is_told else words
@@ -241,8 +241,12 @@ def _waiting_words(waits: Sequence[WaitingRun], now_ms: int, told: str) -> str:
     else:
         words = _tr("{count} runs wait to start after {name}, the first since {when}, for {what}.")
         words = _tr("{count} runs wait to start after {name}, the first since {when}.") if is_told else words
+        if is_behind:
+            words = _tr(
+                "{count} runs wait to start after {name}, the first since {when}: one runs at a time."
+            )
         skipped = skipped_words(first.waits_until, now_ms, is_first=True)
-    is_pile = count >= FEWEST_PILED_UP and first.reason == ITS_LAST_RUN
+    is_pile = is_behind and count >= FEWEST_PILED_UP
     sentence = words.format(
         count=count,
         name=_cause_name(first),

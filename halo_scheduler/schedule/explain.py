@@ -368,10 +368,12 @@ def _chain_waits(waits: Sequence[ChainWait], now_ms: int) -> list[str]:
     if count == 1:
         words = f"A run after {first.cause} has waited since {since} for {what}."
         return [words, *_then_skipped(first.until, now_ms)]
-    sentences = [f"{count} runs wait to start after {first.cause}, the first since {since}, for {what}."]
+    is_behind = first.reason == ITS_LAST_RUN
+    why = ": one runs at a time" if is_behind else f", for {what}"
+    sentences = [f"{count} runs wait to start after {first.cause}, the first since {since}{why}."]
     if first.until is not None:
         sentences.append(f"If the first still waits {when_in_words(first.until, now_ms)}, it is skipped.")
-    if count >= FEWEST_PILED_UP and first.reason == ITS_LAST_RUN:
+    if is_behind and count >= FEWEST_PILED_UP:
         sentences.append("They come faster than they end.")
     return sentences
 

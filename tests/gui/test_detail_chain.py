@@ -97,7 +97,7 @@ def test_runs_after_one_job_that_pile_up_are_told_as_one_and_cancelled_together(
         let_chain_wait(desk.scheduler, first, then, ITS_LAST_RUN)
         desk.bench.clock.advance(MINUTE)
     desk.show(then)
-    told = "12 runs wait to start after “first”, the first since 09:00."
+    told = "12 runs wait to start after “first”, the first since 09:00: one runs at a time."
     assert desk.text("chainWaits0") == f"{told} They come faster than they end."
     assert not desk.is_shown("chainWaits1")
     cancel = desk.button("cancelChainRun0")

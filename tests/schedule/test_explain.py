@@ -408,10 +408,10 @@ def test_several_runs_after_one_job_are_told_as_one() -> None:
 
 def test_runs_that_come_faster_than_they_end_are_told_to_pile_up() -> None:
     assert _piled_up(2, ITS_LAST_RUN) == [
-        "2 runs wait to start after backup, the first since 13:48, for its last run to end."
+        "2 runs wait to start after backup, the first since 13:48: one runs at a time."
     ]
     assert _piled_up(3, ITS_LAST_RUN) == [
-        "3 runs wait to start after backup, the first since 13:47, for its last run to end.",
+        "3 runs wait to start after backup, the first since 13:47: one runs at a time.",
         "They come faster than they end.",
     ]
 
