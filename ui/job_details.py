@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from halo_scheduler.chains import Chain, WaitingRun
-from halo_scheduler.model import Job, Outcome, Run, SkipReason
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, SkipReason
 from halo_scheduler.output_text import ShownText
 from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.explain import error_sentences
@@ -20,10 +20,11 @@ from .quiet_reading import QuietHours, next_runs
 NEXT_RUNS = 5
 RECENT_RUNS = 8
 OUTPUT_LINES = 12
+_LOOKED_THROUGH = 100
 _TAIL_BYTES = 65_536
 _LONGEST_LINE = 400
 _NO_CHAIN = Chain()
-_WITHOUT_OUTPUT = (Outcome.SKIPPED, Outcome.MISSED)
+_BEGUN = frozenset(Outcome) - {Outcome.SKIPPED, Outcome.MISSED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +67,8 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
         job = as_waiting(job)
     elif chain_waits and job.waiting_for is None:
         job = as_waiting(job, chain_waits[0].reason)
-    runs = scheduler.get_run_log(job_id, RECENT_RUNS)
-    spoke = next((run for run in runs if run.outcome not in _WITHOUT_OUTPUT), None)
+    runs = _recent_runs(scheduler, job)
+    spoke = _last_begun(scheduler, job_id, runs)
     asked = scheduler.list_questions(limit=MOST_READ)
     usage, held = scheduler.get_usage(job_id), scheduler.get_holds([job_id]).get(job_id)
     since = usage.resets_at if held is SkipReason.CAP else None
@@ -89,6 +90,23 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
         chain_waits=chain_waits,
         waits_until=scheduler.get_waits_until(job_id),
     )
+
+
+def _recent_runs(scheduler: Scheduler, job: Job) -> list[Run]:
+    """Return the last runs; what is under way is among them, however many were skipped or cancelled since."""
+    runs = scheduler.get_run_log(job.id, RECENT_RUNS)
+    if job.status is not JobStatus.RUNNING or any(run.outcome is Outcome.RUNNING for run in runs):
+        return runs
+    return [*scheduler.get_run_log(job.id, 1, outcome=Outcome.RUNNING), *runs][:RECENT_RUNS]
+
+
+def _last_begun(scheduler: Scheduler, job_id: str, runs: Sequence[Run]) -> Run | None:
+    """Return the last run that may have said something, if need be from before those given."""
+    found = next((run for run in runs if run.started_at is not None and run.outcome in _BEGUN), None)
+    if found is not None or len(runs) < RECENT_RUNS:
+        return found
+    begun = scheduler.get_run_log(job_id, _LOOKED_THROUGH, outcomes=_BEGUN)
+    return next((run for run in begun if run.started_at is not None), None)
 
 
 def _why(scheduler: Scheduler, job: Job) -> tuple[str, ...]:

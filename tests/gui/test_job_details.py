@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from chain_waits import let_chain_wait
 from job_values import MINUTE, NOW
 from machine import Bench
 
-from halo_scheduler.model import Every, Outcome
+from halo_scheduler.model import Every, Follower, Manual, Outcome
 from ui.job_details import OUTPUT_LINES, last_lines, read_details
 
 
@@ -31,6 +32,29 @@ def test_what_comes_why_and_what_was(bench: Bench) -> None:
     assert details.why
     assert [run.outcome for run in details.runs] == [Outcome.SUCCESS] * 8
     assert details.output_run_id == details.runs[0].id
+
+
+def test_what_never_began_hides_neither_what_runs_nor_what_was_said_last(bench: Bench) -> None:
+    then = bench.scheduler.add_job("then", Manual())
+    first = bench.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    bench.scheduler.trigger(then)
+    (under_way,) = bench.tick()
+    for _ in range(10):
+        let_chain_wait(bench.scheduler, first, then)
+        bench.clock.advance(MINUTE)
+    for waiting in bench.scheduler.list_waiting_chain_runs():
+        bench.scheduler.cancel_run(waiting.run_id)
+    bench.tick()
+    details = read_details(bench.scheduler, then)
+    assert details is not None
+    assert details.running is not None
+    assert (details.running.id, details.output_run_id) == (under_way.id, under_way.id)
+    assert [run.outcome for run in details.runs] == [Outcome.RUNNING, *[Outcome.CANCELLED] * 7]
+    bench.finish(under_way)
+    details = read_details(bench.scheduler, then)
+    assert details is not None
+    assert details.running is None
+    assert details.output_run_id == under_way.id
 
 
 def test_a_job_that_is_gone_has_none(bench: Bench) -> None:
