@@ -223,11 +223,12 @@ class Runner:
         def read() -> None:
             try:
                 redactor = Redactor(secrets().values())
-            except SchedulerError as error:
-                text = f"[output withheld, as secrets cannot be taken out of it: {error}]\n"
-                late = Late(output=Output.of(text.encode(), spool.size()))
-            else:
                 late = _late(spool, limit, redactor)
+            except Exception as error:  # noqa: BLE001 - a keyring may raise anything, and others wait for this
+                # Only the words of our own errors are known to hold no secret.
+                why = error if isinstance(error, SchedulerError) else type(error).__name__
+                text = f"[output withheld, as secrets cannot be taken out of it: {why}]\n"
+                late = Late(output=Output.of(text.encode(), spool.size()))
             self._desk.home.post(lambda: done(late))
 
         self._desk.home.submit(read)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import cast
@@ -14,7 +15,7 @@ from commands import shell
 from process_probe import end_all, is_living, living_in, pids_in, until
 
 from halo_scheduler import Command, Manual, Outcome, Run, Source, Trigger
-from halo_scheduler.actions.runner import Runner
+from halo_scheduler.actions.runner import ReadSecrets, Runner
 from halo_scheduler.actions.spool import Spool, Ticket, spool_folder
 from halo_scheduler.actions.work import Desk, Home, Late, Secrets
 from halo_scheduler.clock import SystemClock
@@ -91,7 +92,11 @@ class _Home:
     post = submit
 
 
-def _runner(folder: Path) -> Runner:
+def _read_secrets(names: Iterable[str], *, unchanged_since: int | None = None) -> Secrets:  # noqa: ARG001 - a Protocol's
+    return lambda: dict.fromkeys(names, "hunter22")
+
+
+def _runner(folder: Path, read_secrets: ReadSecrets = _read_secrets) -> Runner:
     desk = Desk(
         home=cast("Home", _Home()),
         watch=ThreadWatch(_Home().post),
@@ -99,11 +104,7 @@ def _runner(folder: Path) -> Runner:
         output_limit=lambda: 1 << 20,
         spool_limit=lambda: 1 << 20,
     )
-    return Runner(folder, desk, _read_secrets, None)
-
-
-def _read_secrets(names: Iterable[str], *, unchanged_since: int | None = None) -> Secrets:  # noqa: ARG001 - a Protocol's
-    return lambda: dict.fromkeys(names, "hunter22")
+    return Runner(folder, desk, read_secrets, None)
 
 
 def _leave(folder: Path, action: Command, *, reads_lines: bool) -> Run:
@@ -138,3 +139,16 @@ def test_what_a_run_with_secrets_proposed_is_read_when_they_are_at_hand(tmp_path
     runner.read_later(run, left.ended.needs_secrets, lates.append)
     (late,) = lates
     assert (late.proposal, late.cost) == (Proposal(every_ms=300_000, reason="it is ***"), 1.0)
+
+
+def test_output_is_withheld_whatever_a_keyring_raises(tmp_path: Path) -> None:
+    def stumble() -> dict[str, str]:
+        raise KeyError("hunter22")
+
+    run = _leave(tmp_path, shell("true", environment={"T": "${secret:TOKEN}"}), reads_lines=True)
+    runner = _runner(tmp_path, lambda _names, *, unchanged_since=None: stumble)  # noqa: ARG005 - a Protocol's
+    lates: list[Late] = []
+    runner.read_later(run, {"TOKEN"}, lates.append)
+    (late,) = lates
+    withheld = b"[output withheld, as secrets cannot be taken out of it: KeyError]\n"
+    assert (zlib.decompress(late.output.content), late.proposal) == (withheld, None)
