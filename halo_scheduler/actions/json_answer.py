@@ -45,7 +45,7 @@ class JsonAnswer:
             answer = json.loads(self._body, object_pairs_hook=_object)
         except (ValueError, RecursionError):
             return Said(fault="its answer could not be read as JSON")
-        if not isinstance(answer, dict) or _KEY not in answer:
+        if not isinstance(answer, dict) or answer.get(_KEY) is None:
             return NOTHING_SAID
         try:
             return Said(wish=read_wish(_pairs(answer[_KEY], redactor)))

@@ -27,7 +27,7 @@ class Finding(NamedTuple):
     words: str
 
 
-_NOT_YET = Finding(None, "it is still being looked at")
+_NOT_YET = Finding(None, "a look at it has brought no answer")
 # What tells that a condition of a kind is to be looked at again; nothing tells of the load.
 _TOLD_BY: dict[type[Condition], Happening] = {
     MainsPower: Happening.POWER,

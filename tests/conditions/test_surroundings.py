@@ -18,7 +18,7 @@ from halo_scheduler.host.happenings import Happening, Interest
 from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
 
 _LIMIT_S = 60
-_UNKNOWN = Finding(None, "it is still being looked at")
+_UNKNOWN = Finding(None, "a look at it has brought no answer")
 _NOW = 1_700_000_000_000
 
 
