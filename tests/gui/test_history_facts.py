@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from chain_waits import let_chain_wait
 
-from halo_scheduler.model import Outcome, Proposal, Run, SkipReason, Source, Trigger
+from halo_scheduler import Manual, Scheduler
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.model import Follower, Outcome, Proposal, Run, SkipReason, Source, Trigger
 from ui.history.choice import JobName
 from ui.history.facts import (
     Fact,
@@ -17,7 +21,7 @@ from ui.history.facts import (
     proposal_words,
     source_words,
 )
-from ui.history.relations import Relations, Relative
+from ui.history.relations import Relations, Relative, read_relations
 
 _NOW = 1_800_000_000_000
 
@@ -233,6 +237,16 @@ def test_a_chain_run_leads_to_the_run_that_started_it_and_to_those_it_started() 
     skipped = _run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="r1", started_at=None)
     # It did not run at all.
     assert facts_of(skipped, _NOW, relations)[-3].name == "After"
+
+
+def test_what_still_waits_after_a_run_is_told(tmp_path: Path) -> None:
+    with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(_NOW)) as scheduler:
+        then = scheduler.add_job("re<b>port</b>", Manual())
+        first = scheduler.add_job("backup", Manual(), followers=(Follower(job_id=then),))
+        run = let_chain_wait(scheduler, first, then, "its last run to end")
+        let_chain_wait(scheduler, first, then)
+        relations = read_relations(scheduler, run)
+    assert facts_of(run, _NOW, relations)[-1] == Fact("Then", "re<b>port</b>, which waits for its turn")
 
 
 def test_of_a_run_whose_cause_is_no_longer_in_the_log_it_is_told_that_there_was_one() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from PySide6.QtCore import QCoreApplication
@@ -82,11 +82,15 @@ def _chain_facts(run: Run, relations: Relations, now_ms: int) -> list[Fact]:
         # One that was skipped never ran.
         name = tr("After") if run.started_at is None else tr("Ran after")
         facts.append(Fact(name, job_words(cause.job), run_id=cause.run_id, aside=when))
-    for index, one in enumerate(relations.caused):
+    then = []
+    for one in relations.caused:
         ended = f"{outcome_words(one.outcome).lower()}, {short_moment(one.at, now_ms)}"
-        name = "" if index else tr("Then")
-        facts.append(Fact(name, job_words(one.job), run_id=one.run_id, aside=ended))
-    return facts
+        then.append(Fact("", job_words(one.job), run_id=one.run_id, aside=ended))
+    words = tr("{name}, which waits for its turn")
+    then += [Fact("", words.format(name=job_words(job))) for job in relations.waiting]
+    if then:
+        then[0] = replace(then[0], name=tr("Then"))
+    return facts + then
 
 
 def proposal_words(proposal: Proposal | None) -> str:

@@ -29,10 +29,14 @@ class Relative:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relations:
-    """What stands before and behind a run in a chain; `followers` are the jobs whose runs may still come."""
+    """What stands before and behind a run in a chain.
+
+    `waiting` are the jobs whose runs have not begun yet; `followers` those whose runs may still come.
+    """
 
     cause: Relative | None = None
     caused: tuple[Relative, ...] = ()
+    waiting: tuple[JobName, ...] = ()
     followers: frozenset[str] = frozenset()
 
 
@@ -96,7 +100,8 @@ def read_relations(scheduler: Scheduler, run: Run) -> Relations:
     cause = None if run.caused_by is None else scheduler.get_run(run.caused_by)
     caused = scheduler.list_caused_runs(run.id)
     job = scheduler.get_job(run.job_id)
-    relatives = [*caused, *([] if cause is None else [cause])]
+    waiting = [one for one in scheduler.list_waiting_chain_runs() if one.caused_by == run.id]
+    relatives = [*caused, *waiting, *([] if cause is None else [cause])]
     names = job_names(scheduler, {one.job_id for one in relatives}) if relatives else {}
 
     def relative(one: Run) -> Relative:
@@ -105,5 +110,6 @@ def read_relations(scheduler: Scheduler, run: Run) -> Relations:
     return Relations(
         cause=None if cause is None else relative(cause),
         caused=tuple(map(relative, caused)),
+        waiting=tuple(names.get(one.job_id, _NAMELESS) for one in waiting),
         followers=frozenset() if job is None else frozenset(one.job_id for one in job.followers),
     )
