@@ -101,8 +101,9 @@ def read_relations(scheduler: Scheduler, run: Run) -> Relations:
     caused = scheduler.list_caused_runs(run.id)
     job = scheduler.get_job(run.job_id)
     waiting = [one for one in scheduler.list_waiting_chain_runs() if one.caused_by == run.id]
-    relatives = [*caused, *waiting, *([] if cause is None else [cause])]
-    names = job_names(scheduler, {one.job_id for one in relatives}) if relatives else {}
+    relatives = [*caused, *([] if cause is None else [cause])]
+    job_ids = {one.job_id for one in relatives} | {one.job_id for one in waiting}
+    names = job_names(scheduler, job_ids) if job_ids else {}
 
     def relative(one: Run) -> Relative:
         return Relative(one.id, names.get(one.job_id, _NAMELESS), run_at(one), one.outcome)
