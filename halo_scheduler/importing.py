@@ -10,13 +10,14 @@ from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.editing import Editing
 from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.ids import new_job_id
-from halo_scheduler.model import JobSpec, StatusReason
+from halo_scheduler.model import Condition, JobSpec, PathExists, StatusReason
 from halo_scheduler.refusals import refuse_chains, refuse_unobservable
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 
 if TYPE_CHECKING:
-    from halo_scheduler.transfer.drafts import Draft, Drafts, Fault
+    from halo_scheduler.conditions.probing import ConditionState
+    from halo_scheduler.transfer.drafts import Draft, Drafts
     from halo_scheduler.transfer.import_plan import Alteration, Creation, Existing, ImportPlan
 
 _PAGE = 500
@@ -83,18 +84,21 @@ class Importing(Editing):
 
     def _without_unobservable(self, drafts: Drafts, existing: Existing) -> Drafts:
         """Turn drafts whose conditions cannot be observed here into faults; what a job has already may stay."""
-        known = list({condition for spec in existing.jobs.values() for condition in spec.policy.conditions})
-        faults: list[Fault] = []
+        from halo_scheduler.transfer.drafts import add_fault  # noqa: PLC0415
+
+        known = {condition for spec in existing.jobs.values() for condition in spec.policy.conditions}
+        check = _looking_once(self.check_condition)
+        faults = list(drafts.faults)
         jobs: list[Draft] = []
         for draft in drafts.jobs:
+            conditions = draft.spec.policy.conditions
             try:
-                refuse_unobservable([draft.spec], known, self.check_condition)
+                refuse_unobservable([draft.spec], [one for one in conditions if one in known], check)
             except ScheduleError as error:
-                faults.append(draft.fault(error))
+                add_fault(faults, draft.fault(error))
             else:
-                known += draft.spec.policy.conditions
                 jobs.append(draft)
-        return replace(drafts, jobs=tuple(jobs), faults=(*drafts.faults, *faults))
+        return replace(drafts, jobs=tuple(jobs), faults=tuple(faults))
 
     def _refuse_outdated(self, plan: ImportPlan) -> None:
         """Refuse a plan that somebody was shown when the jobs were others."""
@@ -164,3 +168,16 @@ class Importing(Editing):
             self._store.settings.save({"quiet_times": settings.quiet_times})
         for change in plan.group_limits:
             self._store.groups.set_limit(change.group, change.after)
+
+
+def _looking_once(check: Callable[[Condition], ConditionState]) -> Callable[[Condition], ConditionState]:
+    """Look once at each kind of condition, not for each of ten thousand jobs: what is observed here is of a kind."""
+    states: dict[object, ConditionState] = {}
+
+    def look(condition: Condition) -> ConditionState:
+        key = condition if isinstance(condition, PathExists) else type(condition)
+        if key not in states:
+            states[key] = check(condition)
+        return states[key]
+
+    return look

@@ -35,11 +35,11 @@ def apply(*, folder: Path, prune: bool, yes: bool) -> None:
     difference first, and nothing is stored while one of the files has a fault. Whether a job is enabled is what its
     file says, and it is if it says nothing; pauses, runs and plans stay as they are. Removed jobs go into the trash.
     """
-    from halo_scheduler.cli.reading_files import read_folder  # noqa: PLC0415 - for those who apply
+    from halo_scheduler.cli.reading_files import keeping_everything, read_folder  # noqa: PLC0415 - for those who apply
 
-    with shown_work("Reading"):
+    with shown_work("Reading"), keeping_everything():
         drafts = read_folder(folder)
-    with Scheduler.open() as scheduler:
+    with Scheduler.open() as scheduler, keeping_everything():
         with shown_work("Comparing"):
             plan = scheduler.plan_import(drafts, prune=prune)
         if not prune:

@@ -36,13 +36,14 @@ def import_(*, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool) 
     paused, so that you can look at them: "halo resume NAME", or "halo resume --imported", lets them run. A job that
     is there already is found by its id, else by its name; taking in the same file again changes nothing.
     """
-    from halo_scheduler.cli.reading_files import read_files  # noqa: PLC0415 - for those who import
+    from halo_scheduler.cli.reading_files import keeping_everything, read_files  # noqa: PLC0415 - for those who import
 
-    drafts = read_files(files)
-    with Scheduler.open() as scheduler:
-        with shown_work("Comparing"):
-            plan = scheduler.plan_import(drafts)
-        take_in(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad)
+    with keeping_everything():
+        drafts = read_files(files)
+        with Scheduler.open() as scheduler:
+            with shown_work("Comparing"):
+                plan = scheduler.plan_import(drafts)
+            take_in(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad)
 
 
 def take_in(
@@ -52,12 +53,13 @@ def take_in(
     from halo_scheduler.cli.import_preview import print_preview  # noqa: PLC0415
 
     names = {job.id: job.name for job in scheduler.list_jobs()}
+    is_refused = bool(plan.faults) and not skip_bad
     try:
-        print_preview(plan, names, paused=paused)
+        print_preview(plan, names, paused=paused, is_refused=is_refused)
     except BrokenPipeError:
         click.echo("halo: nothing was stored: nobody saw all that it would be", err=True)
         raise
-    if plan.faults and not skip_bad:
+    if is_refused:
         rest = "" if plan.is_empty or skip_bad is None else ", or take in the rest with --skip-bad"
         raise SchedulerError(f"nothing was stored; mend the {_faults(plan)} above{rest}")
     if plan.is_empty:

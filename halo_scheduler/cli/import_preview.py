@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import click
 
@@ -28,30 +29,41 @@ _BAD = click.style("■", fg="red")
 _LEFT = "◌"
 _AFTER = {FollowOn.SUCCESS: "success", FollowOn.FAILURE: "failure", FollowOn.ALWAYS: "run"}
 _USUAL = Policy()
+_MOST_REFUSED = 100
+_Item = TypeVar("_Item")
 
 
-def print_preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool) -> None:
-    """Print all that a plan would do, and what it would not; `names` are those of the jobs there are, by id."""
+def print_preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool, is_refused: bool) -> None:
+    """Print all that a plan would do, and what it would not; `names` are those of the jobs there are, by id.
+
+    Of one that is refused anyway, not everything that it would do is of interest.
+    """
     names = {**names, **{job_id: name for name, job_id in plan.new_ids.items()}}
     how = ", paused until you resume them" if paused else ""
-    _section(f"To be created{how}:", [_created(one, names) for one in plan.created])
-    _section("To be changed:", [_changed(one) for one in plan.changed])
-    _section("To be removed, into the trash:", [[f"{_GONE} {_line(one.name)}"] for one in plan.removed])
-    _section("Quiet times:", [[_quiet_time(one)] for one in plan.quiet_times])
-    _section("Limits of groups:", [[_limit(one)] for one in plan.group_limits])
-    _section("Left out:", [[f"{_LEFT} {_line(str(one))}"] for one in plan.left_out])
-    _section("Not to be taken in:", [[f"{_BAD} {_line(str(one))}"] for one in plan.faults])
+    most = _MOST_REFUSED if is_refused else None
+    _section(f"To be created{how}:", plan.created, lambda one: _created(one, names), most)
+    _section("To be changed:", plan.changed, _changed, most)
+    _section("To be removed, into the trash:", plan.removed, lambda one: [f"{_GONE} {_line(one.name)}"], most)
+    _section("Quiet times:", plan.quiet_times, lambda one: [_quiet_time(one)], most)
+    _section("Limits of groups:", plan.group_limits, lambda one: [_limit(one)], most)
+    _section("Left out:", plan.left_out, lambda one: [f"{_LEFT} {_line(str(one))}"], most)
+    _section("Not to be taken in:", plan.faults, lambda one: [f"{_BAD} {_line(str(one))}"])
     if plan.unchanged:
         click.echo(f"As it is already: {counted(len(plan.unchanged), 'job')}.")
 
 
-def _section(heading: str, entries: Sequence[Sequence[str]]) -> None:
-    if not entries:
+def _section(
+    heading: str, items: Sequence[_Item], lines_of: Callable[[_Item], Sequence[str]], most: int | None = None
+) -> None:
+    if not items:
         return
-    click.echo(click.style(heading, bold=True))
-    for entry in entries:
-        for number, line in enumerate(entry):
-            click.echo(f"  {line}" if number == 0 else f"      {line}")
+    shown = [click.style(heading, bold=True)]
+    for item in items[:most]:
+        first, *others = lines_of(item)
+        shown += [f"  {first}", *(f"      {line}" for line in others)]
+    if most is not None and len(items) > most:
+        shown.append(f"  … and {len(items) - most} more")
+    click.echo("\n".join(shown))
 
 
 def _created(creation: Creation, names: Mapping[str, str]) -> list[str]:

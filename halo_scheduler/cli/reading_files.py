@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from getpass import getuser
 from pathlib import Path
@@ -20,6 +22,18 @@ from halo_scheduler.transfer.timer_reading import Machine
 
 _STDIN = "-"
 _ENDINGS = {".yaml", ".yml", ".json"}
+
+
+@contextmanager
+def keeping_everything() -> Iterator[None]:
+    """Look for nothing to throw away meanwhile: what is read of a file is needed to the end of the command."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
 
 
 def read_files(files: Sequence[str]) -> Drafts:

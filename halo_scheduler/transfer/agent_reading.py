@@ -12,9 +12,9 @@ from halo_scheduler.checks import require_label, require_whole
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import After, Cron, JobSpec, Manual, Policy, Prompt, Schedule
 from halo_scheduler.schedule.words import shown
-from halo_scheduler.transfer.drafts import Draft, Drafts, Fault
+from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, add_fault
 from halo_scheduler.transfer.plain_values import resolved
-from halo_scheduler.transfer.text_file import FileError, TextFile, refuse_too_many, shown_key
+from halo_scheduler.transfer.text_file import FileError, TextFile, refuse_copies, shown_key
 from halo_scheduler.work_sources import GithubSource
 
 _Made = TypeVar("_Made")
@@ -28,6 +28,8 @@ _OF_SCHEDULE = {
     *("work_source", *_PLACES),
 }
 _OF_SOURCE = {"type", "repo", "labels", "auth", "claim_label", "complete_action"}
+_SHARED = ("description", *_PROMPTS, *_PLACES, "work_source")
+_MOST_NAMED = 20
 _GITHUB = {"github", "github_issues"}
 _SAYS = frozenset({"schedule", "action", "description", "group", "enabled"})
 
@@ -52,7 +54,9 @@ def read_agent(file: TextFile, folder: str) -> Drafts:
         raise FileError(
             "must be a map of schedules by their names", line=file.line_of("schedules"), path="schedules"
         )
-    refuse_too_many("schedules", schedules)
+    refuse_copies(
+        sum(len(str(data.get(key, ""))) for key in _SHARED), len(schedules), file.line_of("schedules")
+    )
     reader = _AgentReader(data, name, folder)
     jobs: list[Draft] = []
     faults: list[Fault] = []
@@ -62,7 +66,7 @@ def read_agent(file: TextFile, folder: str) -> Drafts:
             draft = reader.draft(key, schedule)
         except ScheduleError as error:
             whole = error.under(path).path
-            faults.append(Fault(message=error.message, line=file.line_of(whole), path=whole))
+            add_fault(faults, Fault(message=error.message, line=file.line_of(whole), path=whole))
         else:
             jobs.append(replace(draft, path=path, line_of=file.line_of))
     return Drafts(jobs=tuple(jobs), group_limits={name: limit}, faults=tuple(faults))
@@ -84,6 +88,8 @@ class _AgentReader:
         self._agent = agent
         self._name = name
         self._folder = folder
+        self._lost = [shown_key(key) for key in agent if key not in _OF_AGENT]
+        """What of the agent is not kept."""
 
     def draft(self, key: str, data: object) -> Draft:
         """Return the job of one schedule."""
@@ -150,13 +156,13 @@ class _AgentReader:
         kind = resolved(data.get("type"))
         if kind in {"webhook", "chat"}:
             yield f"a {kind} started it; here it is run by hand or after another job"
-        lost = [name for name in self._agent if name not in _OF_AGENT]
-        lost += [name for name in data if name not in _OF_SCHEDULE]
+        lost = self._lost + [shown_key(key) for key in data if key not in _OF_SCHEDULE]
         source = resolved(data.get("work_source", self._agent.get("work_source")))
         if isinstance(source, dict):
-            lost += [f"work_source.{name}" for name in source if name not in _OF_SOURCE]
+            lost += [f"work_source.{shown_key(key)}" for key in source if key not in _OF_SOURCE]
         if lost:
-            yield f"not kept: {', '.join(shown_key(name) for name in lost)}"
+            more = f" and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
+            yield f"not kept: {', '.join(lost[:_MOST_NAMED])}{more}"
 
 
 def _schedule(data: Mapping[str, Any]) -> Schedule:

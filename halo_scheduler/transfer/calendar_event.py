@@ -54,8 +54,11 @@ _LONGEST = 500
 
 def read_span(text: str) -> int:
     """Return the milliseconds of a time span like "1h 30min" or "90"."""
+    text = text.strip()
+    if len(text) > _LONGEST:
+        raise ScheduleError(f"the time span {shown(text)} is too long")
     position, total_ms = 0, 0
-    while position < len(text.rstrip()):
+    while position < len(text):
         match = _SPAN_PART.match(text, position)
         unit = match[2].lower() if match and match[2] != "M" else "month"
         if match is None or unit not in _UNITS_MS:

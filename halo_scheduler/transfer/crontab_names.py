@@ -9,7 +9,10 @@ from halo_scheduler.output_text import plain_line
 
 _LONGEST_NAME = 60
 _LONGEST_LOOKED_AT = 500
+_LONGEST_COMMAND = 5_000  # before what is no text is taken out of it
 _MOST_LINES = 4
+MOST_COMMENTS = 100
+"""How many lines above an entry are looked at."""
 _DECORATION = re.compile(r"[\W_]*")
 _COLUMNS = re.compile(r"m(?:m|in(?:ute)?)?\W+h(?:h|our)?\b.*", re.IGNORECASE)
 # Lines that cron itself, or an export of ours, puts above others.
@@ -90,7 +93,7 @@ def _is_usable(comment: str) -> bool:
 
 def name_of_command(command: str) -> str:
     """Return the program that a line is about, without its folder and without what only surrounds it."""
-    rest = command = plain_line(command, _LONGEST_LOOKED_AT)
+    rest = command = plain_line(command[:_LONGEST_COMMAND], _LONGEST_LOOKED_AT)
     while (match := _BEFORE.match(rest)) and match.end() < len(rest):
         rest = rest[match.end() :]
     first = _FIRST_PROGRAM.match(rest)

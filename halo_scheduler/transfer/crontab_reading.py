@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from halo_scheduler.checks import LONGEST_TEXT
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import After, Backoff, Command, Cron, JobSpec, Policy
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.zone import find_zone
-from halo_scheduler.transfer.crontab_names import Names, name_of_command, name_of_comment
+from halo_scheduler.transfer.crontab_names import MOST_COMMENTS, Names, name_of_command, name_of_comment
 from halo_scheduler.transfer.crontab_text import split_command
 from halo_scheduler.transfer.crontab_users import UserColumn, is_program, is_user
-from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut
-from halo_scheduler.transfer.text_file import MOST_JOBS, FileError, text_of
+from halo_scheduler.transfer.drafts import MOST_FAULTS, Draft, Drafts, Fault, LeftOut, add_fault
+from halo_scheduler.transfer.text_file import MOST_COPIED, MOST_ITEMS, FileError, text_of
 
 _LONGEST_QUOTE = 80
+_LONGEST_QUOTED = 1_000  # before what is no text is taken out of it
 _LONGEST_HEADING = 200
 _MOST_VARIABLES = 1_000
-_MOST_KEPT = 20_000_000
+_MOST_KEPT = 200_000
 _VARIABLE = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P=quote)\s*=\s*(?P<value>.*)""")
 _NICKNAMED = re.compile(r"(?P<when>@\S+)\s*(?P<command>.*)")
 _TIMED = re.compile(r"-?(?P<when>\S+(?:\s+\S+){4})(?:\s+(?P<command>.*))?")
@@ -82,11 +85,13 @@ class _Reader:
         self._surroundings = _Surroundings()
         self._size = 0
         self._kept = 0
-        """How much of variables all lines so far keep: each has its own."""
-        self._comments: list[str] = []
+        """How many variables all lines so far keep: each has its own."""
+        self._size_kept = 0
+        self._comments: deque[str] = deque(maxlen=MOST_COMMENTS)
         self._has_entries = False
         self._names = Names()
         self._noted: set[tuple[str, str]] = set()
+        self._are_variables_new = False
         self._jobs: list[Draft] = []
         self._left_out: list[LeftOut] = []
         self._faults: list[Fault] = []
@@ -96,10 +101,7 @@ class _Reader:
             # Only what is before a line does not count: blanks at its end may be meant for standard input.
             self._line(line.lstrip(" \t").removesuffix("\r"), number)
         if self._faults and not self._has_entries:
-            first = self._faults[0]
-            raise FileError(
-                f"this is neither a file of Halo nor a crontab ({first.message})", line=first.line
-            )
+            raise self._no_crontab()
         return Drafts(jobs=tuple(self._jobs), left_out=tuple(self._left_out), faults=tuple(self._faults))
 
     def _line(self, line: str, number: int) -> None:
@@ -107,11 +109,22 @@ class _Reader:
             self._comments.append(line)
             self._users.look_at_comment(line[:_LONGEST_HEADING])
             return
-        if line.strip() and not self._is_variable(line, number):
+        if len(line) > LONGEST_TEXT:
+            self._fault(f"the line is longer than {LONGEST_TEXT} characters", number)
+        elif line.strip() and not self._is_variable(line, number):
             self._entry(line, number)
-        if len(self._jobs) + len(self._faults) + len(self._left_out) > MOST_JOBS:
-            raise FileError(f"the crontab has more than {MOST_JOBS} entries; split it", line=number)
-        self._comments = []
+        if max(len(self._jobs), len(self._left_out)) > MOST_ITEMS:
+            raise FileError(f"the crontab has more than {MOST_ITEMS} entries; split it", line=number)
+        self._comments.clear()
+
+    def _fault(self, message: str, number: int) -> None:
+        if len(self._faults) == MOST_FAULTS and not self._has_entries:
+            raise self._no_crontab()
+        add_fault(self._faults, Fault(message=message, line=number))
+
+    def _no_crontab(self) -> FileError:
+        first = self._faults[0]
+        return FileError(f"this is neither a file of Halo nor a crontab ({first.message})", line=first.line)
 
     # --- Variables -----------------------------------------------------------------------------------
 
@@ -123,7 +136,8 @@ class _Reader:
         if name in _UNKEPT and not value:
             return True
         if name in _UNKEPT:
-            self._left_out.append(LeftOut(what=plain_line(line), why=_UNKEPT[name], line=number))
+            what = plain_line(line[:_LONGEST_QUOTED])
+            self._left_out.append(LeftOut(what=what, why=_UNKEPT[name], line=number))
         elif name == "CRON_TZ":
             self._set_zone(value, number)
         elif name == "SHELL":
@@ -138,6 +152,7 @@ class _Reader:
             self._size -= len(name) + len(environment[name])
         self._size += len(name) + len(value)
         environment[name] = value
+        self._are_variables_new = True
         if len(environment) > _MOST_VARIABLES:
             raise FileError(f"the crontab has more than {_MOST_VARIABLES} variables", line=number)
 
@@ -147,7 +162,7 @@ class _Reader:
             find_zone(value or None)
         except ScheduleError as error:
             self._surroundings.bad_zone = number
-            self._faults.append(Fault(message=error.message, line=number))
+            self._fault(error.message, number)
 
     # --- Entries -------------------------------------------------------------------------------------
 
@@ -155,13 +170,13 @@ class _Reader:
         try:
             draft = self._draft(line, number)
         except ScheduleError as error:
-            quote = plain_line(line, _LONGEST_QUOTE)
-            self._faults.append(Fault(message=f"{error.message} (in: {quote})", line=number))
+            self._fault(f"{error.message} (in: {_quoted(line)})", number)
             return
         if draft is not None:
             self._jobs.append(draft)
-        self._kept += self._size
-        if self._kept > _MOST_KEPT:
+        self._kept += len(self._surroundings.environment)
+        self._size_kept += self._size
+        if self._kept > _MOST_KEPT or self._size_kept > MOST_COPIED:
             raise FileError("its variables, which each line keeps, are too many; split it", line=number)
 
     def _draft(self, line: str, number: int) -> Draft | None:
@@ -178,7 +193,7 @@ class _Reader:
             command = command.rstrip()
         if when.lower() == "@reboot":
             self._has_entries = True
-            self._left_out.append(LeftOut(what=plain_line(line, _LONGEST_QUOTE), why=_REBOOT, line=number))
+            self._left_out.append(LeftOut(what=_quoted(line), why=_REBOOT, line=number))
             return None
         schedule = self._schedule(when)
         self._has_entries = True
@@ -187,7 +202,7 @@ class _Reader:
         self._refuse_user_column(command)
         command = _FLAGS.sub("", command, count=1) if command.startswith("-") else command
         action = self._action(command, stdin)
-        name, description = name_of_comment(self._comments)
+        name, description = name_of_comment(list(self._comments))
         spec = JobSpec(
             name=self._names.unique(name or name_of_command(command)),
             description=description,
@@ -230,12 +245,18 @@ class _Reader:
 
     def _notes(self, command: str) -> Iterator[str]:
         """Yield what to know of a line; of the variables, in whose values cron fills in nothing, once."""
-        for name, value in self._surroundings.environment.items():
+        variables = self._surroundings.environment if self._are_variables_new else {}
+        self._are_variables_new = False
+        for name, value in variables.items():
             if "$" in value and (name, value) not in self._noted:
                 self._noted.add((name, value))
                 yield f"{name}={value} is taken as it is: no $ is filled in there"
         if word := self._users.doubtful_user_of(command):
             yield f"there is no program {word} here; if it is the user of a system crontab, take that word out"
+
+
+def _quoted(line: str) -> str:
+    return plain_line(line[:_LONGEST_QUOTED], _LONGEST_QUOTE)
 
 
 def _unquoted(value: str) -> str:

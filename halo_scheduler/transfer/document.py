@@ -12,11 +12,11 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import SCHEMA_VERSION, JobSpec
 from halo_scheduler.quiet_times import MOST_QUIET_TIMES, QuietTime
 from halo_scheduler.schedule.words import shown
-from halo_scheduler.transfer.drafts import Draft, Drafts, Fault
+from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, add_fault
 from halo_scheduler.transfer.job_form import draft_of, job_to_plain
 from halo_scheduler.transfer.json_text import read_json
 from halo_scheduler.transfer.plain_values import read_value, resolved, to_plain
-from halo_scheduler.transfer.text_file import FileError, TextFile, refuse_too_many, shown_key
+from halo_scheduler.transfer.text_file import FileError, TextFile, shown_key
 from halo_scheduler.transfer.yaml_writing import write_yaml
 
 _KNOWN = ("version", "groups", "quiet_times", "jobs")
@@ -120,7 +120,6 @@ class _DocumentReader:
         else:
             self._refuse_unknown(data)
             items = self._list("jobs", data) or []
-            refuse_too_many("jobs", items)
             jobs = [self._job(f"jobs[{index}]", job) for index, job in enumerate(items)]
         return Drafts(
             jobs=tuple(job for job in jobs if job is not None),
@@ -155,7 +154,6 @@ class _DocumentReader:
         groups = resolved(data.get("groups"))
         if groups is not None and not isinstance(groups, dict):
             self._fault(ScheduleError("must be an object of groups by their names", path="groups"))
-        refuse_too_many("groups", groups if isinstance(groups, dict) else (), "groups")
         limits: dict[str, int | None] = {}
         for name, group in groups.items() if isinstance(groups, dict) else ():
             try:
@@ -179,7 +177,7 @@ class _DocumentReader:
 
     def _fault(self, error: ScheduleError) -> None:
         line = self._file.line_of(error.path)
-        self._faults.append(Fault(message=error.message, line=line, path=error.path))
+        add_fault(self._faults, Fault(message=error.message, line=line, path=error.path))
 
 
 def _versioned(data: object) -> dict[str, Any]:

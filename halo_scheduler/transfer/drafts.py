@@ -9,8 +9,9 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import FollowOn, JobSpec
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.schedule.words import shortened
-from halo_scheduler.transfer.text_file import located
+from halo_scheduler.transfer.text_file import FileError, located
 
+MOST_FAULTS = 1_000
 LineOf = Callable[[str], int | None]
 """Finds the line of a path, in files that have paths."""
 
@@ -66,6 +67,15 @@ class Fault:
 
     def __str__(self) -> str:
         return located(self.message, self.line, self.path, self.file)
+
+
+def add_fault(faults: list[Fault], fault: Fault) -> None:
+    """Note a fault; a file with too many is refused whole: it is not what it was taken for."""
+    faults.append(fault)
+    if len(faults) > MOST_FAULTS:
+        first = faults[0]
+        message = f"{first.message} (the first of more than {MOST_FAULTS} faults; is it the right file?)"
+        raise FileError(message, line=first.line, path=first.path, file=first.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

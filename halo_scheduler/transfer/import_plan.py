@@ -13,7 +13,7 @@ from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.words import shortened, shown
 from halo_scheduler.settings import Settings
 from halo_scheduler.transfer.circles import find_circles
-from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut, NamedFollower
+from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut, NamedFollower, add_fault
 from halo_scheduler.transfer.field_changes import FieldChange, changes_between
 from halo_scheduler.transfer.job_form import job_to_plain
 from halo_scheduler.transfer.surrounding_changes import (
@@ -93,7 +93,10 @@ class ImportPlan:
 def plan_import(
     drafts: Drafts, existing: Existing, now_ms: int, new_id: Callable[[str], str], *, prune: bool = False
 ) -> ImportPlan:
-    """Return what taking in drafts would do; `new_id` gives a job of a name an id, if it carries none of use."""
+    """Return what taking in drafts would do; `new_id` gives a job of a name an id, if it carries none of use.
+
+    FileError refuses drafts of which far too many cannot be.
+    """
     return _Planner(drafts, existing, now_ms, new_id).plan(prune=prune)
 
 
@@ -369,7 +372,7 @@ class _Planner:
                 yield Removal(job_id=job_id, name=spec.name)
 
     def _fault(self, draft: Draft, error: ScheduleError) -> None:
-        self._faults.append(draft.fault(error))
+        add_fault(self._faults, draft.fault(error))
 
 
 def _with(spec: JobSpec, followers: tuple[Follower, ...], anchor_at: int) -> JobSpec:

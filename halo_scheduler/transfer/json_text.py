@@ -4,54 +4,68 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import pairwise
 from typing import Any
 
-from halo_scheduler.transfer.text_file import FileError, TextFile, text_of, under
+from halo_scheduler.transfer.text_file import (
+    DEEPEST,
+    MOST_ITEMS,
+    MOST_NODES,
+    FileError,
+    TextFile,
+    text_of,
+    too_many,
+    under,
+)
 
 _MOST_DIGITS = 100
-# Texts, the signs of the grammar, and what lies between them.
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
+_STRING = r'"(?:[^"\\]++|\\.)*+"'
+# What is no string: numbers that are none, and brackets.
+_NO_NUMBER = re.compile(rf"{_STRING}|(-?Infinity|NaN|[0-9]{{{_MOST_DIGITS + 1}}})", re.DOTALL)
+_BRACKET = re.compile(rf'(?:[^"{{}}\[\]]++|{_STRING})*+([{{}}\[\]])', re.DOTALL)
+_BLANKS = re.compile(r"[ \t\n\r]*")
+_SKIPPED = json.JSONDecoder()
 
 
 def read_json(content: bytes) -> TextFile:
     """Read a JSON text; FileError says what is wrong and on which line."""
     text = text_of(content)
+    objects = _Objects()
     try:
         data = json.loads(
-            text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_int=_whole_number
+            text, object_pairs_hook=objects.make, parse_constant=_refuse_constant, parse_int=_whole_number
         )
     except json.JSONDecodeError as error:
         raise FileError(f"this is not JSON: {error.msg}", line=error.lineno) from None
     except _TwiceError:
-        raise _twice(text) from None
+        raise _twice(text, objects.made) from None
     except RecursionError:
-        raise FileError("this JSON is nested too deep") from None
+        raise _too_deep(text) from None
     except ValueError as error:
-        raise FileError(f"this is not JSON: {error}") from None
-    return TextFile(data, partial(_find_lines, text))
+        raise FileError(f"this is not JSON: {error}", line=_line_of_no_number(text)) from None
+    file = TextFile(data, _Place(_Lines(text), _next_sign(text, 0), _next_sign(text, 0)))
+    _refuse_too_much(file, text)
+    return file
 
 
 class _TwiceError(Exception):
     """A key is there twice."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _TwiceError
-    return found
+class _Objects:
+    """Makes objects, and knows how many there are."""
 
+    def __init__(self) -> None:
+        self.made = 0
 
-def _twice(text: str) -> FileError:
-    """Look for the key that is there twice: all that comes before it is JSON."""
-    seen: set[str] = set()
-    for path, line in _lines(_tokens(text)):
-        if path in seen:
-            return FileError("this key is there twice", line=line, path=path)
-        seen.add(path)
-    return FileError("a key is there twice")
+    def make(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise _TwiceError
+        self.made += 1
+        return found
 
 
 def _whole_number(digits: str) -> int:
@@ -64,42 +78,136 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number in JSON")
 
 
-def _find_lines(text: str) -> Mapping[str, int]:
-    """Return the line of every part of a text that was read before."""
-    return dict(_lines(_tokens(text)))
+# --- What is too much --------------------------------------------------------------------------------
 
 
-def _tokens(text: str) -> Iterator[tuple[str, int]]:
-    line, seen = 1, 0
-    for match in _TOKEN.finditer(text):
-        line += text.count("\n", seen, match.start())
-        seen = match.start()
-        yield match[0], line
+def _refuse_too_much(file: TextFile, text: str) -> None:
+    """Refuse what nobody writes: later on each part takes its time."""
+    nodes = 0
+    left: list[tuple[Any, tuple[str | int, ...]]] = [(file.data, ())]
+    while left:
+        value, path = left.pop()
+        if not isinstance(value, list | dict):
+            continue
+        nodes += len(value)
+        if len(value) > MOST_ITEMS:
+            where = reduce(under, path, "")
+            raise too_many(where, file.line_of(where))
+        if nodes > MOST_NODES:
+            raise FileError(f"the file has more than {MOST_NODES} entries; split it")
+        if len(path) > DEEPEST:
+            raise _too_deep(text)
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        left += [(part, (*path, key)) for key, part in parts if isinstance(part, list | dict)]
 
 
-def _lines(tokens: Iterator[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    sign, line = next(tokens)
-    yield "", line
-    yield from _lines_within(sign, tokens, "")
+def _too_deep(text: str) -> FileError:
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        depth += 1 if match[1] in "{[" else -1
+        if depth > DEEPEST:
+            break
+    line = text.count("\n", 0, match.start(1)) + 1
+    return FileError(f"it is nested deeper than {DEEPEST} levels", line=line)
 
 
-def _lines_within(sign: str, tokens: Iterator[tuple[str, int]], path: str) -> Iterator[tuple[str, int]]:
-    """Go through a value that begins with a sign: the text is known to be JSON."""
-    if sign == "{":
-        for key, line in tokens:
-            if key == "}":
-                return
-            if key != ",":
-                inner = under(path, json.loads(key))
-                yield inner, line
-                next(tokens)  # the colon
-                yield from _lines_within(next(tokens)[0], tokens, inner)
-    elif sign == "[":
-        index = 0
-        for item, line in tokens:
-            if item == "]":
-                return
-            if item != ",":
-                yield under(path, index), line
-                yield from _lines_within(item, tokens, under(path, index))
-                index += 1
+def _line_of_no_number(text: str) -> int:
+    found = next(match for match in _NO_NUMBER.finditer(text) if match[1])
+    return text.count("\n", 0, found.start()) + 1
+
+
+# --- Where something stands --------------------------------------------------------------------------
+
+
+class _Lines:
+    """Counts the lines of a text, quickly where one is asked for after the other."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._position = 0
+        self._line = 1
+
+    def at(self, position: int) -> int:
+        if position < self._position:
+            self._position, self._line = 0, 1
+        self._line += self.text.count("\n", self._position, position)
+        self._position = position
+        return self._line
+
+
+class _Place:
+    """Where something stands, and where its value begins; its parts are looked for when somebody asks."""
+
+    def __init__(self, lines: _Lines, position: int, value_at: int) -> None:
+        self._lines = lines
+        self._position = position
+        self._value_at = value_at
+        self._by_name: dict[str, _Place] | None = None
+
+    @property
+    def line(self) -> int:
+        return self._lines.at(self._position)
+
+    def part(self, name: str) -> _Place | None:
+        if self._by_name is None:
+            self._by_name = {
+                under("", key): _Place(self._lines, position, value_at)
+                for key, position, value_at in _parts(self._lines.text, self._value_at)
+            }
+        return self._by_name.get(name)
+
+
+def _parts(text: str, position: int) -> Iterator[tuple[str | int, int, int]]:
+    """Yield the parts of a value, each with where it and its value begin: the text is known to be JSON."""
+    opening = text[position]
+    if opening not in "{[":
+        return
+    index = 0
+    position = _next_sign(text, position + 1)
+    while text[position] not in "}]":
+        key: str | int = index
+        began = value_at = position
+        if opening == "{":
+            key, position = _SKIPPED.raw_decode(text, position)
+            value_at = _next_sign(text, _next_sign(text, position) + 1)
+        yield key, began, value_at
+        _, position = _SKIPPED.raw_decode(text, value_at)
+        position = _next_sign(text, position)
+        if text[position] == ",":
+            position = _next_sign(text, position + 1)
+        index += 1
+
+
+def _next_sign(text: str, position: int) -> int:
+    match = _BLANKS.match(text, position)
+    return position if match is None else match.end()
+
+
+def _twice(text: str, objects_before: int) -> FileError:
+    """Look for the key that is there twice: in the object that ends after so many others."""
+    around = _around(text, objects_before)
+    path: list[str | int] = []
+    for outer, inner in pairwise(around):
+        path.append(next(key for key, _, value_at in _parts(text, outer) if value_at == inner))
+    seen: set[str | int] = set()
+    for key, position, _ in _parts(text, around[-1]):
+        if key in seen:
+            line = text.count("\n", 0, position) + 1
+            return FileError("this key is there twice", line=line, path=reduce(under, [*path, key], ""))
+        seen.add(key)
+    return FileError("a key is there twice")
+
+
+def _around(text: str, objects_before: int) -> Sequence[int]:
+    """Return where the object begins that ends after so many others, behind the beginnings of all around it."""
+    begun: list[int] = []
+    for match in _BRACKET.finditer(text):
+        if match[1] in "{[":
+            begun.append(match.start(1))
+            continue
+        if match[1] == "}":
+            if objects_before == 0:
+                break
+            objects_before -= 1
+        begun.pop()
+    return begun

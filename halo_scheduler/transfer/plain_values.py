@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache, partial
@@ -25,6 +25,7 @@ from halo_scheduler.transfer.text_file import Word, shown_key
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+_Read = Callable[[object], Any]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NULLS = {"", "~", "null", "Null", "NULL"}
 _TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -54,7 +55,7 @@ def to_plain(value: object) -> Any:
 def read_value(hint: Any, plain: object) -> Any:
     """Return the value that plain data stands for; ScheduleError names the field as it stands in the data."""
     try:
-        return decode(hint, _strict(hint, plain))
+        return decode(hint, _reader(hint)(plain))
     except ScheduleError as error:
         error.path = _STRICT_NAMES.sub(r"\1", error.path)
         error.message = _STRICT_NAMES.sub(r"\1", error.message)
@@ -148,21 +149,38 @@ def _defaults(cls: type[DataclassInstance]) -> dict[str, Any]:
 # --- From plain data ---------------------------------------------------------------------------------
 
 
-def _strict(hint: Any, value: object) -> Any:
-    """Return plain data as strict JSON; what makes no sense is left for that to refuse."""
+@cache
+def _reader(hint: Any) -> _Read:
+    """Return what turns plain data of a type into strict JSON; what makes no sense is left for that to refuse.
+
+    A type is looked into once, not for each of ten thousand jobs.
+    """
     if isinstance(hint, type):
-        return _strict_class(hint, value)
+        return partial(_strict_object if dataclasses.is_dataclass(hint) else _strict_word, hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is tuple:
-        return _strict_list(arguments[0], value)
+        return partial(_strict_list, _reader(arguments[0]))
     if origin is Mapping:
-        return _strict_mapping(arguments[1], value)
-    return _strict_union(arguments, value)
+        return partial(_strict_mapping, _reader(arguments[1]))
+    return _union_reader(arguments)
 
 
-def _strict_class(hint: type[Any], value: object) -> Any:
-    if dataclasses.is_dataclass(hint):
-        return _strict_object(hint, value)
+def _union_reader(members: tuple[Any, ...]) -> _Read:
+    some = tuple(member for member in members if member is not NoneType)
+    kinds = {_kind_of(member): member for member in some}
+    read: _Read = _text_of
+    if len(some) == 1:
+        read = _reader(some[0])
+    elif "" not in kinds:
+        read = partial(_strict_kind, kinds)
+    return partial(_strict_optional, read) if NoneType in members else read
+
+
+def _strict_optional(read: _Read, value: object) -> Any:
+    return None if _is_nothing(value) else read(value)
+
+
+def _strict_word(hint: type[Any], value: object) -> Any:
     if not isinstance(value, Word):
         return value
     if hint is bool:
@@ -170,26 +188,16 @@ def _strict_class(hint: type[Any], value: object) -> Any:
     return resolved(value) if hint in {int, float} else str(value)
 
 
-def _strict_list(hint: Any, value: object) -> Any:
+def _strict_list(read: _Read, value: object) -> Any:
     if not isinstance(value, list):
         return resolved(value)
-    return [_under(f"[{index}]", hint, item) for index, item in enumerate(value)]
+    return [_under(f"[{index}]", read, item) for index, item in enumerate(value)]
 
 
-def _strict_mapping(hint: Any, value: object) -> Any:
+def _strict_mapping(read: _Read, value: object) -> Any:
     if not isinstance(value, dict):
         return resolved(value)
-    return {key: _under(str(key), hint, item) for key, item in value.items()}
-
-
-def _strict_union(members: tuple[Any, ...], value: object) -> Any:
-    some = tuple(member for member in members if member is not NoneType)
-    if NoneType in members and (value is None or (isinstance(value, Word) and value in _NULLS)):
-        return None
-    if len(some) == 1:
-        return _strict(some[0], value)
-    kinds = {_kind_of(member): member for member in some}
-    return _strict_kind(kinds, value) if "" not in kinds else _text_of(value)
+    return {key: _under(str(key), read, item) for key, item in value.items()}
 
 
 def _strict_kind(kinds: dict[str, Any], value: object) -> Any:
@@ -211,31 +219,27 @@ def _strict_kind(kinds: dict[str, Any], value: object) -> Any:
 
 
 def _strict_object(cls: type[DataclassInstance], value: object) -> Any:
-    names = _names(cls)
-    if isinstance(value, str) and "kind" in names:
+    readers = _readers(cls)
+    if isinstance(value, str) and "kind" in readers:
         value = {"kind": value}
     if not isinstance(value, dict):
         return resolved(value)
     found: dict[str, Any] = {}
-    hints = _hints(cls)
     for key, item in value.items():
-        if key not in names:
+        if key not in readers:
             known = ", ".join(_shown_names(cls))
             raise ScheduleError(f"is not a known field; known are {known}", path=shown_key(key))
-        strict, is_duration = names[key]
+        strict, read = readers[key]
         if strict in found:
             raise ScheduleError("is there twice", path=shown_key(key))
-        read = _strict_duration if is_duration else partial(_strict_field, cls)
-        found[strict] = read(key, hints[strict], item)
+        found[strict] = _under(key, read, item)
     return found
 
 
-def _strict_field(cls: type[DataclassInstance], key: str, hint: Any, value: object) -> Any:
-    item = _under(key, hint, value)
-    if cls is Once and isinstance(item, str) and item[-1:] == "Z":
-        # Given in UTC means that no offset was chosen: it is shown in the time of the machine.
-        return decode_instant(item)
-    return item
+def _strict_once(read: _Read, value: object) -> Any:
+    item = read(value)
+    # Given in UTC means that no offset was chosen: it is shown in the time of the machine.
+    return decode_instant(item) if isinstance(item, str) and item[-1:] == "Z" else item
 
 
 def decode_instant(text: str) -> int | str:
@@ -246,22 +250,23 @@ def decode_instant(text: str) -> int | str:
         return text
 
 
-def _strict_duration(key: str, hint: Any, value: object) -> Any:
-    try:
-        if get_origin(hint) is tuple and isinstance(value, list):
-            return [parse_duration(item) for item in value]
-        return (
-            None if value is None or (isinstance(value, Word) and value in _NULLS) else parse_duration(value)
-        )
-    except ScheduleError as error:
-        raise error.under(key) from None
+def _strict_duration(value: object) -> Any:
+    return None if _is_nothing(value) else parse_duration(value)
 
 
-def _under(key: str, hint: Any, value: object) -> Any:
+def _strict_durations(value: object) -> Any:
+    return [parse_duration(item) for item in value] if isinstance(value, list) else _strict_duration(value)
+
+
+def _under(key: str, read: _Read, value: object) -> Any:
     try:
-        return _strict(hint, value)
+        return read(value)
     except ScheduleError as error:
         raise error.under(shown_key(key)) from None
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None or (isinstance(value, Word) and value in _NULLS)
 
 
 def _text_of(value: object) -> object:
@@ -269,19 +274,18 @@ def _text_of(value: object) -> object:
 
 
 @cache
-def _hints(cls: type[DataclassInstance]) -> dict[str, Any]:
-    return get_type_hints(cls)
-
-
-@cache
-def _names(cls: type[DataclassInstance]) -> dict[str, tuple[str, bool]]:
-    """Return for each name in a file the field that it means, and whether it is a duration."""
-    names: dict[str, tuple[str, bool]] = {}
+def _readers(cls: type[DataclassInstance]) -> dict[str, tuple[str, _Read]]:
+    """Return for each name in a file the field that it means, and what reads it."""
+    hints = get_type_hints(cls)
+    readers: dict[str, tuple[str, _Read]] = {}
     for field in dataclasses.fields(cls):
-        plain = _plain_name(cls, field.name)
-        names[field.name] = (field.name, False)
-        names[plain] = (field.name, plain != field.name and field.name.endswith(_MS))
-    return names
+        hint, plain = hints[field.name], _plain_name(cls, field.name)
+        read = partial(_strict_once, _reader(hint)) if cls is Once else _reader(hint)
+        readers[field.name] = readers[plain] = (field.name, read)
+        if plain != field.name and field.name.endswith(_MS):
+            is_list = get_origin(hint) is tuple
+            readers[plain] = (field.name, _strict_durations if is_list else _strict_duration)
+    return readers
 
 
 def _shown_names(cls: type[DataclassInstance]) -> list[str]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sized
-from functools import cached_property
+from collections.abc import Iterator
+from typing import Protocol
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.schedule.words import shown
 
+# Far more than anybody writes, and little enough to be looked through within a second.
 MOST_BYTES = 5 << 20
-MOST_NODES = 400_000
-MOST_JOBS = 20_000
+MOST_LINES = 400_000
+MOST_NODES = 250_000
+MOST_ITEMS = 10_000
+MOST_COPIED = 20_000_000
 DEEPEST = 32
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]{1,60}|\[[0-9]+\]", re.ASCII)
-_LAST_PART = re.compile(r"(\.[^.\[\]]*|\[[^\[\]]*\]|[^.\[\]]+)$")
+_BETWEEN_PARTS = re.compile(r"[.\[]")
 
 
 class FileError(SchedulerError, ValueError):
@@ -45,32 +48,54 @@ class Word(str):
     __slots__ = ()
 
 
+class Place(Protocol):
+    """Where something in a text stands, and what is a part of it."""
+
+    @property
+    def line(self) -> int:
+        """The line, from 1."""
+
+    def part(self, name: str) -> Place | None:
+        """Return the place of a part, by its name in a path: `schedule`, `[3]`."""
+
+
 class TextFile:
-    """What a text says as plain data: objects, lists, texts, numbers, true, false, null.
+    """What a text says as plain data: objects, lists, texts, numbers, true, false, null."""
 
-    The lines of its parts are looked up only when somebody asks: most files are right.
-    """
-
-    def __init__(self, data: object, find_lines: Callable[[], Mapping[str, int]]) -> None:
+    def __init__(self, data: object, place: Place) -> None:
         self.data = data
-        self._find_lines = find_lines
+        self._place = place
 
-    @cached_property
-    def _lines(self) -> Mapping[str, int]:
-        return self._find_lines()
-
-    def line_of(self, path: str) -> int | None:
+    def line_of(self, path: str) -> int:
         """Return the line on which a field stands, or what it is a part of."""
-        while path and path not in self._lines:
-            shorter = _LAST_PART.sub("", path)
-            path = shorter if shorter != path else ""
-        return self._lines.get(path)
+        place = self._place
+        while found := _first_part(place, path):
+            place, path = found
+        return place.line
+
+
+def _first_part(place: Place, path: str) -> tuple[Place, str] | None:
+    """Find the part that a path begins with, and return it with the rest of the path."""
+    for end in _ends(path):
+        inner = place.part(path[:end])
+        if inner is not None:
+            return inner, path[end:].removeprefix(".")
+    return None
+
+
+def _ends(path: str) -> Iterator[int]:
+    """Yield where the first part of a path may end: a key may have dots in it."""
+    yield from (match.start() for match in _BETWEEN_PARTS.finditer(path) if match.start())
+    if path:
+        yield len(path)
 
 
 def text_of(content: bytes, *, most_bytes: int = MOST_BYTES) -> str:
     """Return the text of a file's content, unless it is too long or no text."""
     if len(content) > most_bytes:
         raise FileError(f"the file is larger than {most_bytes >> 20} MB; split it")
+    if content.count(b"\n") > MOST_LINES:
+        raise FileError(f"the file has more than {MOST_LINES} lines; split it")
     if b"\0" in content:
         raise FileError("the file is no text: it has NUL bytes", line=_line_at(content, content.index(b"\0")))
     try:
@@ -81,10 +106,15 @@ def text_of(content: bytes, *, most_bytes: int = MOST_BYTES) -> str:
         ) from None
 
 
-def refuse_too_many(path: str, items: Sized, noun: str = "jobs") -> None:
-    """Refuse a file that holds more than anybody has: looking at all of it, even for a line, would take too long."""
-    if len(items) > MOST_JOBS:
-        raise FileError(f"the file has more than {MOST_JOBS} {noun}; split it", path=path)
+def too_many(path: str, line: int) -> FileError:
+    """Return the refusal of a list or an object that holds more than anybody has."""
+    return FileError(f"there are more than {MOST_ITEMS} entries here; split the file", line=line, path=path)
+
+
+def refuse_copies(size: int, jobs: int, line: int | None = None) -> None:
+    """Refuse a file whose jobs share so much that a copy for each would be more than anybody has."""
+    if size * jobs > MOST_COPIED:
+        raise FileError(f"what its {jobs} jobs have in common is too long for so many; split it", line=line)
 
 
 def under(path: str, key: str | int) -> str:

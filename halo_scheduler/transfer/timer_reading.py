@@ -27,7 +27,7 @@ from halo_scheduler.schedule.interval import SECOND_MS, format_interval
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.transfer.calendar_event import read_calendar_event, read_span
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut
-from halo_scheduler.transfer.text_file import FileError
+from halo_scheduler.transfer.text_file import FileError, refuse_copies
 from halo_scheduler.transfer.unit_command import ServiceReader
 from halo_scheduler.transfer.unit_file import Setting, UnitFile, read_unit
 
@@ -97,9 +97,11 @@ class _TimerReader:
                 "this is a template for timers; copy it with the name of one, like backup@home.timer"
             )
         self._leave_out()
-        schedules = list(self._schedules())
-        if len(schedules) + len(self._faults) > _MOST_SCHEDULES:
-            raise FileError(f"it has more than {_MOST_SCHEDULES} times; split it")
+        settings = [(name, setting) for name in _SCHEDULES for setting in self._timer.all("Timer", name)]
+        if len(settings) > _MOST_SCHEDULES:
+            line = settings[_MOST_SCHEDULES][1].line
+            raise FileError(f"it has more than {_MOST_SCHEDULES} times; split it", line=line)
+        schedules = list(self._schedules(settings))
         if not schedules and not self._faults:
             why = "it has no time at which it would run: neither OnCalendar nor OnUnitActiveSec"
             self._left_out.append(LeftOut(what=f"{self._stem}.timer", why=why))
@@ -117,13 +119,12 @@ class _TimerReader:
             if name not in _MEANINGLESS and name not in _SCHEDULES and setting.value.lower() != "false":
                 self._left_out.append(LeftOut(what=f"{name}={setting.value}", why=why, line=setting.line))
 
-    def _schedules(self) -> Iterator[tuple[_Schedule, Setting]]:
-        for name in _SCHEDULES:
-            for setting in self._timer.all("Timer", name):
-                try:
-                    yield _schedule(name, setting.value), setting
-                except ScheduleError as error:
-                    self._faults.append(Fault(message=error.message, line=setting.line))
+    def _schedules(self, settings: list[tuple[str, Setting]]) -> Iterator[tuple[_Schedule, Setting]]:
+        for name, setting in settings:
+            try:
+                yield _schedule(name, setting.value), setting
+            except ScheduleError as error:
+                self._faults.append(Fault(message=error.message, line=setting.line))
 
     # --- The service ---------------------------------------------------------------------------------
 
@@ -147,6 +148,7 @@ class _TimerReader:
     def _jobs(
         self, schedules: list[tuple[_Schedule, Setting]], service: UnitFile, name: str
     ) -> Iterator[Draft]:
+        refuse_copies(self._timer.size + service.size, len(schedules))
         reader = ServiceReader(service, self._specifiers(name))
         try:
             command = reader.command()

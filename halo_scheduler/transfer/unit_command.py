@@ -16,6 +16,9 @@ from halo_scheduler.transfer.unit_file import UnitFile, split_commands, split_wo
 _Part = TypeVar("_Part")
 _SHELL = "/bin/sh"
 _LONGEST_QUOTE = 80
+_LONGEST_QUOTED = 1_000  # before what is no text is taken out of it
+_LONGEST_CODE = 3
+_MOST_VARIABLES = 1_000
 _PREFIXES = "@-:+!|"
 _SPECIFIER = re.compile(r"%(.)", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<plain>\w+)|(?P<dollar>\$))", re.ASCII)
@@ -76,7 +79,7 @@ class ServiceReader:
         try:
             return split(text)
         except ValueError as error:
-            raise ScheduleError(f"{error} in: {plain_line(text, _LONGEST_QUOTE)}") from None
+            raise ScheduleError(f"{error} in: {plain_line(text[:_LONGEST_QUOTED], _LONGEST_QUOTE)}") from None
 
     def filled_in(self, text: str) -> str:
         """Return a text with its specifiers filled in."""
@@ -101,11 +104,16 @@ class ServiceReader:
             for word in self._split(split_words, setting.value):
                 name, _, value = self.filled_in(word).partition("=")
                 found[name] = value
+        if len(found) > _MOST_VARIABLES:
+            raise ScheduleError(f"it sets more than {_MOST_VARIABLES} variables")
         return found
 
     def _success_codes(self) -> tuple[int, ...]:
         words = [word for one in self._unit.all("Service", "SuccessExitStatus") for word in one.value.split()]
-        return (0, *sorted({int(word) for word in words if word.isdigit() and word.isascii()} - {0}))
+        codes = {
+            int(word) for word in words if word.isdigit() and word.isascii() and len(word) <= _LONGEST_CODE
+        }
+        return (0, *sorted(codes - {0}))
 
 
 def _shell_words(step: _Step) -> str:

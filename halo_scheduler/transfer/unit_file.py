@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from halo_scheduler.transfer.text_file import FileError, text_of
 
 _MOST_SETTINGS = 10_000
+_MOST_WORDS = 10_000
+_LONGEST_LINE = 1_000_000
 _SECTION = re.compile(r"\[([^\]]+)\]")
 _SETTING = re.compile(r"([A-Za-z0-9-]+)\s*=\s*(.*)", re.DOTALL)
 _WORD_SIGN = re.compile(r"""\s+|"|'|\\x[0-9a-fA-F]{2}|\\.|[^\s"'\\]+|\\""", re.DOTALL)
@@ -40,6 +42,11 @@ class UnitFile:
         found = self.all(section, name)
         return found[-1] if found else None
 
+    @property
+    def size(self) -> int:
+        """How much it says."""
+        return sum(len(setting.value) for settings in self.settings.values() for setting in settings)
+
     def names(self, section: str) -> Iterator[tuple[str, Setting]]:
         """Yield the names that a section sets, with the first line of each."""
         for (where, name), settings in self.settings.items():
@@ -54,6 +61,8 @@ def read_unit(content: bytes) -> UnitFile:
     for count, (number, line) in enumerate(_logical_lines(text_of(content))):
         if count > _MOST_SETTINGS:
             raise FileError(f"the unit has more than {_MOST_SETTINGS} settings", line=number)
+        if len(line) > _LONGEST_LINE:
+            raise FileError(f"the line is longer than {_LONGEST_LINE} characters", line=number)
         if match := _SECTION.fullmatch(line):
             section = match[1]
         elif (match := _SETTING.fullmatch(line)) and section:
@@ -102,6 +111,8 @@ def split_commands(text: str) -> list[list[str]]:
 
 def _words(text: str) -> Iterator[tuple[str, str]]:
     """Yield each word as it is meant and as it stands there."""
+    if len(text.split(maxsplit=_MOST_WORDS)) > _MOST_WORDS:
+        raise ValueError(f"there are more than {_MOST_WORDS} words")
     word: list[str] | None = None
     raw: list[str] = []
     quote = ""

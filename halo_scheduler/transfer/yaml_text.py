@@ -7,14 +7,25 @@ YAML is read: PyYAML takes a while to load.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import reduce
 from typing import Any
 
 import yaml
+from yaml import AliasEvent, MappingEndEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 
 from halo_scheduler.schedule.words import shown
-from halo_scheduler.transfer.text_file import DEEPEST, MOST_NODES, FileError, TextFile, Word, text_of, under
+from halo_scheduler.transfer.text_file import (
+    DEEPEST,
+    MOST_ITEMS,
+    MOST_NODES,
+    FileError,
+    TextFile,
+    Word,
+    shown_key,
+    text_of,
+    too_many,
+    under,
+)
 
 _MERGE = "<<"
 _NO_TAG = {None, "!"}  # a lone exclamation mark only says that it is a text
@@ -23,73 +34,9 @@ _NO_TAG = {None, "!"}  # a lone exclamation mark only says that it is a text
 def read_yaml(content: bytes) -> TextFile:
     """Read one YAML document; FileError says what is wrong and on which line."""
     text = text_of(content)
-    return TextFile(_Builder(text).build(), partial(_find_lines, text))
-
-
-class _Builder:
-    """Builds plain data from the events of a parser: it never holds more than the text says."""
-
-    def __init__(self, text: str) -> None:
-        self._events = _events(text)
-        self._nodes = 0
-
-    def build(self) -> object:
-        root: object = None
-        documents = 0
-        for event in self._events:
-            if isinstance(event, yaml.DocumentStartEvent):
-                documents += 1
-                if documents > 1:
-                    raise FileError("a second document begins here; one file holds one", line=_line(event))
-                root = self._value(next(self._events), "", 0)
-        return root
-
-    def _value(self, event: yaml.Event, path: str, depth: int) -> Any:
-        self._check(event, path, depth)
-        if isinstance(event, yaml.ScalarEvent):
-            return Word(event.value) if event.implicit[0] else str(event.value)
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self._list(path, depth)
-        return self._mapping(path, depth)
-
-    def _list(self, path: str, depth: int) -> list[Any]:
-        items: list[Any] = []
-        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            items.append(self._value(event, under(path, len(items)), depth + 1))
-        return items
-
-    def _mapping(self, path: str, depth: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            self._check(event, path, depth)
-            if not isinstance(event, yaml.ScalarEvent):
-                raise FileError("a key must be a text", line=_line(event), path=path)
-            key = str(event.value)
-            if key == _MERGE:
-                raise FileError("merge keys are not taken; write it out", line=_line(event), path=path)
-            if key in found:
-                raise FileError(f"the key {shown(key)} is there twice", line=_line(event), path=path)
-            found[key] = self._value(next(self._events), under(path, key), depth + 1)
-        return found
-
-    def _check(self, event: yaml.Event, path: str, depth: int) -> None:
-        self._nodes += 1
-        if self._nodes > MOST_NODES:
-            raise FileError(f"the file has more than {MOST_NODES} entries; split it", line=_line(event))
-        if depth > DEEPEST:
-            raise FileError(f"it is nested deeper than {DEEPEST} levels", line=_line(event))
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise FileError("anchors and aliases are not taken; write it out", line=_line(event), path=path)
-        tag = getattr(event, "tag", None)
-        if tag not in _NO_TAG:
-            raise FileError(f"the tag {shown(tag)} is not taken; leave it out", line=_line(event), path=path)
-
-
-def _events(text: str) -> Iterator[yaml.Event]:
-    # libyaml is many times as fast; it is there wherever PyYAML comes as a wheel.
-    loader: type[Any] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    place = _Place(1)
     try:
-        yield from yaml.parse(text, Loader=loader)
+        return TextFile(_Builder(text, place).build(), place)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "it breaks the grammar"
@@ -103,33 +50,139 @@ def _events(text: str) -> Iterator[yaml.Event]:
         raise FileError(f"this is not YAML: {reason}", line=line) from None
 
 
-def _line(event: yaml.Event) -> int:
-    mark = event.start_mark
-    return 1 if mark is None else int(mark.line) + 1
+class _Place:
+    """Where something stands: a number for each part that has none of its own."""
+
+    __slots__ = ("_by_key", "keys", "line", "parts")
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.keys: list[str] | None = None
+        self.parts: list[int | _Place] = []
+        self._by_key: dict[str, int] | None = None
+
+    def part(self, name: str) -> _Place | None:
+        index = self._index(name)
+        if index is None or index >= len(self.parts):
+            return None
+        found = self.parts[index]
+        return _Place(found) if isinstance(found, int) else found
+
+    def _index(self, name: str) -> int | None:
+        if self.keys is None:
+            return int(name[1:-1]) if name[:1] == "[" and name[1:-1].isdecimal() else None
+        if self._by_key is None:
+            self._by_key = {shown_key(key): index for index, key in enumerate(self.keys)}
+        return self._by_key.get(name)
 
 
-def _find_lines(text: str) -> Mapping[str, int]:
-    """Return the line of every part of a text that was read before."""
-    return dict(_lines(_events(text)))
+class _Builder:
+    """Builds plain data from the events of a parser: it never holds more than the text says.
+
+    It goes through some hundred thousand events, so what is needed for a refusal only is found when there is one.
+    """
+
+    def __init__(self, text: str, place: _Place) -> None:
+        # libyaml is many times as fast; it is there wherever PyYAML comes as a wheel.
+        loader: type[Any] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+        self._next = loader(text).get_event
+        self._root = place
+        self._nodes = 0
+        self._path: list[str | int] = []
+
+    def build(self) -> object:
+        data: object = None
+        documents = 0
+        while type(event := self._next()) is not yaml.StreamEndEvent:
+            if type(event) is yaml.DocumentStartEvent:
+                documents += 1
+                if documents > 1:
+                    raise FileError("a second document begins here; one file holds one", line=_line(event))
+                first = self._next()
+                self._root.line = _line(first)
+                data = self._value(first, self._root)
+        return data
+
+    def _value(self, event: Any, place: _Place) -> Any:
+        kind = type(event)
+        if kind is AliasEvent or event.anchor is not None or event.tag not in _NO_TAG:
+            raise self._refusal(event)
+        if kind is ScalarEvent:
+            return Word(event.value) if event.implicit[0] else event.value
+        if len(self._path) > DEEPEST:
+            raise FileError(f"it is nested deeper than {DEEPEST} levels", line=_line(event))
+        return self._list(place) if kind is SequenceStartEvent else self._mapping(place)
+
+    def _list(self, place: _Place) -> list[Any]:
+        items: list[Any] = []
+        path, depth = self._path, len(self._path)
+        path.append(0)
+        while type(event := self._next()) is not SequenceEndEvent:
+            if len(items) >= MOST_ITEMS or self._nodes >= MOST_NODES:
+                raise self._excess(event, depth)
+            self._nodes += 1
+            path[depth] = len(items)
+            inner = self._enter(event, place, event.start_mark.line + 1)
+            items.append(self._value(event, inner))
+        path.pop()
+        return items
+
+    def _mapping(self, place: _Place) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        path, depth = self._path, len(self._path)
+        while type(event := self._next()) is not MappingEndEvent:
+            if len(found) >= MOST_ITEMS or self._nodes >= MOST_NODES:
+                raise self._excess(event, depth)
+            self._nodes += 1
+            key = self._key(event, found)
+            path.append(key)
+            value = self._next()
+            inner = self._enter(value, place, event.start_mark.line + 1)
+            found[key] = self._value(value, inner)
+            path.pop()
+        place.keys = list(found)
+        return found
+
+    def _enter(self, event: Any, place: _Place, line: int) -> _Place:
+        """Note the line of a part; one that has parts of its own gets a place of its own."""
+        if type(event) is ScalarEvent:
+            place.parts.append(line)
+            return place
+        inner = _Place(line)
+        place.parts.append(inner)
+        return inner
+
+    def _key(self, event: Any, found: dict[str, Any]) -> str:
+        if type(event) is AliasEvent or event.anchor is not None or event.tag not in _NO_TAG:
+            raise self._refusal(event)
+        if type(event) is not ScalarEvent:
+            raise self._error("a key must be a text", event)
+        key: str = event.value
+        if key == _MERGE:
+            raise self._error("merge keys are not taken; write it out", event)
+        if key in found:
+            raise self._error(f"the key {shown(key)} is there twice", event)
+        return key
+
+    def _excess(self, event: Any, depth: int) -> FileError:
+        """Return why there is too much of it."""
+        if self._nodes >= MOST_NODES:
+            return FileError(f"the file has more than {MOST_NODES} entries; split it", line=_line(event))
+        return too_many(_joined(self._path[:depth]), _line(event))
+
+    def _refusal(self, event: Any) -> FileError:
+        """Return why a part is none that a person would write."""
+        if type(event) is AliasEvent or event.anchor is not None:
+            return self._error("anchors and aliases are not taken; write it out", event)
+        return self._error(f"the tag {shown(event.tag)} is not taken; leave it out", event)
+
+    def _error(self, message: str, event: Any) -> FileError:
+        return FileError(message, line=_line(event), path=_joined(self._path))
 
 
-def _lines(events: Iterator[yaml.Event]) -> Iterator[tuple[str, int]]:
-    for event in events:
-        if isinstance(event, yaml.DocumentStartEvent):
-            first = next(events)
-            yield "", _line(first)
-            yield from _lines_within(first, events, "")
+def _joined(path: list[str | int]) -> str:
+    return reduce(under, path, "")
 
 
-def _lines_within(event: yaml.Event, events: Iterator[yaml.Event], path: str) -> Iterator[tuple[str, int]]:
-    if isinstance(event, yaml.SequenceStartEvent):
-        index = 0
-        while not isinstance(item := next(events), yaml.SequenceEndEvent):
-            yield under(path, index), _line(item)
-            yield from _lines_within(item, events, under(path, index))
-            index += 1
-    elif isinstance(event, yaml.MappingStartEvent):
-        while not isinstance(key := next(events), yaml.MappingEndEvent):
-            inner = under(path, str(getattr(key, "value", "")))
-            yield inner, _line(key)
-            yield from _lines_within(next(events), events, inner)
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1

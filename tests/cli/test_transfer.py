@@ -152,6 +152,17 @@ def test_a_fault_keeps_the_whole_file_out_unless_it_is_skipped() -> None:
     assert _names() == ["backup"]
 
 
+def test_of_a_large_file_with_a_fault_not_everything_is_shown() -> None:
+    jobs = "".join(f"@daily echo {number}\n" for number in range(150))
+    done = _halo("import", "-", "--yes", stdin=f"{jobs}hello\n")
+    assert done.exit_code == 1
+    assert "  + echo 100\n" in done.stdout
+    assert "echo 101" not in done.stdout
+    assert "  … and 50 more\n" in done.stdout
+    assert "■ line 151: this is no line of a crontab" in done.stdout
+    assert "echo 150" in _halo("import", "-", "--skip-bad", stdin=f"{jobs}hello\n").stdout
+
+
 def test_what_a_terminal_would_obey_is_shown_as_text() -> None:
     nasty = _FILE.replace("/home,", '"\\e[2J\\e]0;x\\a/home",').replace(
         "group: night", 'description: "a\\e[31mb"'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from timing import at_most_ms
 
 from halo_scheduler.model import After, Cron, JobSpec, Manual, Prompt, Schedule
 from halo_scheduler.transfer.any_file import read_jobs
@@ -190,6 +191,22 @@ def test_what_is_no_agent_is_refused(text: str, refusal: str) -> None:
 
 
 def test_an_agent_of_too_much_is_refused() -> None:
-    schedules = "".join(f"  s{number}: {{}}\n" for number in range(20_001))
-    with pytest.raises(FileError, match="schedules: the file has more than 20000 jobs"):
+    schedules = "".join(f"  s{number}: {{}}\n" for number in range(10_001))
+    with pytest.raises(FileError, match="schedules: there are more than 10000 entries"):
         read_jobs(f"name: a\nschedules:\n{schedules}".encode(), "a.yaml")
+
+
+def test_what_all_schedules_share_is_not_copied_without_end() -> None:
+    schedules = "".join(f"  s{number}: {{type: chat}}\n" for number in range(1_000))
+    with pytest.raises(FileError, match="line 3: what its 1000 jobs have in common is too long for so many"):
+        read_jobs(f"name: a\nprompt: {'x' * 30_000}\nschedules:\n{schedules}".encode(), "a.yaml")
+
+
+def test_of_much_that_is_not_kept_some_is_named() -> None:
+    fields = "".join(f"k{number}: 1\n" for number in range(9_000))
+    schedules = "".join(f"  s{number}: {{type: chat, prompt: x}}\n" for number in range(900))
+    with at_most_ms(5_000):
+        drafts = read_jobs(f"name: a\n{fields}schedules:\n{schedules}".encode(), "a.yaml")
+    note = drafts.jobs[-1].notes[-1]
+    assert note.startswith("not kept: k0, k1, k2,")
+    assert note.endswith(", k19 and 8980 more")

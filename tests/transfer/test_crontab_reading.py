@@ -262,20 +262,29 @@ def test_a_comment_names_the_line_below_it(comments: list[str], name: str, descr
 @pytest.mark.parametrize(
     ("content", "refusal"),
     [
-        (b"@daily x\n" * 30_000, "more than 20000 entries"),
-        (b"@daily x\n" + b"MAILTO=x\n" * 300_000, "more than 20000 entries"),
+        (b"@daily x\n" * 30_000, "line 10001: the crontab has more than 10000 entries"),
+        (b"@daily x\n" + b"MAILTO=x\n" * 300_000, "line 10002: the crontab has more than 10000 entries"),
+        (b"@daily x\n" + b"hello\n" * 300_000, "line 2: this is no line .* of more than 1000 faults"),
+        (b"hello\n" * 300_000, "line 1: this is neither a file of Halo nor a crontab"),
+        (b"\n" * 300_000 + b"\r" * 900_000 + b"hello", "line 300001: this is neither"),
+        (
+            b"".join(b"A%d=$B\n" % n for n in range(999)) + b"* * * * * x\n" * 3_000,
+            "line 1200: its variables",
+        ),
         (b"x" * 5_000_000, "neither a file of Halo nor a crontab"),
         (b" " * 5_000_000, "the file is empty"),
         (b"a " * 2_500_000, "neither a file of Halo nor a crontab"),
         (b"@" * 5_000_000, "neither a file of Halo nor a crontab"),
         (b"A" + b" " * 5_000_000, "neither a file of Halo nor a crontab"),
-        (b"* * * * * " + b"(" * 4_000_000, ""),
-        (b"* * * * * " + b"[ ] && " * 600_000, ""),
+        (b"* * * * * " + b"(" * 900_000, ""),
+        (b"* * * * * " + b"[ ] && " * 100_000, ""),
+        (b"* * * * * " + b"(" * 4_000_000, "neither .*the line is longer than 1000000 characters"),
+        (b"# x\n" * 300_000 + b"@daily x", ""),
         (b"#" * 5_000_000 + b"\n@daily x", ""),
         (b"\x80" * 100, "no text in UTF-8"),
         (b"@daily x\0", "NUL"),
     ],
-    ids=range(12),
+    ids=range(18),
 )
 def test_hostile_files_are_dealt_with_within_a_second(content: bytes, refusal: str) -> None:
     # A second, where nobody counts the lines that are run.

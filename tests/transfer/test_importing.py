@@ -210,6 +210,23 @@ def test_conditions_that_cannot_be_observed_here_are_faults(
     assert {job.name for job in scheduler.list_jobs()} == {"a", "c"}
 
 
+def test_each_kind_of_condition_is_looked_at_once(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def check(condition: object) -> ConditionState:
+        asked.append(condition)
+        return ConditionState(False, None, "nobody here knows")
+
+    monkeypatch.setattr(scheduler, "check_condition", check)
+    idle = [
+        _draft(f"j{number}", policy=Policy(conditions=(Idle(idle=f"{number}m"),))) for number in range(1, 9)
+    ]
+    assert len(scheduler.plan_import(Drafts(jobs=tuple(idle))).faults) == 8
+    assert asked == [Idle(idle="1m")]
+
+
 def test_conditions_that_a_job_has_already_are_not_asked_for(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:

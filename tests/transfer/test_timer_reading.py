@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from timing import at_most_ms
 
 from halo_scheduler.model import (
     After,
@@ -249,7 +250,18 @@ def test_what_is_no_timer_is_refused(content: bytes, name: str, refusal: str) ->
 @pytest.mark.parametrize(
     ("timer", "service", "refusal"),
     [
-        ("OnCalendar=daily\n" * 101, _SERVICE, "it has more than 100 times; split it"),
+        ("OnCalendar=daily\n" * 101, _SERVICE, "line 102: it has more than 100 times; split it"),
+        (
+            "OnCalendar=daily " + "x" * 1_000_000,
+            _SERVICE,
+            "line 2: the line is longer than 1000000 characters",
+        ),
+        ("OnCalendar=\\\n" + "x\\\n" * 390_000 + "x" * 300_000, _SERVICE, "line 2: the line is longer"),
+        (
+            "OnCalendar=daily\n" * 100,
+            f"{_SERVICE}Environment=A={'x' * 300_000}\n",
+            "what its 100 jobs have in common is too long for so many",
+        ),
         (
             "".join(f"X{n}=1\n" for n in range(10_001)),
             _SERVICE,
@@ -260,6 +272,29 @@ def test_what_is_no_timer_is_refused(content: bytes, name: str, refusal: str) ->
 def test_a_timer_of_too_much_is_refused(timer: str, service: str, refusal: str) -> None:
     with pytest.raises(FileError, match=refusal):
         _read(f"[Timer]\n{timer}", service)
+
+
+@pytest.mark.parametrize(
+    ("timer", "service", "fault"),
+    [
+        ("OnUnitActiveSec=" + "1s " * 300_000, _SERVICE, "line 2: the time span .* is too long"),
+        ("OnCalendar=daily", "ExecStart=/bin/a" + " ; b" * 200_000, "there are more than 10000 words in"),
+        ("OnCalendar=daily", "ExecStart=/bin/a " + "$a" * 100_000, ""),
+        ("OnCalendar=daily", f"ExecStart=/a\nSuccessExitStatus={'9' * 5_000}", ""),
+        (
+            "OnCalendar=daily",
+            "ExecStart=/a\nEnvironment=" + " ".join(f"A{number}=b" for number in range(1_001)),
+            "it sets more than 1000 variables",
+        ),
+    ],
+    ids=range(5),
+)
+def test_what_is_made_to_hurt_is_dealt_with_within_a_second(timer: str, service: str, fault: str) -> None:
+    # A second, where nobody counts the lines that are run.
+    with at_most_ms(5_000):
+        drafts = _read(f"[Timer]\n{timer}\n", f"[Service]\n{service}\n")
+    assert re.search(fault, "".join(map(str, drafts.faults)))
+    assert len(drafts.faults) == bool(fault)
 
 
 def test_a_fault_does_not_repeat_a_text_without_end() -> None:

@@ -71,14 +71,18 @@ def test_what_is_no_plain_data_is_refused(content: bytes, refusal: str) -> None:
         (b"a:\n".join(b" " * depth for depth in range(2_000)), "nested deeper than 32 levels"),
         (b"{" * 1_000_000, "a key must be a text"),
         (b"? " * 1_000_000, "a key must be a text"),
-        (b"[" + b"a," * 2_000_000 + b"a]", "more than 400000 entries"),
+        (b"[" + b"a," * 2_000_000 + b"a]", "line 1: there are more than 10000 entries here"),
+        (b"a:\n- [" + b"a," * 390_000 + b"a]", r"line 2, a\[0\]: there are more than 10000 entries here"),
+        (b"{" + b",".join(b"k%d: 1" % key for key in range(10_001)), "line 1: there are more than 10000"),
+        ((b"- [" + b"[]," * 99 + b"]\n") * 9_000, "line 2501: the file has more than 250000 entries"),
+        (b"a: 1\n" + b"\n" * 1_000_000, "the file has more than 400000 lines"),
         (b"a: " + b"x" * MOST_BYTES, "larger than 5 MB"),
         (b"a: '" + b"x" * (MOST_BYTES - 10), "unexpected end of stream"),
         (b"!" * 1_000_000, "the tag"),
         (b"a: " * 1_000_000, "mapping values are not allowed"),
         (b"x" * 1_000_000 + b": 1", "mapping values are not allowed"),
     ],
-    ids=range(12),
+    ids=range(16),
 )
 def test_what_is_made_to_hurt_is_refused_within_a_second(content: bytes, refusal: str) -> None:
     # A second, where nobody counts the lines that are run.
