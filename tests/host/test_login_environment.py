@@ -106,8 +106,8 @@ def test_a_shell_that_hangs_is_given_up_and_gone(
     shell: _SHELL, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     shell(f"echo $$ > {tmp_path}/pid; exec sleep 1000")
-    assert read_login_environment(0.5) is None
-    assert "took longer than 0.5 s" in caplog.text
+    assert read_login_environment(2) is None
+    assert "took longer than 2 s" in caplog.text
     assert _is_ended(int((tmp_path / "pid").read_text()))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from github_site import REPOSITORY, TOKEN, Ask, GithubSite, open_github
+from process_probe import until
 
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.work.github import Github
@@ -195,6 +196,7 @@ def test_a_slow_server_is_not_waited_for_twice(site: GithubSite, desk: Desk) -> 
     api = GithubApi(desk.source(), TOKEN, Web(deadline_s=0.1), desk.memory)
     with pytest.raises(SourceError, match=r"did not answer within 0\.1 s"):
         api.get(f"{site.url}{_PATH}")
+    until(lambda: site.seen)
     assert len(site.seen) == 1
 
 
