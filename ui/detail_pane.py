@@ -163,7 +163,8 @@ class DetailPane(QWidget):
         now_ms = self._backend.now_ms()
         self._one.show_times(self._details, now_ms)
         usage = self._details.usage
-        if self._details.running is not None or (usage is not None and now_ms >= usage.resets_at):
+        is_past = any(at <= now_ms for at in self._details.next_runs[1:])
+        if self._details.running is not None or is_past or (usage is not None and now_ms >= usage.resets_at):
             self.refresh()
 
     def waits(self, now_ms: int) -> Iterator[int | None]:

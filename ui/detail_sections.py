@@ -87,6 +87,8 @@ class NextRuns(Section):
 
         `quiet` says what becomes of those that fall into a quiet time.
         """
+        # What else falls due while one waits is passed over.
+        times = [at for index, at in enumerate(times) if not (waits and index and at <= now_ms)]
         self._times = tuple(times)
         words = self.tr("It waits for your answer first; until then these are skipped.")
         self._held.set_text(words if asks else "")

@@ -85,3 +85,12 @@ def test_a_run_that_waits_is_not_said_to_be_late(qtbot: QtBot) -> None:
     section.show_times([NOW - MINUTE, NOW + 4 * MINUTE], NOW, waits=True)
     assert _label(section, "nextRun0").text() == "waiting"
     assert _label(section, "nextRun1").text() == "in 4 min"
+
+
+def test_only_one_run_of_a_job_waits_at_a_time(qtbot: QtBot) -> None:
+    section = NextRuns(Look())
+    qtbot.addWidget(section)
+    section.show_times([NOW - 2 * MINUTE, NOW - MINUTE, NOW, NOW + MINUTE], NOW, waits=True)
+    assert _label(section, "nextRun0").text() == "waiting"
+    assert _label(section, "nextRun1").text() == "in 1 min"
+    assert _label(section, "nextRun2").isHidden()

@@ -174,3 +174,16 @@ def test_the_times_that_are_quiet_are_told_among_the_next(desk: PaneDesk) -> Non
         "Fri 15 Jan, 12:00",
     ]
     assert "it will be skipped" in desk.label("nextRunAt1").toolTip()
+
+
+def test_what_passes_while_a_job_waits_makes_room_for_what_comes(desk: PaneDesk, qtbot: QtBot) -> None:
+    desk.show(_waiting(desk, "network"))
+    assert desk.label("nextRun0").text() == "waiting"
+    assert desk.label("nextRunAt4").isVisible()
+    last = desk.label("nextRunAt4").text()
+    with qtbot.waitSignal(desk.pane.times_changed):
+        desk.bench.clock.advance(61 * MINUTE)
+        desk.pane.count_seconds()
+    assert desk.label("nextRun0").text() == "waiting"
+    assert desk.label("nextRunAt4").isVisible()
+    assert desk.label("nextRunAt3").text() == last
