@@ -390,6 +390,17 @@ def test_others_that_run_after_a_failure_are_named(bench: Bench) -> None:
     assert desk.label("failureJobHint") == "report runs then too: see “After it”."
 
 
+@pytest.mark.parametrize(
+    ("count", "names"),
+    [(2, "job 0 and job 1"), (3, "job 0, job 1 and job 2"), (5, "job 0, job 1 and 3 more")],
+)
+def test_of_several_others_the_first_are_named(bench: Bench, count: int, names: str) -> None:
+    others = [Follower(job_id=_add(bench, f"job {n}"), on=FollowOn.ALWAYS) for n in range(count)]
+    desk = _open(bench, _add(bench, "own", *others))
+    desk.editor.turn_to(Place.TROUBLE)
+    assert desk.label("failureJobHint") == f"{names} run then too: see “After it”."
+
+
 @pytest.mark.parametrize("has_other", [False, True])
 def test_a_job_that_runs_after_a_success_then_runs_in_any_case(bench: Bench, has_other: bool) -> None:
     report = _add(bench, "report")

@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from halo_scheduler.model import Backoff, BackoffKind, Policy, Retry
+from halo_scheduler.schedule.words import listed
 from ui.theme import mono_font
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
@@ -26,7 +27,8 @@ from .summary import ladder_words
 _MOST_RETRIES = 1_000
 _MOST_ERRORS = 1_000_000
 _DEFAULT_LIMIT = "2h"
-_LONGEST_NAMES = 120
+_LONGEST_NAME = 40
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +167,15 @@ class TroublePage(Page):
         """Show which job runs after a failure, and which others do too."""
         if job_id != self._failure_job.job_id:
             self._failure_job.set_job(job_id)
-        names = ", ".join(filter(None, others))
+        names = [one_line(name, _LONGEST_NAME) for name in others if name]
         hint = self.tr("It is told how this job ended, and gets its output.")
-        if names:
-            hint = self.tr("{names} runs then too: see “After it”.").format(
-                names=one_line(names, _LONGEST_NAMES)
-            )
+        if len(names) == 1:
+            hint = self.tr("{name} runs then too: see “After it”.").format(name=names[0])
+        elif names:
+            if len(names) > _MOST_NAMED:
+                more = self.tr("{count} more").format(count=len(names) - _MOST_NAMED + 1)
+                names = [*names[: _MOST_NAMED - 1], more]
+            hint = self.tr("{names} run then too: see “After it”.").format(names=listed(names))
         self._failure_field.set_hint(hint)
 
     def _tell_failure_job(self) -> None:
