@@ -13,7 +13,7 @@ from halo_scheduler import (
     Policy,
     Retry,
 )
-from halo_scheduler.model import Follower, InQuietTime
+from halo_scheduler.model import Follower, HintSource, InQuietTime
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.why.answer import Verdict
 
@@ -156,7 +156,7 @@ def test_a_run_that_somebody_asked_for_says_why_it_was_planned(morning: Morning)
     morning.until("8:20")
     assert morning.said("8:12")[1] == [
         "It started at 08:12 and succeeded within a second.",
-        "It was planned for then because a run was asked for at that pace.",
+        "It was planned for then because a program asked for a run every 4 min (queue).",
     ]
     verdict, sentences = morning.said("8:15")
     assert (verdict, sentences[:2]) == (
@@ -166,6 +166,44 @@ def test_a_run_that_somebody_asked_for_says_why_it_was_planned(morning: Morning)
             "The run planned for 08:16 passed over it.",
         ],
     )
+
+
+def test_who_asked_for_a_run_at_a_time_is_named_and_later_advice_is_not(morning: Morning) -> None:
+    morning.add()
+    morning.scheduler.propose_next_run(morning.job_id, at("8:10"), reason="now", source=HintSource.USER)
+    morning.until("8:11")
+    assert morning.said("8:10")[1][1] == (
+        "It was planned for then because you asked for a run at that time (now)."
+    )
+    morning.scheduler.propose_interval(morning.job_id, "2m", source=HintSource.ASSISTANT)
+    morning.until("8:14")
+    morning.scheduler.propose_interval(morning.job_id, "3m", reason="slower")
+    morning.until("8:16")
+    assert morning.said("8:13")[1][1] == (
+        "It was planned for then because an assistant asked for a run every 2 min."
+    )
+    assert morning.said("8:15")[1][1] == (
+        "It was planned for then because an assistant asked for a run every 2 min."
+    )
+    morning.scheduler._store.database.rows("DELETE FROM scheduler_events WHERE kind = 'job-hinted'")
+    assert morning.said("8:15")[1][1] == "It was planned for then because a run was asked for at that pace."
+
+
+def test_a_run_that_was_stopped_says_so_once(morning: Morning) -> None:
+    morning.add(policy=Policy(time_limit="2m"))
+    morning.begin("8:15")
+    morning.tick(2 * MINUTE)
+    morning.tick()
+    assert morning.said("8:15")[1] == [
+        "It started at 08:15 and was stopped after 2 min: it ran longer than its time limit."
+    ]
+    cancelled = morning.begin("8:30")
+    morning.clock.advance(MINUTE)
+    morning.scheduler.cancel_run(cancelled.id)
+    morning.tick()
+    assert morning.said("8:30")[1] == [
+        "It started at 08:30 and was cancelled after 1 min: stopped by the user."
+    ]
 
 
 def test_a_time_that_is_spread_is_found_by_its_slot(morning: Morning) -> None:
@@ -231,9 +269,10 @@ def test_a_job_without_a_place_waits_and_then_is_late(morning: Morning) -> None:
         Verdict.LATE,
         ["It started at 08:50, 35 min late, and succeeded within a second.", "Noted: waited for a place."],
     )
-    assert morning.said("8:30")[1][0] == (
-        "The run planned for 08:15 was still waiting then; it started at 08:50."
-    )
+    assert morning.said("8:30")[1][:2] == [
+        "The run planned for 08:15 was still waiting then.",
+        "It started at 08:50, 35 min late, and succeeded within a second.",
+    ]
     assert morning.ask("8:30").run_id == late.id
     assert morning.said("8:50")[1][-1] == "It was planned for 08:15."
 
@@ -305,7 +344,9 @@ def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
     assert morning.said("8:15")[1][-1] == (
         "That is in the quiet time Calls: it starts when that ends, at 08:50."
     )
-    assert morning.said("8:30")[1][-1] == "It lies in the quiet time Calls, so the run will start at 08:50."
+    assert morning.said("8:30")[1][-1] == (
+        "Both lie in the quiet time Calls: one run, at its end at 08:50, will stand for them."
+    )
     morning.until("8:20")
     assert morning.said("8:15")[1][-1] == (
         "It has been due since 08:15 and waits for the end of the quiet time Calls at 08:50."

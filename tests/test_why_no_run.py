@@ -301,6 +301,15 @@ def test_a_run_that_took_long_passes_over_times(morning: Morning) -> None:
     )
 
 
+def test_a_run_that_failed_at_the_very_time_of_the_next_passed_it_over(morning: Morning) -> None:
+    morning.add(policy=Policy(time_limit="15m"))
+    morning.begin("8:15")
+    while morning.clock.now_ms() < at("8:46"):
+        for run in morning.tick(MINUTE):
+            morning.finish(run)
+    assert morning.said("8:30")[1][0] == "It did not run then, because the run before ended only then."
+
+
 def test_a_backoff_passes_over_times(morning: Morning) -> None:
     morning.add(policy=Policy(backoff=Backoff.ladder(HOUR)))
     morning.finish(morning.begin("8:15"), Outcome.FAILURE)

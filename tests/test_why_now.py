@@ -50,6 +50,27 @@ def test_a_later_time_of_the_schedule_is_expected(morning: Morning) -> None:
     assert morning.said("9:00")[1][-1] == "It is running now; its next run is planned when it ends."
 
 
+def test_a_later_time_says_what_is_due_before_it(morning: Morning) -> None:
+    morning.add(policy=Policy(conditions=(DISK,)))
+    morning.until("8:20")
+    assert morning.said("8:30")[1] == [
+        "That is a time of its schedule: every 15 minutes.",
+        "Before that, it has been due since 08:15 and waits for /mnt/disk to be there.",
+    ]
+    morning.scheduler.stop()
+    morning.clock.set(at("8:25"))
+    assert morning.said("8:30")[1][0] == "Nothing runs the jobs at the moment: Halo is not running."
+
+
+def test_a_time_after_a_pause_says_that_it_lasts_until_then(morning: Morning) -> None:
+    morning.add()
+    morning.scheduler.pause_job(morning.job_id, until=at("8:25"))
+    assert morning.said("8:30") == (
+        Verdict.EXPECTED,
+        ["That is a time of its schedule: every 15 minutes.", "It is paused until 08:25."],
+    )
+
+
 def test_a_time_ahead_that_is_none_names_the_nearest(morning: Morning) -> None:
     morning.add()
     assert morning.said("9:05") == (
@@ -184,6 +205,7 @@ def test_an_answer_has_a_json_form(morning: Morning) -> None:
         "sentences": ["The schedule gives 08:15: every 15 minutes."],
         "at": None,
         "run_id": None,
+        "outcome": None,
         "next_run_at": at("8:15"),
         "point_before": None,
         "point_after": None,

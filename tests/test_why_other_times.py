@@ -137,7 +137,10 @@ def test_an_after_job_has_no_times_of_its_own(morning: Morning) -> None:
     morning.add(After("20m"))
     (first,) = morning.started
     morning.until("8:05")
-    assert morning.said("8:02")[0] is Verdict.PASSED_OVER
+    assert morning.said("8:02") == (
+        Verdict.NOT_A_POINT,
+        ["It runs 20 minutes after it finishes.", "The last run before that started at 08:00 and goes on."],
+    )
     morning.finish(first)
     morning.until("8:30")
     assert morning.said("8:10") == (
@@ -196,7 +199,7 @@ def test_a_time_in_which_a_run_after_another_job_waited_says_so(morning: Morning
     assert (verdict, sentences[:2]) == (
         Verdict.WAITING,
         [
-            "A run was waiting then; it started at 08:20.",
+            "A run was waiting then.",
             "It was started after a run of first at 08:20 and succeeded within a second.",
         ],
     )
@@ -254,6 +257,55 @@ def test_a_cron_time_in_the_spring_gap_is_found_after_it(tmp_path: Path) -> None
     answer = morning.scheduler.why(morning.job_id, utc_ms("2025-03-30T01:00Z"), span_ms=MINUTE)
     assert (answer.verdict, answer.sentences) == (
         Verdict.RAN,
-        ("It started at 03:00 and succeeded within a second.",),
+        (
+            "It started at 03:00 and succeeded within a second.",
+            "On 30 Mar 2025 the clocks went forward from 02:00 to 03:00: 03:00 took the place of 02:30.",
+        ),
     )
     morning.close()
+
+
+def _last_sentence(path: Path, schedule: Cron, made_at: str, asked_at: str) -> str:
+    morning = Morning(path)
+    morning.clock.set(utc_ms(made_at))
+    morning.add(schedule)
+    asked = [morning.scheduler.why(morning.job_id, utc_ms(asked_at), span_ms=MINUTE)]
+    if asked[0].verdict is Verdict.PLANNED:
+        asked.append(morning.scheduler.why(morning.job_id))
+    morning.close()
+    (sentence,) = {answer.sentences[-1] for answer in asked}
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("cron", "asked_at", "sentence"),
+    [
+        ("30 2 * * *", "2025-03-30T01:00Z", "02:00 to 03:00: 03:00 takes the place of 02:30."),
+        (
+            "0,30 2 * * *",
+            "2025-03-30T01:00Z",
+            "02:00 to 03:00: 03:00 takes the place of its times in between.",
+        ),
+        ("*/30 * * * *", "2025-03-30T01:00Z", "02:00 to 03:00: its times in between do not exist."),
+        ("0 3 * * *", "2025-03-30T01:00Z", "at 03:00 every day."),
+        ("30 2 * * *", "2025-10-26T00:30Z", "03:00 to 02:00: it runs in the first pass only."),
+        ("30 2 * * *", "2025-10-26T01:30Z", "03:00 to 02:00: it runs in the first pass only."),
+        ("*/30 * * * *", "2025-10-26T01:30Z", "03:00 to 02:00: it runs in both passes of that time."),
+        ("30 3 * * *", "2025-10-26T02:30Z", "at 03:30 every day."),
+    ],
+)
+def test_a_change_of_the_clocks_is_told_where_it_moves_a_time(
+    tmp_path: Path, cron: str, asked_at: str, sentence: str
+) -> None:
+    day = asked_at.partition("T")[0]
+    said = _last_sentence(tmp_path / "halo.db", Cron(cron), f"{day}T00:00Z", asked_at)
+    assert said.endswith(sentence)
+
+
+def test_a_change_of_the_clocks_elsewhere_names_the_zone(tmp_path: Path) -> None:
+    schedule = Cron("30 2 * * *", timezone="America/New_York")
+    said = _last_sentence(tmp_path / "halo.db", schedule, "2025-03-09T00:00Z", "2025-03-09T07:00Z")
+    assert said == (
+        "On 9 Mar 2025 the clocks go forward from 02:00 to 03:00 in America/New_York: "
+        "03:00 takes the place of 02:30."
+    )

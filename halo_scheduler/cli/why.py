@@ -9,9 +9,10 @@ import click
 
 from halo_scheduler.checks import LONGEST_NAME
 from halo_scheduler.cli.completing import complete_jobs
-from halo_scheduler.cli.shown import folded
+from halo_scheduler.cli.shown import folded, outcome_mark
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
+from halo_scheduler.model import Outcome
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.interval import MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.when import parse_when
@@ -40,6 +41,14 @@ _VERDICTS = {
     Verdict.PLANNED: ("●", "green", "is planned"),
     Verdict.EXPECTED: ("●", "green", "is expected to run"),
     Verdict.NOT_PLANNED: ("◌", None, "has no next run"),
+}
+
+_ENDS = {
+    Outcome.FAILURE: " and failed",
+    Outcome.TIMEOUT: " and was stopped",
+    Outcome.INTERRUPTED: " and was interrupted",
+    Outcome.CANCELLED: " and was cancelled",
+    Outcome.RUNNING: " and is still running",
 }
 
 
@@ -89,7 +98,11 @@ def _of_today(typed: str) -> str:
 
 def _show(answer: Answer) -> None:
     sign, colour, words = _VERDICTS[answer.verdict]
+    mark = click.style(sign, fg=colour)
+    if answer.outcome in _ENDS and answer.verdict in (Verdict.RAN, Verdict.LATE):
+        # That it ran at its time is only half of the truth when it failed.
+        mark, words = outcome_mark(answer.outcome), f"{words}{_ENDS[answer.outcome]}"
     name = click.style(plain_line(answer.name, LONGEST_NAME), bold=True)
-    click.echo(f"{click.style(sign, fg=colour)} {name} {click.style(words, dim=True)}")
+    click.echo(f"{mark} {name} {click.style(words, dim=True)}")
     for sentence in answer.sentences:
         click.echo(f"  {folded(plain_line(sentence, _LONGEST), 2)}")

@@ -73,11 +73,18 @@ def _not_a_point(inquiry: Inquiry) -> Answer | None:
 
 
 def _next(inquiry: Inquiry) -> list[str]:
-    at = inquiry.record.next_run_at
+    record = inquiry.record
+    at = record.next_run_at
+    if at is not None and at <= inquiry.now_ms:
+        waits = "" if record.waiting_for is None else f" and waits for {record.waiting_reason or 'a place'}"
+        return [f"Before that, it has been due since {inquiry.moment(at)}{waits}."]
     if at is not None:
         return [f"Its next run is planned for {inquiry.moment(at)}."]
-    is_running = inquiry.record.status is JobStatus.RUNNING
-    return ["It is running now; its next run is planned when it ends."] if is_running else []
+    if record.status is JobStatus.RUNNING:
+        return ["It is running now; its next run is planned when it ends."]
+    return (
+        [] if record.paused_until is None else [f"It is paused until {inquiry.moment(record.paused_until)}."]
+    )
 
 
 def _expected(inquiry: Inquiry) -> Answer:
@@ -87,7 +94,8 @@ def _expected(inquiry: Inquiry) -> Answer:
         sentence = f"That time will be passed over: the next run is planned for {inquiry.moment(at)}."
         return inquiry.answer(Verdict.PASSED_OVER, sentence, *_explained(inquiry))
     sentence = f"That is a time of its schedule: {describe(inquiry.schedule)}."
-    return inquiry.answer(Verdict.EXPECTED, sentence, *_next(inquiry), *_quiet(inquiry, point))
+    asleep = engine_sentences(inquiry.store, inquiry.now_ms)
+    return inquiry.answer(Verdict.EXPECTED, *asleep, sentence, *_next(inquiry), *_quiet(inquiry, point))
 
 
 def _quiet(inquiry: Inquiry, at: int) -> list[str]:
@@ -97,4 +105,13 @@ def _quiet(inquiry: Inquiry, at: int) -> list[str]:
     name = f"the quiet time {quiet.by.name}" if quiet.by.name else "a quiet time"
     if inquiry.spec.policy.in_quiet_time is InQuietTime.SKIP:
         return [f"It lies in {name}, so it will be skipped."]
+    planned_at = inquiry.record.next_run_at
+    if planned_at is not None and planned_at < at and _is_quiet_until(inquiry, planned_at, quiet.until):
+        until = inquiry.moment(quiet.until)
+        return [f"Both lie in {name}: one run, at its end at {until}, will stand for them."]
     return [f"It lies in {name}, so the run will start at {inquiry.moment(quiet.until)}."]
+
+
+def _is_quiet_until(inquiry: Inquiry, at: int, until: int) -> bool:
+    quiet = quiet_at(inquiry.store.settings.quiet_times(), inquiry.spec.group, max(at, inquiry.now_ms))
+    return quiet is not None and quiet.until == until

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from halo_scheduler.model import Outcome
 from halo_scheduler.values import Value
 
 
@@ -41,7 +42,8 @@ class Verdict(StrEnum):
 class Answer(Value):
     """Why a job runs next when it does, or what became or becomes of it at an instant.
 
-    `run_id` is the run that the answer speaks of, if there is one; `point_before` and `point_after` are the times of
+    `run_id` is the run that the answer speaks of, if there is one, and `outcome` how it went if it was asked about;
+    `point_before` and `point_after` are the times of
     the schedule next to an instant that is none.
     """
 
@@ -51,6 +53,7 @@ class Answer(Value):
     sentences: tuple[str, ...]
     at: int | None = None
     run_id: str | None = None
+    outcome: Outcome | None = None
     next_run_at: int | None = None
     point_before: int | None = None
     point_after: int | None = None

@@ -60,7 +60,7 @@ def _waiting_after_another(inquiry: Inquiry) -> Answer | None:
         return None
     return inquiry.answer(
         Verdict.WAITING,
-        f"A run was waiting then; it started at {inquiry.moment(run.started_at)}.",
+        "A run was waiting then.",
         *run_sentences(inquiry.store, run, inquiry.now_ms),
         run_id=run.id,
     )

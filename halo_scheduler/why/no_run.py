@@ -87,14 +87,10 @@ def _waiting(inquiry: Inquiry, at: int) -> Answer | None:
     before = inquiry.store.history.slot_before(record.id, at)
     if before is None or before.attempt > 1:
         return None
-    planned = inquiry.moment(before.slot_at or 0)
-    if before.started_at is not None and before.started_at > at:
-        started = inquiry.moment(before.started_at)
-        sentence = f"The run planned for {planned} was still waiting then; it started at {started}."
-    elif before.outcome is Outcome.SKIPPED and before.finished_at is not None and before.finished_at > at:
-        sentence = f"The run planned for {planned} was still waiting then."
-    else:
+    began_at = before.finished_at if before.outcome is Outcome.SKIPPED else before.started_at
+    if began_at is None or began_at <= at:
         return None
+    sentence = f"The run planned for {inquiry.moment(before.slot_at or 0)} was still waiting then."
     ended = run_sentences(inquiry.store, before, inquiry.now_ms)
     return inquiry.answer(Verdict.WAITING, sentence, *ended, run_id=before.id)
 
@@ -146,6 +142,8 @@ def _because(inquiry: Inquiry, run: Run, at: int) -> str:
         return ""
     if before.attempt > 1:
         return "the run before was tried again first"
+    if before.finished_at is not None and before.finished_at >= at:
+        return "the run before ended only then"
     return "it waited longer after an error" if before.outcome in _ERRORS else ""
 
 
@@ -182,4 +180,4 @@ _OF_POINTS = (
     *(_asleep, _waiting, _under_way, _pruned),
     *(_edited_since, _passed_over, _will_be_passed_over, _unknown),
 )
-_OF_AFTER = (_asleep, _under_way, _after)
+_OF_AFTER = (_asleep, _after)

@@ -13,7 +13,8 @@ from halo_scheduler.model import Condition, FollowOn, JobStatus
 from halo_scheduler.reports import explanation
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
-from halo_scheduler.why.answer import Answer, Verdict
+from halo_scheduler.why.answer import Answer, Span, Verdict
+from halo_scheduler.why.clock_change import clock_change_sentences
 from halo_scheduler.why.gaps import is_awake
 
 if TYPE_CHECKING:
@@ -40,12 +41,18 @@ def answer_now(store: Store, record: JobRecord, now_ms: int, look: Look) -> Answ
         sentences=(
             *engine_sentences(store, now_ms),
             *explanation(store, record, now_ms).sentences,
+            *_clock_change(record, now_ms),
             *_condition_sentences(record.spec.policy.conditions, look),
             *(_follower(link) for link in chain_of(store, record).after),
         ),
         run_id=record.run_id,
         next_run_at=record.next_run_at,
     )
+
+
+def _clock_change(record: JobRecord, now_ms: int) -> list[str]:
+    at = record.next_run_at
+    return [] if at is None else clock_change_sentences(record.spec.schedule, Span(at, at + 1), now_ms)
 
 
 def engine_sentences(store: Store, now_ms: int) -> list[str]:

@@ -79,7 +79,9 @@ def _of_runs(inquiry: Inquiry, runs: list[Run]) -> Answer:
     for run in runs:
         sentences += run_sentences(inquiry.store, run, inquiry.now_ms)
         sentences += _about_its_time(inquiry, run)
-    return inquiry.answer(verdict, *sentences, *_next_attempt(inquiry, last), run_id=last.id)
+    return inquiry.answer(
+        verdict, *sentences, *_next_attempt(inquiry, last), run_id=last.id, outcome=last.outcome
+    )
 
 
 def _verdict(run: Run) -> Verdict:

@@ -7,6 +7,7 @@ from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.explain import duration_in_words, moment_in_words
 from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.store.store import Store
+from halo_scheduler.why.asked_for import asked_for
 
 # What starts within some seconds is on time for everybody but the log.
 LATE_MS = 10 * SECOND_MS
@@ -14,8 +15,8 @@ _LONGEST = 300
 _ENDS = {
     Outcome.SUCCESS: "succeeded",
     Outcome.FAILURE: "failed",
-    Outcome.TIMEOUT: "was stopped, as it took too long",
-    Outcome.CANCELLED: "was stopped by somebody",
+    Outcome.TIMEOUT: "was stopped",
+    Outcome.CANCELLED: "was cancelled",
     Outcome.INTERRUPTED: "was interrupted",
 }
 _SKIPPED = {
@@ -34,11 +35,9 @@ _SKIPPED = {
     SkipReason.UNSUPPORTED_TYPE: "nothing here can run such a job",
 }
 _PLANNED_BY = {
-    Source.HINT_INTERVAL: "It was planned for then because a run was asked for at that pace.",
-    Source.HINT_ONCE: "It was planned for then because a run was asked for at that time.",
-    Source.BACKOFF: "It was planned for then because it waited after an error.",
-    Source.CLAMPED_MIN: "It was planned for then because its limits allowed no earlier time.",
-    Source.CLAMPED_MAX: "It was planned for then because its limits allowed no later time.",
+    Source.BACKOFF: "it waited after an error",
+    Source.CLAMPED_MIN: "its limits allowed no earlier time",
+    Source.CLAMPED_MAX: "its limits allowed no later time",
 }
 
 
@@ -72,8 +71,8 @@ def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
     if run.trigger is Trigger.SCHEDULE and run.late_ms >= SECOND_MS:
         start += f", {duration_in_words(run.late_ms)} late,"
     if run.outcome is Outcome.RUNNING:
-        return [f"{start} and is still running.", *_why_planned(run), *_note(run)]
-    return [f"{start} and {_end(run)}", *_why_planned(run), *_note(run)]
+        return [f"{start} and is still running.", *_why_planned(store, run), *_note(run)]
+    return [f"{start} and {_end(run)}", *_why_planned(store, run), *_note(run)]
 
 
 def passed_words(reason: str) -> str:
@@ -117,6 +116,8 @@ def _not_run(store: Store, run: Run, now_ms: int) -> str:
 def _end(run: Run) -> str:
     took = "" if run.duration_ms is None else _took(run.duration_ms)
     error = plain_line(run.error, _LONGEST)
+    if not error and run.outcome is Outcome.TIMEOUT:
+        error = "it took too long"
     if not error and run.outcome is not Outcome.SUCCESS and run.exit_code is not None:
         error = f"exit code {run.exit_code}"
     return ended_sentence(f"{_ENDS[run.outcome]}{took}{f': {error}' if error else ''}")
@@ -126,9 +127,11 @@ def _took(duration_ms: int) -> str:
     return " within a second" if duration_ms < SECOND_MS else f" after {duration_in_words(duration_ms)}"
 
 
-def _why_planned(run: Run) -> list[str]:
-    found = _PLANNED_BY.get(run.source) if run.trigger is Trigger.SCHEDULE else None
-    return [found] if found else []
+def _why_planned(store: Store, run: Run) -> list[str]:
+    if run.trigger is not Trigger.SCHEDULE:
+        return []
+    because = _PLANNED_BY.get(run.source) or asked_for(store, run)
+    return [f"It was planned for then because {because}."] if because else []
 
 
 def _note(run: Run) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from morning import Morning, at
 
-from halo_scheduler import Cron, Every, Manual, Policy, ScheduleError
+from halo_scheduler import Cron, Every, Manual, Outcome, Policy, ScheduleError
 from halo_scheduler.cli import halo
 from halo_scheduler.cli.why import _VERDICTS
 from halo_scheduler.clock import SystemClock
@@ -85,6 +85,26 @@ def test_json_has_all_of_the_answer(home: Path) -> None:
     assert data["next_run_at"] == at("8:45")
     ran = json.loads(_why("--at", "8:30", "--json"))
     assert (ran["verdict"], bool(ran["run_id"]), len(ran["sentences"])) == ("ran", True, 1)
+
+
+@pytest.mark.usefixtures("at_8_35")
+@pytest.mark.parametrize(
+    ("outcome", "head"),
+    [
+        (Outcome.FAILURE, "■ backup ran and failed\n"),
+        (Outcome.CANCELLED, "◌ backup ran and was cancelled\n"),
+        (Outcome.SUCCESS, "● backup ran\n"),
+    ],
+)
+def test_a_run_that_did_not_succeed_has_the_sign_of_its_end(home: Path, outcome: Outcome, head: str) -> None:
+    morning = Morning(home / "halo.db")
+    morning.add(Every("15m"))
+    run = morning.begin("8:15")
+    assert _why("--at", "8:15").startswith("▸ backup ran and is still running\n")
+    morning.finish(run, outcome)
+    morning.close()
+    assert _why("--at", "8:15").startswith(head)
+    assert json.loads(_why("--at", "8:15", "--json"))["outcome"] == outcome
 
 
 def test_every_verdict_has_its_sign_and_words() -> None:
