@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from halo_scheduler.output_text import plain_line
 
@@ -11,6 +12,8 @@ _LONGEST_NAME = 60
 _LONGEST_LOOKED_AT = 500
 _LONGEST_COMMAND = 5_000  # before what is no text is taken out of it
 _MOST_LINES = 4
+_MOST_BEFORE = 20
+_MOST_WORDS = 50
 MOST_COMMENTS = 100
 """How many lines above an entry are looked at."""
 _DECORATION = re.compile(r"[\W_]*")
@@ -94,10 +97,14 @@ def _is_usable(comment: str) -> bool:
 def name_of_command(command: str) -> str:
     """Return the program that a line is about, without its folder and without what only surrounds it."""
     rest = command = plain_line(command[:_LONGEST_COMMAND], _LONGEST_LOOKED_AT)
-    while (match := _BEFORE.match(rest)) and match.end() < len(rest):
+    for _ in range(_MOST_BEFORE):
+        match = _BEFORE.match(rest)
+        if match is None or match.end() == len(rest):
+            break
         rest = rest[match.end() :]
     first = _FIRST_PROGRAM.match(rest)
-    words = [word.strip("\"'") for word in _WORD.findall(rest if first is None else first[0])]
+    found = islice(_WORD.finditer(rest if first is None else first[0]), _MOST_WORDS)
+    words = [word[0].strip("\"'") for word in found]
     plain = _program(words) or command
     return plain if len(plain) <= _LONGEST_NAME else f"{plain[: _LONGEST_NAME - 1]}…"
 

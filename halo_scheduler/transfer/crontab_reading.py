@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from halo_scheduler.checks import LONGEST_TEXT
 from halo_scheduler.errors import ScheduleError
@@ -24,6 +25,7 @@ _LONGEST_HEADING = 200
 _MOST_VARIABLES = 1_000
 _MOST_KEPT = 200_000
 _VARIABLE = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P=quote)\s*=\s*(?P<value>.*)""")
+_LIKELY_ENTRY = re.compile(r"^[ \t]*+[0-9*@]", re.MULTILINE)
 _NICKNAMED = re.compile(r"(?P<when>@\S+)\s*(?P<command>.*)")
 _TIMED = re.compile(r"-?(?P<when>\S+(?:\s+\S+){4})(?:\s+(?P<command>.*))?")
 # Beside cron's own: FreeBSD's, which also counts seconds from the end of a run.
@@ -62,8 +64,18 @@ def read_crontab(
 
     `is_system` says that its lines name users, whether they are known here or not.
     """
+    text = text_of(content)
+    _refuse_too_many(text)
     users = UserColumn(is_user=is_user, is_program=is_program, is_system=is_system)
-    return _Reader(users).read(text_of(content))
+    return _Reader(users).read(text)
+
+
+def _refuse_too_many(text: str) -> None:
+    """Refuse at a glance what has more lines with times than anybody: to read them all would take too long."""
+    excess = next(islice(_LIKELY_ENTRY.finditer(text), MOST_ITEMS, None), None)
+    if excess is not None:
+        line = text.count("\n", 0, excess.end()) + 1
+        raise FileError(f"the crontab has more than {MOST_ITEMS} entries; split it", line=line)
 
 
 @dataclass

@@ -9,35 +9,29 @@ from __future__ import annotations
 import re
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_UP_TO_PERCENT = re.compile(r"(?:[^\\%]++|\\.)*+\\?", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_INPUT_PERCENT = re.compile(r"\\?%")
 _ODD_BACKSLASHES = re.compile(r"(?<!\\)(?:\\\\)*\\%")
 
 
 def split_command(field: str) -> tuple[str, str]:
     """Return the command and the standard input that a command field stands for."""
-    command: list[str] = []
-    is_escaped = False
-    for position, sign in enumerate(field):
-        if is_escaped and sign == "%":
-            command[-1] = sign
-        elif sign == "%":
-            return "".join(command), _read_input(field[position + 1 :])
-        else:
-            command.append(sign)
-        is_escaped = sign == "\\" and not is_escaped
-    return "".join(command), ""
+    if "%" not in field:
+        return field, ""
+    match = _UP_TO_PERCENT.match(field)
+    end = 0 if match is None else match.end()
+    return _ESCAPED.sub(_unescaped, field[:end]), _read_input(field[end + 1 :])
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return "%" if match[1] == "%" else match[0]
 
 
 def _read_input(text: str) -> str:
     """Return the lines of standard input; cron ends the last one if it is not."""
-    found: list[str] = []
-    is_escaped = False
-    for sign in text:
-        if is_escaped and sign == "%":
-            found[-1] = "%"
-        else:
-            found.append("\n" if sign == "%" else sign)
-        is_escaped = sign == "\\"
-    lines = "".join(found)
+    # Here a backslash counts that stands before the percent sign, whatever is before it.
+    lines = _INPUT_PERCENT.sub(lambda match: "\n" if match[0] == "%" else "%", text)
     return lines if lines.endswith("\n") or not lines else f"{lines}\n"
 
 
