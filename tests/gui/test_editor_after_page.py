@@ -17,6 +17,7 @@ from halo_scheduler import Command, Manual
 from halo_scheduler.model import MOST_FOLLOWERS, Follower, FollowOn, JobSpec
 from ui.editor.job_choice import JobChoice
 from ui.editor.places import Place
+from ui.wording import one_line
 
 # Lists that pop up.
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
@@ -191,6 +192,19 @@ def test_that_there_is_no_other_job_yet_is_said_to_whoever_wants_one(bench: Benc
     choice.setFocus()
     choice.showPopup()
     qtbot.waitUntil(choice.view().isVisible)
+
+
+def test_a_name_in_the_list_is_shown_as_it_is_and_found_as_it_is_typed(bench: Bench, qtbot: QtBot) -> None:
+    nasty = "invoice \u202efdp.exe"
+    job_id = _add(bench, nasty)
+    desk = _open(bench, _add(bench, "own"))
+    desk.press("followersAdd")
+    choice = desk.find(JobChoice, "follower0Job")
+    qtbot.waitUntil(lambda: choice.count() == 1)
+    shown = choice.itemData(0, Qt.ItemDataRole.DisplayRole)
+    assert shown == one_line(nasty) != nasty
+    _choose(desk, "follower0Job", nasty)
+    assert choice.job_id == job_id
 
 
 def test_what_is_typed_and_is_no_name_goes_back(bench: Bench) -> None:

@@ -17,7 +17,7 @@ from PySide6.QtCore import (
 from halo_scheduler.changes import Change, ChangeKind
 from ui.backend import Backend, Lane
 from ui.theme import Look, Tone
-from ui.wording import plain_tooltip
+from ui.wording import one_line, plain_tooltip
 
 from .chain_reading import JobEntry, read_jobs, read_some
 
@@ -70,9 +70,8 @@ class JobOffers(QAbstractListModel):
         if role == Qt.ItemDataRole.EditRole:
             return entry.name
         if role == Qt.ItemDataRole.DisplayRole:
-            return (
-                _tr("{name} (runs before this job)").format(name=entry.name) if entry.circle else entry.name
-            )
+            name = one_line(entry.name)
+            return _tr("{name} (runs before this job)").format(name=name) if entry.circle else name
         if entry.circle and role == Qt.ItemDataRole.ToolTipRole:
             return plain_tooltip(circle_sentence(entry))
         if entry.circle and role == Qt.ItemDataRole.ForegroundRole:

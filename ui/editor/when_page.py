@@ -96,7 +96,7 @@ class WhenPage(Page):
             Choice(_EVERY, self.tr("Every"), "repeat", self.tr("15 min, 2 hours …")),
             Choice(_ONCE, self.tr("Once"), "clock", self.tr("on one date")),
             Choice(_AFTER, self.tr("After it finishes"), "refresh", self.tr("after a pause")),
-            Choice(_MANUAL, self.tr("Only by hand"), "hand", self.tr("when you start it")),
+            Choice(_MANUAL, self.tr("Only by hand"), "hand", self.tr("or after another job")),
             Choice(_CRON, self.tr("Cron"), "terminal", self.tr("an expression")),
         )
 
