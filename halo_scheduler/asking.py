@@ -73,29 +73,30 @@ class Asking(Writer):
 
     def cancel_run(self, run_id: str) -> None:
         """Ask for a run to be stopped; one that has ended is left as it is."""
-        run = self._store.runs.get(run_id)
-        if run is None:
-            self._withdraw(run_id)
-            return
-        request = Request(kind=RequestKind.CANCEL, job_id=run.job_id, run_id=run_id, at=self._clock.now_ms())
-        self._store.requests.append(request)
-        self._changed(Change(ChangeKind.JOB, job_id=run.job_id))
-
-    def _withdraw(self, run_id: str) -> None:
-        """Take back a run that has not started; the question it was to answer is open again."""
         now_ms = self._clock.now_ms()
-        changes: list[Change] = []
+        # Looked at inside: what waits now may be started by the engine while we wait for our turn to write.
         with self._store.transaction():
-            chain_run = self._store.requests.withdraw_chain_run(run_id)
-            if chain_run is not None:
-                changes = self._record_cancelled(chain_run, now_ms)
-            elif not self._store.requests.withdraw_trigger(run_id):
-                raise JobNotFoundError(f"there is no run {run_id!r}")
-            question = self._store.questions.reopen(run_id)
-            if question is not None:
-                self._note(question, EventKind.QUESTION_REOPENED, now_ms)
-                changes = [Change(ChangeKind.QUESTION, job_id=question.job_id)]
+            run = self._store.runs.get(run_id)
+            changes = self._withdraw(run_id, now_ms) if run is None else self._ask_to_stop(run, now_ms)
         self._changed(*changes)
+
+    def _ask_to_stop(self, run: Run, now_ms: int) -> list[Change]:
+        request = Request(kind=RequestKind.CANCEL, job_id=run.job_id, run_id=run.id, at=now_ms)
+        self._store.requests.append(request)
+        return [Change(ChangeKind.JOB, job_id=run.job_id)]
+
+    def _withdraw(self, run_id: str, now_ms: int) -> list[Change]:
+        """Take back a run that has not started; the question it was to answer is open again."""
+        chain_run = self._store.requests.withdraw_chain_run(run_id)
+        if chain_run is not None:
+            return self._record_cancelled(chain_run, now_ms)
+        if not self._store.requests.withdraw_trigger(run_id):
+            raise JobNotFoundError(f"there is no run {run_id!r}")
+        question = self._store.questions.reopen(run_id)
+        if question is None:
+            return []
+        self._note(question, EventKind.QUESTION_REOPENED, now_ms)
+        return [Change(ChangeKind.QUESTION, job_id=question.job_id)]
 
     def _record_cancelled(self, request: Request, now_ms: int) -> list[Change]:
         """Record that a chain run was not wanted: nobody asked for it, so nobody else would know of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -684,3 +685,23 @@ def test_a_chain_run_under_way_is_cancelled_like_any_other(bench: Bench) -> None
     bench.scheduler.cancel_run(run.id)
     bench.tick()
     assert bench.recorded(run.id).outcome is Outcome.CANCELLED
+
+
+def test_a_chain_run_that_starts_while_it_is_being_cancelled_is_cancelled(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _chain(bench, report=Policy(conditions=(_DISK,)))
+    _cause(bench)
+    (waiting,) = bench.scheduler.list_waiting_chain_runs()
+    with Scheduler.open(bench.path, clock=bench.clock) as window:
+        transaction = window._store.transaction
+
+        def wait_for_the_engine() -> AbstractContextManager[None]:
+            bench.surroundings.truths[_DISK] = True
+            bench.tick()
+            return transaction()
+
+        monkeypatch.setattr(window._store, "transaction", wait_for_the_engine)
+        window.cancel_run(waiting.run_id)
+    bench.tick()
+    assert bench.recorded(waiting.run_id).outcome is Outcome.CANCELLED
