@@ -74,7 +74,7 @@ class Program(QObject):
     """Opens the database, shows the window, then begins everything else; or offers a way out."""
 
     began = Signal()
-    """Something can be seen, or is hidden on purpose: what is not needed for that can begin."""
+    """Everything that a person waits for has begun: what others may ask of the program can be heard."""
 
     def __init__(self, application: QApplication, database: Path, clock: Clock, *, hidden: bool) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class Program(QObject):
     def _complete(self, settings: Settings) -> None:
         if self._main is None or self._session is not None:
             return
-        self._begin_to_listen()
+        self._log.open_file()
         from .session import Session  # noqa: PLC0415 - after the first window
 
         self._session = Session(
@@ -143,9 +143,6 @@ class Program(QObject):
         self._session.not_restored.connect(self._refuse_restore)
         self._session.ended.connect(self._finish)
         self._session.begin(settings)
-
-    def _begin_to_listen(self) -> None:
-        self._log.open_file()
         self.began.emit()
 
     def _dress(self, settings: Settings | None = None) -> Look:
@@ -167,7 +164,8 @@ class Program(QObject):
             self._recovery.retry_requested.connect(self._retry)
             self._recovery.restore_requested.connect(self._restore)
             self._recovery.quit_requested.connect(self.leave)
-            self._begin_to_listen()
+            self._log.open_file()
+            self.began.emit()
         else:
             self._recovery.show_error(error)
         self._recovery.show()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 from shiboken6 import isValid
 
-from halo_scheduler.actions.work import Ended
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
 from halo_scheduler.model import JobSpec, Outcome, Run, Source, Trigger
@@ -20,12 +19,12 @@ from halo_scheduler.service import Scheduler
 from .backend import Backend, Lane
 from .editor.draft import Draft
 from .engine_thread import EngineThread
-from .templates import TEMPLATES
 from .theme import Look
-from .widgets.output_feed import OutputFeed
 from .wording import run_words
 
 if TYPE_CHECKING:
+    from halo_scheduler.actions.work import Ended
+
     from .editor.job_editor import JobEditor
 
 _SPEC_NAMES = tuple(field.name for field in fields(JobSpec))
@@ -59,6 +58,8 @@ class Editing(QObject):
 
     def new(self, template: str | None = None) -> None:
         """Open an editor for a new job, empty or filled from a template."""
+        from .templates import TEMPLATES  # noqa: PLC0415 - once one is wanted
+
         spec = None if template is None else TEMPLATES[template].spec
         self._ask_for(lambda scheduler: _new_draft(scheduler, spec))
 
@@ -226,6 +227,8 @@ class _Test(QObject):
     """Has the engine run a stored job as it is being edited, outside its schedule."""
 
     def __init__(self, backend: Backend, editor: JobEditor, parent: QObject) -> None:
+        from .widgets.output_feed import OutputFeed  # noqa: PLC0415 - once something is tested
+
         super().__init__(parent)
         self._backend = backend
         self._editor = editor

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
 
-from halo_scheduler.actions.work import Ended
 from halo_scheduler.clock import Clock
 from halo_scheduler.errors import EngineHeldError, SchedulerError, SchedulerShutdownError
 from halo_scheduler.model import JobSpec, Outcome
@@ -197,6 +196,8 @@ class _Host(QObject):
         try:
             trial = self._for_trials().try_job(spec, self)
         except SchedulerError as error:
+            from halo_scheduler.actions.work import Ended  # noqa: PLC0415 - not for the sake of a refusal
+
             self.trial_ended.emit(number, Ended(run_id="", outcome=Outcome.FAILURE, error=str(error)))
             return
         self._trials[number] = trial

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from halo_scheduler.changes import Change, ChangeKind
@@ -112,7 +112,8 @@ class Session(QObject):
             lambda _scheduler: _refresh(self._autostart), failed=lambda error: _LOG.warning("%s", error)
         )
         self._windows.look_at_autostart()
-        self._windows.read_ahead()
+        # Only then: what is loaded for later would hold up the engine, and what the window shows.
+        self._link.state_changed.connect(self._windows.read_ahead, Qt.ConnectionType.SingleShotConnection)
 
     def begin_again(self) -> None:
         """Try to take the engine again."""
