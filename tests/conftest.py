@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import hypothesis
 import pytest
@@ -74,11 +75,30 @@ def pytest_runtest_logfinish() -> None:
         gc.collect()
 
 
+def pytest_runtest_setup() -> None:
+    """Forget where the machine stood in the test before."""
+    machine_zone.cache_clear()
+
+
 @pytest.fixture
 def machine_in_berlin() -> Iterator[None]:
-    """Let the machine stand in Berlin, also for the C library, which Qt's dates make remember where it stood."""
+    """Let the machine stand in Berlin."""
+    with _machine_in("Europe/Berlin"):
+        yield
+
+
+@pytest.fixture
+def machine_in_utc() -> Iterator[None]:
+    """Let the machine go by UTC."""
+    with _machine_in("UTC"):
+        yield
+
+
+@contextmanager
+def _machine_in(zone: str) -> Iterator[None]:
+    """Let the machine stand there also for the C library, which Qt's dates make remember where it stood."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "Europe/Berlin")
+        patch.setenv("TZ", zone)
         time.tzset()
         machine_zone.cache_clear()
         yield

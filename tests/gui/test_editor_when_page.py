@@ -217,6 +217,7 @@ def test_the_anchor_of_a_stored_job_is_kept_until_another_is_chosen(bench: Bench
     assert desk.save().anchor_at == NOW + 60_000
 
 
+@pytest.mark.usefixtures("machine_in_utc")
 def test_an_interval_on_the_clock_is_shown_so_again_and_keeps_its_anchor(bench: Bench) -> None:
     midnight = NOW - NOW % 86_400_000 - 3 * 86_400_000
     desk = bench.open(replace(FULL, schedule=Every("15m"), anchor_at=midnight))

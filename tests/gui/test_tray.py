@@ -29,6 +29,8 @@ from ui.tray_state import Mood, TrayReader, TrayState
 _NOW = 1_800_000_000_000  # 08:00 in UTC
 _MINUTE = 60_000
 
+pytestmark = pytest.mark.usefixtures("machine_in_utc")
+
 
 @pytest.fixture
 def clock() -> ManualClock:
@@ -36,8 +38,7 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def scheduler(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scheduler]:
-    monkeypatch.setenv("TZ", "UTC")
+def scheduler(tmp_path: Path, clock: ManualClock) -> Iterator[Scheduler]:
     with Scheduler.open(tmp_path / "halo.db", clock=clock) as made:
         yield made
 
