@@ -17,7 +17,7 @@ class ActionButtons(QWidget):
     def __init__(self, look: Look, actions: JobActions, prefix: str) -> None:
         super().__init__()
         self._actions = actions
-        row = QHBoxLayout(self)
+        self._row = row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID)
         self._run = self._button(look, actions.run, "run", f"{prefix}Run")
@@ -80,6 +80,8 @@ class ActionButtons(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)
         self._fit_texts()
+        # At once: it is painted before the row would hear that it holds other texts.
+        self._row.activate()
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         return QSize(0, super().minimumSizeHint().height())

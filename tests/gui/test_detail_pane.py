@@ -269,6 +269,18 @@ def test_where_room_is_short_only_the_first_action_has_words(
     assert _button(pane, "detailEdit").accessibleName() == "Edit"
 
 
+def test_words_that_find_room_again_are_never_cut(
+    qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
+) -> None:
+    _show(qtbot, bench, actions, pane, bench.scheduler.add_job("a", Manual()))
+    pane.resize(280, 600)
+    pane.resize(400, 600)
+    # Before anything else happens: it may be painted as it is now.
+    edit = _button(pane, "detailEdit")
+    assert edit.text() == "Edit"
+    assert edit.width() == edit.sizeHint().width()
+
+
 def test_a_running_job_can_be_stopped_from_here(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
