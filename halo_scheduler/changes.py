@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -28,6 +28,13 @@ class Change:
     kind: ChangeKind
     job_id: str | None = None
     run_id: str | None = None
+
+
+def changes_of(job_ids: Collection[str]) -> list[Change]:
+    """Return that jobs changed; of many at once, only that some did."""
+    if len(job_ids) > _MOST_TOLD:
+        return [Change(ChangeKind.JOB)]
+    return [Change(ChangeKind.JOB, job_id=job_id) for job_id in job_ids]
 
 
 def gathered(changes: Iterable[Change]) -> list[Change]:

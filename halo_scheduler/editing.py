@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.changes import Change, ChangeKind, changes_of
 from halo_scheduler.checks import require_choice, require_label
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
-from halo_scheduler.ids import new_job_id
+from halo_scheduler.ids import new_job_id, new_job_ids
 from halo_scheduler.model import (
     Action,
     Callback,
@@ -80,7 +80,10 @@ class Editing(Writer):
         looking for that may take seconds.
         """
         now_ms = self._clock.now_ms()
-        records = [self._new_record(dict(job), now_ms) for job in jobs]
+        given = [dict(job) for job in jobs]
+        for job, new_id in zip(given, new_job_ids(len(given)), strict=True):
+            job["job_id"] = job.get("job_id") or new_id
+        records = [self._new_record(job, now_ms) for job in given]
         refuse_unobservable([record.spec for record in records], (), self.check_condition)
         return self._add(records, now_ms)
 
@@ -90,8 +93,9 @@ class Editing(Writer):
             refuse_chains(self._store, {record.id: record.spec for record in records})
             self._refuse_unknown_agents([record.spec for record in records])
             self._insert(records, now_ms)
-        self._changed(*(Change(ChangeKind.JOB, job_id=record.id) for record in records))
-        return [record.id for record in records]
+        added = [record.id for record in records]
+        self._changed(*changes_of(added))
+        return added
 
     def _insert(self, records: list[JobRecord], now_ms: int) -> None:
         """Store new jobs, and what is to be known of their beginning."""
