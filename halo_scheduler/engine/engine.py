@@ -137,7 +137,7 @@ class Engine:
         under_way = self._runs.get(run_id)
         if under_way is not None:
             run = replace(under_way.run, work_id=work_id, work_title=title, work_url=url)
-            self._runs.add(replace(under_way, run=run))
+            self._runs.add(under_way._replace(run=run))
             self._tell(Change(ChangeKind.RUN_PROGRESS, job_id=run.job_id, run_id=run_id))
 
     def take_in(self) -> bool:

@@ -35,7 +35,7 @@ def find_leftovers(
     found = runner.find_leftovers(runs, specs, stops, now_ms)
     living = [
         # The job may have been edited since: what counts is what its run took.
-        (left, replace(UnderWay.of(record, left.run), takes_items=left.run.id in claimed))
+        (left, UnderWay.of(record, left.run)._replace(takes_items=left.run.id in claimed))
         for left in found
         if left.session is not None and (record := records.get(left.run.job_id)) is not None
     ]

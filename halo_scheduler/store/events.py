@@ -66,7 +66,7 @@ class EventTable:
         """Append one event of a kind for each of several jobs."""
         self._database.run_many(
             "INSERT INTO scheduler_events (at, job_id, kind, detail) VALUES (?, ?, ?, ?)",
-            [(at, job_id, kind, _json(detail)) for job_id, detail in details],
+            ((at, job_id, kind, _json(detail)) for job_id, detail in details),
         )
 
     def of_job(self, job_id: str, limit: int = 100) -> list[Event]:

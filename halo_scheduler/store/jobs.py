@@ -49,7 +49,7 @@ class JobTable:
         self._database = database
 
     def insert(self, records: Sequence[JobRecord]) -> None:
-        self._database.run_many(_INSERT, [row_of(record) for record in records])
+        self._database.run_many(_INSERT, map(row_of, records))
 
     def save_spec(self, job_id: str, spec: JobSpec, updated_at: int) -> None:
         """Write the user's columns only."""
@@ -57,7 +57,7 @@ class JobTable:
 
     def save_states(self, records: Sequence[JobRecord]) -> None:
         """Write the engine's columns only."""
-        self._database.run_many(_UPDATE_STATE, [(*state_values(record), record.id) for record in records])
+        self._database.run_many(_UPDATE_STATE, ((*state_values(record), record.id) for record in records))
 
     def set_removed(self, job_id: str, removed_at: int | None) -> None:
         self._database.rows("UPDATE scheduler_jobs SET removed_at = ? WHERE id = ?", [removed_at, job_id])

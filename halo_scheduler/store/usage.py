@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from halo_scheduler.store.connection import Database
 
@@ -11,8 +11,7 @@ from halo_scheduler.store.connection import Database
 _DECIMALS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(NamedTuple):
     """What a job has used up of a day."""
 
     runs: int
@@ -37,7 +36,7 @@ class UsageTable:
             "INSERT INTO scheduler_usage (job_id, day, runs, cost) SELECT ?1, ?2, ?3, ?4 "
             "WHERE EXISTS (SELECT 1 FROM scheduler_jobs WHERE id = ?1) "
             "ON CONFLICT (job_id, day) DO UPDATE SET runs = runs + excluded.runs, cost = cost + excluded.cost",
-            [(job_id, day, used.runs, used.cost) for job_id, day, used in spent],
+            ((job_id, day, used.runs, used.cost) for job_id, day, used in spent),
         )
 
     def forget_before(self, day: str) -> None:
