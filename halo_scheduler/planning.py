@@ -62,7 +62,7 @@ def plan_after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) 
 def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
     now_ms = end.finished_at
     is_scheduled = run.trigger is Trigger.SCHEDULE
-    after = record.evolve(
+    after = record._replace(
         run_id=None,
         hints=_hints_after_run(record, end.proposal, now_ms),
         last_outcome=end.outcome,
@@ -188,14 +188,16 @@ def _planned(
     )
     is_retry = found.attempt > 1 and failed_run is not None
     at = found.at if is_retry else _free_slot(record, found.at, is_taken)
-    return record.evolve(
+    return record._replace(
         next_run_at=at,
         next_source=None if at is None else found.source,
         slot_at=failed_run.slot_at if is_retry and failed_run else at,
         attempt=found.attempt if is_retry else 1,
         trail=json.dumps([[step.rule, step.at, step.source, step.duration_ms] for step in found.trail]),
         passed_reason=_reason_of(found.source) or reason,
-        **NOT_WAITING,
+        waiting_for=None,
+        waiting_reason="",
+        waits_until=None,
     )
 
 

@@ -41,7 +41,8 @@ class Handlers:
             _call(handler, job, run, ended)
             with self._calls_changed:
                 self._calls -= 1
-                self._calls_changed.notify_all()
+                if not self._calls:
+                    self._calls_changed.notify_all()
 
         self._pool.submit(work)
 

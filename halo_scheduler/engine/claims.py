@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
-from halo_scheduler.changes import Change, ChangeKind, gathered
+from halo_scheduler.changes import Change, ChangeKind, changes_of, gathered
 from halo_scheduler.engine.by_hand import RunsByHand
 from halo_scheduler.engine.candidates import Candidate, oldest_first
 from halo_scheduler.engine.chains import ChainRuns
 from halo_scheduler.engine.outlook import Outlook, Wait
-from halo_scheduler.engine.recovery import one_job
+from halo_scheduler.engine.recovery import OneJob
 from halo_scheduler.engine.slots import Slots
 from halo_scheduler.engine.unstarted import Unstarted
 from halo_scheduler.holds import Hold, Holds, never_again
@@ -78,7 +78,7 @@ class Claims:
         """Note on the due jobs that nobody looked at that they wait for a place."""
         if not self._outlook.is_all_quiet:  # Otherwise all were looked at.
             marked = self._store.jobs.mark_waiting(now_ms, but_for=self._outlook.quiet_groups)
-            self._unstarted.tell(*(Change(ChangeKind.JOB, job_id=job_id) for job_id in marked))
+            self._unstarted.tell(*changes_of(marked))
 
     def _forget_usage(self, now_ms: int) -> None:
         """Delete, once a day, what was used up on days long past."""
@@ -176,7 +176,7 @@ class _Round:
     def _consider_slot(self, candidate: Candidate) -> None:
         record = candidate.record
         after: JobRecord | None = None
-        with one_job(self._store, record.id, self._now_ms):
+        with OneJob(self._store, record.id, self._now_ms):
             after = self._slots.renewed(record, self._now_ms)
             if after is None:
                 after = self._decide_slot(candidate)
@@ -201,7 +201,7 @@ class _Round:
 
     def _consider_chain_run(self, record: JobRecord, request: Request) -> None:
         is_decided = False
-        with one_job(self._store, record.id, self._now_ms):
+        with OneJob(self._store, record.id, self._now_ms):
             self._decide_chain_run(record, request)
             is_decided = True
         if not is_decided:

@@ -9,7 +9,7 @@ from halo_scheduler.actions.spool import Output
 from halo_scheduler.actions.work import Ended, Late
 from halo_scheduler.advice import hints_after, takes_hints
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine.recovery import one_job
+from halo_scheduler.engine.recovery import OneJob
 from halo_scheduler.followers import ask_for_followers, ask_instead_of_retry
 from halo_scheduler.ids import new_question_id
 from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, StatusReason, Trigger
@@ -138,7 +138,7 @@ class Endings:
             if record is None or record.run_id != run.id:
                 continue
             after: JobRecord | None = None
-            with one_job(self._store, record.id, end.finished_at):
+            with OneJob(self._store, record.id, end.finished_at):
                 after = plan_after_run(record, run, end, self._store.runs.has_slot)
             if after is None:
                 # A fault in planning must not leave the job running for ever.
@@ -172,7 +172,7 @@ class Endings:
         if run.trigger is not Trigger.TEST and takes_hints(record.spec, ended_at):
             advised = record.evolve(hints=hints_after(record.hints, proposal, ended_at))
             if not self._store.runs.is_scheduled(record.run_id):
-                with one_job(self._store, record.id, now_ms):
+                with OneJob(self._store, record.id, now_ms):
                     advised = plan_sooner(advised, now_ms, self._store.runs.has_slot)
             self._store.jobs.save_states([advised])
             record = advised

@@ -13,7 +13,6 @@ from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import Outcome, Run, Source, StatusReason, Trigger, WaitingFor
 from halo_scheduler.planning import (
     LATE_MS,
-    NOT_WAITING,
     UNPLANNABLE,
     passed_over,
     plan,
@@ -58,14 +57,12 @@ class Slots:
 
     def put_off(self, record: JobRecord, wait: Wait) -> JobRecord:
         """Keep a slot due, with what it waits for; the same is told once."""
-        waiting = record.evolve(
-            waiting_for=wait.waiting_for, waiting_reason=wait.reason, waits_until=wait.until
-        )
         if wait.waiting_for in _WAITED:
             self._waited[record.id] = record.slot_at, _WAITED[wait.waiting_for]
-        if waiting != record:
-            self._unstarted.tell(Change(ChangeKind.JOB, job_id=record.id))
-        return waiting
+        if wait == (record.waiting_for, record.waiting_reason, record.waits_until):
+            return record
+        self._unstarted.tell(Change(ChangeKind.JOB, job_id=record.id))
+        return record.evolve(waiting_for=wait.waiting_for, waiting_reason=wait.reason, waits_until=wait.until)
 
     def start(self, record: JobRecord, now_ms: int) -> tuple[JobRecord, Run]:
         """Claim a slot."""
@@ -83,8 +80,10 @@ class Slots:
             passed_reason=record.passed_reason if skipped else "",
             note="" if record.waiting_for is None else _waited_long(record, now_ms),
         )
-        claimed = record.evolve(
-            **NOT_WAITING,
+        claimed = record._replace(
+            waiting_for=None,
+            waiting_reason="",
+            waits_until=None,
             run_id=run.id,
             next_run_at=None,
             next_source=None,
