@@ -14,3 +14,15 @@ def _printed(program: str) -> str:
 def test_no_module_is_read_as_text_after_qt_is_loaded() -> None:
     program = "from ui.start import load_qt; load_qt(); import ui.icons, linecache; print(*linecache.cache)"
     assert _printed(program) == ""
+
+
+def test_what_the_first_window_does_not_need_is_loaded_after_it() -> None:
+    loaded = _printed("import ui.app, sys; print(*sys.modules)").split()
+    later = (
+        *("ui.session", "ui.detail_job", "ui.detail_several", "ui.trash_dialog", "ui.templates"),
+        *("ui.editor", "ui.history", "ui.settings", "ui.recovery_window", "ui.tray"),
+        *("halo_scheduler.engine", "halo_scheduler.live_output", "halo_scheduler.actions.spool"),
+        *("PySide6.QtNetwork", "PySide6.QtDBus", "jeepney", "keyring", "psutil"),
+    )
+    assert set(later).isdisjoint(loaded)
+    assert "ui.main_window" in loaded
