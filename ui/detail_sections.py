@@ -181,7 +181,9 @@ class RunButton(QAbstractButton):
         if self.hasFocus():
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(QColor(self._look.colours.accent), 1))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), HALF, HALF)
+            # Around the words: it would run through the mark.
+            left = _MARK + HALF + 1.5
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(left, 0.5, -0.5, -0.5), HALF, HALF)
 
 
 class RecentRuns(Section):

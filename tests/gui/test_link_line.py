@@ -54,3 +54,22 @@ def test_the_link_gives_way_before_it_widens_anything(line: LinkLine) -> None:
     muted = line._look.colour(Tone.MUTED)
     columns = {x for x in range(60, 120) for y in range(shown.height()) if shown.pixelColor(x, y) == muted}
     assert columns
+
+
+def test_the_frame_of_what_has_the_keyboard_does_not_run_through_the_mark(
+    qtbot: QtBot, line: LinkLine
+) -> None:
+    line.show_link("backup", mark=Mark(Shape.RING, Tone.MUTED))
+    line.resize(200, line.sizeHint().height())
+    line.show()
+    before = line.grab().toImage()
+    line.setFocus()
+    qtbot.waitUntil(line.hasFocus)
+    after = line.grab().toImage()
+    changed = {
+        x
+        for x in range(after.width())
+        for y in range(after.height())
+        if before.pixel(x, y) != after.pixel(x, y)
+    }
+    assert min(changed) > 9

@@ -72,7 +72,9 @@ class LinkLine(QAbstractButton):
         if self.hasFocus():
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(QColor(self._look.colours.accent), 1))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), HALF, HALF)
+            # Around the words: it would run through the mark.
+            left = 0.5 if self._mark is None else _MARK + HALF + 1.5
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(left, 0.5, -0.5, -0.5), HALF, HALF)
 
     def _paint_words(self, painter: QPainter, area: QRect) -> None:
         metrics = QFontMetrics(self.font())
