@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from halo_scheduler.actions.runner import Leftover
@@ -10,10 +12,12 @@ from halo_scheduler.actions.work import Ended, Home
 from halo_scheduler.engine.late_outputs import LateOutputs
 from halo_scheduler.engine.settlement import Settlement
 from halo_scheduler.engine.survey import Survey
-from halo_scheduler.engine.under_way import RunsUnderWay
+from halo_scheduler.engine.under_way import RunsUnderWay, UnderWay
 from halo_scheduler.engine.workshop import Workshop
 from halo_scheduler.model import Run
 from halo_scheduler.store.store import Store
+
+_LOG = logging.getLogger(__name__)
 
 
 class Aftermath:
@@ -34,20 +38,24 @@ class Aftermath:
     def clear(self, ends: Iterable[Ended], runs: RunsUnderWay, now_ms: int) -> None:
         """Delete the files of runs, now that their ends and their output are recorded; settle their items."""
         for run_id in self.late_outputs.take_stored():
-            self._workshop.clear_spool(run_id)
-            self._settle(run_id)
+            with _one_run():
+                self._workshop.clear_spool(run_id)
+                self._settle(run_id)
         for ended in ends:
-            if ended.run_id not in runs.works:
-                continue
-            run, takes_items = runs[ended.run_id].run, runs[ended.run_id].takes_items
-            if ended.needs_secrets:
-                self._fetch_output(run, ended.needs_secrets)
-            else:
-                self._workshop.clear_spool(run.id)
-                if takes_items:
-                    self._settle(run.id)
-            if ended.exit_code is not None and not ended.note:
-                self.survey.add(run, now_ms)
+            if ended.run_id in runs.works:
+                with _one_run():
+                    self._clear_one(ended, runs[ended.run_id], now_ms)
+
+    def _clear_one(self, ended: Ended, under_way: UnderWay, now_ms: int) -> None:
+        run = under_way.run
+        if ended.needs_secrets:
+            self._fetch_output(run, ended.needs_secrets)
+        else:
+            self._workshop.clear_spool(run.id)
+            if under_way.takes_items:
+                self._settle(run.id)
+        if ended.exit_code is not None and not ended.note:
+            self.survey.add(run, now_ms)
 
     def take_up(self, ended: Iterable[Leftover], running: frozenset[str]) -> None:
         """Clear away what the runs of the last engine left that have ended."""
@@ -112,3 +120,12 @@ class Aftermath:
     def _note_survivors(self, found: list[tuple[Run, str]]) -> None:
         for run, sentence in found:
             self._add_note(run, sentence)
+
+
+@contextmanager
+def _one_run() -> Iterator[None]:
+    """Let a fault in clearing away after one run keep none from starting that was claimed meanwhile."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - whatever it was, the end is recorded, and must not be a second time
+        _LOG.exception("What a run left could not be cleared away; the next start tries again.")
