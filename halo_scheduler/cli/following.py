@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 import click
 
@@ -13,8 +14,9 @@ from halo_scheduler.cli.advice_words import proposal_words
 from halo_scheduler.cli.printer import Printer
 from halo_scheduler.cli.run_words import cause_words, causes_of, run_words
 from halo_scheduler.cli.shown import ASKS, duration, outcome_mark, short_id
+from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.ipc import ChangeStream
+from halo_scheduler.ipc import ChangeStream, poke
 from halo_scheduler.model import Outcome, QuestionState, Run, SkipReason
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.service import Scheduler
@@ -22,19 +24,38 @@ from halo_scheduler.service import Scheduler
 _FAILED = 1
 _INTERRUPTED = 130
 _LOOK_S = 0.2
-_LOOKS_FOR_START = 5
+_MOMENT_S = 1.0
+_PATIENCE_S = 10.0
 _LONGEST_QUESTION = 1_000
 _LONGEST_NOTE = 1_000
 
 
 def begins(scheduler: Scheduler, run_id: str) -> bool:
-    """Tell whether a run that was asked for begins within a moment."""
+    """Tell whether a run that was asked for begins, within a moment or as soon as the engine has looked."""
     with _changes(scheduler) as stream:
-        for _ in range(_LOOKS_FOR_START):
-            if scheduler.get_run(run_id) is not None:
-                return True
-            _wait(stream)
-    return scheduler.get_run(run_id) is not None
+        moment_ends = monotonic() + _MOMENT_S
+        if _begins_until(scheduler, run_id, stream, lambda: monotonic() >= moment_ends):
+            return True
+        # The engine may only be busy: what it does not start when it looks again has to wait.
+        asked_at, patience_ends = SystemClock().now_ms(), monotonic() + _PATIENCE_S
+        poke(scheduler.path)
+
+        def is_enough() -> bool:
+            return (scheduler.status().last_tick_at or 0) >= asked_at or monotonic() >= patience_ends
+
+        return _begins_until(scheduler, run_id, stream, is_enough)
+
+
+def _begins_until(
+    scheduler: Scheduler, run_id: str, stream: ChangeStream | None, is_enough: Callable[[], bool]
+) -> bool:
+    while True:
+        is_last_look = is_enough()
+        if scheduler.get_run(run_id) is not None:
+            return True
+        if is_last_look:
+            return False
+        _wait(stream)
 
 
 def follow_run(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: bool = False) -> Run:

@@ -1,0 +1,85 @@
+"""Whether a run that was asked for begins: what `halo run` says of one that it does not wait for."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+from job_values import make_run
+
+from halo_scheduler import Manual
+from halo_scheduler.cli import following
+from halo_scheduler.cli.following import begins
+from halo_scheduler.ipc import ChangeStream
+from halo_scheduler.service import Scheduler
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[Scheduler]:
+    with Scheduler.open(tmp_path / "halo.db", max_concurrent=1) as found:
+        found.on_job_due(lambda *_: Future())
+        yield found
+
+
+@pytest.fixture
+def lazy_engine(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the engine look only when it is told to."""
+    scheduler.tick()
+    monkeypatch.setattr(following, "_MOMENT_S", 0.0)
+    monkeypatch.setattr(following, "poke", lambda _: scheduler.tick())
+
+
+class _Chatter:
+    """Changes of other jobs without end; after some of them, something happens."""
+
+    is_open = True
+
+    def __init__(self, scheduler: Scheduler, job_id: str) -> None:
+        self._scheduler = scheduler
+        self._job_id = job_id
+        self._heard = 0
+        self._reading, self._writing = socket.socketpair()
+        self._writing.send(b"x")
+
+    def fileno(self) -> int:
+        return self._reading.fileno()
+
+    def drain(self) -> None:
+        self._heard += 1
+        if self._heard == 20:
+            self._scheduler._store.runs.insert([make_run(id="awaited", job_id=self._job_id)], 1)
+
+    def close(self) -> None:
+        self._reading.close()
+        self._writing.close()
+
+
+def test_news_of_others_do_not_shorten_the_wait_for_a_start(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chatter = _Chatter(scheduler, scheduler.add_job("job", Manual()))
+    monkeypatch.setattr(ChangeStream, "connect", lambda _: chatter)
+    assert begins(scheduler, "awaited")
+
+
+@pytest.mark.usefixtures("lazy_engine")
+def test_an_engine_that_is_only_busy_is_waited_for(scheduler: Scheduler) -> None:
+    assert begins(scheduler, scheduler.trigger(scheduler.add_job("job", Manual())))
+
+
+@pytest.mark.usefixtures("lazy_engine")
+def test_what_the_engine_does_not_start_when_it_looks_waits(scheduler: Scheduler) -> None:
+    first, second = (scheduler.trigger(scheduler.add_job(name, Manual())) for name in ("first", "second"))
+    assert begins(scheduler, first)
+    assert not begins(scheduler, second)
+
+
+def test_an_engine_that_does_not_look_is_not_waited_for_for_ever(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_MOMENT_S", "_PATIENCE_S"):
+        monkeypatch.setattr(following, name, 0.0)
+    assert not begins(scheduler, scheduler.trigger(scheduler.add_job("job", Manual())))
