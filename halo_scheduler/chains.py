@@ -105,6 +105,17 @@ def waiting_runs(store: Store) -> list[WaitingRun]:
     return waiting
 
 
+def alike(runs: Iterable[WaitingRun]) -> list[list[WaitingRun]]:
+    """Return together the runs of a job that wait after the same other one for the same, the longest first.
+
+    After a job that comes faster than they end there may be hundreds.
+    """
+    found: dict[tuple[str, str, str], list[WaitingRun]] = {}
+    for run in runs:
+        found.setdefault((run.job_id, run.cause_job_id, run.reason), []).append(run)
+    return list(found.values())
+
+
 def broken_links(store: Store, run_id: str) -> list[BrokenLink]:
     """Return which jobs did not run after a run because they are gone; one that was skipped has a run of its own."""
     run = store.runs.get(run_id)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from halo_scheduler.chains import GONE, ChainLink, LinkState, WaitingRun
+from halo_scheduler.chains import GONE, ChainLink, LinkState, WaitingRun, alike
 from halo_scheduler.model import FollowOn
 from halo_scheduler.schedule.explain import FEWEST_PILED_UP, ITS_LAST_RUN
 
@@ -142,7 +142,7 @@ class RunsAfter(Links):
             FollowOn.ALWAYS: _tr("whenever it ends"),
         }
         self.show_links(links, ends)
-        groups = _alike(waits)
+        groups = alike(waits)
         shown = groups[:_MOST_WAITING]
         while len(self._waiting) < len(shown):
             self._add_waiting()
@@ -221,14 +221,6 @@ class _Waiting(QWidget):
         self.cancel.setText(words)
         self.cancel.setAccessibleName(words)
         self.cancel.setToolTip(_tr("Do not run it this time") if is_one else _tr("Do not run them this time"))
-
-
-def _alike(waits: Sequence[WaitingRun]) -> list[list[WaitingRun]]:
-    """Return together those that wait after the same job for the same: of a slow job there may be hundreds."""
-    found: dict[tuple[str, str], list[WaitingRun]] = {}
-    for one in waits:
-        found.setdefault((one.cause_job_id, one.reason), []).append(one)
-    return list(found.values())
 
 
 def _waiting_words(waits: Sequence[WaitingRun], now_ms: int, told: str) -> str:

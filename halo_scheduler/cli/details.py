@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from halo_scheduler.chains import Chain, ChainLink, LinkState, WaitingRun
+from halo_scheduler.chains import Chain, ChainLink, LinkState, WaitingRun, alike
 from halo_scheduler.checks import LONGEST_NAME
 from halo_scheduler.cli.action_words import action_words, more_words, work_words
 from halo_scheduler.cli.advice_words import hint_words
@@ -82,7 +82,7 @@ def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
         *(("follows", _link_words(link)) for link in standing.chain.before),
         *(("then", _link_words(link)) for link in standing.chain.after),
         ("next", next_words(job, now_ms, asks=asks)),
-        *(("waits", _waiting_words(run, now_ms)) for run in standing.waiting),
+        *(("waits", _waiting_words(runs, now_ms)) for runs in alike(standing.waiting)),
         ("advice", hint_words(job.hints, now_ms)),
         ("policy", policy_words(job)),
         ("today", _usage_words(standing.usage)),
@@ -118,10 +118,12 @@ def _link_words(link: ChainLink) -> str:
     return f"{link.name}, {_ENDS[link.on]}{state}"
 
 
-def _waiting_words(run: WaitingRun, now_ms: int) -> str:
-    since = moment_in_words(run.at, now_ms)
-    end = _end_words(run.waits_until, now_ms)
-    return f"for {run.reason or 'a place'}: a run after {run.cause_name}, since {since}{end}"
+def _waiting_words(runs: Sequence[WaitingRun], now_ms: int) -> str:
+    first, count = runs[0], len(runs)
+    since = moment_in_words(first.at, now_ms)
+    end = _end_words(first.waits_until, now_ms)
+    who, since = ("a run", f"since {since}") if count == 1 else (f"{count} runs", f"the first since {since}")
+    return f"for {first.reason or 'a place'}: {who} after {first.cause_name}, {since}{end}"
 
 
 def _end_words(until: int | None, now_ms: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import click
 
-from halo_scheduler.chains import WaitingRun
+from halo_scheduler.chains import WaitingRun, alike
 from halo_scheduler.cli.shown import WAITS, waiting_status
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import Job
@@ -62,8 +62,13 @@ def _show(found: Status, next_due_at: int | None, now_ms: int) -> None:
 def _show_waiting(jobs: Sequence[Job], runs: Sequence[WaitingRun], names: dict[str, str]) -> None:
     lines = [f"{job.name}: {waiting_status(job)}" for job in jobs]
     lines += [
-        f"{names.get(run.job_id, run.job_id)}: a run after {run.cause_name}, waiting for {run.reason or 'a place'}"
-        for run in runs
+        f"{names.get(run.job_id, run.job_id)}: {_runs_words(count)} after {run.cause_name}, "
+        f"waiting for {run.reason or 'a place'}"
+        for run, count in ((group[0], len(group)) for group in alike(runs))
     ]
     for line in lines:
         click.echo(f"{WAITS} {plain_line(line, _LONGEST)}")
+
+
+def _runs_words(count: int) -> str:
+    return "a run" if count == 1 else f"{count} runs"

@@ -106,6 +106,18 @@ def test_a_chain_run_that_waits_is_shown_with_what_it_follows() -> None:
         assert (waiting[0]["caused_by"], waiting[0]["cause_name"]) == (cause.id, "backup")
 
 
+def test_chain_runs_that_pile_up_are_shown_in_one_line() -> None:
+    with Scheduler.open() as scheduler:
+        backup, report = scheduler.add_job("backup", Manual()), scheduler.add_job("report", Manual())
+        for _ in range(5):
+            let_chain_wait(scheduler, backup, report, "network")
+    lines = [line for line in _halo("show", "report").output.splitlines() if line.startswith("  waits ")]
+    assert len(lines) == 1
+    assert lines[0].startswith("  waits     for network: 5 runs after backup, the first since ")
+    assert "▲ report: 5 runs after backup, waiting for network\n" in _halo("status").output
+    assert len(json.loads(_halo("status", "--json").output)["waiting_runs"]) == 5
+
+
 def test_both_sides_of_a_chain_are_shown_with_what_stands_in_its_way() -> None:
     with Scheduler.open() as scheduler:
         report, alarm = scheduler.add_job("report", Manual()), scheduler.add_job("alarm", Manual())
