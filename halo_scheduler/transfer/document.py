@@ -12,7 +12,8 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import SCHEMA_VERSION, JobSpec
 from halo_scheduler.quiet_times import MOST_QUIET_TIMES, QuietTime
 from halo_scheduler.schedule.words import shown
-from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, add_fault
+from halo_scheduler.transfer.circles import circle_fault, find_circles
+from halo_scheduler.transfer.drafts import MOST_FAULTS, Draft, Drafts, Fault, add_fault, too_many_faults
 from halo_scheduler.transfer.job_form import draft_of, job_to_plain
 from halo_scheduler.transfer.json_text import read_json
 from halo_scheduler.transfer.plain_values import read_value, resolved, to_plain
@@ -120,6 +121,7 @@ class _DocumentReader:
         else:
             self._refuse_unknown(data)
             items = self._list("jobs", data) or []
+            self._refuse_many_in_circles(items)
             jobs = [self._job(f"jobs[{index}]", job) for index, job in enumerate(items)]
         return Drafts(
             jobs=tuple(job for job in jobs if job is not None),
@@ -127,6 +129,19 @@ class _DocumentReader:
             group_limits=self._group_limits(data),
             faults=tuple(self._faults),
         )
+
+    def _refuse_many_in_circles(self, items: Sequence[object]) -> None:
+        """Refuse jobs that follow each other by the thousand at a glance: to read them all first takes too long."""
+        places = {str(item.get("name")): index for index, item in enumerate(items) if isinstance(item, dict)}
+        followers = {name: _names_of_followers(items[index]) for name, index in places.items()}
+        first: list[str] = []
+        count = 0
+        for circle, members in find_circles(followers, followers):
+            first = first or circle
+            count += len(members)
+            if count > MOST_FAULTS:
+                path = f"jobs[{places[first[0]]}].followers"
+                raise too_many_faults(self._fault_at(circle_fault(first), path))
 
     def _job(self, path: str, data: object) -> Draft | None:
         try:
@@ -176,8 +191,17 @@ class _DocumentReader:
                 self._fault(ScheduleError(f"is not a known field; known are {known}", path=shown_key(key)))
 
     def _fault(self, error: ScheduleError) -> None:
-        line = self._file.line_of(error.path)
-        add_fault(self._faults, Fault(message=error.message, line=line, path=error.path))
+        add_fault(self._faults, self._fault_at(error.message, error.path))
+
+    def _fault_at(self, message: str, path: str) -> Fault:
+        return Fault(message=message, line=self._file.line_of(path), path=path)
+
+
+def _names_of_followers(job: Any) -> list[str]:
+    """Return which jobs follow another, as far as that can be seen at a glance."""
+    followers = job.get("followers")
+    found = followers if isinstance(followers, list) else []
+    return [str(one.get("job") if isinstance(one, dict) else one) for one in found]
 
 
 def _versioned(data: object) -> dict[str, Any]:

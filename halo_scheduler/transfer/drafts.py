@@ -73,9 +73,13 @@ def add_fault(faults: list[Fault], fault: Fault) -> None:
     """Note a fault; a file with too many is refused whole: it is not what it was taken for."""
     faults.append(fault)
     if len(faults) > MOST_FAULTS:
-        first = faults[0]
-        message = f"{first.message} (the first of more than {MOST_FAULTS} faults; is it the right file?)"
-        raise FileError(message, line=first.line, path=first.path, file=first.file)
+        raise too_many_faults(faults[0])
+
+
+def too_many_faults(first: Fault) -> FileError:
+    """Return the refusal of a file that has this fault and far too many more."""
+    message = f"{first.message} (the first of more than {MOST_FAULTS} faults; is it the right file?)"
+    return FileError(message, line=first.line, path=first.path, file=first.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

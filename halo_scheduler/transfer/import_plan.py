@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from halo_scheduler.chains import circle_words
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Follower, JobSpec, Once, Prompt
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.words import shortened, shown
 from halo_scheduler.settings import Settings
-from halo_scheduler.transfer.circles import find_circles
+from halo_scheduler.transfer.circles import circle_fault, find_circles
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut, NamedFollower, add_fault
 from halo_scheduler.transfer.field_changes import FieldChange, changes_between
 from halo_scheduler.transfer.job_form import job_to_plain
@@ -335,10 +334,14 @@ class _Planner:
         if not starts:
             return {}
         known = {**self._existing.removed, **self._existing.jobs, **specs}
+        followers = {
+            job_id: [follower.job_id for follower in spec.followers]
+            for job_id, spec in known.items()
+            if spec.followers
+        }
         faults: dict[str, ScheduleError] = {}
-        for circle, members in find_circles(known, starts):
-            names = circle_words([shortened(known[job_id].name) for job_id in circle])
-            message = f"{names}: these jobs would start each other for ever; take one out of the circle"
+        for circle, members in find_circles(followers, starts):
+            message = circle_fault(known[job_id].name for job_id in circle)
             faults |= {job_id: ScheduleError(message, path="followers") for job_id in members}
         return faults
 

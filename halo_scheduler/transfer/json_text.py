@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from halo_scheduler.transfer.text_file import (
@@ -37,10 +37,12 @@ def read_json(content: bytes) -> TextFile:
         data = json.loads(
             text, object_pairs_hook=objects.make, parse_constant=_refuse_constant, parse_int=_whole_number
         )
+    except FileError:
+        raise
     except json.JSONDecodeError as error:
         raise FileError(f"this is not JSON: {error.msg}", line=error.lineno) from None
-    except _TwiceError:
-        raise _twice(text, objects.made) from None
+    except _OddObjectError:
+        raise _odd_object(text, objects.made) from None
     except RecursionError:
         raise _too_deep(text) from None
     except ValueError as error:
@@ -50,8 +52,8 @@ def read_json(content: bytes) -> TextFile:
     return file
 
 
-class _TwiceError(Exception):
-    """A key is there twice."""
+class _OddObjectError(Exception):
+    """An object has a key twice, or too many of them."""
 
 
 class _Objects:
@@ -62,9 +64,11 @@ class _Objects:
 
     def make(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
-        if len(found) != len(pairs):
-            raise _TwiceError
+        if len(found) != len(pairs) or len(pairs) > MOST_ITEMS:
+            raise _OddObjectError
         self.made += 1
+        if self.made > MOST_NODES:
+            raise _excess()
         return found
 
 
@@ -94,11 +98,15 @@ def _refuse_too_much(file: TextFile, text: str) -> None:
             where = reduce(under, path, "")
             raise too_many(where, file.line_of(where))
         if nodes > MOST_NODES:
-            raise FileError(f"the file has more than {MOST_NODES} entries; split it")
+            raise _excess()
         if len(path) > DEEPEST:
             raise _too_deep(text)
         parts = value.items() if isinstance(value, dict) else enumerate(value)
         left += [(part, (*path, key)) for key, part in parts if isinstance(part, list | dict)]
+
+
+def _excess() -> FileError:
+    return FileError(f"the file has more than {MOST_NODES} entries; split it")
 
 
 def _too_deep(text: str) -> FileError:
@@ -107,13 +115,12 @@ def _too_deep(text: str) -> FileError:
         depth += 1 if match[1] in "{[" else -1
         if depth > DEEPEST:
             break
-    line = text.count("\n", 0, match.start(1)) + 1
-    return FileError(f"it is nested deeper than {DEEPEST} levels", line=line)
+    return FileError(f"it is nested deeper than {DEEPEST} levels", line=_line_at(text, match.start(1)))
 
 
 def _line_of_no_number(text: str) -> int:
     found = next(match for match in _NO_NUMBER.finditer(text) if match[1])
-    return text.count("\n", 0, found.start()) + 1
+    return _line_at(text, found.start())
 
 
 # --- Where something stands --------------------------------------------------------------------------
@@ -178,24 +185,31 @@ def _parts(text: str, position: int) -> Iterator[tuple[str | int, int, int]]:
         index += 1
 
 
+def _line_at(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
 def _next_sign(text: str, position: int) -> int:
     match = _BLANKS.match(text, position)
     return position if match is None else match.end()
 
 
-def _twice(text: str, objects_before: int) -> FileError:
-    """Look for the key that is there twice: in the object that ends after so many others."""
+def _odd_object(text: str, objects_before: int) -> FileError:
+    """Look for what is wrong with the object that ends after so many others."""
     around = _around(text, objects_before)
-    path: list[str | int] = []
+    path = ""
     for outer, inner in pairwise(around):
-        path.append(next(key for key, _, value_at in _parts(text, outer) if value_at == inner))
+        parts = islice(_parts(text, outer), MOST_ITEMS + 1)
+        key = next((key for key, _, value_at in parts if value_at == inner), None)
+        if key is None:
+            return too_many(path, _line_at(text, outer))
+        path = under(path, key)
     seen: set[str | int] = set()
-    for key, position, _ in _parts(text, around[-1]):
+    for key, position, _ in islice(_parts(text, around[-1]), MOST_ITEMS):
         if key in seen:
-            line = text.count("\n", 0, position) + 1
-            return FileError("this key is there twice", line=line, path=reduce(under, [*path, key], ""))
+            return FileError("this key is there twice", line=_line_at(text, position), path=under(path, key))
         seen.add(key)
-    return FileError("a key is there twice")
+    return too_many(path, _line_at(text, around[-1]))
 
 
 def _around(text: str, objects_before: int) -> Sequence[int]:

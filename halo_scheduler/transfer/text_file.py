@@ -12,7 +12,7 @@ from halo_scheduler.schedule.words import shown
 # Far more than anybody writes, and little enough to be looked through within a second.
 MOST_BYTES = 5 << 20
 MOST_LINES = 400_000
-MOST_NODES = 250_000
+MOST_NODES = 200_000
 MOST_ITEMS = 10_000
 MOST_COPIED = 20_000_000
 DEEPEST = 32

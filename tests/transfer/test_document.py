@@ -263,8 +263,13 @@ def test_secrets_are_named_but_never_there() -> None:
             "version: 1\njobs:\n" + "- a\n" * 9_000,
             "line 3, jobs[0]: a job must be an object with a name, not 'a' (the first of more than 1000 faults",
         ),
+        (
+            "version: 1\njobs:\n"
+            + "".join(f"- {{name: j{n}, followers: [j{n ^ 1}]}}\n" for n in range(9_000)),
+            "line 3, jobs[0].followers: j0 → j1 → j0: these jobs would start each other for ever;",
+        ),
     ],
-    ids=range(5),
+    ids=range(6),
 )
 def test_a_file_of_too_much_is_refused_before_it_is_looked_at(content: str, refusal: str) -> None:
     with at_most_ms(5_000), pytest.raises(FileError, match=re.escape(refusal)):
