@@ -47,13 +47,14 @@ def test_every_text_can_be_walked_through(data: object) -> None:
         (b'{"a": [' + b"1," * 10_000 + b"1]}", "line 1, a: there are more than 10000 entries here"),
         (b"[" + b",".join([b"[%s]" % b",".join([b"1"] * 99)] * 9_000) + b"]", "more than 200000 entries"),
         (
-            b'{"a":\n[' + b"{}," * 900_000 + b'{"b": 1, "b": 1}]}',
+            b'{"a":\n[' + b"{}," * 20_000 + b'{"b": 1, "b": 1}]}',
             "line 2, a: there are more than 10000 entries",
         ),
         (
             b'{"a":\n{' + b",".join(b'"%d": 1' % key for key in range(10_001)) + b"}}",
             "line 2, a: there are more",
         ),
+        (b"[" + b"{}," * 1_700_000 + b'{"b": 1, "b": 1}]', "the file has more than 200000 entries"),
         (b"", "line 1: this is not JSON"),
         (b'"\xff"', "line 1: the file is no text in UTF-8"),
     ],
