@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import selectors
+import select
 import socket
 import struct
 from collections.abc import Iterator
@@ -29,6 +29,7 @@ from jeepney.bus import get_bus
 from jeepney.fds import FileDescriptor, fds_buf_size
 
 from halo_scheduler.output_text import plain_line
+from halo_scheduler.schedule.interval import SECOND_MS
 
 # A service that was just started for us, or on a busy machine, may need a while.
 ANSWER_LIMIT_S = 2.0
@@ -86,7 +87,8 @@ class BusStream:
         self._parser = Parser()
         self._serials = count(1)
         self._unsent: bytearray | None = bytearray()
-        self._socket = socket.socket(socket.AF_UNIX)
+        with _bus_errors():
+            self._socket = socket.socket(socket.AF_UNIX)
         try:
             with _bus_errors():
                 # Not even connecting may wait: a bus that accepts nobody is none.
@@ -168,10 +170,10 @@ class BusConnection:
 
     def __init__(self, bus: Bus, *, takes_descriptors: bool = False) -> None:
         """Connect; `BusError` when there is no bus to be had."""
-        self._selector = selectors.DefaultSelector()
         self._signals: list[Message] = []
         self._stream = BusStream(bus, takes_descriptors=takes_descriptors)
-        self._selector.register(self._stream, selectors.EVENT_READ)
+        self._poll = select.poll()
+        self._poll.register(self._stream, select.POLLIN)
 
     def __enter__(self) -> Self:
         return self
@@ -204,11 +206,10 @@ class BusConnection:
 
     def close(self) -> None:
         """Leave the bus."""
-        self._selector.close()
         self._stream.close()
 
     def _next_messages(self, deadline: float) -> list[Message]:
-        if not self._selector.select(max(deadline - monotonic(), 0)):
+        if not self._poll.poll(max(deadline - monotonic(), 0) * SECOND_MS):
             raise AnswerTimeoutError("nobody answers on the bus")
         messages = self._stream.receive()
         self._signals += (item for item in messages if item.header.message_type is MessageType.signal)

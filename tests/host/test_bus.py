@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import select
 import socket
@@ -91,6 +92,15 @@ def test_a_bus_that_is_not_there_is_said_in_words(tmp_path: Path, monkeypatch: p
     with pytest.raises(BusError) as caught:
         BusStream(Bus.SESSION)
     assert str(caught.value) == "there is no session bus: no such file or directory"
+
+
+def test_without_a_descriptor_there_is_no_bus(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_none(*_: object) -> socket.socket:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(socket, "socket", find_none)
+    with pytest.raises(BusError, match=r"^too many open files$"):
+        BusConnection(Bus.SYSTEM)
 
 
 def test_a_bus_that_accepts_nobody_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
