@@ -456,3 +456,16 @@ def test_a_copy_keeps_what_follows(bench: Bench) -> None:
     spec = JobSpec(name="own (copy)", schedule=Manual(), action=_TRUE, followers=(Follower(job_id=report),))
     desk = bench.open(spec, is_new=True)
     assert desk.save().followers == (Follower(job_id=report),)
+
+
+def test_of_many_jobs_that_start_it_the_first_are_shown(bench: Bench) -> None:
+    alarm = _add(bench, "alarm")
+    jobs = [_add(bench, f"job {number:02}", Follower(job_id=alarm)) for number in range(10)]
+    desk = _open(bench, alarm)
+    assert desk.find(QWidget, "before7").isVisible()
+    assert desk.editor.findChild(QWidget, "before8") is None
+    assert desk.label("beforeMore") == "and 2 more"
+    for job_id in jobs[:2]:
+        bench.scheduler.remove_job(job_id)
+    desk.settle()
+    assert desk.find(QLabel, "beforeMore").isHidden()

@@ -19,6 +19,7 @@ from ui.wording import one_line, plain_tooltip
 from .seen import show_if
 
 _LONGEST_NAME = 60
+_MOST_SHOWN = 8
 
 
 class BeforePart(QWidget):
@@ -45,6 +46,9 @@ class BeforePart(QWidget):
         layout.addWidget(label(self.tr("Which jobs start this one")))
         layout.addWidget(self._none)
         layout.addLayout(self._rows)
+        self._more = label("", "muted", name="beforeMore")
+        layout.addWidget(self._more)
+        self._more.hide()
         backend.changed.connect(self._notice)
         self.ask()
 
@@ -60,14 +64,18 @@ class BeforePart(QWidget):
         )
 
     def _take(self, chain: Chain) -> None:
-        if chain.before == self._links:
+        # An alarm may follow hundreds.
+        links, more = chain.before[:_MOST_SHOWN], len(chain.before) - _MOST_SHOWN
+        self._more.setText(self.tr("and {count} more").format(count=more))
+        show_if(self._more, more > 0)
+        if links == self._links:
             return
-        self._links = chain.before
+        self._links = links
         for row in self._shown:
             self._rows.removeWidget(row)
             row.hide()
             row.deleteLater()
-        self._shown = [self._row(link, index) for index, link in enumerate(chain.before)]
+        self._shown = [self._row(link, index) for index, link in enumerate(links)]
         for row in self._shown:
             self._rows.addWidget(row)
         show_if(self._none, not self._shown)
