@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -167,6 +168,14 @@ def test_one_attempt_of_a_slot_is_found(store: Store) -> None:
     store.runs.insert(runs, 1)
     assert store.runs.get_attempt("1", 5, 2) == runs[1]
     assert store.runs.get_attempt("1", 5, 3) is None
+
+
+def test_a_quiet_time_in_a_zone_that_is_not_known_here_does_not_end_the_others(store: Store) -> None:
+    nights, lunch = QuietTime(name="Nights"), QuietTime(name="Lunch", start="12:00", end="13:00")
+    stored = [nights.to_dict(), {**nights.to_dict(), "timezone": "Mars/Olympus"}, 5, lunch.to_dict()]
+    store.settings._set_text("quiet_times", json.dumps(stored))
+    assert store.settings.quiet_times() == (nights, lunch)
+    assert store.settings.read().quiet_times == (nights, lunch)
 
 
 def test_what_is_no_list_of_quiet_times_counts_as_none(store: Store) -> None:
