@@ -69,6 +69,14 @@ class Overview:
         """Return what the runs of jobs after other jobs wait for, by the job's id."""
         return self._lines.waiting_after()
 
+    def is_run(self, now_ms: int) -> bool:
+        """Tell whether some engine runs the jobs, in whatever process."""
+        from halo_scheduler.host.process import is_alive  # noqa: PLC0415 - most lists do without
+        from halo_scheduler.store.lease import LeaseTable  # noqa: PLC0415 - likewise
+
+        row = LeaseTable(self._database).read()
+        return row is not None and row.is_held(now_ms) and is_alive(row.pid, row.process_start)
+
     def get_settings(self) -> Settings:
         """Return what the user chose for the whole program."""
         from halo_scheduler.store.settings import SettingTable  # noqa: PLC0415 - a list does without

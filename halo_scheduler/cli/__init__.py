@@ -107,12 +107,18 @@ def _told(error: Exception) -> tuple[str, int]:
         case SchedulerError():
             return str(error), _FAILED
         case OSError():
-            return f"cannot go on: {error}", _FAILED
+            return f"cannot go on: {_fault(error)}", _FAILED
         case _ if _TRACEBACK in os.environ:
             raise error
         case _:
             fault = f"{type(error).__name__}: {error}".partition("\n")[0]
             return f"this should not have happened ({fault}); {_TRACEBACK}=1 shows where it did", _FAILED
+
+
+def _fault(error: OSError) -> str:
+    """Return what the system says, without its number, and of which file."""
+    said = (error.strerror or str(error)).lower()
+    return said if error.filename is None else f"{said}: {error.filename}"
 
 
 def _fail(sentence: str, exit_code: int) -> None:

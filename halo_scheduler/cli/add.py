@@ -11,7 +11,7 @@ from halo_scheduler.cli.completing import complete_files
 from halo_scheduler.cli.job_notes import tell_notes
 from halo_scheduler.cli.job_options import fields_of_new, job_options
 from halo_scheduler.cli.option_sections import SectionCommand
-from halo_scheduler.cli.shown import next_words
+from halo_scheduler.cli.shown import next_words, tell_nobody_runs
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
 from halo_scheduler.schedule.describe import describe
@@ -52,3 +52,5 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
             click.echo(f"added {job.name}: {describe(job.schedule)}")
             click.echo(f"  next: {next_words(job, now_ms)}")
             tell_notes(scheduler, job, now_ms)
+        if job is not None and job.next_run_at is not None and scheduler.status().state != "running":
+            tell_nobody_runs()

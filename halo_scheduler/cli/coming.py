@@ -9,12 +9,19 @@ import click
 from halo_scheduler.chains import WaitingRun
 from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.given import count_up_to
-from halo_scheduler.cli.shown import WAITS, moment, print_table, waiting_status
+from halo_scheduler.cli.shown import (
+    WAITS,
+    due_words,
+    moment,
+    print_table,
+    tell_nobody_runs,
+    waiting_status,
+)
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
 from halo_scheduler.model import InQuietTime, SkipReason
 from halo_scheduler.output_text import plain_line
-from halo_scheduler.schedule.describe import describe, describe_when
+from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.explain import duration_in_words, moment_in_words
 from halo_scheduler.service import Scheduler
 from halo_scheduler.upcoming import Upcoming
@@ -62,14 +69,14 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
     if not rows:
         click.echo("nothing will run by itself")
         return
-    print_table(["", "WHEN", "", "JOB", ""], rows[:count])
+    print_table(["", "WHEN", "", "JOB", ""], rows[:count], spare=["WHEN"])
     if not is_looked_after:
-        click.echo(f"{WAITS} nothing runs the jobs at the moment; start it with: halo daemon", err=True)
+        tell_nobody_runs()
 
 
 def _row(run: Upcoming, now_ms: int) -> list[str]:
     held = _held_words(run, now_ms)
-    when = "now" if run.at <= now_ms else describe_when(run.at, now_ms)
+    when = due_words(run.at, now_ms)
     words = "; ".join(part for part in (held, _then(run)) if part)
     return [WAITS if held else " ", moment(run.at), when, run.job.name, words]
 

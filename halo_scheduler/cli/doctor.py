@@ -23,7 +23,8 @@ _MARKS = {Mark.FINE: ("●", "green"), Mark.LOOK: ("▲", "yellow"), Mark.WRONG:
 _LONGEST = 1_000
 _TOPIC_WIDTH = 11
 _INDENT = " " * (_TOPIC_WIDTH + 4)
-_NARROWEST = 40
+_NARROW = 40
+_NARROWEST = 20
 
 
 @click.command()
@@ -89,12 +90,16 @@ def _show(report: Report) -> None:
 
 def _show_finding(finding: Finding, topic: str) -> None:
     sign, colour = _MARKS[finding.mark]
-    first, *rest = _wrapped(finding.what)
-    click.echo(f"{click.style(sign, fg=colour)} {click.style(topic.ljust(_TOPIC_WIDTH), bold=True)}  {first}")
-    for line in rest:
-        click.echo(f"{_INDENT}{line}")
+    mark, lines = click.style(sign, fg=colour), _wrapped(finding.what)
+    indent = _indent()
+    if indent == _INDENT:
+        click.echo(f"{mark} {click.style(topic.ljust(_TOPIC_WIDTH), bold=True)}  {lines.pop(0)}")
+    else:
+        click.echo(f"{mark} {click.style(topic, bold=True) if topic else lines.pop(0)}")
+    for line in lines:
+        click.echo(f"{indent}{line}")
     for line in _advice_lines(finding.advice):
-        click.echo(click.style(f"{_INDENT}{line}", dim=True))
+        click.echo(click.style(f"{indent}{line}", dim=True))
 
 
 def _wrapped(text: str) -> list[str]:
@@ -113,7 +118,13 @@ def _advice_lines(advice: str) -> list[str]:
 def _room() -> int:
     if not sys.stdout.isatty():
         return _LONGEST
-    return max(shutil.get_terminal_size().columns - len(_INDENT), _NARROWEST)
+    return max(shutil.get_terminal_size().columns - len(_indent()), _NARROWEST)
+
+
+def _indent() -> str:
+    """Return what stands before a sentence: room for its topic, which stands above it on a narrow terminal."""
+    is_narrow = sys.stdout.isatty() and shutil.get_terminal_size().columns < len(_INDENT) + _NARROW
+    return "  " if is_narrow else _INDENT
 
 
 def _summary(report: Report) -> str:

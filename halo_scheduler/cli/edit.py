@@ -24,6 +24,8 @@ from halo_scheduler.output_text import plain_line
 from halo_scheduler.service import Scheduler
 
 _LONGEST = 1_000
+# "Nothing" would not go with these labels.
+_GONE = {"starts": "whenever it is due", "group": "none any more", "follows": "no job any more"}
 
 _REMOVING = (
     action_option("--no-env", is_flag=True, default=None, help="Without the environment it was given."),
@@ -98,5 +100,5 @@ def _lines(scheduler: Scheduler, job: Job, now_ms: int) -> dict[str, str]:
 def _tell_difference(before: dict[str, str], after: dict[str, str]) -> None:
     for label in dict.fromkeys((*after, *before)):
         if before.get(label) != after.get(label):
-            text = plain_line(after.get(label, "nothing any more"), _LONGEST)
+            text = plain_line(after.get(label, _GONE.get(label, "nothing any more")), _LONGEST)
             click.echo(f"  {click.style(f'{label:<9}', dim=True)} {text}")

@@ -10,7 +10,7 @@ from halo_scheduler.cli.asking_first import ask_first
 from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.details import Standing, print_details, standing_of
 from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
-from halo_scheduler.cli.shown import duration, moment, outcome_mark, typed
+from halo_scheduler.cli.shown import duration, folded, moment, outcome_mark, typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
 from halo_scheduler.schedule.words import listed
@@ -44,10 +44,8 @@ def show(*, name: str, as_json: bool) -> None:
     print_details(job, standing, now_ms)
     for run in runs:
         at = run.started_at or run.finished_at or 0
-        click.echo(
-            f"  {outcome_mark(run.outcome)} {moment(at)}  {duration(run.duration_ms):<9} "
-            f"{run_words(run)}{cause_words(run, causes)}"
-        )
+        words = f"{moment(at)}  {duration(run.duration_ms):<9} {run_words(run)}{cause_words(run, causes)}"
+        click.echo(f"  {outcome_mark(run.outcome)} {folded(words, 4)}")
 
 
 def _beside(standing: Standing) -> dict[str, object]:

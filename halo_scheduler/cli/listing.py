@@ -9,7 +9,14 @@ import click
 
 from halo_scheduler.cli.completing import complete_groups
 from halo_scheduler.cli.option_sections import choice_of
-from halo_scheduler.cli.shown import next_words, outcome_mark, print_table, status_mark
+from halo_scheduler.cli.shown import (
+    LATE_MS,
+    next_words,
+    outcome_mark,
+    print_table,
+    status_mark,
+    tell_nobody_runs,
+)
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import JobStatus
 from halo_scheduler.output_text import plain_line
@@ -44,6 +51,7 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
         asking = overview.get_asking()
         waiting = overview.get_waiting_after()
         before = _before(jobs if text is group is status is None else overview.list_jobs())
+        is_overdue = any(_is_overdue(job, now_ms) for job in jobs) and not overview.is_run(now_ms)
     if not jobs:
         click.echo(
             "no jobs yet; add one with: halo add" if text is group is status is None else "no such jobs"
@@ -59,7 +67,13 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
         ]
         for job in jobs
     ]
-    print_table(["", "NAME", "SCHEDULE", "NEXT", "LAST RUN"], rows)
+    print_table(["", "NAME", "SCHEDULE", "NEXT", "LAST RUN"], rows, spare=["SCHEDULE", "LAST RUN"])
+    if is_overdue:
+        tell_nobody_runs()
+
+
+def _is_overdue(job: JobLine, now_ms: int) -> bool:
+    return job.next_run_at is not None and job.next_run_at <= now_ms - LATE_MS
 
 
 def _print_json(status: JobStatus | None, group: str | None, text: str | None) -> None:

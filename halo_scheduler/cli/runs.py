@@ -170,6 +170,7 @@ def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool)
             ]
             for run in runs
         ],
+        spare=["TOOK"],
     )
 
 
@@ -205,6 +206,9 @@ def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
             Printer(raw=raw).end(scheduler.get_output(found.id))
         tell_beside(scheduler, found)
         tell_question(scheduler, found.id)
+        if follow:
+            # What is there was shown; nothing will come after it.
+            require_engine(scheduler)
 
 
 def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:

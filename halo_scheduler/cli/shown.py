@@ -43,6 +43,8 @@ ASKS = click.style("◆", fg="yellow")
 """The sign of what waits for an answer."""
 WAITS = click.style("▲", fg="yellow")
 """The sign of what is due and may not start yet, and of what needs a look."""
+LATE_MS = MINUTE_MS
+"""From here on, a run that has not started is not merely about to."""
 _TURNS = re.compile("[\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # Marks above and below others, and signs that only tell how to draw their neighbours.
 _TAKE_NO_ROOM = {"Mn", "Me", "Cf"}
@@ -98,12 +100,22 @@ def next_words(job: Job | JobLine, now_ms: int, *, asks: bool = False) -> str:
     if job.status is JobStatus.IDLE and job.waiting_for is not None:
         return waiting_status(job)
     if job.next_run_at is not None:
-        return "now" if job.next_run_at <= now_ms else describe_when(job.next_run_at, now_ms)
+        return due_words(job.next_run_at, now_ms)
     if job.paused_until is not None:
         from halo_scheduler.schedule.explain import moment_in_words  # noqa: PLC0415 - few lists need it
 
         return f"paused until {moment_in_words(job.paused_until, now_ms)}"
     return {JobStatus.RUNNING: "running", JobStatus.IDLE: "by hand"}.get(job.status, status_words(job))
+
+
+def due_words(at: int, now_ms: int) -> str:
+    """Return how far a planned run is: "in 4 min", "now"; "18 min late" when nothing has started it."""
+    return "now" if now_ms - LATE_MS < at <= now_ms else describe_when(at, now_ms)
+
+
+def tell_nobody_runs() -> None:
+    """Say that what is planned will not happen by itself as things are."""
+    click.echo(f"{WAITS} nothing runs the jobs at the moment; start it with: halo daemon", err=True)
 
 
 def moment(at: int) -> str:
@@ -159,12 +171,18 @@ def folded(text: str, indent: int) -> str:
     return f"\n{' ' * indent}".join(lines)
 
 
-def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print aligned columns; on a terminal they fit its width, the widest giving way first."""
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str] = ()) -> None:
+    """Print aligned columns; on a terminal they fit its width, the widest giving way first.
+
+    Where that would leave too little of them, those under the spare headings are left out one after the other.
+    """
     cells = [headings, *([_straight(cell) for cell in row] for row in rows)]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     if sys.stdout.isatty():
-        widths = _fitted(widths, shutil.get_terminal_size().columns)
+        room = shutil.get_terminal_size().columns
+        kept = _kept(headings, widths, room, spare)
+        cells = [[row[place] for place in kept] for row in cells]
+        widths = _fitted([widths[place] for place in kept], room)
     lines = [_GAP.join(map(_padded, row, widths)).rstrip() for row in cells]
     # At once: a thousand lines one by one take as long as everything else.
     click.echo("\n".join([click.style(lines[0], dim=True), *lines[1:]]))
@@ -173,6 +191,17 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def _straight(cell: str) -> str:
     """Return a cell without the signs that turn the direction of the line behind them."""
     return cell if cell.isascii() else _TURNS.sub("\ufffd", cell)
+
+
+def _kept(headings: Sequence[str], widths: list[int], room: int, spare: Sequence[str]) -> list[int]:
+    """Return the places of the columns for which there is enough room."""
+    kept = list(range(len(headings)))
+    for heading in spare:
+        least = sum(min(widths[place], _NARROW) for place in kept) + len(_GAP) * (len(kept) - 1)
+        if least <= room:
+            break
+        kept.remove(headings.index(heading))
+    return kept
 
 
 def _fitted(widths: list[int], room: int) -> list[int]:

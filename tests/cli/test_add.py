@@ -70,6 +70,12 @@ def test_the_schedule_is_as_asked(arguments: list[str], schedule: object) -> Non
         assert scheduler.list_jobs()[0].schedule == schedule
 
 
+def test_a_job_that_nobody_will_start_says_so() -> None:
+    done = _add("--every", "15m", "--", "true")
+    assert done.stderr == "▲ nothing runs the jobs at the moment; start it with: halo daemon\n"
+    assert CliRunner().invoke(halo, ["add", "other", "--manual", "--", "true"]).stderr == ""
+
+
 def test_a_time_may_be_typed() -> None:
     assert _add("--once", "in 2h", "--", "true").exit_code == 0
     with Scheduler.open() as scheduler:

@@ -168,7 +168,9 @@ def test_a_locked_database_can_be_listed_and_says_that_it_cannot_be_changed(
             "halo: this should not have happened (MemoryError: ); HALO_TRACEBACK=1 shows where",
         ),
         (ValueError("one\ntwo"), 1, "halo: this should not have happened (ValueError: one);"),
-        (OSError(28, "No space left on device"), 1, "halo: cannot go on: [Errno 28] No space left"),
+        (OSError(28, "No space left on device"), 1, "halo: cannot go on: no space left on device\n"),
+        (FileNotFoundError(2, "Gone", "x.txt"), 1, "halo: cannot go on: gone: x.txt\n"),
+        (OSError("the socket is closed"), 1, "halo: cannot go on: the socket is closed\n"),
     ],
 )
 def test_whatever_happens_is_no_traceback(

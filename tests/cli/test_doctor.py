@@ -131,9 +131,12 @@ def test_a_terminal_gets_lines_that_fit_and_colours_unless_it_wants_none(
     assert "\x1b[31m■" in text
     assert "]0;title" not in text
     plain = text.replace("\x1b[0m", "").replace("\x1b[31m", "")
-    assert max(len(line) for line in plain.splitlines() if str(home) not in line) <= 90
+    assert max(len(line) for line in plain.splitlines() if str(home) not in line) <= 80
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[3" not in _on_terminal("doctor", columns=70)
+    lines = _on_terminal("doctor", columns=44).splitlines()
+    assert "● permissions" in lines
+    assert max(len(line) for line in lines if "/" not in line) <= 44
 
 
 def _on_terminal(*arguments: str, columns: int) -> str:
@@ -141,7 +144,12 @@ def _on_terminal(*arguments: str, columns: int) -> str:
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, columns))
     with subprocess.Popen(
-        [_HALO, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE
+        [_HALO, *arguments],
+        # Without the COLUMNS that readline, loaded by pytest, leaves behind Python's back.
+        env=dict(os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
     ) as process:
         os.close(theirs)
         text = b""

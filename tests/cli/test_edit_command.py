@@ -198,7 +198,7 @@ def test_name_group_description_and_enabling() -> None:
         "  status    disabled",
         "  about     all of it",
         "  next      disabled",
-        "  group     nothing any more",
+        "  group     none any more",
     ]
     assert CliRunner().invoke(halo, ["edit", "backup", "--enabled", "--group", "day"]).exit_code == 0
     assert (_job(job_id).enabled, _job(job_id).group) == (True, "day")

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import click
@@ -33,6 +34,7 @@ from halo_scheduler.model import Action, Caps, StatusReason
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.schedule.explain import moment_in_words
 from halo_scheduler.service import Scheduler
+from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.usage import Spent
 from halo_scheduler.work_sources import FolderSource, GithubSource
 
@@ -361,6 +363,35 @@ def test_a_table_fits_a_very_narrow_terminal_too(
     assert max(map(shown._width, lines)) == 20
 
 
+def test_spare_columns_are_left_out_where_nothing_could_be_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def headings_at(columns: int) -> list[str]:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        shown.print_table(["A", "B", "C"], [["x" * 30, "y" * 30, "z" * 30]], spare=["B", "A"])
+        return click.unstyle(capsys.readouterr().out).splitlines()[0].split()
+
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert headings_at(40) == ["A", "B", "C"]
+    assert headings_at(39) == ["A", "C"]
+    assert headings_at(25) == ["C"]
+    assert headings_at(10) == ["C"]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
+    assert headings_at(10) == ["A", "B", "C"]
+
+
+def test_what_nobody_has_started_is_late_in_the_list_which_says_so() -> None:
+    now_ms = SystemClock().now_ms()
+    with Scheduler.open(clock=ManualClock(now_ms - 20 * 60_000)) as scheduler:
+        scheduler.add_job("soon", Every("1h"))
+        assert _halo("list").stderr == ""
+        scheduler.add_job("late", Every("15m"))
+    done = _halo("list")
+    assert "late  every 15 minutes  5 min late" in done.stdout
+    assert done.stderr == "▲ nothing runs the jobs at the moment; start it with: halo daemon\n"
+    assert "5 min late" in _halo("next").stdout
+
+
 def test_a_piped_table_is_as_wide_as_it_needs_and_has_no_colours(capsys: pytest.CaptureFixture[str]) -> None:
     shown.print_table(["", "NAME"], [[shown.WAITS, "x" * 300]])
     assert capsys.readouterr().out == f"   NAME\n▲  {'x' * 300}\n"
@@ -395,6 +426,17 @@ def test_the_last_output_is_found_however_often_it_was_skipped_since() -> None:
         scheduler._store.runs.insert([ran, *skipped], 3)
     assert _halo("logs", "backup").exit_code == 0
     assert str(_halo("logs", "backup", "--run", "s1").exception) == "backup has no run 's1'"
+
+
+def test_following_without_an_engine_shows_what_there_is_and_says_that_nothing_comes() -> None:
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("backup", Manual())
+        scheduler._store.runs.insert([make_run(id="ran", job_id=job_id, started_at=1, finished_at=2)], 3)
+        output = StoredOutput(run_id="ran", content=zlib.compress(b"all done\n"), total_bytes=9)
+        scheduler._store.outputs.insert([output])
+    done = _halo("logs", "backup", "-f")
+    assert done.stdout == "all done\n"
+    assert "start it with: halo daemon" in str(done.exception)
 
 
 @pytest.mark.parametrize(
