@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTime
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QSpinBox, QTimeEdit
 
 from ui.theme import HALF
@@ -24,13 +25,23 @@ def number_box(least: int, most: int, *, name: str, title: str, zero: str = "", 
 
 def time_box(hour: int, minute: int, *, name: str, title: str) -> QTimeEdit:
     """Return a box for a time of day."""
-    made = QTimeEdit(QTime(hour, minute))
+    made = _TimeBox(QTime(hour, minute))
     made.setDisplayFormat("HH:mm")
     made.setObjectName(name)
     made.setAccessibleName(title)
     made.setFixedWidth(92)
     inset(made)
     return made
+
+
+class _TimeBox(QTimeEdit):
+    """What is typed over the whole of it begins with the hour; Qt would refuse every digit."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        is_all = self.lineEdit().selectedText() == self.text()
+        if is_all and event.text().isdigit():
+            self.setSelectedSection(QTimeEdit.Section.HourSection)
+        super().keyPressEvent(event)
 
 
 def inset(box: QAbstractSpinBox) -> None:
