@@ -6,13 +6,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from time import monotonic
+from time import monotonic, sleep
 
 from halo_scheduler.schedule.interval import SECOND_MS
 
 _LIMIT_S = 3.0
 _NANOSECONDS_PER_MS = 1_000_000
 _MICROSECONDS_PER_MS = 1_000
+_PAUSES_S = (0.02,) * 9
 _HID_IDLE = re.compile(rb'"HIDIdleTime"\s*=\s*([0-9]+)')
 
 MUTTER = "org.gnome.Mutter.IdleMonitor"
@@ -43,12 +44,18 @@ def mutter_says() -> int | None:
     return _ask_session(MUTTER, MUTTER_PATH, "GetIdletime")
 
 
-def screen_saver_says() -> int | None:
+def screen_saver_says(pause: Callable[[float], None] = sleep) -> int | None:
     """Ask the screen saver, as Plasma has it: in milliseconds.
 
-    One that answered in seconds would only make a job wait longer.
+    One that answered in seconds would only make a job wait longer. On Wayland that of Plasma cannot know, and says
+    0 each time; keyboard and mouse hardly ever do.
     """
-    return _ask_session(SCREEN_SAVER, SCREEN_SAVER_PATH, "GetSessionIdleTime")
+    for pause_s in (0, *_PAUSES_S):
+        pause(pause_s)
+        found = _ask_session(SCREEN_SAVER, SCREEN_SAVER_PATH, "GetSessionIdleTime")
+        if found != 0:
+            return found
+    return None
 
 
 def _ask_session(service: str, path: str, method: str) -> int | None:

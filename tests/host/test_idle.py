@@ -33,6 +33,25 @@ def test_the_screen_saver_is_asked_where_there_is_no_mutter(buses: Buses) -> Non
         assert idle_ms() == 7_000
 
 
+def test_a_screen_saver_that_always_says_0_knows_nothing(buses: Buses) -> None:
+    pauses: list[float] = []
+    with ScreenSaverService(buses, idle_ms=0) as saver:
+        assert screen_saver_says(pauses.append) is None
+        assert len(saver.calls) == len(pauses) == 10
+        assert 0.1 < sum(pauses) < 0.5
+        with LoginService(buses, is_idle=True, idle_since_us=1):
+            assert (idle_ms() or 0) > 0
+
+
+def test_a_screen_saver_that_says_0_once_is_asked_again(buses: Buses) -> None:
+    with ScreenSaverService(buses, idle_ms=0) as saver:
+
+        def touch_nothing(pause_s: float) -> None:
+            saver._idle_ms = 20 if pause_s else 0
+
+        assert screen_saver_says(touch_nothing) == 20
+
+
 def test_logind_is_asked_last(buses: Buses) -> None:
     with LoginService(buses, is_idle=False, idle_since_us=1):
         assert idle_ms() == 0
