@@ -11,6 +11,7 @@ from pathlib import Path
 
 from halo_scheduler import Scheduler
 from halo_scheduler.model import JobSpec
+from halo_scheduler.settings import Settings
 from halo_scheduler.transfer.any_file import read_jobs
 from halo_scheduler.transfer.document import write_document
 from halo_scheduler.transfer.exporting import export_all
@@ -76,7 +77,7 @@ def measure_own_files(place: Path) -> None:
     with Scheduler.open(place / "imported.db") as scheduler:
         jobs = scheduler.list_jobs()
     began = time.perf_counter()
-    text = write_document(export_all(jobs, (), {}).document).encode()
+    text = write_document(export_all(jobs, Settings(), {}).document).encode()
     written = time.perf_counter()
     read_jobs(text, "jobs.yaml")
     read = time.perf_counter() - written

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from halo_scheduler.checks import LONGEST_TEXT
 from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.finding import find_job
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.service import Scheduler
+
+if TYPE_CHECKING:
+    from halo_scheduler.transfer.exporting import Export
 
 _FORMATS = ("yaml", "json", "crontab")
 _ENDINGS = {".json": "json", ".cron": "crontab", ".crontab": "crontab"}
@@ -34,7 +41,7 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
       halo export backup report
       halo export --format crontab
 
-    All jobs come with the quiet times and the limits of groups. Secrets are only named, never written.
+    All jobs come with the quiet times and the limits of groups. Secrets and agents are only named, never written.
     """
     from halo_scheduler.transfer.exporting import FileFormat, export_all, export_some, written  # noqa: PLC0415
 
@@ -42,11 +49,11 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
         jobs = scheduler.list_jobs()
         if names:
             chosen = {job.id: job for job in (find_job(scheduler, name) for name in names)}
-            found = export_some(list(chosen.values()), jobs)
+            found = export_some(list(chosen.values()), jobs, scheduler.get_settings())
         else:
-            quiet_times = scheduler.get_settings().quiet_times
-            found = export_all(jobs, quiet_times, scheduler.list_group_limits())
-    text = written(found.document, FileFormat(file_format or _format_of(output)))
+            found = export_all(jobs, scheduler.get_settings(), scheduler.list_group_limits())
+    form = FileFormat(file_format or _format_of(output))
+    text = written(found.document, form)
     if output == _STDOUT:
         click.echo(text, nl=False)
     else:
@@ -56,12 +63,26 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
             raise click.ClickException(f"{output} cannot be written: {error.strerror or error}") from None
         count = len(found.document.jobs)
         click.echo(f"wrote {count} {'job' if count == 1 else 'jobs'} to {output}", err=True)
-    for name in found.without_followers:
-        click.echo(
-            f"{click.style('▲', fg='yellow')} {plain_line(name)}: a job that runs after it is gone; "
-            "that was left out",
-            err=True,
-        )
+    notes = _gone(found) if form is FileFormat.CRONTAB else (*_gone(found), *_notes(found, text))
+    for note in notes:
+        click.echo(f"{click.style('▲', fg='yellow')} {plain_line(note, LONGEST_TEXT)}", err=True)
+
+
+def _gone(export: Export) -> Iterator[str]:
+    for name in export.without_followers:
+        yield f"{name}: a job that runs after it is gone; that was left out"
+
+
+def _notes(export: Export, text: str) -> Iterator[str]:
+    """Yield what to know of a file before it is taken in somewhere."""
+    from halo_scheduler.transfer.text_file import MOST_BYTES, MOST_ITEMS  # noqa: PLC0415
+
+    for agent in export.agents:
+        command = shlex.join(["halo", "agent", "set", agent.name, "--", *agent.argv])
+        yield f"the agent {agent.name} is part of the settings and not of the file; elsewhere, first: {command}"
+    if len(export.document.jobs) > MOST_ITEMS or len(text.encode()) > MOST_BYTES:
+        most = f"{MOST_ITEMS} jobs and {MOST_BYTES >> 20} MB"
+        yield f"a file that is taken in again has at most {most}; write several, each with some jobs by their names"
 
 
 def _format_of(output: str) -> str:

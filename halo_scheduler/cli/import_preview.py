@@ -12,7 +12,8 @@ import click
 from halo_scheduler.checks import LONGEST_TEXT
 from halo_scheduler.cli.action_words import action_words, more_words, work_words
 from halo_scheduler.cli.policy_words import condition_words, policy_words
-from halo_scheduler.model import FollowOn, Job, JobSpec, Policy
+from halo_scheduler.cli.shown import cost_words
+from halo_scheduler.model import Caps, FollowOn, InQuietTime, Job, JobSpec, Policy
 from halo_scheduler.output_text import plain_line, shown_text
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.schedule.describe import describe
@@ -86,11 +87,21 @@ def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str
     for follower in spec.followers:
         name = names.get(follower.job_id, follower.job_id)
         yield "then", f"{name} after each {_AFTER[follower.on]}"
+    yield "quiet", "is skipped in quiet times" if spec.policy.in_quiet_time is InQuietTime.SKIP else ""
+    yield "caps", _cap_words(spec.policy.caps)
     yield "group", spec.group or ""
     yield "about", spec.description
     if spec.policy != _USUAL:
         fields = {name: getattr(spec, name) for name in JobSpec.__dataclass_fields__}
         yield "policy", policy_words(Job(id=spec.name, **fields))
+
+
+def _cap_words(caps: Caps) -> str:
+    parts = [
+        *([] if caps.runs_per_day is None else [f"at most {counted(caps.runs_per_day, 'run')} a day"]),
+        *([] if caps.cost_per_day is None else [f"at most {cost_words(caps.cost_per_day)} a day"]),
+    ]
+    return " · ".join(parts)
 
 
 def _changed(alteration: Alteration) -> list[str]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from halo_scheduler.model import Job, JobSpec
-from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.agents import PRESETS, Agent
+from halo_scheduler.model import Job, JobSpec, Prompt
+from halo_scheduler.settings import Settings
 from halo_scheduler.transfer.crontab_writing import write_crontab
 from halo_scheduler.transfer.document import Document, write_document, write_document_as_json
 
@@ -23,29 +24,36 @@ class FileFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """A document, and the names of jobs with followers that are gone, which no file could name."""
+    """A document, and the names of jobs with followers that are gone, which no file could name.
+
+    `agents` are those that its prompts name and no other machine is sure to have: they belong to the settings.
+    """
 
     document: Document
     without_followers: tuple[str, ...] = ()
+    agents: tuple[Agent, ...] = ()
 
 
-def export_all(
-    jobs: Sequence[Job], quiet_times: Sequence[QuietTime], group_limits: Mapping[str, int]
-) -> Export:
+def export_all(jobs: Sequence[Job], settings: Settings, group_limits: Mapping[str, int]) -> Export:
     """Return all jobs, with what holds around them."""
-    found = export_some(jobs, jobs)
+    found = export_some(jobs, jobs, settings)
     return replace(
         found,
-        document=replace(found.document, quiet_times=tuple(quiet_times), group_limits=dict(group_limits)),
+        document=replace(found.document, quiet_times=settings.quiet_times, group_limits=dict(group_limits)),
     )
 
 
-def export_some(chosen: Sequence[Job], jobs: Sequence[Job]) -> Export:
+def export_some(chosen: Sequence[Job], jobs: Sequence[Job], settings: Settings) -> Export:
     """Return some of all jobs, and nothing of what holds for others too."""
     names = {job.id: job.name for job in jobs}
     cut = [job.name for job in chosen if any(follower.job_id not in names for follower in job.followers)]
     specs = {job.id: _without_gone(job.spec, names) for job in chosen}
-    return Export(document=Document(jobs=specs, names=names), without_followers=tuple(sorted(cut)))
+    asked = {job.action.agent for job in chosen if isinstance(job.action, Prompt)}
+    return Export(
+        document=Document(jobs=specs, names=names),
+        without_followers=tuple(sorted(cut)),
+        agents=tuple(agent for agent in settings.agents if agent.name in asked and agent not in PRESETS),
+    )
 
 
 def written(document: Document, file_format: FileFormat) -> str:

@@ -326,7 +326,9 @@ class _Planner:
         try:
             self._existing.settings.find_agent(prompt.agent)
         except ScheduleError as error:
-            raise error.under("action") from None
+            # Agents belong to the machine: no file brings them along.
+            message = f"{error.message}; add it first, with: halo agent set"
+            raise ScheduleError(message, path=error.path).under("action") from None
 
     def _circles(self, specs: Mapping[str, JobSpec]) -> dict[str, ScheduleError]:
         """Return the jobs of the file that would start each other for ever, each with a circle."""

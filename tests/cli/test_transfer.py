@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from commands import shell
 
 from halo_scheduler import Command, Cron, Every, HttpRequest, Manual, Policy, Prompt, action_from_dict
+from halo_scheduler.agents import Agent
 from halo_scheduler.cli import halo
 from halo_scheduler.model import Follower, FollowOn, JobStatus, PathExists, Retry, StatusReason
 from halo_scheduler.quiet_times import QuietTime
@@ -93,6 +94,13 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
         assert scheduler.list_group_limits() == {"night": 2}
     assert jobs["backup"].status_reason is StatusReason.IMPORTED
     assert jobs["backup"].followers == (Follower(job_id=jobs["alarm"].id, on=FollowOn.FAILURE),)
+
+
+def test_what_keeps_a_job_from_starting_is_shown_too() -> None:
+    policy = "policy: {in_quiet_time: skip, caps: {runs_per_day: 3, cost_per_day: 1.5}}"
+    done = _halo("import", "-", stdin=_FILE.replace("schedule: manual", f"schedule: manual\n    {policy}"))
+    assert "      quiet    is skipped in quiet times\n" in done.stdout
+    assert "      caps     at most 3 runs a day · at most 1.50 a day\n" in done.stdout
 
 
 def test_the_same_file_again_changes_nothing() -> None:
@@ -228,6 +236,22 @@ def test_an_export_says_which_followers_it_leaves_out() -> None:
     done = _halo("export")
     assert "followers" not in done.stdout
     assert "▲ backup: a job that runs after it is gone; that was left out" in done.stderr
+
+
+def test_an_export_says_what_no_file_brings_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Scheduler.open() as scheduler:
+        mine = Agent(name="mine", argv=("my agent", "{prompt}"))
+        scheduler.change_settings(agents=(*scheduler.get_settings().agents, mine))
+        for name, agent in (("a", "mine"), ("b", "claude"), ("c", "")):
+            scheduler.add_job(name, Manual(), Prompt(text="hi", agent=agent))
+    command = "halo agent set mine -- 'my agent' '{prompt}'"
+    assert _halo("export").stderr.splitlines() == [
+        f"▲ the agent mine is part of the settings and not of the file; elsewhere, first: {command}"
+    ]
+    assert _halo("export", "b", "c").stderr == ""
+    monkeypatch.setattr("halo_scheduler.transfer.text_file.MOST_ITEMS", 1)
+    assert "▲ a file that is taken in again has at most 1 jobs and 5 MB" in _halo("export", "b", "c").stderr
+    assert _halo("export", "--format", "crontab").stderr == ""
 
 
 def test_an_export_never_leaves_half_a_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -317,7 +317,9 @@ def test_a_job_that_is_over_may_be_changed_but_not_to_another_past_time() -> Non
 def test_a_prompt_for_an_unknown_agent_is_refused_unless_it_is_there_already() -> None:
     prompt = Prompt(text="hi", agent="nobody")
     draft = _draft("a", action=prompt, description="x")
-    assert "there is no agent named 'nobody'" in _faults(_plan(draft))[0]
+    fault = _faults(_plan(draft))[0]
+    assert fault.startswith("action.agent: there is no agent named 'nobody'")
+    assert fault.endswith("; add it first, with: halo agent set")
     assert _plan(draft, jobs={"1": _spec("a", action=prompt)}).faults == ()
 
 

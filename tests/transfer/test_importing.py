@@ -303,4 +303,4 @@ def _observe_everything(scheduler: Scheduler) -> None:
 
 def _exported(scheduler: Scheduler) -> str:
     jobs, settings_ = scheduler.list_jobs(), scheduler.get_settings()
-    return write_document(export_all(jobs, settings_.quiet_times, scheduler.list_group_limits()).document)
+    return write_document(export_all(jobs, settings_, scheduler.list_group_limits()).document)
