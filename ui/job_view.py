@@ -243,6 +243,7 @@ class JobView(QTableView):
         self._rest.start()
 
     def _find_selection(self, place: _Place) -> None:
+        row = -1
         is_lost = not self.selectionModel().hasSelection() and bool(place.selected)
         if is_lost:
             self._select_rows(self._jobs.rows_of(place.selected))
@@ -250,8 +251,10 @@ class JobView(QTableView):
         # What a search hides is selected again when it is over; where something was deleted, its neighbour is.
         self._out_of_sight = () if self.selectionModel().hasSelection() else still_there
         if is_lost and not still_there and self._jobs.rowCount() and place.first_row >= 0:
-            self._select_rows([min(place.first_row, self._jobs.rowCount() - 1)])
-        row = -1 if place.current is None else self._jobs.row_of(place.current)
+            row = min(place.first_row, self._jobs.rowCount() - 1)
+            self._select_rows([row])
+        elif place.current is not None:
+            row = self._jobs.row_of(place.current)
         if row >= 0 and self.currentIndex().row() != row:
             index = self._jobs.index(row, Column.NAME)
             self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)

@@ -102,6 +102,14 @@ def test_at_the_top_it_stays_at_the_top(model: JobTableModel, view: JobView) -> 
     assert _top(view, model) == "a first"
 
 
+def test_the_keys_go_on_from_the_neighbour_of_what_was_deleted(model: JobTableModel, view: JobView) -> None:
+    _fill(model, "abcd")
+    view.select_ids(["c"])
+    model.update([], ["c"])
+    assert view.selected_ids() == ["d"]
+    assert model.job_at(view.currentIndex().row()).name == "d"
+
+
 def test_where_a_job_was_deleted_its_neighbour_is_selected(model: JobTableModel, view: JobView) -> None:
     _fill(model, "abc")
     view.select_ids(["b"])
