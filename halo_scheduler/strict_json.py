@@ -24,6 +24,8 @@ _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or 
 
 def encode(value: object) -> Any:
     """Return a value as plain JSON data; a class with a `kind` writes it first."""
+    if type(value) in _WORDS:
+        return value  # Most are: nothing else is asked of the sixty of each job.
     if isinstance(value, StrEnum):
         return str(value)
     if isinstance(value, tuple):
@@ -31,11 +33,15 @@ def encode(value: object) -> Any:
     if isinstance(value, Mapping):
         return {key: encode(item) for key, item in sorted(value.items())}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        kind = _kind_of(type(value))
-        return ({"kind": kind} if kind else {}) | {
-            field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)
-        }
+        kind, names = _form_of(type(value))
+        return ({"kind": kind} if kind else {}) | {name: encode(getattr(value, name)) for name in names}
     return value
+
+
+@cache
+def _form_of(cls: type[DataclassInstance]) -> tuple[str, tuple[str, ...]]:
+    """Return the kind of a class and the names of its fields."""
+    return _kind_of(cls), tuple(field.name for field in dataclasses.fields(cls))
 
 
 def decode(hint: Any, value: object) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import click
@@ -13,6 +12,7 @@ from halo_scheduler.cli.shown import (
     LATE_MS,
     next_words,
     outcome_mark,
+    print_json_list,
     print_table,
     status_mark,
     tell_nobody_runs,
@@ -82,7 +82,7 @@ def _print_json(status: JobStatus | None, group: str | None, text: str | None) -
 
     with Scheduler.open() as scheduler:
         jobs = scheduler.list_jobs(status=status, group=group, text=text)
-    click.echo(json.dumps([job.to_dict() for job in jobs], ensure_ascii=False, indent=2))
+    print_json_list([job.to_dict() for job in jobs])
 
 
 def _before(jobs: Sequence[JobLine]) -> dict[str, list[str]]:

@@ -23,7 +23,16 @@ from halo_scheduler.cli.given import count_up_to
 from halo_scheduler.cli.option_sections import choice_of
 from halo_scheduler.cli.printer import Printer
 from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
-from halo_scheduler.cli.shown import WAITS, duration, moment, outcome_mark, print_table, short_id, typed
+from halo_scheduler.cli.shown import (
+    WAITS,
+    duration,
+    moment,
+    outcome_mark,
+    print_json_list,
+    print_table,
+    short_id,
+    typed,
+)
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.condition_words import waiting_words
 from halo_scheduler.errors import SchedulerError
@@ -151,9 +160,12 @@ def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool)
         chosen = Outcome(outcome) if outcome else None
         runs = scheduler.get_run_log(job.id if job else None, limit=limit, outcome=chosen)
         causes = causes_of(scheduler, runs)
-        names = {found.id: found.name for found in (*scheduler.list_jobs(), *scheduler.list_removed())}
+        names = {
+            found.id: found.name
+            for found in (*scheduler.list_job_names(removed=True), *scheduler.list_job_names())
+        }
     if as_json:
-        click.echo(json.dumps([run_data(run) for run in runs], ensure_ascii=False, indent=2))
+        print_json_list([run_data(run) for run in runs])
         return
     if not runs:
         click.echo("no runs yet")

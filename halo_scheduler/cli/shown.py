@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -191,6 +192,15 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], spare: S
 def _straight(cell: str) -> str:
     """Return a cell without the signs that turn the direction of the line behind them."""
     return cell if cell.isascii() else _TURNS.sub("\ufffd", cell)
+
+
+def print_json_list(items: Sequence[object]) -> None:
+    """Print a list as JSON: to be read on a terminal; for programs one item in a line, which is quickly written."""
+    if sys.stdout.isatty() or not items:
+        click.echo(json.dumps(items, ensure_ascii=False, indent=2))
+        return
+    lines = ",\n".join(json.dumps(item, ensure_ascii=False) for item in items)
+    click.echo(f"[\n{lines}\n]")
 
 
 def _kept(headings: Sequence[str], widths: list[int], room: int, spare: Sequence[str]) -> list[int]:

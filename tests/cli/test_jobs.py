@@ -363,6 +363,20 @@ def test_a_table_fits_a_very_narrow_terminal_too(
     assert max(map(shown._width, lines)) == 20
 
 
+def test_a_list_for_programs_has_one_item_in_a_line_and_one_for_people_many(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = [{"name": "ä"}, {"name": "b"}]
+    shown.print_json_list(items)
+    assert capsys.readouterr().out == '[\n{"name": "ä"},\n{"name": "b"}\n]\n'
+    shown.print_json_list([])
+    assert capsys.readouterr().out == "[]\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    shown.print_json_list(items)
+    text = capsys.readouterr().out
+    assert (len(text.splitlines()), json.loads(text)) == (8, items)
+
+
 def test_spare_columns_are_left_out_where_nothing_could_be_read(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
