@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -33,6 +34,8 @@ _MARKS = {
 }
 _WAITS = Mark(Shape.TRIANGLE, Tone.WARN)
 _MARK = 8
+_NOTHING_TOLD: Mapping[str, str] = MappingProxyType({})
+_NOBODY_WAITS: Mapping[str, int] = MappingProxyType({})
 
 
 def _tr(text: str) -> str:
@@ -49,7 +52,7 @@ class Links(Section):
         self.setObjectName(name)
         self._look = look
         self._links: list[tuple[LinkLine, ChainLink]] = []
-        self._last_told: tuple[Sequence[ChainLink], dict[FollowOn, str]] = ((), {})
+        self._last_told: tuple[Sequence[ChainLink], dict[FollowOn, str], Mapping[str, str]] = ((), {}, {})
         self._lines: list[LinkLine] = []
         self._most_shown: int | None = _MOST_SHOWN
         self._more = button("", name=f"{name}More", kind="link", tip=_tr("Show all of them"))
@@ -65,16 +68,19 @@ class Links(Section):
         """Show only the first ones again, from the next time on."""
         self._most_shown = _MOST_SHOWN
 
-    def show_links(self, links: Sequence[ChainLink], ends: dict[FollowOn, str]) -> None:
-        """Show some jobs; `ends` are the words for what starts the later one."""
-        self._last_told = tuple(links), ends
+    def show_links(
+        self, links: Sequence[ChainLink], ends: dict[FollowOn, str], told: Mapping[str, str] = _NOTHING_TOLD
+    ) -> None:
+        """Show some jobs; `ends` are the words for what starts the later one, `told` what else is to say of some."""
+        self._last_told = tuple(links), ends, told
         shown = links[: self._most_shown]
         while len(self._lines) < len(shown):
             self._add_line()
         self._links = list(zip(self._lines, shown, strict=False))
         for line, link in self._links:
             # Where room is short, what keeps it from running is what is read.
-            rest = " · ".join(filter(None, [_state_words(link.state), ends[link.on]]))
+            parts = (_state_words(link.state), told.get(link.job_id, ""), ends[link.on])
+            rest = " · ".join(filter(None, parts))
             leads = link.state is not LinkState.REMOVED
             line.show_link(_name(link), rest, mark=_MARKS[link.state], leads=leads)
         for index, line in enumerate(self._lines):
@@ -171,14 +177,18 @@ class ThenRuns(Links):
     def __init__(self, look: Look) -> None:
         super().__init__(look, _tr("Then runs"), "thenRuns")
 
-    def show_after(self, links: Sequence[ChainLink]) -> None:
-        """Show the jobs that run when this one has ended."""
+    def show_after(self, links: Sequence[ChainLink], waits: Mapping[str, int] = _NOBODY_WAITS) -> None:
+        """Show the jobs that run when this one has ended; `waits` is how many runs of each have not begun."""
         ends = {
             FollowOn.SUCCESS: _tr("when this succeeds"),
             FollowOn.FAILURE: _tr("when this fails"),
             FollowOn.ALWAYS: _tr("whenever this ends"),
         }
-        self.show_links(links, ends)
+        words = _tr("{count} runs wait")
+        told = {
+            job_id: words.format(count=count) for job_id, count in waits.items() if count >= FEWEST_PILED_UP
+        }
+        self.show_links(links, ends, told)
 
 
 class _Waiting(QWidget):

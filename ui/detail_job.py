@@ -172,7 +172,7 @@ class OneJob(QWidget):
         if job.policy.conditions or self._starts_only.made is not None:
             self._starts_only.get().show_policy(job.policy)
         if details.chain.after or self._after.made is not None:
-            self._after.get().show_after(details.chain.after)
+            self._after.get().show_after(details.chain.after, details.caused_waits)
         # The advice tells why already, and that a job runs by hand needs no reason.
         why = () if advice or isinstance(job.schedule, Manual) else details.why
         self._why.set_text("\n".join(why))

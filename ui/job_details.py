@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -48,6 +49,8 @@ class JobDetails:
     chain: Chain = _NO_CHAIN
     chain_waits: tuple[WaitingRun, ...] = ()
     """Its runs that another job started and that have not begun, the longest first."""
+    caused_waits: Mapping[str, int] = field(default_factory=dict)
+    """How many runs of other jobs that it started have not begun, by the id of the job."""
     waits_until: int | None = None
     """When its planned run is skipped if its conditions still do not hold."""
 
@@ -62,7 +65,8 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
     job = scheduler.get_job(job_id)
     if job is None:
         return None
-    chain_waits = tuple(one for one in scheduler.list_waiting_chain_runs() if one.job_id == job_id)
+    waits = scheduler.list_waiting_chain_runs()
+    chain_waits = tuple(one for one in waits if one.job_id == job_id)
     if scheduler.get_waiting_run(job_id) is not None:
         job = as_waiting(job)
     elif chain_waits and job.waiting_for is None:
@@ -88,6 +92,7 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
         output_run_id=None if spoke is None else spoke.id,
         chain=scheduler.get_chain(job_id),
         chain_waits=chain_waits,
+        caused_waits=Counter(one.job_id for one in waits if one.cause_job_id == job_id),
         waits_until=scheduler.get_waits_until(job_id),
     )
 

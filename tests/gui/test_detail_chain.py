@@ -109,6 +109,20 @@ def test_runs_after_one_job_that_pile_up_are_told_as_one_and_cancelled_together(
     assert desk.scheduler.list_waiting_chain_runs()[0].cause_job_id == other
 
 
+def test_the_job_before_tells_too_that_runs_after_it_pile_up(desk: PaneDesk) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    other = desk.scheduler.add_job("other", Manual(), followers=(Follower(job_id=then),))
+    for _ in range(2):
+        let_chain_wait(desk.scheduler, first, then)
+        let_chain_wait(desk.scheduler, other, then)
+    desk.show(first)
+    assert desk.links("thenRuns") == ["then, when this succeeds"]
+    let_chain_wait(desk.scheduler, first, then)
+    desk.show(first)
+    assert desk.links("thenRuns") == ["then, 3 runs wait · when this succeeds"]
+
+
 def test_what_has_begun_meanwhile_is_not_cancelled_with_what_waits(
     desk: PaneDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
