@@ -59,6 +59,10 @@ class BusError(OSError):
     """The bus is not there, has gone, does not answer, or says what nobody understands."""
 
 
+class NoBusError(BusError):
+    """There is nobody where the bus should be."""
+
+
 class CallError(BusError):
     """The bus, or a service on it, answered with an error."""
 
@@ -98,7 +102,9 @@ class BusStream:
             self.send(message_bus.Hello())
         except BusError as error:
             self.close()
-            raise BusError(f"there is no {bus.name.lower()} bus: {error}") from error
+            # One that only lets us wait is there all the same.
+            kind = BusError if isinstance(error.__cause__, BlockingIOError) else NoBusError
+            raise kind(f"there is no {bus.name.lower()} bus: {error}") from error
         except BaseException:
             self.close()
             raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,25 +15,31 @@ UPOWER_PATH = "/org/freedesktop/UPower"
 
 def runs_on_mains() -> bool | None:
     """Tell whether the machine runs on mains power; None when nothing here knows."""
-    if sys.platform == "linux":
-        return first_answer(upower_says, supplies_say)
-    return first_answer(psutil_says)
+    return linux_says() if sys.platform == "linux" else psutil_says()
 
 
-def first_answer(*sources: Callable[[], bool | None]) -> bool | None:
-    """Return what the first source says that knows; None when none does."""
-    return next((answer for source in sources if (answer := source()) is not None), None)
+def linux_says(folder: Path = _SUPPLIES) -> bool | None:
+    """Ask UPower, or the kernel where that cannot be had.
+
+    One that runs and does not answer may know of a battery that the kernel does not list, as many a UPS is one.
+    """
+    from halo_scheduler.host.bus import BusError, CallError, NoBusError  # noqa: PLC0415 - only on Linux
+
+    answer: bool | None = None
+    try:
+        answer = upower_says()
+    except (CallError, NoBusError):
+        return supplies_say(folder)
+    except BusError:
+        pass
+    return supplies_say(folder, lists_all=False) if answer is None else answer
 
 
 def upower_says() -> bool | None:
-    """Ask UPower, which also knows of mains that are there but give nothing; None when it is not to be had."""
-    from halo_scheduler.host.bus import Bus, BusError, Callee, ask_properties  # noqa: PLC0415 - only on Linux
+    """Ask UPower, which also knows of mains that are there but give nothing; BusError when it does not answer."""
+    from halo_scheduler.host.bus import Bus, Callee, ask_properties  # noqa: PLC0415 - only on Linux
 
-    try:
-        found = ask_properties(Bus.SYSTEM, Callee(UPOWER, UPOWER_PATH, UPOWER))
-    except BusError:
-        return None
-    on_battery = found.get("OnBattery")
+    on_battery = ask_properties(Bus.SYSTEM, Callee(UPOWER, UPOWER_PATH, UPOWER)).get("OnBattery")
     return not on_battery if isinstance(on_battery, bool) else None
 
 
@@ -54,8 +60,8 @@ class _Supply(NamedTuple):
         return self.kind in _BATTERIES and self.scope != "Device" and self.present != "0"
 
 
-def supplies_say(folder: Path = _SUPPLIES) -> bool | None:
-    """Ask the kernel's list of power supplies; without a battery in it, the machine runs on mains."""
+def supplies_say(folder: Path = _SUPPLIES, *, lists_all: bool = True) -> bool | None:
+    """Ask the kernel's list of power supplies; if it has all, the machine runs on mains without a battery in it."""
     try:
         supplies = list(_read_supplies(folder))
     except OSError:
@@ -65,7 +71,7 @@ def supplies_say(folder: Path = _SUPPLIES) -> bool | None:
         return True
     batteries = [supply for supply in supplies if supply.is_battery]
     if not batteries:
-        return True
+        return True if lists_all else None
     if mains or any(supply.status == "Discharging" for supply in batteries):
         return False
     # A battery that is charged proves that something charges it; "Unknown" proves nothing.

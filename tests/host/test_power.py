@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +13,7 @@ import psutil
 import pytest
 from stand_in_services import Buses, PowerService, private_buses
 
-from halo_scheduler.host.power import first_answer, psutil_says, runs_on_mains, supplies_say, upower_says
+from halo_scheduler.host.power import linux_says, psutil_says, runs_on_mains, supplies_say, upower_says
 
 
 @pytest.fixture
@@ -46,11 +48,20 @@ def test_upower_is_asked_first(buses: Buses) -> None:
 
 
 @pytest.mark.usefixtures("buses")
-def test_a_bus_without_upower_knows_nothing() -> None:
-    assert upower_says() is None
+def test_where_upower_does_not_run_the_kernel_is_believed(tmp_path: Path) -> None:
+    assert linux_says(tmp_path) is True
+    assert linux_says(_supplies(tmp_path, BAT0=_BATTERY, AC=_UNPLUGGED)) is False
 
 
-def test_upower_that_answers_nonsense_knows_nothing(buses: Buses) -> None:
+def test_where_the_answer_is_an_error_the_kernel_is_believed(
+    buses: Buses, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(PowerService, "answer", lambda *_: None)
+    with PowerService(buses):
+        assert linux_says(tmp_path) is True
+
+
+def test_upower_that_answers_nonsense_knows_nothing(buses: Buses, tmp_path: Path) -> None:
     for nonsense in (
         ("s", ("on battery",)),
         ("a{sv}", ({"OnBattery": ("s", "true")},)),
@@ -60,20 +71,33 @@ def test_upower_that_answers_nonsense_knows_nothing(buses: Buses) -> None:
         (None, ()),
     ):
         with PowerService(buses, nonsense=nonsense):
-            assert upower_says() is None
+            assert linux_says(tmp_path) is None
 
 
-def test_without_any_bus_upower_knows_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_any_bus_the_kernel_is_believed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for address in (f"unix:path={tmp_path}/none", "nonsense", "tcp:host=127.0.0.1,port=1", "unix:path=/"):
         monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", address)
-        assert upower_says() is None
+        assert linux_says(tmp_path) is True
 
 
-def test_upower_that_is_silent_is_asked_in_vain(buses: Buses, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_silent_upower_nobody_knows_which_batteries_it_has(
+    buses: Buses, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("halo_scheduler.host.bus.ANSWER_LIMIT_S", 0.1)
     with PowerService(buses, is_silent=True) as upower:
-        assert upower_says() is None
+        assert linux_says(tmp_path) is None
         upower.wait_for_call("GetAll")
+        assert linux_says(_supplies(tmp_path, BAT0=_BATTERY, AC=_PLUGGED)) is True
+
+
+def test_without_a_descriptor_to_ask_upower_nothing_is_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def find_none(*_: object) -> socket.socket:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(socket, "socket", find_none)
+    assert linux_says(tmp_path) is None
 
 
 def test_a_machine_without_a_battery_runs_on_mains(tmp_path: Path) -> None:
@@ -144,8 +168,3 @@ def test_psutil_knows_elsewhere(
 def test_a_psutil_without_batteries_knows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(psutil, "sensors_battery", raising=False)
     assert psutil_says() is None
-
-
-def test_the_first_that_knows_is_believed() -> None:
-    assert first_answer(lambda: None, lambda: False, lambda: True) is False
-    assert first_answer(lambda: None) is None
