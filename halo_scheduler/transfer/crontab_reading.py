@@ -223,7 +223,8 @@ class _Reader:
             policy=_POLICY,
         )
         says = _SAYS | ({"description"} if description else set())
-        return Draft(spec=spec, line=number, says=says, notes=tuple(self._notes(command)))
+        notes = tuple(self._notes(command))
+        return Draft(spec=spec, line=number, says=says, has_made_up_name=True, notes=notes)
 
     def _schedule(self, when: str) -> Cron | After:
         if self._surroundings.bad_zone is not None:

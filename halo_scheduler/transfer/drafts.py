@@ -34,6 +34,7 @@ class Draft:
     """A job of a file: its spec without followers; no `anchor_at` leaves it to whoever stores the job.
 
     `says` are the fields of the spec that the file speaks of, None all of them: a job that is there keeps the others.
+    `has_made_up_name` says that the name is ours, after what it runs, and not one that somebody goes by.
     `file`, and `line` or `path`, say where it stands, `notes` what of it could not be kept.
     """
 
@@ -42,6 +43,7 @@ class Draft:
     anchor_at: int | None = None
     followers: tuple[NamedFollower, ...] = ()
     says: frozenset[str] | None = None
+    has_made_up_name: bool = False
     file: str = ""
     line: int | None = None
     path: str = ""

@@ -15,6 +15,7 @@ from halo_scheduler.transfer.circles import circle_fault, find_circles
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut, NamedFollower, add_fault
 from halo_scheduler.transfer.field_changes import FieldChange, changes_between
 from halo_scheduler.transfer.job_form import job_to_plain
+from halo_scheduler.transfer.meant_jobs import find_meant
 from halo_scheduler.transfer.surrounding_changes import (
     LimitChange,
     QuietTimeChange,
@@ -64,7 +65,10 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPlan:
-    """What taking in a file would do; of what has a fault, nothing is part of it."""
+    """What taking in a file would do; of what has a fault, nothing is part of it.
+
+    `prunes` says that other jobs were to be removed; none is while there is a fault.
+    """
 
     drafts: Drafts
     made_at: int
@@ -113,13 +117,19 @@ class _Planner:
         """The drafts by the ids of the jobs they mean, in the order of the file."""
         self._carried: dict[str, str] = {}
         """The ids of the jobs that are meant, by the ids that the file gives them."""
+        self._kept: Mapping[str, JobSpec] = existing.jobs
+        """The jobs there are, without those that will be removed."""
 
     def plan(self, *, prune: bool) -> ImportPlan:
-        self._meant = self._match(self._without_twins())
+        self._meant = find_meant(
+            self._without_twins(), self._existing.jobs, self._existing.removed, self._new_id
+        )
         self._carried = {draft.job_id: job_id for job_id, draft in self._meant.items() if draft.job_id}
+        if prune:
+            self._kept = {job_id: spec for job_id, spec in self._kept.items() if job_id in self._meant}
         self._leave_out_what_is_past()
         specs = self._specs()
-        names = self._names()
+        names = self._names(self._existing.jobs)
         changed: list[Alteration] = []
         unchanged: list[Alteration] = []
         for job_id, spec in specs.items():
@@ -127,12 +137,12 @@ class _Planner:
                 alteration = self._alteration(job_id, spec, names)
                 (changed if alteration.changes else unchanged).append(alteration)
         self._refuse_too_many_quiet_times()
+        existing, asked = self._existing, prune
         prune = prune and not self._faults
-        existing = self._existing
         return ImportPlan(
             drafts=self._drafts,
             made_at=self._now_ms,
-            prunes=prune,
+            prunes=asked,
             created=tuple(
                 Creation(job_id=job_id, draft=self._meant[job_id], spec=spec)
                 for job_id, spec in specs.items()
@@ -172,22 +182,6 @@ class _Planner:
         where = "" if draft.file == twin.file else f", in {twin.file}"
         self._fault(draft, ScheduleError(f"another job that is taken in has this {field}{where}", path=field))
 
-    def _match(self, drafts: list[Draft]) -> dict[str, Draft]:
-        """Find the job that each draft means: of its id, else of its name, else a new one."""
-        jobs = self._existing.jobs
-        by_id = {draft.job_id for draft in drafts if draft.job_id in jobs}
-        by_name = {spec.name: job_id for job_id, spec in jobs.items() if job_id not in by_id}
-        return {self._meant_id(draft, by_name): draft for draft in drafts}
-
-    def _meant_id(self, draft: Draft, by_name: Mapping[str, str]) -> str:
-        if draft.job_id in self._existing.jobs:
-            return draft.job_id or ""
-        if draft.spec.name in by_name:
-            return by_name[draft.spec.name]
-        if draft.job_id is not None and draft.job_id not in self._existing.removed:
-            return draft.job_id
-        return self._new_id(draft.spec.name)
-
     def _leave_out_what_is_past(self) -> None:
         past: set[str] = set()
         for job_id, draft in list(self._meant.items()):
@@ -216,8 +210,8 @@ class _Planner:
 
     def _specs(self) -> dict[str, JobSpec]:
         """Return what the jobs will be, by their ids; whatever cannot be is dropped, with all that needs it."""
-        ids = {name: job_id for job_id, name in self._names().items()}
-        taken = {spec.name for job_id, spec in self._existing.jobs.items() if job_id not in self._meant}
+        ids = {name: job_id for job_id, name in self._names(self._kept).items()}
+        taken = {spec.name for job_id, spec in self._kept.items() if job_id not in self._meant}
         needed_by = self._needed_by()
         specs: dict[str, JobSpec] = {}
         looked_at: Iterable[str] = list(self._meant)
@@ -320,7 +314,8 @@ class _Planner:
         carried = self._carried.get(named.job_id)
         if carried in self._meant:
             return carried
-        return named.job_id if named.job_id in known or named.job_id in self._existing.jobs else None
+        known -= self._existing.jobs.keys() - self._kept.keys()
+        return named.job_id if named.job_id in known or named.job_id in self._kept else None
 
     def _refuse_unknown_agent(self, prompt: Prompt) -> None:
         try:
@@ -349,9 +344,9 @@ class _Planner:
 
     # --- What that changes ---------------------------------------------------------------------------
 
-    def _names(self) -> dict[str, str]:
-        """Return the names that all jobs will have, by their ids."""
-        before = {job_id: spec.name for job_id, spec in self._existing.jobs.items()}
+    def _names(self, jobs: Mapping[str, JobSpec]) -> dict[str, str]:
+        """Return the names that jobs will have, by their ids."""
+        before = {job_id: spec.name for job_id, spec in jobs.items()}
         return before | {job_id: draft.spec.name for job_id, draft in self._meant.items()}
 
     def _alteration(self, job_id: str, spec: JobSpec, names: Mapping[str, str]) -> Alteration:

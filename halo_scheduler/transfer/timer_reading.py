@@ -172,7 +172,13 @@ class _TimerReader:
                 self._faults.append(Fault(message=str(error), line=setting.line))
                 continue
             more = (note, _raised(schedule, setting))
-            yield Draft(spec=spec, line=setting.line, notes=(*notes, *filter(None, more)), says=_SAYS)
+            yield Draft(
+                spec=spec,
+                line=setting.line,
+                notes=(*notes, *filter(None, more)),
+                says=_SAYS,
+                has_made_up_name=True,
+            )
 
     def _policy(self, service: UnitFile, reader: ServiceReader) -> Policy:
         return Policy(

@@ -112,6 +112,29 @@ def test_of_twins_in_two_files_both_are_named() -> None:
     ]
 
 
+def test_a_job_whose_name_we_made_up_is_found_by_what_it_does() -> None:
+    says = frozenset({"schedule", "action"})
+    lines = [
+        replace(_draft(name, schedule=Cron("@daily")), says=says, has_made_up_name=True)
+        for name in ("true", "true 2", "b")
+    ]
+    daily = {"schedule": Cron("@daily")}
+    jobs = {
+        "1": _spec("mine", **daily),
+        "2": _spec("yours", **daily),
+        "3": _spec("b", **daily),
+        "4": _spec("c"),
+    }
+    plan = _plan(*lines, jobs=jobs)
+    assert plan.is_empty
+    assert plan.unchanged == ("mine", "yours", "b")
+    # One that somebody named in the file is new, and so is a third one that does the same.
+    assert list(_plan(replace(lines[0], has_made_up_name=False), jobs=jobs).new_ids) == ["true"]
+    third = replace(lines[0], spec=replace(lines[0].spec, name="true 3"))
+    assert list(_plan(*lines, third, jobs=jobs).new_ids) == ["true 3"]
+    assert list(_plan(*lines, jobs={"4": jobs["4"]}).new_ids) == ["true", "true 2", "b"]
+
+
 def test_what_is_the_same_is_not_changed() -> None:
     spec = _spec("a", schedule=Every("5m"), anchor_at=5, description="x", policy=Policy(max_errors=3))
     same = _draft("a", schedule=Every("5m"), description="x", policy=Policy(max_errors=3))
@@ -342,6 +365,13 @@ def test_only_what_is_in_no_file_is_pruned_and_nothing_when_a_file_has_a_fault()
         LimitChange(group="g", before=2, after=None),
         LimitChange(group="h", before=None, after=1),
     )
+    # What is removed neither follows nor keeps its name.
+    for follower in (NamedFollower(name="b"), NamedFollower(job_id="2")):
+        chained = replace(_draft("a"), followers=(follower,))
+        (fault,) = plan_import(Drafts(jobs=(chained,)), existing, _NOW, str, prune=True).faults
+        assert fault.message.startswith("there is no job ")
+    (renamed,) = plan_import(Drafts(jobs=(_draft("b", job_id="1"),)), existing, _NOW, str, prune=True).changed
+    assert renamed.after.name == "b"
     bad = plan_import(Drafts(jobs=(_draft("a", "nobody"),)), existing, _NOW, str, prune=True)
     assert (bad.removed, bad.group_limits) == ((), ())
 

@@ -255,6 +255,17 @@ def test_pruned_jobs_go_into_the_trash(scheduler: Scheduler) -> None:
     assert [job.name for job in scheduler.list_removed()] == ["b"]
 
 
+def test_a_job_takes_the_name_of_one_that_is_pruned(scheduler: Scheduler) -> None:
+    kept = scheduler.add_job("a", Cron("@daily"), _TRUE)
+    scheduler.add_job("b", Manual(), _TRUE)
+    draft = replace(_draft("b"), job_id=kept)
+    scheduler.apply_import(scheduler.plan_import(Drafts(jobs=(draft,)), prune=True))
+    assert [(job.id, job.name) for job in scheduler.list_jobs()] == [(kept, "b")]
+    # With a fault nothing is pruned, and what is left of the plan is still true when it is stored.
+    bad = scheduler.plan_import(Drafts(jobs=(draft, replace(_draft("c"), job_id=kept))), prune=True)
+    scheduler.apply_import(bad, skip_bad=True)
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     jobs=job_files(),
