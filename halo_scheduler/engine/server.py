@@ -23,6 +23,7 @@ from halo_scheduler.ipc import LONGEST_LINE, change_of, message_of, socket_path
 _LOG = logging.getLogger(__name__)
 _MOST_CLIENTS = 64
 _SILENCE_MS = 5_000
+_REST_MS = 1_000
 _MOST_UNREAD = 1_000_000
 
 
@@ -44,6 +45,9 @@ class ChangeServer(QObject):
         self._silence = QTimer(self)
         self._silence.setSingleShot(True)
         self._silence.timeout.connect(self._drop_silent)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(self._listen_again)
 
     def start(self) -> bool:
         """Listen; a socket left by an engine that is gone is removed, as we hold the engine's row."""
@@ -77,6 +81,7 @@ class ChangeServer(QObject):
         for client in list(self._clients):
             self._drop(client)
         self._silence.stop()
+        self._rest.stop()
         if self._notifier is not None:
             self._notifier.setEnabled(False)
         if self._selector is not None:
@@ -119,7 +124,7 @@ class ChangeServer(QObject):
             self._watch(client)
 
     def _admit(self) -> None:
-        with suppress(BlockingIOError):
+        try:
             while self._listener is not None and self._selector is not None:
                 connection, _ = self._listener.accept()
                 connection.setblocking(False)
@@ -130,6 +135,21 @@ class ChangeServer(QObject):
                 self._clients.append(client)
                 self._selector.register(connection, selectors.EVENT_READ, client)
                 self._silence.start(_SILENCE_MS)
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            self._rest_after(error)
+
+    def _rest_after(self, error: OSError) -> None:
+        """Let nobody in for a moment: who waits while there are too many open files would wake us without a pause."""
+        _LOG.warning("Nobody can be let in for a moment: %s", error)
+        if self._listener is not None and self._selector is not None:
+            self._selector.unregister(self._listener)
+            self._rest.start(_REST_MS)
+
+    def _listen_again(self) -> None:
+        if self._listener is not None and self._selector is not None:
+            self._selector.register(self._listener, selectors.EVENT_READ)
 
     def _read(self, client: _Client) -> None:
         lines = client.read()

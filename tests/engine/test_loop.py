@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
@@ -224,6 +225,30 @@ def test_a_client_that_says_nothing_is_dropped(
         silent.setblocking(False)
         qtbot.waitUntil(lambda: _is_hung_up(silent))
         assert not server._clients
+    server.stop()
+
+
+@pytest.mark.usefixtures("qapp")
+def test_without_descriptors_nobody_is_let_in_for_a_moment_and_then_they_are(
+    tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halo_scheduler.engine.server._REST_MS", 60_000)
+    server = ChangeServer(tmp_path / "halo.db")
+    assert server.start()
+    tries: list[socket.socket] = []
+
+    def find_no_descriptor(listener: socket.socket) -> tuple[socket.socket, object]:
+        tries.append(listener)
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as context:
+        context.setattr(socket.socket, "accept", find_no_descriptor)
+        poke(tmp_path / "halo.db")
+        qtbot.waitUntil(lambda: bool(tries))
+        qtbot.wait(30)
+        assert len(tries) == 1, "it tried again without a pause"
+    with qtbot.waitSignal(server.changed):
+        server._rest.start(0)
     server.stop()
 
 
