@@ -152,10 +152,10 @@ class _Reader:
             self._left_out.append(LeftOut(what=what, why=_UNKEPT[name], line=number))
         elif name == "CRON_TZ":
             self._set_zone(value, number)
-        elif name == "SHELL":
-            self._surroundings.shell = value
         else:
             self._keep(name, value, number)
+        if name == "SHELL":  # which runs the command, and which its programs find in their environment
+            self._surroundings.shell = value
         return True
 
     def _keep(self, name: str, value: str, number: int) -> None:

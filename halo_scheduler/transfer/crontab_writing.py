@@ -153,9 +153,12 @@ def _command(action: Action) -> str:
 def _shell_line(command: Command) -> str:
     """Return what a plain shell has to run."""
     line = shlex.join(command.argv) if command.argv else command.line.strip()
-    if command.environment or (command.line and command.shell != _SHELL):
+    environment = dict(command.environment)
+    if environment.get("SHELL") == _SHELL:
+        del environment["SHELL"]  # as cron sets it by itself
+    if environment or (command.line and command.shell != _SHELL):
         words = list(command.argv) or [command.shell, "-c", command.line]
-        pairs = [f"{name}={value}" for name, value in sorted(command.environment.items())]
+        pairs = [f"{name}={value}" for name, value in sorted(environment.items())]
         line = shlex.join(["env", *pairs, *words] if pairs else words)
     return line if command.directory is None else f"cd {_quoted_path(command.directory)} && {line}"
 

@@ -77,6 +77,14 @@ def test_six_fields_without_seconds_are_five() -> None:
     assert _written(Command(argv=("x",)), Cron("0 0 9 * * 1-5")) == "0 9 * * 1-5 x"
 
 
+@pytest.mark.parametrize(
+    ("shell", "line"), [("/bin/sh", "x | y"), ("/bin/bash", "env SHELL=/bin/bash /bin/bash -c 'x | y'")]
+)
+def test_the_shell_that_cron_sets_by_itself_is_not_set(shell: str, line: str) -> None:
+    command = Command(line="x | y", shell=shell, environment={"SHELL": shell})
+    assert _written(command, Cron("0 9 * * *")) == f"0 9 * * * {line}"
+
+
 def test_what_runs_after_a_job_is_not_kept() -> None:
     text = write_crontab(
         [JobSpec(name="a", schedule=_CRON, action=Command(argv=("x",)), followers=(Follower(job_id="b"),))]
