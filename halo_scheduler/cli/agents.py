@@ -9,6 +9,7 @@ import click
 
 from halo_scheduler.agents import Agent, Delivery
 from halo_scheduler.cli.asking_first import ask_first
+from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.completing import complete_agents
 from halo_scheduler.cli.shown import WAITS, print_table
 from halo_scheduler.errors import ScheduleError, SchedulerError
@@ -25,7 +26,7 @@ _WAYS = {
 _LONGEST = 500
 
 
-@click.group()
+@click.group(cls=Subcommands)
 def agent() -> None:
     """Choose the programs that prompts are given to.
 

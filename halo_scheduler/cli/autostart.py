@@ -6,10 +6,11 @@ import json
 
 import click
 
+from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.host.autostart import login_command, system_autostart
 
 
-@click.group()
+@click.group(cls=Subcommands)
 def autostart() -> None:
     """Have the desktop program started into the tray when you log in, or not.
 

@@ -9,6 +9,7 @@ import click
 
 from halo_scheduler.backups import find_backups, make_backup, restore_backup
 from halo_scheduler.cli.asking_first import ask_first
+from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.long_work import shown_share
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.home import database_path
@@ -16,7 +17,7 @@ from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.words import clock_time, short_date
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Subcommands, invoke_without_command=True)
 @click.pass_context
 def backup(context: click.Context) -> None:
     """Make a backup now; or list and restore them.

@@ -111,7 +111,7 @@ class CommandTable(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in _ENTRIES and not ctx.resilient_parsing:
-            raise click.UsageError(f"there is no command {args[0]!r}{_meant(args[0])}")
+            raise click.UsageError(f"there is no command {args[0]!r}{_meant(args[0], list(_ENTRIES))}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -129,11 +129,24 @@ class CommandTable(click.Group):
                 formatter.write_dl([(name.ljust(widest), entry.about) for name, entry in entries.items()])
 
 
-def _meant(wanted: str) -> str:
-    """Return the end of a sentence that suggests a command, if one may be meant."""
+class Subcommands(click.Group):
+    """Commands below a command of the table."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands and not ctx.resilient_parsing:
+            wanted = f"{ctx.info_name} {args[0]}"
+            raise click.UsageError(f"there is no command {wanted!r}{_meant(args[0], list(self.commands))}")
+        return super().resolve_command(ctx, args)
+
+
+def _meant(wanted: str, names: list[str]) -> str:
+    """Return the end of a sentence that suggests one of some commands, if one may be meant."""
     from halo_scheduler.finding import near_name  # noqa: PLC0415 - only when something was not found
 
     for name, others in _CALLED_ELSEWHERE.items():
-        if wanted.lower() in others:
+        # What is no command itself is one below another, or an option.
+        if wanted.lower() in others and (name in names or (name not in _ENTRIES and names == list(_ENTRIES))):
             return f"; did you mean {name!r}?"
-    return near_name(wanted, list(_ENTRIES))
+    return near_name(wanted, names)

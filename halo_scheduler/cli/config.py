@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.completing import complete_settings
 from halo_scheduler.finding import near_name
 from halo_scheduler.service import Scheduler
@@ -22,7 +23,7 @@ _ELSEWHERE = {
 NAMES = [field.name for field in fields(Settings) if field.name not in _ELSEWHERE]
 
 
-@click.group()
+@click.group(cls=Subcommands)
 def config() -> None:
     """Look at the settings and change them.
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from halo_scheduler.cli.asking_first import ask_first
+from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.completing import complete_groups, complete_quiet_times, complete_zones
 from halo_scheduler.cli.shown import WAITS, print_table
 from halo_scheduler.clock import SystemClock
@@ -24,7 +25,7 @@ _NAMES = [day.capitalize() for day in _DAYS]
 _JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Subcommands, invoke_without_command=True)
 @_JSON
 @click.pass_context
 def quiet(context: click.Context, *, as_json: bool) -> None:

@@ -8,6 +8,7 @@ import sys
 import click
 
 from halo_scheduler.cli.asking_first import ask_first
+from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.completing import complete_secrets
 from halo_scheduler.cli.shown import moment, print_table
 from halo_scheduler.errors import SchedulerError
@@ -15,7 +16,7 @@ from halo_scheduler.finding import near_name
 from halo_scheduler.service import Scheduler
 
 
-@click.group()
+@click.group(cls=Subcommands)
 def secret() -> None:
     """Keep secrets for jobs, which use them as ${secret:NAME}.
 

@@ -6,6 +6,7 @@ import json
 
 import click
 
+from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.completing import complete_removed
 from halo_scheduler.cli.shown import next_words, print_table, short_id
 from halo_scheduler.clock import SystemClock
@@ -14,9 +15,11 @@ from halo_scheduler.schedule.describe import describe, local_time
 from halo_scheduler.schedule.words import short_date
 from halo_scheduler.service import Scheduler
 
+_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 
-@click.group(invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+
+@click.group(cls=Subcommands, invoke_without_command=True)
+@_JSON
 @click.pass_context
 def trash(context: click.Context, *, as_json: bool) -> None:
     """List the jobs that were removed, the last one first; or get one back.
@@ -54,6 +57,19 @@ def _list(*, as_json: bool) -> None:
 
 def _date(at: int) -> str:
     return short_date(local_time(at))
+
+
+@trash.command("list")
+@_JSON
+def list_(*, as_json: bool) -> None:
+    """List the jobs that were removed, the last one first.
+
+    \b
+    Examples:
+      halo trash list
+      halo trash list --json
+    """
+    _list(as_json=as_json)
 
 
 @trash.command()

@@ -45,6 +45,8 @@ def test_the_trash_shows_what_was_removed_and_how_long_it_is_kept() -> None:
     assert _halo("trash").output == "the trash is empty\n"
     job_id = _add("backup", removed=True)
     heading, line = _halo("trash").output.splitlines()
+    assert _halo("trash", "list").output == _halo("trash").output
+    assert _halo("trash", "list", "--json").output == _halo("trash", "--json").output
     assert heading.split() == ["NAME", "SCHEDULE", "REMOVED", "KEPT", "UNTIL", "ID"]
     assert line.startswith("backup  every 15 minutes")
     assert line.endswith(job_id[:8])
