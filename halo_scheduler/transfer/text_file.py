@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Protocol
 
 from halo_scheduler.errors import SchedulerError
@@ -83,11 +82,10 @@ def _first_part(place: Place, path: str) -> tuple[Place, str] | None:
     return None
 
 
-def _ends(path: str) -> Iterator[int]:
-    """Yield where the first part of a path may end: a key may have dots in it."""
-    yield from (match.start() for match in _BETWEEN_PARTS.finditer(path) if match.start())
-    if path:
-        yield len(path)
+def _ends(path: str) -> list[int]:
+    """Return where the first part of a path may end, the last one first: a key may have dots in it."""
+    ends = [match.start() for match in _BETWEEN_PARTS.finditer(path) if match.start()]
+    return [len(path), *reversed(ends)] if path else []
 
 
 def text_of(content: bytes, *, most_bytes: int = MOST_BYTES) -> str:
