@@ -11,6 +11,7 @@ from contextlib import suppress
 import click
 
 from halo_scheduler.cli.command_table import CommandTable
+from halo_scheduler.cli.plain_signs import PLAIN_SIGNS
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
 
 _FAILED = 1
@@ -60,8 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that cannot show a sign shows a question mark instead.
-            stream.reconfigure(errors="replace")
+            # A terminal that cannot show a sign shows a plain one, or a question mark, instead.
+            stream.reconfigure(errors=PLAIN_SIGNS)
     if _COMPLETION in os.environ:
         _complete()
     try:

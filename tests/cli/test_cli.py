@@ -141,6 +141,26 @@ def test_a_terminal_without_our_signs_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_a_terminal_with_other_signs_gets_plain_ones_that_tell_as_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path))
+    with Scheduler.open() as scheduler:
+        scheduler.pause_job(scheduler.add_job("日本 \u00fcber", Manual()))
+        scheduler.add_job("idle", Manual())
+    done = subprocess.run(
+        [_BIN / "halo", "list"],
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = [line.split() for line in done.stdout.decode("latin-1").splitlines()]
+    assert [line[:2] for line in lines] == [["NAME", "SCHEDULE"], ["*", "idle"], ["=", "??"]]
+    assert lines[2][2] == "\u00fcber"
+
+
 def test_the_end_of_the_calendar_is_no_error() -> None:
     done = _run("preview", "--every", "36500d", "-n", "1000")
     assert (done.returncode, done.stderr) == (0, "")
