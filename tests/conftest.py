@@ -20,6 +20,11 @@ pytest_plugins = ["desktop_fixtures", "engine_fixtures", "morning"]
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # What the developer's own profile does is no matter of the tests.
 os.environ["SHELL"] = "/bin/sh"
+# Readline, which pytest loads, sets them behind Python's back: whatever is started then, the workers of a test run too,
+# would take them for the size of every terminal.
+for _name in ("COLUMNS", "LINES"):
+    os.environ.pop(_name, None)
+    os.unsetenv(_name)
 # How long an example takes says more about what else the machine does. The examples are the same each time: what fails
 # has to do with what was changed. With HALO_EXPLORE set, others are tried.
 hypothesis.settings.register_profile(

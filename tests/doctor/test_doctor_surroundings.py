@@ -206,6 +206,7 @@ def test_what_the_system_says_of_its_time_zone_is_one_line(path: Path, zone: pyt
         raise KeyError("there are two of them. \nChoose one")
 
     zone.delenv("TZ", raising=False)
+    time.tzset()
     zone.setattr("halo_scheduler.doctor.zone.read_machine_zone", refuse)
     finding = only(found_by(check_zone, path))
     assert finding.what.startswith(
