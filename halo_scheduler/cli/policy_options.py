@@ -53,7 +53,7 @@ POLICY_OPTIONS = (
     _option(
         "--read-lines/--no-read-lines",
         default=None,
-        help='Read lines like "::cost 0.12", "::halo every=5m" and "::needs-input …" of its output.',
+        help='Read lines of its output like "::cost 0.12", "::needs-input …" and "::halo every=5m".',
         usual="on for prompts",
     ),
     _option(

@@ -24,14 +24,16 @@ _DESIGNED = {
 }
 
 
-def _all_commands(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
-    """Yield every command below one with its help at the width of a common terminal."""
+def _all_commands(
+    command: click.Command, context: click.Context, width: int = _WIDTH
+) -> Iterator[tuple[str, str]]:
+    """Yield every command below one with its help at the width of a terminal."""
     for name in command.list_commands(context) if isinstance(command, click.Group) else []:
         below = command.get_command(context, name)  # type: ignore[attr-defined] # it is a group
         assert below is not None
-        inner = click.Context(below, info_name=name, parent=context, terminal_width=_WIDTH)
+        inner = click.Context(below, info_name=name, parent=context, terminal_width=width)
         yield inner.command_path, below.get_help(inner)
-        yield from _all_commands(below, inner)
+        yield from _all_commands(below, inner, width)
 
 
 def _helps() -> dict[str, str]:
@@ -54,6 +56,13 @@ def test_every_help_teaches_by_example_and_fits_the_terminal() -> None:
         assert text[:first].count("\n\n") <= 2, path
         too_long = [line for line in text.splitlines() if len(line) > _WIDTH]
         assert not too_long, (path, too_long)
+
+
+@pytest.mark.parametrize("width", [_WIDTH, 100])
+def test_no_help_breaks_what_is_to_be_typed(width: int) -> None:
+    for path, text in _all_commands(halo, click.Context(halo, info_name="halo"), width):
+        ends = [line for line in text.splitlines() if line.endswith("-") and not line.endswith((" -", "|-"))]
+        assert not ends, path
 
 
 def test_the_help_names_every_command_in_a_section_and_in_one_line() -> None:
