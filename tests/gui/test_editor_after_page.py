@@ -358,6 +358,24 @@ def test_what_starts_it_is_shown_and_followed(bench: Bench) -> None:
     assert "(paused)" in texts
 
 
+def test_that_a_job_is_gone_is_said_once_when_it_is_refused(bench: Bench, qtbot: QtBot) -> None:
+    gone = _add(bench, "gone")
+    desk = _open(bench, _add(bench, "own", Follower(job_id=gone)))
+    bench.scheduler.remove_job(gone)
+    QCoreApplication.processEvents()
+    assert desk.label("follower0Note").startswith("This job was removed")
+    desk.editor.show_error("followers[0].job_id", "gone is in the trash; restore it first")
+    assert desk.label("follower0Note") == ""
+    assert desk.error("follower0") == "Gone is in the trash; restore it first."
+    # It has the keyboard already when another job comes, which is read only after its name was typed.
+    other = _add(bench, "other")
+    QCoreApplication.processEvents()
+    _choose(desk, "follower0Job", "other")
+    qtbot.waitUntil(lambda: desk.find(JobChoice, "follower0Job").job_id == other)
+    desk.settle()
+    assert desk.error("follower0") == desk.label("follower0Note") == ""
+
+
 def test_a_new_job_is_started_by_nobody(bench: Bench) -> None:
     desk = bench.open()
     assert desk.find(QLabel, "beforeNone").text() == "No other job does."

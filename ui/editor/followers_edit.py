@@ -196,7 +196,7 @@ class FollowerRow(QWidget):
         layout.addLayout(head)
         layout.addWidget(self._note)
         self._note.hide()
-        self.field = Field("", self, subject=self.tr("The choice"), target=self.job, targets={"on": self.on})
+        self.field = _RowField(self)
         self.on.currentIndexChanged.connect(self.changed)
         self.job.chosen.connect(self._tell)
         self.job.refused.connect(self._show_refusal)
@@ -233,7 +233,8 @@ class FollowerRow(QWidget):
             ),
             LinkState.REMOVED: self.tr("This job was removed: nothing runs. Restore it, or choose another."),
         }[state]
-        shown = self._refusal or words
+        # What is wrong says more than what it comes from.
+        shown = self._refusal or ("" if self.field.error else words)
         self._note.set_text(shown)
         show_if(self._note, bool(shown))
         self._open.setEnabled(bool(self.job.job_id) and state is not LinkState.REMOVED)
@@ -251,3 +252,16 @@ class FollowerRow(QWidget):
 
     def _want_removal(self) -> None:
         self.removal_wanted.emit(self)
+
+
+class _RowField(Field):
+    """Lets a row say of its job what its error does not."""
+
+    def __init__(self, row: FollowerRow) -> None:
+        super().__init__("", row, subject=row.tr("The choice"), target=row.job, targets={"on": row.on})
+        self._row = row
+
+    def show_error(self, sentence: str, path: str = "") -> None:
+        """Put a sentence below the row, or take it away."""
+        super().show_error(sentence, path)
+        self._row.show_state()

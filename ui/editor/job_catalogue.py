@@ -97,6 +97,11 @@ class JobCatalogue(QObject):
         backend.changed.connect(self._notice)
 
     @property
+    def is_loading(self) -> bool:
+        """Whether all jobs are being read."""
+        return self._is_fresh and not self._is_loaded
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is no other job, as far as that is known."""
         return self._is_loaded and not self.offers.rowCount()

@@ -34,6 +34,7 @@ class JobChoice(QComboBox):
         self._has_help = False
         self._is_popup_wanted = False
         self._typed: str | None = None
+        self._is_left = False
         self.setModel(catalogue.offers)
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
@@ -107,6 +108,8 @@ class JobChoice(QComboBox):
             # Qt empties the field when the list is another one.
             self.setEditText(typed)
             self._typed = typed
+            if self._is_left:
+                self._settle()
         elif line is not None and line.hasFocus():
             line.selectAll()
         if self._is_popup_wanted and self.hasFocus():
@@ -129,6 +132,9 @@ class JobChoice(QComboBox):
 
     def _take_typed(self, text: str) -> None:
         """Take a whole name as soon as it stands there."""
+        # Jobs may have come since it got the keyboard.
+        self._catalogue.load()
+        self._is_left = False
         self._typed = text
         entry = self._catalogue.offers.with_name(text)
         if entry is not None and entry.name == text.strip() and not entry.circle:
@@ -137,6 +143,10 @@ class JobChoice(QComboBox):
     def _settle(self) -> None:
         """Take what was typed if it is a job's name, or nothing; else go back to what was chosen."""
         if self._typed is None:
+            return
+        # Whoever types faster than the jobs are read is told after that.
+        self._is_left = self._catalogue.is_loading
+        if self._is_left:
             return
         text = self.currentText().strip()
         entry = self._catalogue.offers.with_name(text)
