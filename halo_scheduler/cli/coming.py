@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import click
 
-from halo_scheduler.chains import WaitingRun
+from halo_scheduler.chains import WaitingRun, alike
 from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.given import count_up_to
 from halo_scheduler.cli.shown import (
@@ -65,7 +66,8 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
         data = [_as_data(run, called) for run in waiting] + [_run_data(run) for run in runs]
         click.echo(json.dumps(data[:count], ensure_ascii=False, indent=2))
         return
-    rows = [_waiting_row(run, called, now_ms) for run in waiting] + [_row(run, now_ms) for run in runs]
+    rows = [_waiting_row(group, called, now_ms) for group in alike(waiting)]
+    rows += [_row(run, now_ms) for run in runs]
     if not rows:
         click.echo("nothing will run by itself")
         return
@@ -105,9 +107,10 @@ def _held_words(run: Upcoming, now_ms: int) -> str:
     return f"waits in {name} until {moment_in_words(run.quiet.until, now_ms)}"
 
 
-def _waiting_row(run: WaitingRun, called: dict[str, str], now_ms: int) -> list[str]:
+def _waiting_row(runs: Sequence[WaitingRun], called: dict[str, str], now_ms: int) -> list[str]:
+    run, count = runs[0], "" if len(runs) == 1 else f"{len(runs)} runs, "
     reason = plain_line(run.reason) or "a place"
-    words = f"waiting for {reason}, after {run.cause_name}"
+    words = f"{count}waiting for {reason}, after {run.cause_name}"
     return [WAITS, moment(min(run.at, now_ms)), "now", called.get(run.job_id, run.job_id), words]
 
 

@@ -152,3 +152,14 @@ def test_a_limit_that_makes_no_sense_is_refused(arguments: tuple[str, ...], sent
     assert done.exit_code == 2
     assert sentence in done.output
     assert json.loads(_halo("group", "--json").output) == []
+
+
+def test_runs_that_pile_up_after_a_job_hide_nothing() -> None:
+    with Scheduler.open() as scheduler:
+        slow = scheduler.add_job("slow", Manual())
+        quick = scheduler.add_job("quick", Every("1h"))
+        for _ in range(7):
+            let_chain_wait(scheduler, quick, slow, "its last run to end")
+    lines = _words("-n", "5")
+    assert lines[0].endswith("now slow 7 runs, waiting for its last run to end, after quick")
+    assert " quick" in lines[1]
