@@ -36,9 +36,15 @@ def find_job(scheduler: Reader, wanted: str, *, also_removed: bool = False) -> J
         raise JobNotFoundError(
             f"the job {shown(wanted)} cannot be read here; look what is wrong with: halo doctor"
         )
-    raise JobNotFoundError(
-        f"there is no job {shown(wanted)}{near_name(wanted, [name.name for name in names])}"
-    )
+    where = _in_trash(scheduler, wanted) or near_name(wanted, [name.name for name in names])
+    raise JobNotFoundError(f"there is no job {shown(wanted)}{where}")
+
+
+def _in_trash(scheduler: Reader, wanted: str) -> str:
+    """Return the end of a sentence that tells where a job of that very name or id is."""
+    removed = scheduler.list_job_names(removed=True)
+    is_there = any(wanted in (job.id, job.name) for job in removed)
+    return "; it is in the trash, from where it comes back with: halo trash restore" if is_there else ""
 
 
 def find_removed(scheduler: Reader, wanted: str) -> Job:

@@ -72,7 +72,9 @@ def test_what_lies_in_the_trash_is_found_only_by_those_who_look_there(scheduler:
     scheduler.remove_job(older)
     newer = scheduler.add_job("backup", Manual(), job_id="newer")
     scheduler.remove_job(newer)
-    assert _refusal(scheduler, "backup") == "there is no job 'backup'"
+    assert _refusal(scheduler, "backup") == (
+        "there is no job 'backup'; it is in the trash, from where it comes back with: halo trash restore"
+    )
     assert find_job(scheduler, "older", also_removed=True).id == older
     # Both were removed within a moment: then the one of them.
     assert find_job(scheduler, "backup", also_removed=True).name == "backup"
