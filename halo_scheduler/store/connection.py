@@ -171,7 +171,9 @@ def _translation(path: Path, error: Exception) -> Exception:
     if isinstance(error, (StoreError, apsw.ConstraintError)):
         return error  # Told already, or a promise of the schema that held: its caller understands it.
     kind, sentence = next((kind, text) for causes, kind, text in _SENTENCES if isinstance(error, causes))
-    return kind(sentence.format(path=path, error=error))
+    # Of what the system says, without its number and the path, which is there already.
+    said = error.strerror.lower() if isinstance(error, OSError) and error.strerror else error
+    return kind(sentence.format(path=path, error=said))
 
 
 def _reading_connection(path: Path, how: str) -> apsw.Connection:

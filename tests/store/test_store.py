@@ -827,6 +827,16 @@ def test_a_note_is_added_behind_the_one_that_is_there(path: Path) -> None:
     store.close()
 
 
+def test_what_the_system_says_is_told_without_its_number(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(StoreUnavailableError) as caught:
+        Store.open(path, _NOW)
+    assert str(caught.value) == f"{path} cannot be used (permission denied); check the folder and the disk"
+
+
 def test_a_file_in_the_place_of_the_folder_is_told_in_words(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("mine")
     for path in (tmp_path / "home" / "halo.db", tmp_path / "home" / "below" / "halo.db"):
