@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from halo_scheduler.model import WaitingFor
@@ -42,17 +42,26 @@ class Candidate(NamedTuple):
 
 
 def oldest_first(
-    store: Store, now_ms: int, places: int, chain_runs: Sequence[Candidate]
+    store: Store,
+    now_ms: int,
+    places: int,
+    chain_runs: Sequence[Candidate],
+    full_groups: Callable[[], Collection[str]],
 ) -> Iterator[Candidate]:
-    """Yield due jobs and chain runs by age; due jobs are read as far as they are asked for."""
-    due = _due(store, now_ms, places)
+    """Yield due jobs and chain runs by age; due jobs are read as far as they are asked for.
+
+    Nobody asks for those that are known to wait for a place in a group that has none: `full_groups` tells by then.
+    """
+    due = _due(store, now_ms, places, full_groups)
     return heapq.merge(due, chain_runs, key=lambda candidate: candidate.since) if chain_runs else due
 
 
-def _due(store: Store, now_ms: int, places: int) -> Iterator[Candidate]:
+def _due(
+    store: Store, now_ms: int, places: int, full_groups: Callable[[], Collection[str]]
+) -> Iterator[Candidate]:
     """Yield due jobs page by page: the oldest slots fill the places, unless some of them have to wait."""
     size, after = max(places, 1), None
-    while page := store.jobs.due(now_ms, size, after):
+    while page := store.jobs.due(now_ms, size, after, full_groups()):
         yield from map(Candidate, page)
         after = page[-1].next_run_at or 0, page[-1].id
         # Whoever goes on asking will ask for many.

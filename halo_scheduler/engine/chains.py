@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from halo_scheduler.changes import Change, ChangeKind
@@ -33,8 +33,8 @@ class ChainRuns:
         self._is_output_awaited = is_output_awaited
 
     def candidates(self, now_ms: int) -> list[Candidate]:
-        """Return the chain runs that wait, oldest first; those of jobs that were removed are no more."""
-        requests = self._store.requests.chain_runs()
+        """Return the chain runs whose turn it may be, oldest first; those of jobs that were removed are no more."""
+        requests = self._store.requests.chain_runs_in_turn(behind=ITS_LAST_RUN)
         records = self._store.jobs.get_many({request.job_id for request in requests}) if requests else {}
         found: list[Candidate] = []
         for request in requests:
@@ -46,6 +46,13 @@ class ChainRuns:
             else:
                 found.append(Candidate(record, request))
         return found
+
+    def behind(self, records: Mapping[str, JobRecord]) -> list[Candidate]:
+        """Return the chain runs of jobs that waited for the one before them, which does not start now."""
+        if not records:
+            return []
+        requests = self._store.requests.chain_runs_behind(records, behind=ITS_LAST_RUN)
+        return [Candidate(records[request.job_id], request) for request in requests]
 
     def look(self, record: JobRecord, request: Request, *, is_busy: bool) -> Wait | Hold | None:
         """Return what keeps back a chain run before all that may keep back a due job."""

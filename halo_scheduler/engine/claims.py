@@ -125,6 +125,8 @@ class _Round:
         self._busy: set[str] = set()
         self._seen: set[str] = set()
         self._claimed: list[tuple[JobRecord, Run]] = []
+        # By job, those that could have run after another one, and do not.
+        self._not_started: dict[str, JobRecord] = {}
         self.changed: dict[str, JobRecord] = {}
         """The jobs that are not as they were read."""
 
@@ -138,6 +140,8 @@ class _Round:
             chain_runs = self._chain_runs.candidates(self._now_ms)
         for candidate in chain_runs:
             self._consider(candidate)
+        for candidate in self._chain_runs.behind(self._not_started):
+            self._consider(candidate)
         return self._claimed
 
     def _fill_places(self, chain_runs: Sequence[Candidate]) -> bool:
@@ -147,7 +151,7 @@ class _Round:
         """
         if self._places <= 0 and not self._outlook.is_all_quiet:
             return False
-        for candidate in oldest_first(self._store, self._now_ms, self._places, chain_runs):
+        for candidate in oldest_first(self._store, self._now_ms, self._places, chain_runs, self._full_groups):
             self._consider(candidate)
             if self._places <= 0 and not self._outlook.is_all_quiet:
                 return False
@@ -221,6 +225,8 @@ class _Round:
                 self._chain_runs.put_off(request, wait)
             case other:
                 assert_never(other)
+        if not is_busy and record.id not in self._busy:
+            self._not_started[record.id] = record
 
     def _verdict(self, candidate: Candidate) -> Wait | Hold | None:
         """Return what keeps a job from starting, the first of all in this order; None when nothing does."""
@@ -243,6 +249,17 @@ class _Round:
     def _has_place(self, group: str | None) -> bool:
         is_full = group in self._limits and self._in_group[group] >= self._limits[group]
         return self._places > 0 and not is_full
+
+    def _full_groups(self) -> list[str]:
+        """Return the groups without a place whose jobs would not wait for anything else."""
+        if self._outlook.is_all_quiet:
+            return []
+        quiet = self._outlook.quiet_groups
+        return [
+            group
+            for group, most in self._limits.items()
+            if self._in_group[group] >= most and group not in quiet
+        ]
 
     def _take_place(self, record: JobRecord, run: Run) -> None:
         self._places -= 1

@@ -31,6 +31,8 @@ _SELECT = f"SELECT {', '.join(COLUMNS)} FROM scheduler_jobs"
 _INSERT = f"INSERT INTO scheduler_jobs ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _UPDATE_SPEC = f"UPDATE scheduler_jobs SET {', '.join(f'{name} = ?' for name in SPEC_COLUMNS)} WHERE id = ?"
 _UPDATE_STATE = f"UPDATE scheduler_jobs SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)} WHERE id = ?"
+# For jobs without a group as well, which are in none.
+_IN_GROUPS = "ifnull(group_name IN (SELECT value FROM json_each(?)), 0)"
 
 
 class UnreadableJob(NamedTuple):
@@ -123,16 +125,27 @@ class JobTable:
         )
         return 0 if row is None else int(row[0])
 
-    def due(self, now_ms: int, most: int = -1, after: tuple[int, str] | None = None) -> list[JobRecord]:
+    def due(
+        self,
+        now_ms: int,
+        most: int = -1,
+        after: tuple[int, str] | None = None,
+        full_groups: Collection[str] = (),
+    ) -> list[JobRecord]:
         """Return the jobs whose planned run has come and that are not running, oldest slot first.
 
-        `after` is the planned run and the id of the last one of the page before.
+        `after` is the planned run and the id of the last one of the page before. Of some groups, `full_groups`,
+        those are left out that are known to wait for a place and need nothing else.
         """
+        waits = "waiting_for IS 'at_capacity' AND has_conditions = 0"
+        is_known = f"AND NOT ({waits} AND {_IN_GROUPS}) " if full_groups else ""
         return self._records(
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at <= ? "
-            f"{'' if after is None else 'AND (next_run_at, id) > (?, ?) '}ORDER BY next_run_at, id LIMIT ?",
+            f"{'' if after is None else 'AND (next_run_at, id) > (?, ?) '}{is_known}"
+            "ORDER BY next_run_at, id LIMIT ?",
             now_ms,
             *(after or ()),
+            *([json.dumps(list(full_groups))] if full_groups else []),
             most,
         )
 
@@ -165,7 +178,7 @@ class JobTable:
 
         The jobs of some groups, `but_for`, wait for something else.
         """
-        other = "AND ifnull(group_name NOT IN (SELECT value FROM json_each(?)), 1) " if but_for else ""
+        other = f"AND NOT {_IN_GROUPS} " if but_for else ""
         rows = self._database.rows(
             "UPDATE scheduler_jobs SET waiting_for = 'at_capacity', waiting_reason = '', waits_until = NULL "
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at <= ? "

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from halo_scheduler.model import JobSpec
-from halo_scheduler.store.connection import Database
+from halo_scheduler.store.connection import Database, Value
 
 _BY_HAND = "kind IN ('trigger', 'test', 'answer')"
+_CHAIN_RUNS_BY_TURN = (
+    "(SELECT *, row_number() OVER (PARTITION BY job_id ORDER BY at, seq) AS turn "
+    "FROM scheduler_requests WHERE kind = 'chain')"
+)
 
 
 class RequestKind(StrEnum):
@@ -84,28 +88,58 @@ class RequestTable:
 
     def triggers(self, limit: int = -1) -> list[Request]:
         """Return runs by hand, and test runs, that were asked for, oldest first."""
-        return self._select(_BY_HAND, limit)
+        return self._select(_BY_HAND, limit=limit)
 
     def others(self) -> list[Request]:
         """Return everything else that was asked for, oldest first."""
-        return self._select("kind IN ('cancel', 'refresh')", -1)
+        return self._select("kind IN ('cancel', 'refresh')")
 
     def chain_runs(self, limit: int = -1) -> list[Request]:
         """Return the chain runs that wait for their turn, by the end of what caused them."""
-        return self._select("kind = 'chain'", limit, order="at, seq")
+        return self._select("kind = 'chain'", limit=limit, order="at, seq")
+
+    def chain_runs_in_turn(self, *, behind: str) -> list[Request]:
+        """Return the chain runs that wait, without those that are known to wait for the run before them.
+
+        `behind` is what these say: their job runs, or another chain run of it comes first. Thousands may pile up
+        behind a job that takes long.
+        """
+        return self._select(
+            "waiting_reason <> ? OR NOT EXISTS (SELECT 1 FROM scheduler_jobs AS job "
+            "WHERE job.id = job_id AND job.removed_at IS NULL AND (job.run_id IS NOT NULL OR turn > 1))",
+            behind,
+            table=_CHAIN_RUNS_BY_TURN,
+            order="at, seq",
+        )
+
+    def chain_runs_behind(self, job_ids: Iterable[str], *, behind: str) -> list[Request]:
+        """Return the chain runs of some jobs that say they wait for the run before them."""
+        return self._select(
+            "kind = 'chain' AND waiting_reason = ? AND job_id IN (SELECT value FROM json_each(?))",
+            behind,
+            json.dumps(list(job_ids)),
+            order="at, seq",
+        )
 
     def tests_under_way(self) -> dict[str, JobSpec]:
         """Return what the test runs under way try, by run."""
-        found = ((request.run_id, request.spec) for request in self._select("kind = 'test-under-way'", -1))
+        found = ((request.run_id, request.spec) for request in self._select("kind = 'test-under-way'"))
         return {run_id: spec for run_id, spec in found if spec is not None}
 
-    def _select(self, which: str, limit: int, *, order: str = "seq") -> list[Request]:
+    def _select(
+        self,
+        which: str,
+        *values: Value,
+        limit: int = -1,
+        table: str = "scheduler_requests",
+        order: str = "seq",
+    ) -> list[Request]:
         if self._database.row("SELECT 1 FROM scheduler_requests LIMIT 1") is None:
             return []  # As at most ticks, which ask three times: this is the quickest way to know.
         rows = self._database.rows(
             "SELECT kind, job_id, run_id, at, payload, waiting_reason, waits_until "
-            f"FROM scheduler_requests WHERE {which} ORDER BY {order} LIMIT ?",
-            [limit],
+            f"FROM {table} WHERE {which} ORDER BY {order} LIMIT ?",
+            [*values, limit],
         )
         return [
             Request(
