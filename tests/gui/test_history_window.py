@@ -95,7 +95,7 @@ def test_the_first_run_ever_is_shown_live(
     past.end(run, b"one\n", Outcome.FAILURE)
     backend.tell(Change(ChangeKind.RUN_FINISHED, job_id=run.job_id, run_id=run.id))
     qtbot.waitUntil(lambda: child(window, QLabel, "runTitle").text() == "Failed")
-    assert child(window, OutputView).text() == "one\n"
+    qtbot.waitUntil(lambda: child(window, OutputView).text() == "one\n")
 
 
 def test_nothing_fits_and_there_is_a_way_out(past: Past, window: HistoryWindow, qtbot: QtBot) -> None:

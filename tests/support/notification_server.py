@@ -81,7 +81,8 @@ class NotificationServer:
         self._connection.close()
 
     def _serve(self) -> None:
-        with suppress(ConnectionResetError):
+        # It may be closed while it listens, or while it answers.
+        with suppress(ConnectionError):
             while True:
                 call = self._connection.receive()
                 if call.header.message_type is MessageType.method_call:
