@@ -356,9 +356,11 @@ def test_a_name_that_does_not_exist_is_told(client: Client) -> None:
 
 
 def test_a_refused_connection_is_told(client: Client) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    assert client.get(f"http://127.0.0.1:{port}/").error == f"127.0.0.1:{port} refused the connection"
+    # Taken, so that nobody else listens there meanwhile.
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        port = deaf.getsockname()[1]
+        assert client.get(f"http://127.0.0.1:{port}/").error == f"127.0.0.1:{port} refused the connection"
 
 
 def _hang_up(visit: Visit) -> None:

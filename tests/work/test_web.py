@@ -154,10 +154,12 @@ def test_where_a_redirect_leads_is_told_even_if_that_is_nowhere() -> None:
 
 
 def test_a_server_that_is_not_there_is_told() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(SourceError, match=f"127.0.0.1:{port} cannot be reached: Connection refused"):
-        _get(f"http://127.0.0.1:{port}/")
+    # Taken, so that nobody else listens there meanwhile.
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        port = deaf.getsockname()[1]
+        with pytest.raises(SourceError, match=f"127.0.0.1:{port} cannot be reached: Connection refused"):
+            _get(f"http://127.0.0.1:{port}/")
 
 
 def test_a_name_that_nobody_has_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,12 +192,13 @@ def test_a_name_service_that_does_not_answer_is_not_waited_for(monkeypatch: pyte
 def test_the_next_address_is_tried_when_one_does_not_answer(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        dead = listener.getsockname()
-    addresses = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", at) for at in (dead, ("127.0.0.1", site.port))]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
     site.answer(body=b"here")
-    assert _get("http://github.example/").body == b"here"
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        places = (deaf.getsockname(), ("127.0.0.1", site.port))
+        addresses = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", at) for at in places]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
+        assert _get("http://github.example/").body == b"here"
 
 
 def test_a_server_that_says_nothing_is_left_after_the_deadline(site: Site) -> None:
