@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
-from functools import lru_cache
 
 # Those of system crontabs that are no programs too.
 _USERS = frozenset(
@@ -31,6 +30,8 @@ _SHELL_WORDS = frozenset(
         *("ulimit", "umask", "unset", "until", "wait", "while"),
     }
 )
+# Users may be in a directory elsewhere, and each is asked for.
+_MOST_LOOKED_UP = 300
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\$?", re.ASCII)
 _HEADER = re.compile(
     r"(?:\*|dow|wd|wday|weekday|day[ _-]of[ _-]week)\s+(?:user(?:[ _-]?name)?|who)\s+(?:command|cmd)",
@@ -38,7 +39,6 @@ _HEADER = re.compile(
 )
 
 
-@lru_cache(maxsize=1024)
 def is_user(word: str) -> bool:
     """Tell whether a word is the name of a user rather than that of a program."""
     if word in _USERS:
@@ -52,7 +52,6 @@ def is_user(word: str) -> bool:
     return not is_program(word)
 
 
-@lru_cache(maxsize=1024)
 def is_program(word: str) -> bool:
     """Tell whether there is a program of that name here."""
     return shutil.which(word) is not None
@@ -64,8 +63,9 @@ class UserColumn:
     def __init__(
         self, *, is_user: Callable[[str], bool], is_program: Callable[[str], bool], is_system: bool
     ) -> None:
-        self._is_user = is_user
-        self._is_program = is_program
+        # Of words that are too many to look up, none is taken for a user.
+        self._is_user = _Lookup(is_user, otherwise=False)
+        self._is_program = _Lookup(is_program, otherwise=True)
         self._is_system = is_system
 
     def look_at_comment(self, comment: str) -> None:
@@ -94,6 +94,22 @@ class UserColumn:
 
     def _may_be_program(self, word: str) -> bool:
         return word in _SHELL_WORDS or self._is_program(word)
+
+
+class _Lookup:
+    """Answers a question for each word once, for the first words only."""
+
+    def __init__(self, ask: Callable[[str], bool], *, otherwise: bool) -> None:
+        self._ask = ask
+        self._otherwise = otherwise
+        self._answers: dict[str, bool] = {}
+
+    def __call__(self, word: str) -> bool:
+        if word not in self._answers:
+            if len(self._answers) >= _MOST_LOOKED_UP:
+                return self._otherwise
+            self._answers[word] = self._ask(word)
+        return self._answers[word]
 
 
 def _first_word(command: str) -> tuple[str, str]:

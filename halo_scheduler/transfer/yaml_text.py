@@ -7,6 +7,7 @@ YAML is read: PyYAML takes a while to load.)
 
 from __future__ import annotations
 
+import re
 from functools import reduce
 from typing import Any
 
@@ -28,12 +29,16 @@ from halo_scheduler.transfer.text_file import (
 )
 
 _MERGE = "<<"
+_TAG_DIRECTIVE = re.compile("(?:^|[\\n\\r\x85\u2028\u2029])%TAG[ \\t]")
 _NO_TAG = {None, "!"}  # a lone exclamation mark only says that it is a text
 
 
 def read_yaml(content: bytes) -> TextFile:
     """Read one YAML document; FileError says what is wrong and on which line."""
     text = text_of(content)
+    if found := _TAG_DIRECTIVE.search(text):
+        # Tags are of no use here, and each takes the parser as long as all before it.
+        raise FileError("a %TAG line is not taken; leave it out", line=text.count("\n", 0, found.end()) + 1)
     place = _Place(1)
     try:
         return TextFile(_Builder(text, place).build(), place)

@@ -190,6 +190,21 @@ def test_variables_are_not_kept_a_million_times() -> None:
         assert len(_read(again).jobs) == 1
 
 
+def test_users_are_looked_up_once_each_and_not_without_end() -> None:
+    asked: list[str] = []
+
+    def look_up(word: str) -> bool:
+        asked.append(word)
+        return False
+
+    lines = "".join(f"@daily u{number} /opt/x\n" for number in range(1_000)) * 2
+    drafts = read_crontab(lines.encode(), is_user=look_up, is_program=look_up)
+    assert len(drafts.jobs) == 2_000
+    assert len(asked) == 600
+    assert drafts.jobs[299].notes != ()
+    assert drafts.jobs[300].notes == ()
+
+
 def test_users_are_no_programs() -> None:
     assert is_user("root")
     assert not is_user("nobody-of-this-name")

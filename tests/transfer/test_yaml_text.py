@@ -48,6 +48,7 @@ def test_parts_are_found_by_their_paths() -> None:
         (b"a: !!python/object/apply:os.system [x]\n", "line 1, a: the tag 'tag:yaml.org,2002:python/object"),
         (b"a:\n  b: !mine 1\n", "line 2, a.b: the tag '!mine' is not taken"),
         (b"!!map\na: 1\n", "line 1: the tag"),
+        (b"%YAML 1.1\n%TAG !a! tag:x\n---\na: 1\n", "line 2: a %TAG line is not taken"),
         (b"a: 1\nb: 2\na: 3\n", "line 3: the key 'a' is there twice"),
         (b"a: {b: 1, 'b': 2}\n", "line 1, a: the key 'b' is there twice"),
         (b"? [a]\n: b\n", "line 1: a key must be a text"),
@@ -84,10 +85,14 @@ def test_what_is_no_plain_data_is_refused(content: bytes, refusal: str) -> None:
         (b"a: " + b"x" * MOST_BYTES, "larger than 5 MB"),
         (b"a: '" + b"x" * (MOST_BYTES - 10), "unexpected end of stream"),
         (b"!" * 1_000_000, "the tag"),
+        (
+            b"".join(b"%%TAG !a%d! tag:x\n" % n for n in range(200_000)) + b"---\na: 1\n",
+            "line 1: a %TAG line",
+        ),
         (b"a: " * 1_000_000, "mapping values are not allowed"),
         (b"x" * 1_000_000 + b": 1", "mapping values are not allowed"),
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_what_is_made_to_hurt_is_refused_within_a_second(content: bytes, refusal: str) -> None:
     # A second, where nobody counts the lines that are run.
