@@ -106,8 +106,9 @@ class SourceObserver:
         if thread is not None:
             thread.end()
         if interest:
-            self._thread = _ObserverThread(interest, self._happened, self._sources_of)
-            self._thread.start()
+            thread = _ObserverThread(interest, self._happened, self._sources_of)
+            thread.start()
+            self._thread = thread
 
     def close(self) -> None:
         thread = self._thread
@@ -147,15 +148,25 @@ class _ObserverThread(threading.Thread):
         self._is_over = True
         self._wake()
 
+    def start(self) -> None:
+        try:
+            super().start()
+        except RuntimeError:
+            self._close()
+            raise
+
     def run(self) -> None:
         try:
             self._tell(self._open_sources())
             while not self._is_over:
                 self._tell(self._wait())
         finally:
-            self._close_sources()
-            self._woken.close()
-            self._waker.close()
+            self._close()
+
+    def _close(self) -> None:
+        self._close_sources()
+        self._woken.close()
+        self._waker.close()
 
     def _wake(self) -> None:
         # A full pair wakes as well as one more byte would, and one that is closed has nobody to wake.

@@ -294,6 +294,23 @@ def test_a_thread_that_broke_is_replaced(told: _Told, monkeypatch: pytest.Monkey
     observer.close()
 
 
+def test_without_a_thread_nothing_is_kept_and_the_next_wish_is_followed(
+    told: _Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    observer = SourceObserver(told, lambda _: {"mounts": MountEvents})
+    before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names only
+    with monkeypatch.context() as context:
+        context.setattr(threading.Thread, "start", lambda _: _raise(RuntimeError("can't start new thread")))
+        with pytest.raises(RuntimeError) as raised:
+            observer.follow(_MOUNTS)
+        # Also while somebody holds on to the error, and so to all that was made.
+        assert str(raised.value) == "can't start new thread"
+        assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+    observer.follow(_MOUNTS)
+    assert told.next() == {Happening.MOUNTS}
+    observer.close()
+
+
 def _raise(error: Exception) -> EventSource:
     raise error
 
