@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, QUrl, Signal
+from PySide6.QtCore import QObject, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -22,6 +23,35 @@ _PICTURE = 48
 _WIDTH = 560
 
 
+class _Search(QObject):
+    """Finds the newest backup that is in order, on a thread: checking a large one takes a while.
+
+    It stays until that has ended, whatever becomes of the window: what the thread held on to would be destroyed there.
+    """
+
+    found = Signal(object)
+    _ended = Signal(object)
+
+    def __init__(self, database: Path) -> None:
+        super().__init__()
+        self._ended.connect(self._end, Qt.ConnectionType.QueuedConnection)
+        _SEARCHES.add(self)
+        threading.Thread(
+            target=_search, args=(database, self._ended.emit), name="halo-recovery", daemon=True
+        ).start()
+
+    def _end(self, backup: Backup | None) -> None:
+        _SEARCHES.discard(self)
+        self.found.emit(backup)
+
+
+_SEARCHES: set[_Search] = set()
+
+
+def _search(database: Path, ended: Callable[[Backup | None], None]) -> None:
+    ended(newest_usable(database))
+
+
 class RecoveryWindow(QWidget):
     """Stands in for the window of the jobs; it only says what is wanted."""
 
@@ -29,7 +59,6 @@ class RecoveryWindow(QWidget):
     restore_requested = Signal(object)
     """The Path of a backup that is to take the database's place."""
     quit_requested = Signal()
-    _found = Signal(object)
 
     def __init__(
         self, look: Look, database: Path, error: SchedulerError, now_ms: int, parent: QWidget | None = None
@@ -44,9 +73,8 @@ class RecoveryWindow(QWidget):
         self.setWindowIcon(picture("halo"))
         self.setFixedWidth(_WIDTH)
         self._lay_out(look)
-        self._found.connect(self._show_backup, Qt.ConnectionType.QueuedConnection)
         self.show_error(error)
-        threading.Thread(target=self._find, name="halo-recovery", daemon=True).start()
+        _Search(database).found.connect(self._show_backup)
 
     def show_error(self, error: SchedulerError) -> None:
         """Say what is wrong now."""
@@ -158,14 +186,6 @@ class RecoveryWindow(QWidget):
             made.setProperty("kind", "primary" if made is wanted else "")
             made.style().unpolish(made)
             made.style().polish(made)
-
-    def _find(self) -> None:
-        """Find the newest backup that is in order, on a thread: checking a large one takes a while."""
-        found = newest_usable(self._database)
-        try:
-            self._found.emit(found)
-        except RuntimeError:
-            return  # The window has gone meanwhile.
 
     def _show_backup(self, backup: Backup | None) -> None:
         self._backup = backup

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import threading
+import weakref
 from pathlib import Path
 
 import pytest
+from process_probe import until
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
@@ -74,6 +78,21 @@ def test_what_is_wrong_and_the_best_way_out_are_told(
     kinds = {name: _button(window, name).property("kind") for name in ("restoreButton", "retryButton")}
     assert kinds[primary] == "primary"
     assert list(kinds.values()).count("primary") == 1
+
+
+def test_a_window_that_goes_while_a_backup_is_looked_for_is_destroyed_where_it_was_made(
+    look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end = threading.Event()
+    monkeypatch.setattr("ui.recovery_window.newest_usable", lambda _: may_end.wait(60) and None)
+    window = RecoveryWindow(look, tmp_path / "halo.db", StoreDamagedError("it is bad"), _NOW)
+    ends: list[threading.Thread] = []
+    weakref.finalize(window, lambda: ends.append(threading.current_thread()))
+    del window
+    gc.collect()
+    assert ends == [threading.main_thread()]
+    may_end.set()
+    until(lambda: "halo-recovery" not in {thread.name for thread in threading.enumerate()})
 
 
 def test_the_newest_backup_that_is_in_order_is_offered(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
