@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from halo_scheduler.model import Hints, HintSource, Proposal
-from halo_scheduler.schedule.explain import duration_in_words, moment_in_words, when_in_words
-
-_GIVERS = {
-    HintSource.USER: "from you",
-    HintSource.PROGRAM: "from a program",
-    HintSource.ASSISTANT: "from an assistant",
-    HintSource.JOB: "from the job itself",
-}
+from halo_scheduler.model import Hints, Proposal
+from halo_scheduler.schedule.explain import ADVISERS, duration_in_words, moment_in_words, when_in_words
 
 
 def hint_words(hints: Hints, now_ms: int) -> str:
@@ -19,7 +12,7 @@ def hint_words(hints: Hints, now_ms: int) -> str:
     parts += [] if hints.next_at is None else [f"a run {when_in_words(hints.next_at, now_ms)}"]
     if not parts or hints.expires_at is None or not hints.count_at(now_ms):
         return ""
-    giver = "" if hints.source is None else f", {_GIVERS[hints.source]}"
+    giver = "" if hints.source is None else f", from {ADVISERS[hints.source]}"
     reason = f": {hints.reason}" if hints.reason else ""
     return f"{' and '.join(parts)}{giver}, until {moment_in_words(hints.expires_at, now_ms)}{reason}"
 

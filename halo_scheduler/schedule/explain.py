@@ -36,11 +36,11 @@ _SENTENCES = {
     Rule.MAX_LIMIT: "At most {took} may lie between, so {at}.",
     Rule.PAUSE: "It is paused until {at}.",
 }
-_ASKERS = {
-    HintSource.USER: "You",
-    HintSource.PROGRAM: "A program",
-    HintSource.ASSISTANT: "An assistant",
-    HintSource.JOB: "The job itself",
+ADVISERS = {
+    HintSource.USER: "you",
+    HintSource.PROGRAM: "a program",
+    HintSource.ASSISTANT: "an assistant",
+    HintSource.JOB: "the job itself",
 }
 _ENDS = {FollowOn.SUCCESS: "succeeds", FollowOn.FAILURE: "fails", FollowOn.ALWAYS: "ends"}
 _MOST_WAITS = 3
@@ -289,7 +289,7 @@ def _why_unused(job: Job, usual: str, next_at: int | None = None) -> str:
 
 
 def _asker(hints: Hints) -> str:
-    return _ASKERS[hints.source or HintSource.PROGRAM]
+    return ADVISERS[hints.source or HintSource.PROGRAM].capitalize()
 
 
 def _backoff(job: Job, step: Step, at: str, took: str) -> str:

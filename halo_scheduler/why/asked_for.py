@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from halo_scheduler.model import HintSource, Run, Source
+from halo_scheduler.model import Run, Source
 from halo_scheduler.output_text import plain_line
-from halo_scheduler.schedule.explain import duration_in_words
+from halo_scheduler.schedule.explain import ADVISERS, duration_in_words
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.store import Store
 
 _LONGEST = 300
-_ASKERS = {
-    HintSource.USER: "you",
-    HintSource.PROGRAM: "a program",
-    HintSource.ASSISTANT: "an assistant",
-    HintSource.JOB: "the job itself",
-}
 
 
 def asked_for(store: Store, run: Run) -> str:
@@ -25,9 +19,8 @@ def asked_for(store: Store, run: Run) -> str:
     advice = _find_advice(store, run, is_pace=is_pace)
     if advice is None:
         return f"a run was asked for at that {'pace' if is_pace else 'time'}"
-    who = next(
-        (words for source, words in _ASKERS.items() if source == advice.detail.get("source")), "a program"
-    )
+    told = advice.detail.get("source")
+    who = next((words for source, words in ADVISERS.items() if source == told), "a program")
     what = f"every {duration_in_words(advice.detail['interval_ms'])}" if is_pace else "at that time"
     reason = plain_line(str(advice.detail.get("reason") or ""), _LONGEST)
     return f"{who} asked for a run {what}{f' ({reason})' if reason else ''}"
