@@ -132,6 +132,7 @@ def test_each_end_starts_those_who_follow_it_once(
     assert bench.scheduler.list_waiting_chain_runs() == []
 
 
+@pytest.mark.usefixtures("machine_in_utc")
 def test_missed_and_held_back_slots_start_nobody(bench: Bench) -> None:
     _chain(bench, backup=Policy(catch_up=CatchUp.SKIP, caps=Caps(runs_per_day=1)))
     bench.tick()
@@ -320,7 +321,7 @@ def test_an_adopted_run_starts_what_follows_when_it_ends(
     monkeypatch.setenv("SHELL", "/bin/sh")
     action = shell("touch begun; while [ ! -e go ]; do sleep 0.02; done; echo done", directory=str(tmp_path))
     first = Scheduler.open(tmp_path / "halo.db")
-    second_id = first.add_job("second", Manual(), shell("true"))
+    second_id = first.add_job("second", Manual(), shell("true", directory=str(tmp_path)))
     first_id = first.add_job("first", Manual(), action, followers=[Follower(job_id=second_id)])
     run_id = first.trigger(first_id)
     first.tick()
@@ -335,10 +336,11 @@ def test_an_adopted_run_starts_what_follows_when_it_ends(
     def has_followed() -> bool:
         second.tick()
         runs = second.get_run_log(second_id)
-        return bool(runs) and runs[0].outcome is Outcome.SUCCESS
+        return bool(runs) and runs[0].outcome is not Outcome.RUNNING
 
     until(has_followed)
-    assert [run.caused_by for run in second.get_run_log(second_id)] == [run_id]
+    (run,) = second.get_run_log(second_id)
+    assert (run.outcome, run.error, run.caused_by) == (Outcome.SUCCESS, "", run_id)
     second.close()
 
 
