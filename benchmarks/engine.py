@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,12 +22,14 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from halo_scheduler import Every, Manual, Scheduler
 from halo_scheduler.clock import ManualClock
+from halo_scheduler.quiet_times import QuietTime
 
 START_MS = 1_794_830_400_000
 HOUR_MS = 3_600_000
 DISPATCHED = 5_000
 ADDED = 500
 PLACES = 1_000
+WAITING = 1_000
 
 _finished = threading.Semaphore(0)
 
@@ -49,6 +52,11 @@ def main() -> None:
         few, many = _apart("measure_tick", folder)
         print(
             f"tick, 1 due of 100,000: {many * 1e3:.2f} ms, {many / few:.2f}x of 100 stored (goal: at most 2)"
+        )
+        in_group, in_quiet_time = _apart("measure_waiting", folder)
+        print(
+            f"tick while 1,000 wait: for a place in their group {in_group * 1e3:.1f} ms, "
+            f"in a quiet time {in_quiet_time * 1e3:.1f} ms (goal: 50)"
         )
         (seconds,) = _apart("measure_recovery", folder)
         print(f"recovery, 10,000 of 100,000 overdue: claims after {seconds:.2f} s (goal: 2)")
@@ -130,6 +138,35 @@ def measure_tick(place: Path) -> list[float]:
             rounds = []
             for _ in range(100):
                 clock.advance(10_000)
+                rounds.append(_seconds(scheduler.tick))
+            times.append(statistics.median(rounds))
+    return times
+
+
+def measure_waiting(place: Path) -> list[float]:
+    """Return the seconds of a tick while many jobs wait: for a place in their group, for the end of a quiet time."""
+
+    def crowd(scheduler: Scheduler) -> None:
+        scheduler.set_group_limit("crowd", 1)
+        scheduler.on_job_due(lambda _job, _run: Future())
+
+    def hush(scheduler: Scheduler) -> None:
+        scheduler.change_settings(quiet_times=(QuietTime(start="00:00", end="24:00"),))
+
+    times = []
+    for prepare in (crowd, hush):
+        clock = ManualClock(START_MS)
+        with Scheduler.open(place / f"{prepare.__name__}.db", clock=clock) as scheduler:
+            prepare(scheduler)
+            scheduler.add_jobs(
+                [{"name": f"a{index}", "schedule": Every("1h"), "group": "crowd"} for index in range(WAITING)]
+            )
+            scheduler.tick()
+            clock.advance(HOUR_MS)
+            scheduler.tick()
+            rounds = []
+            for _ in range(50):
+                clock.advance(1_000)
                 rounds.append(_seconds(scheduler.tick))
             times.append(statistics.median(rounds))
     return times
