@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -20,6 +22,9 @@ pytest_plugins = ["desktop_fixtures", "engine_fixtures", "morning"]
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # What the developer's own profile does is no matter of the tests.
 os.environ["SHELL"] = "/bin/sh"
+# Jobs run at home unless they say where; an account of a machine that only builds may have none.
+if not Path.home().is_dir():
+    os.environ["HOME"] = tempfile.gettempdir()
 # Readline, which pytest loads, sets them behind Python's back: whatever is started then, the workers of a test run too,
 # would take them for the size of every terminal.
 for _name in ("COLUMNS", "LINES"):
