@@ -604,8 +604,11 @@ def test_a_change_of_the_surroundings_makes_the_loop_tick_at_once(scheduler: Sch
     scheduler.start()
     qtbot.waitUntil(lambda: surroundings.watched == {_DISK})
     surroundings.truths[_DISK] = True
-    threading.Thread(target=scheduler._get_engine().look_around).start()
+    looking = threading.Thread(target=scheduler._get_engine().look_around)
+    looking.start()
     qtbot.waitUntil(lambda: len(scheduler.get_run_log(job_id)) == 1)
+    # What it holds on to must not be destroyed there.
+    looking.join()
 
 
 @pytest.mark.usefixtures("qapp")

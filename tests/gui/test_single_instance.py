@@ -37,7 +37,7 @@ def test_one_that_is_still_starting_is_waited_for(tmp_path: Path, qtbot: QtBot) 
     with qtbot.waitSignal(first.raise_requested):
         waiting.start()
         first.listen()
-    waiting.join(10)
+    waiting.join()
     assert raised == [True]
     first.release()
 
