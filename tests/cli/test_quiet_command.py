@@ -21,6 +21,8 @@ from halo_scheduler.service import Scheduler
 _NOON = 1_735_732_800_000  # Wednesday, 2025-01-01T12:00Z
 _HOUR = 3_600_000
 
+pytestmark = pytest.mark.usefixtures("machine_in_utc")
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

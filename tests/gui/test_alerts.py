@@ -130,6 +130,7 @@ def test_a_question_is_told_with_its_words(stage: Stage, qtbot: QtBot) -> None:
     assert notice.run_ids == (question.run_id,)
 
 
+@pytest.mark.usefixtures("machine_in_utc")
 def test_a_cap_is_told_once_a_day(stage: Stage, qtbot: QtBot) -> None:
     stage.outcome = Outcome.SUCCESS
     stage.scheduler.add_job("fix", Every("1h"), policy=Policy(caps=Caps(runs_per_day=1)))
