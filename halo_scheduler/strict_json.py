@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache, partial
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_args, get_origin, get_type_hints
 
 from halo_scheduler.checks import require_choice
 from halo_scheduler.errors import ScheduleError
@@ -32,10 +32,8 @@ def encode(value: object) -> Any:
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
         return {key: encode(item) for key, item in sorted(value.items())}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        kind, names = _form_of(type(value))
-        return ({"kind": kind} if kind else {}) | {name: encode(getattr(value, name)) for name in names}
-    return value
+    kind, names = _form_of(cast("type[DataclassInstance]", type(value)))
+    return ({"kind": kind} if kind else {}) | {name: encode(getattr(value, name)) for name in names}
 
 
 @cache
