@@ -12,7 +12,7 @@ run: setup
 	@$(BIN)/halo $(ARGS)
 
 test: setup test-packages lint
-	$(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=loadfile --cov --cov-report=term $(ARGS)
+	$(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --max-worker-restart=0 --dist=loadfile --cov --cov-report=term $(ARGS)
 
 lint: setup
 	$(BIN)/ruff format --check .
