@@ -43,15 +43,15 @@ def back_up(database: Database, now_ms: int, tell: Tell = unheard) -> Backup:
     with translated(folder):
         folder.mkdir(mode=0o700, exist_ok=True)
     target = folder / f"{database.path.stem}-{now_ms}.db"
-    partial = target.with_suffix(".part")
+    # Another program may make one in the same moment.
+    partial = target.with_suffix(f".{os.urandom(4).hex()}.part")
     with translated(partial):
-        partial.unlink(missing_ok=True)
         os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     _copy(database, partial, tell)
     with translated(target):
         partial.replace(target)
         for old in list_backups(database.path)[_KEPT:]:
-            old.path.unlink()
+            old.path.unlink(missing_ok=True)
     return Backup(target, now_ms)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,10 @@ import apsw
 from halo_scheduler.errors import StoreDamagedError, StoreError, StoreUnavailableError
 
 _BUSY_TIMEOUT_MS = 5_000
+_BETWEEN_LOOKS_S = 0.01
 _READING_TIMEOUT_MS = 1_000
 _AS_IT_IS = "mode=ro&immutable=1"
 _SETTINGS = (
-    "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
     "PRAGMA trusted_schema = OFF",
@@ -45,6 +46,7 @@ class Database:
             _make_private(path)
             connection = apsw.Connection(str(path))
             connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+            _set_journal(connection)
             for setting in _SETTINGS:
                 connection.execute(setting).fetchall()
             # Damage shows at the first look into the schema, and should show here.
@@ -125,6 +127,23 @@ class Database:
             if self._connection.in_transaction:
                 self.rows("ROLLBACK")
             raise
+
+
+def _set_journal(connection: apsw.Connection) -> None:
+    """Let others read while one writes: the file remembers that, so the first who opens it does it for all.
+
+    Who opens a new file in the same moment is waited for here, because in this one step SQLite itself does not wait.
+    """
+    patience_ends = time.monotonic() + _BUSY_TIMEOUT_MS / 1_000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        except apsw.BusyError:
+            if time.monotonic() > patience_ends:
+                raise
+            time.sleep(_BETWEEN_LOOKS_S)
+        else:
+            return
 
 
 @contextmanager

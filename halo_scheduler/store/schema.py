@@ -25,6 +25,14 @@ def migrate(database: Database, now_ms: int) -> None:
         )
     if version > 0:
         back_up(database, now_ms)
+        _take_steps(database)
+        return
+    # All at once: nobody finds a new database half made, and keeps a copy of that.
+    with database.transaction():
+        _take_steps(database)
+
+
+def _take_steps(database: Database) -> None:
     steps = _steps()
     for number in sorted(steps):
         with database.transaction():
