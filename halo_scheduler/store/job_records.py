@@ -206,65 +206,20 @@ def state_values(record: JobRecord) -> tuple[Value, ...]:
 def record_of(row: Row) -> JobRecord:
     """Return the job of a row with `COLUMNS`."""
     job_id, created_at, removed_at = row[:SPEC_START]
-    (
-        updated_at,
-        run_id,
-        disabled,
-        paused,
-        paused_until,
-        waiting_for,
-        next_run_at,
-        source,
-        slot_at,
-        attempt,
-        trail,
-        counted_until,
-        passed_reason,
-        last_slot_at,
-        hint_interval_ms,
-        hint_next_at,
-        hint_expires_at,
-        hint_reason,
-        errors,
-        last_run_at,
-        last_completed_at,
-        last_outcome,
-        last_error,
-        paused_by,
-        hint_source,
-        waiting_reason,
-        waits_until,
-    ) = row[_SPEC_END:]
+    state = row[_SPEC_END:]
+    updated_at, run_id, disabled, paused, paused_until, waiting_for, next_run_at, source = state[:8]
+    slot_at, attempt, trail, counted_until, passed_reason, last_slot_at, *hints = state[8:18]
+    errors, last_run_at, last_completed_at, last_outcome, last_error, paused_by, hint_source = state[18:25]
     # By position: thousands are read in a tick, and by name it takes twice as long.
-    return JobRecord(
-        job_id,
-        created_at,
-        updated_at,
-        _spec(row[SPEC_START:_SPEC_END]),
-        counted_until,
-        removed_at,
-        run_id,
-        disabled and StatusReason(disabled),
-        bool(paused),
-        paused_until,
-        waiting_for and WaitingFor(waiting_for),
-        next_run_at,
-        source and Source(source),
-        slot_at,
-        attempt,
-        trail,
-        passed_reason,
-        last_slot_at,
-        _hints(hint_interval_ms, hint_next_at, hint_expires_at, hint_reason, hint_source),
-        errors,
-        last_run_at,
-        last_completed_at,
-        last_outcome and Outcome(last_outcome),
-        last_error,
-        paused_by and StatusReason(paused_by),
-        waiting_reason,
-        waits_until,
+    values = (
+        *(job_id, created_at, updated_at, _spec(row[SPEC_START:_SPEC_END]), counted_until, removed_at),
+        *(run_id, disabled and StatusReason(disabled), bool(paused), paused_until),
+        *(waiting_for and WaitingFor(waiting_for), next_run_at, source and Source(source)),
+        *(slot_at, attempt, trail, passed_reason, last_slot_at, _hints(*hints, hint_source)),
+        *(errors, last_run_at, last_completed_at, last_outcome and Outcome(last_outcome), last_error),
+        *(paused_by and StatusReason(paused_by), *state[25:]),
     )
+    return JobRecord._make(values)
 
 
 # More than there are jobs: going through them all in turn would otherwise never find one again.
