@@ -65,7 +65,7 @@ def test_a_pace_is_advised_by_a_person() -> None:
 
 def test_a_run_is_advised_and_the_advice_counts_until_then() -> None:
     result = _hint("poll", "--at", "in 3h")
-    assert "\n  You asked for a run at " in result.stdout
+    assert "\n  You asked for a run " in result.stdout
     hints = _poll().hints
     assert (hints.source, hints.interval_ms, hints.reason) == (HintSource.USER, None, "")
     assert (_left(hints.next_at), _left(hints.expires_at)) == (3 * _HOUR, 3 * _HOUR)
