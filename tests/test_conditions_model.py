@@ -141,6 +141,7 @@ def test_a_policy_has_conditions_and_survives_json() -> None:
         ({"condition_deadline": "soon"}, "condition_deadline: cannot read the interval"),
         ({"in_quiet_time": "sing"}, "in_quiet_time: must be one of wait, skip"),
         ({"keep_awake": 1}, "keep_awake: must be true or false"),
+        ({"assistants_may_run": "no"}, "assistants_may_run: must be true or false"),
     ],
 )
 def test_a_bad_wish_on_surroundings_is_refused(given: dict[str, Any], message: str) -> None:

@@ -29,7 +29,7 @@ def _tr(text: str) -> str:
 class WhatItDoes(Section):
     """The command or the request; of a prompt who gets it, how it begins, and where its work comes from.
 
-    Also that the machine is kept awake for it.
+    Also that the machine is kept awake for it, and that assistants may not run it.
     """
 
     def __init__(self, look: Look) -> None:
@@ -40,7 +40,9 @@ class WhatItDoes(Section):
         self._extra = WrappedText(look, name="detailExtra", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
         self._work = WrappedText(look, name="detailWork", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
         self._awake = WrappedText(look, name="detailAwake", tone=Tone.MUTED)
-        for part in (self._command, self._agent, self._prompt, self._extra, self._work, self._awake):
+        self._assistants = WrappedText(look, name="detailAssistants", tone=Tone.MUTED)
+        parts = (self._command, self._agent, self._prompt, self._extra, self._work, self._awake)
+        for part in (*parts, self._assistants):
             self.column.addWidget(part)
             part.setVisible(False)
 
@@ -48,8 +50,12 @@ class WhatItDoes(Section):
         """Show what a job does; a prompt without an agent goes to the default one."""
         action = job.action
         prompt = action if isinstance(action, Prompt) else None
-        self.setVisible(not isinstance(action, Callback) or job.policy.keep_awake)
-        self._awake.set_text(_tr("Keeps the machine awake while it runs") if job.policy.keep_awake else "")
+        policy = job.policy
+        self.setVisible(
+            not isinstance(action, Callback) or policy.keep_awake or not policy.assistants_may_run
+        )
+        self._assistants.set_text("" if policy.assistants_may_run else _tr("Assistants may not run it"))
+        self._awake.set_text(_tr("Keeps the machine awake while it runs") if policy.keep_awake else "")
         is_told = prompt is None and not isinstance(action, Callback)
         self._command.set_text(action_words(action) if is_told else "")
         self._agent.set_text("" if prompt is None else _agent_words(prompt, default_agent))

@@ -53,6 +53,7 @@ MORE = """
 #   condition_deadline: 6h
 #   in_quiet_time: skip              # or wait
 #   keep_awake: true
+#   assistants_may_run: false
 """
 """What the end of the file teaches; the jobs it names need not exist."""
 

@@ -63,6 +63,12 @@ POLICY_OPTIONS = (
         usual="off",
     ),
     _option(
+        "--assistants-may-run/--no-assistants-may-run",
+        default=None,
+        help='Let AI assistants run and resume it through "halo mcp".',
+        usual="on",
+    ),
+    _option(
         "--in-quiet-time",
         type=choice_of(InQuietTime),
         help='When it is due in a quiet time (see "halo quiet"): wait for the end, or skip.',
@@ -79,6 +85,7 @@ _FIELDS = {
     "notify": ("notify", Notify),
     "read_lines": ("reads_lines", as_it_is),
     "keep_awake": ("keep_awake", as_it_is),
+    "assistants_may_run": ("assistants_may_run", as_it_is),
     "in_quiet_time": ("in_quiet_time", InQuietTime),
 }
 _RETRY = {"retries": ("attempts", as_it_is), "retry_delay": ("delay_ms", parse_interval)}

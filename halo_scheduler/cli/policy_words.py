@@ -31,6 +31,7 @@ def policy_words(job: Job) -> str:
         *([f"spread by up to {policy.jitter_percent} %"] if policy.jitter_percent else []),
         *_line_words(policy, is_prompt=isinstance(job.action, Prompt)),
         *(["keeps the machine awake"] if policy.keep_awake else []),
+        *([] if policy.assistants_may_run else ["assistants may not run it"]),
         *([] if policy.notify is _USUAL.notify else [_NOTIFY[policy.notify]]),
     ]
     return " · ".join(parts)

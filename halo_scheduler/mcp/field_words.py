@@ -82,6 +82,7 @@ FIELD_WORDS: Mapping[type, Mapping[str, str]] = {
         "condition_deadline": f"it is skipped after waiting so long for its conditions: {_INTERVAL}; null for never",
         "in_quiet_time": "what it does when it falls due in one of the quiet times of the settings",
         "keep_awake": "whether the machine is kept from sleeping while it runs",
+        "assistants_may_run": "whether assistants may run it; only a person can change that",
     },
     Network: {
         "host": "empty for any way out of this machine; else a host that must answer",

@@ -52,6 +52,7 @@ def job_line(job: Job) -> View:
         "last_run_at": instant(job.last_run_at),
         "last_outcome": job.last_outcome,
         "errors": job.errors,
+        "assistants_may_run": job.policy.assistants_may_run,
         "waiting_for": job.waiting_for,
         "waiting_reason": job.waiting_reason,
     }

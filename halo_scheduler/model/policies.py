@@ -148,7 +148,8 @@ class Policy(Value):
 
     `reads_lines` tells whether lines like `::cost 0.12` in its output are read; None leaves it to the action:
     those of a prompt are, others are not. A due job waits until all its `conditions` hold, but not longer than
-    `condition_deadline`; None is for ever.
+    `condition_deadline`; None is for ever. `assistants_may_run` is a person's consent: without it an assistant can
+    neither run nor resume the job, nor move its next run.
     """
 
     time_limit: str | None = "2h"
@@ -166,6 +167,7 @@ class Policy(Value):
     condition_deadline: str | None = None
     in_quiet_time: InQuietTime = InQuietTime.WAIT
     keep_awake: bool = False
+    assistants_may_run: bool = True
 
     def __post_init__(self) -> None:
         for name in ("time_limit", "catch_up_max_age", "condition_deadline"):
@@ -184,7 +186,8 @@ class Policy(Value):
         put(self, conditions=frozen_list("conditions", self.conditions))
         require_conditions(self.conditions)
         put(self, in_quiet_time=require_choice(InQuietTime, self.in_quiet_time, path="in_quiet_time"))
-        require_kind("keep_awake", self.keep_awake, bool, "true or false")
+        for name in ("keep_awake", "assistants_may_run"):
+            require_kind(name, getattr(self, name), bool, "true or false")
 
     @property
     def time_limit_ms(self) -> int | None:

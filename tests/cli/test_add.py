@@ -233,7 +233,7 @@ def test_conditions_and_what_goes_with_them_are_as_asked(
         *("--manual", "--if-mains", "--if-network", "--if-reachable", "nas.local:22"),
         *("--if-reachable", "[fd00::1]:443", "--if-idle", "10m", "--if-load-below", "1.5"),
         *("--if-path", "/mnt/backup", "--if-path", "disk", "--if-deadline", "1h"),
-        *("--keep-awake", "--in-quiet-time", "skip", "--", "true"),
+        *("--keep-awake", "--no-assistants-may-run", "--in-quiet-time", "skip", "--", "true"),
     )
     assert done.exit_code == 0, done.output
     with Scheduler.open() as scheduler:
@@ -245,6 +245,7 @@ def test_conditions_and_what_goes_with_them_are_as_asked(
             ),
             condition_deadline="1h",
             keep_awake=True,
+            assistants_may_run=False,
             in_quiet_time=InQuietTime.SKIP,
         )
 

@@ -150,10 +150,11 @@ def test_a_policy_keeps_what_is_not_given_and_none_takes_away() -> None:
         caps=Caps(runs_per_day=5, cost_per_day=1),
         keep_awake=True,
         reads_lines=True,
+        assistants_may_run=False,
     )
     job_id = _add(policy=policy)
     given = ("--timeout", "none", "--retries", "3", "--min-interval", "none", "--max-runs-per-day", "none")
-    assert _edit(*given, "--no-keep-awake", "--no-read-lines").exit_code == 0
+    assert _edit(*given, "--no-keep-awake", "--no-read-lines", "--assistants-may-run").exit_code == 0
     assert _job(job_id).policy == Policy(
         time_limit=None,
         retry=Retry(attempts=3, delay_ms=5_000),

@@ -173,6 +173,7 @@ def test_conditions_and_the_choice_for_quiet_times_are_shown() -> None:
     ("action", "policy", "words"),
     [
         (Command(argv=("x",)), Policy(keep_awake=True), "keeps the machine awake"),
+        (Command(argv=("x",)), Policy(assistants_may_run=False), "assistants may not run it"),
         (
             Command(argv=("x",)),
             Policy(retry=Retry(attempts=2, delay_ms=90_000)),

@@ -12,6 +12,7 @@ from pane_desk import PaneDesk
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model import (
+    Command,
     Every,
     Follower,
     HintSource,
@@ -103,6 +104,13 @@ def test_a_job_that_waits_tells_for_what_since_when_and_how_long(desk: PaneDesk)
     # What is told above is not told once more.
     assert "waits" not in desk.text("detailWhy")
     assert "starts only" not in desk.text("detailWhy")
+
+
+def test_a_job_that_is_kept_from_assistants_says_so(desk: PaneDesk) -> None:
+    desk.show(desk.scheduler.add_job("mine", Every("1h"), policy=Policy(assistants_may_run=False)))
+    assert desk.text("detailAssistants") == "Assistants may not run it"
+    desk.show(desk.scheduler.add_job("theirs", Every("1h"), Command(argv=("true",))))
+    assert not desk.is_shown("detailAssistants")
 
 
 def test_what_does_not_apply_is_not_shown(desk: PaneDesk) -> None:

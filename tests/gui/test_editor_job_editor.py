@@ -49,6 +49,14 @@ def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
         yield found
 
 
+def test_a_job_can_be_kept_from_assistants(bench: Bench) -> None:
+    desk = bench.open(FULL)
+    box = desk.find(QCheckBox, "assistantsMayRun")
+    assert (box.isChecked(), box.text()) == (True, "Assistants may run this job")
+    desk.press("assistantsMayRun")
+    assert desk.save() == replace(FULL, policy=replace(FULL.policy, assistants_may_run=False))
+
+
 @pytest.mark.parametrize(
     "spec",
     [
@@ -123,6 +131,7 @@ def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
         replace(FULL, policy=Policy(time_limit=None, backoff=Backoff.double(), catch_up=CatchUp.SKIP)),
         replace(FULL, policy=Policy(backoff=Backoff.none(), notify=Notify.NONE), group=None, enabled=True),
         replace(FULL, policy=Policy(keep_awake=True)),
+        replace(FULL, policy=Policy(assistants_may_run=False)),
     ],
     ids=lambda spec: f"{spec.schedule.kind}-{spec.action.kind}",
 )

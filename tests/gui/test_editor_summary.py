@@ -90,6 +90,12 @@ def test_what_happens_when_it_goes_wrong(policy: Policy, words: str) -> None:
             True,
             "keeps the machine awake · catches up once",
         ),
+        (
+            Policy(notify=Notify.SETTINGS, assistants_may_run=False),
+            None,
+            True,
+            "not for assistants · catches up once",
+        ),
     ],
 )
 def test_the_rest(policy: Policy, group: str | None, enabled: bool, words: str) -> None:

@@ -155,6 +155,7 @@ POLICIES = st.builds(
     condition_deadline=st.none() | INTERVALS,
     in_quiet_time=st.sampled_from(InQuietTime),
     keep_awake=st.booleans(),
+    assistants_may_run=st.booleans(),
 )
 SPECS = st.builds(
     JobSpec,

@@ -1,4 +1,4 @@
-"""The page with the rest: missed runs, notifications, group, staying awake, caps, its output, spread and limits."""
+"""The page with the rest: missed runs, notifications, group, sleep, assistants, caps, output, spread and limits."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ class AlsoPage(Page):
         self._build_notify()
         self._build_group(self._groups)
         self._build_awake()
+        self._build_assistants()
         yield
         self._folds = QVBoxLayout()
         self._folds.setSpacing(0)
@@ -169,6 +170,23 @@ class AlsoPage(Page):
         )
         self._awake.toggled.connect(self.edited)
 
+    def _build_assistants(self) -> None:
+        self._assistants = QCheckBox(self.tr("Assistants may run this job"))
+        self._assistants.setObjectName("assistantsMayRun")
+        self.add_field(
+            Field(
+                "",
+                self._assistants,
+                path="policy.assistants_may_run",
+                subject=self.tr("The switch"),
+                hint=self.tr(
+                    "Otherwise AI assistants can look at it and pause it, but not run it, resume it or move its "
+                    "next run."
+                ),
+            )
+        )
+        self._assistants.toggled.connect(self.edited)
+
     def _build_caps(self) -> None:
         self._caps = CapsPart(self._backend, self._look, self)
         self._lines = LinesPart(self._look, self)
@@ -230,6 +248,7 @@ class AlsoPage(Page):
         if line is not None:
             line.setCursorPosition(0)
         self._awake.setChecked(policy.keep_awake)
+        self._assistants.setChecked(policy.assistants_may_run)
         self._jitter.setValue(policy.jitter_percent)
         limits = policy.limits
         self._min.set_milliseconds(limits.min_ms or _DEFAULT_MIN_MS)
@@ -275,6 +294,7 @@ class AlsoPage(Page):
                 caps=caps or Caps(),
                 reads_lines=self._lines.chosen,
                 keep_awake=self._awake.isChecked(),
+                assistants_may_run=self._assistants.isChecked(),
             ),
         )
         checked = findings.take("", lambda: JobSpec(name="?", schedule=Manual(), group=group))

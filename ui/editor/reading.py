@@ -132,6 +132,7 @@ def _policy(draft: Draft, waits: Waits | None, trouble: Trouble | None, also: Al
         caps=also.policy.caps,
         reads_lines=also.policy.reads_lines,
         keep_awake=also.policy.keep_awake,
+        assistants_may_run=also.policy.assistants_may_run,
         conditions=waits.conditions,
         condition_deadline=waits.deadline,
         in_quiet_time=waits.in_quiet_time,

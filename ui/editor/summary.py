@@ -114,7 +114,10 @@ def also_summary(policy: Policy, group: str | None, *, enabled: bool) -> str:
     }[policy.notify]
     switch = "" if enabled else tr("switched off")
     awake = tr("keeps the machine awake") if policy.keep_awake else ""
-    return joined(switch, caps_words(policy.caps), awake, catch_up, tells, one_line(group or "", 40))
+    assistants = "" if policy.assistants_may_run else tr("not for assistants")
+    return joined(
+        switch, caps_words(policy.caps), awake, assistants, catch_up, tells, one_line(group or "", 40)
+    )
 
 
 def caps_words(caps: Caps) -> str:
