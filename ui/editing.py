@@ -13,7 +13,7 @@ from shiboken6 import isValid
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
-from halo_scheduler.model import JobSpec, Outcome, Run, Source, Trigger
+from halo_scheduler.model import JobSpec, Outcome, Run, Source, StatusReason, Trigger
 from halo_scheduler.service import Scheduler
 
 from .backend import Backend, Lane
@@ -63,9 +63,12 @@ class Editing(QObject):
         spec = None if template is None else TEMPLATES[template].spec
         self._ask_for(lambda scheduler: _new_draft(scheduler, spec))
 
-    def new_from(self, spec: JobSpec) -> None:
-        """Open an editor for a new job that takes over a part of another one, as yet unsaved."""
-        self._ask_for(lambda scheduler: replace(_new_draft(scheduler, spec), is_begun=True))
+    def new_from(self, spec: JobSpec, review: StatusReason | None = None) -> None:
+        """Open an editor for a new job that takes over a part of another one, as yet unsaved.
+
+        `review` says why a person has yet to look at that other job.
+        """
+        self._ask_for(lambda scheduler: replace(_new_draft(scheduler, spec), is_begun=True, review=review))
 
     def edit(self, job_id: str) -> None:
         """Open the editor of a job, or raise the one that is open."""
@@ -111,7 +114,7 @@ class Editing(QObject):
         session.setParent(self)
         self._open.append(session)
         session.saved.connect(self.job_saved)
-        editor.second_job_requested.connect(self.new_from)
+        editor.second_job_requested.connect(partial(self.new_from, review=draft.review))
         editor.job_requested.connect(self.edit)
         editor.quiet_times_requested.connect(self.quiet_times_requested)
         editor.destroyed.connect(partial(self._forget, session))
@@ -135,6 +138,7 @@ class _Session(QObject):
         self.editor = editor
         self.job_id = draft.job_id
         self._before = draft.spec
+        self._review = draft.review
         self._trial = _Trial(engine, editor, self)
         self._test = _Test(backend, editor, self)
         editor.saved.connect(self._save)
@@ -147,7 +151,8 @@ class _Session(QObject):
 
     def _save(self, spec: JobSpec) -> None:
         job_id = self.job_id
-        work = partial(_add, spec) if job_id is None else partial(_update, job_id, self._before, spec)
+        add = partial(_add, spec, self._review)
+        work = add if job_id is None else partial(_update, job_id, self._before, spec)
         known = () if job_id is None or self._before is None else self._before.policy.conditions
         # Whether a new condition can be observed here is looked at first, which may take seconds.
         is_slow = not set(spec.policy.conditions) <= set(known)
@@ -307,6 +312,7 @@ def _edit_draft(scheduler: Scheduler, job_id: str) -> Draft:
         spec=job.spec,
         job_id=job_id,
         is_new=False,
+        review=job.review,
         settings=scheduler.get_settings(),
         groups=around.groups,
         taken_names=around.names,
@@ -320,11 +326,12 @@ def _copy_draft(scheduler: Scheduler, job_id: str) -> Draft:
     return replace(draft, spec=copy, job_id=None, is_new=True)
 
 
-def _add(spec: JobSpec, scheduler: Scheduler) -> str:
+def _add(spec: JobSpec, review: StatusReason | None, scheduler: Scheduler) -> str:
+    """Store a new job; a copy of one that nobody has reviewed waits for that as well."""
     given = {name: getattr(spec, name) for name in _SPEC_NAMES}
     if not spec.anchor_at:
         given["anchor_at"] = None  # counted from now on
-    return scheduler.add_job(**given)
+    return scheduler.add_job(**given, paused_by=review)
 
 
 def _update(job_id: str, before: JobSpec | None, after: JobSpec, scheduler: Scheduler) -> str:

@@ -10,7 +10,7 @@ from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.shown import next_words, typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
-from halo_scheduler.model import JobSpec, StatusReason
+from halo_scheduler.model import JobSpec
 from halo_scheduler.service import Scheduler
 
 
@@ -36,7 +36,7 @@ def duplicate(*, name: str, new_name: str | None, enable: bool) -> None:
         given = {field.name: getattr(spec, field.name) for field in fields(JobSpec)}
         given |= {"name": new_name or scheduler.unused_name(job.name), "enabled": enable}
         # What nobody has looked at yet does not run because it has another name now.
-        paused_by = StatusReason.ASSISTANT if job.status_reason is StatusReason.ASSISTANT else None
+        paused_by = job.review
         copy = scheduler.get_job(scheduler.add_job(**given, paused_by=paused_by)) or job
     click.echo(f"copied {job.name} to {copy.name}")
     if copy.next_run_at is not None:

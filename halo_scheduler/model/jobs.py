@@ -153,5 +153,11 @@ class Job(_SpecFields, _StateFields):
         return JobSpec(**{item.name: getattr(self, item.name) for item in fields(JobSpec)})
 
     @property
+    def review(self) -> StatusReason | None:
+        """Why a person has to look at the job before it may run: it was imported, or an assistant wrote it."""
+        awaited = (StatusReason.IMPORTED, StatusReason.ASSISTANT)
+        return self.status_reason if self.status_reason in awaited else None
+
+    @property
     def state(self) -> JobState:
         return JobState(**{item.name: getattr(self, item.name) for item in fields(JobState)})

@@ -11,12 +11,12 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Command, Every, Outcome, Policy, Prompt, Run, Scheduler
+from halo_scheduler import Command, Every, Outcome, Policy, Prompt, Run, Scheduler, SchedulerError
 from halo_scheduler.actions.work import Ended
 from halo_scheduler.agents import Agent
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.conditions.probing import ConditionState
-from halo_scheduler.model import Condition, JobSpec, MainsPower, Network, Proposal
+from halo_scheduler.model import Condition, JobSpec, MainsPower, Network, Proposal, StatusReason
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
 from ui.editing import Editing
@@ -150,6 +150,37 @@ def test_a_copy_is_a_new_job_of_another_name(stage: Stage, qtbot: QtBot) -> None
         ("backup", "home"),
         ("backup (copy)", "home"),
     ]
+
+
+@pytest.mark.parametrize("reason", [StatusReason.IMPORTED, StatusReason.ASSISTANT])
+def test_a_copy_of_what_nobody_has_reviewed_waits_for_that_too(
+    stage: Stage, qtbot: QtBot, reason: StatusReason
+) -> None:
+    job_id = stage.scheduler.add_job("backup", Every("1h"), _COMMAND, paused_by=reason)
+    stage.editing.duplicate(job_id)
+    editor = stage.editor()
+    assert editor.draft.spec is not None
+    editor.saved.emit(editor.draft.spec)
+    qtbot.waitUntil(lambda: len(stage.saved) == 1)
+    copy = stage.scheduler.get_job(stage.saved[0])
+    assert copy is not None
+    assert (copy.name, copy.review, copy.next_run_at) == ("backup (copy)", reason, None)
+    with pytest.raises(SchedulerError, match="only a person can enable it"):
+        stage.scheduler.resume_job_for_assistant(copy.id)
+
+
+def test_a_second_job_made_of_what_nobody_has_reviewed_waits_for_that_too(stage: Stage, qtbot: QtBot) -> None:
+    job_id = stage.scheduler.add_job("backup", Every("1h"), _COMMAND, paused_by=StatusReason.IMPORTED)
+    stage.editing.edit(job_id)
+    first = stage.editor()
+    first.second_job_requested.emit(_spec("second"))
+    qtbot.waitUntil(lambda: len(stage.editors()) == 2)
+    (second,) = (editor for editor in stage.editors() if editor is not first)
+    second.saved.emit(_spec("second"))
+    qtbot.waitUntil(lambda: len(stage.saved) == 1)
+    made = stage.scheduler.get_job(stage.saved[0])
+    assert made is not None
+    assert made.review is StatusReason.IMPORTED
 
 
 def test_a_second_job_is_not_lost_by_closing_its_editor(stage: Stage) -> None:

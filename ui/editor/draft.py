@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from halo_scheduler.model import Command, Cron, JobSpec, Notify, Policy
+from halo_scheduler.model import Command, Cron, JobSpec, Notify, Policy, StatusReason
 from halo_scheduler.settings import Settings
 
 NEW_JOB_CRON = "0 9 * * *"
@@ -20,6 +20,8 @@ class Draft:
     is_new: bool = True
     is_begun: bool = False
     """Whether it holds what is stored nowhere, so that closing the editor loses it."""
+    review: StatusReason | None = None
+    """Why a person has to look at the job, or at the one it is a copy of, before it may run."""
     settings: Settings = field(default_factory=Settings)
     """What new jobs begin with, and the agents there are."""
     groups: tuple[str, ...] = ()
