@@ -37,7 +37,13 @@ class Asking(Writer):
             record = self._existing(job_id)
             self._refuse_running(record)
             self._refuse_unseen(record, "run it")
-            request = Request(kind=RequestKind.TRIGGER, job_id=job_id, run_id=new_run_id(), at=now_ms)
+            request = Request(
+                kind=RequestKind.TRIGGER,
+                job_id=job_id,
+                run_id=new_run_id(),
+                at=now_ms,
+                payload=self._store.events.assistant or "",
+            )
             self._store.requests.append(request)
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
         return request.run_id

@@ -14,6 +14,8 @@ from halo_scheduler.model import (
     Action,
     Callback,
     Follower,
+    Hints,
+    HintSource,
     JobSpec,
     Once,
     Policy,
@@ -222,7 +224,9 @@ class Editing(Writer):
                 edited = plan(edited, now_ms, self._store.runs.has_slot)
                 self._note_pause(edited, now_ms)
             self._store.jobs.save_states([edited])
-            changed = self._ask_instead_of_retry(record, edited)
+            # What a person has yet to review starts nothing: the last failed attempt has the followers from before.
+            in_force = spec if paused_by is None else record.spec
+            changed = self._ask_instead_of_retry(record, edited.evolve(spec=in_force))
         self._changed(Change(ChangeKind.JOB, job_id=job_id), *changed)
 
     def _after_edit(self, record: JobRecord, spec: JobSpec, now_ms: int) -> JobRecord:
@@ -235,6 +239,8 @@ class Editing(Writer):
             if edited.disabled_reason is StatusReason.DONE:
                 edited = edited.evolve(disabled_reason=None)
         old, new = record.spec.policy, spec.policy
+        if not new.assistants_may_run and edited.hints.source is HintSource.ASSISTANT:
+            edited = edited.evolve(hints=Hints())
         if (old.conditions, old.condition_deadline) != (new.conditions, new.condition_deadline):
             # Whether it waits, and until when, is found out anew.
             edited = without_waiting(edited)

@@ -120,11 +120,13 @@ class Scheduler(Assisting):
 
     def change_settings(self, **changes: Any) -> Settings:
         """Change what is given of the settings, at once; refused whole when it would be invalid."""
-        unknown = set(changes) - {field.name for field in fields(Settings)}
-        if unknown:
-            raise ScheduleError("is not a known setting", path=min(unknown))
         with self._store.transaction():
-            settings = replace(self._store.settings.read(), **changes)
+            before = self._store.settings.read()
+            changes = before.with_current_names(changes)
+            unknown = set(changes) - {field.name for field in fields(Settings)}
+            if unknown:
+                raise ScheduleError("is not a known setting", path=min(unknown))
+            settings = replace(before, **changes)
             self._store.settings.save({name: getattr(settings, name) for name in changes})
         self._changed(Change(ChangeKind.SETTINGS))
         return settings

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from halo_scheduler.agents import PRESETS, Agent
 from halo_scheduler.checks import (
@@ -33,6 +35,19 @@ class Theme(StrEnum):
     DARK = "dark"
 
 
+class AssistantAccess(StrEnum):
+    """What assistants may do; each level includes those before it."""
+
+    READ = "read"
+    RUN = "run"
+    EDIT = "edit"
+
+    def includes(self, other: AssistantAccess) -> bool:
+        """Return whether this level allows everything that another one does."""
+        levels = list(AssistantAccess)
+        return levels.index(self) >= levels.index(other)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What the user chose; a default time limit of None lets the runs of new jobs last for ever."""
@@ -49,7 +64,7 @@ class Settings:
     closing_explained: bool = False
     agents: tuple[Agent, ...] = PRESETS
     default_agent: str = PRESETS[0].name
-    assistants_may_edit: bool = False
+    assistants: AssistantAccess = AssistantAccess.RUN
     quiet_times: tuple[QuietTime, ...] = ()
 
     def __post_init__(self) -> None:
@@ -59,8 +74,11 @@ class Settings:
             raise ScheduleError(
                 "the settings cannot follow themselves; choose none, failures or all", path="notify"
             )
-        for name in ("start_hidden", "autostart_asked", "closing_explained", "assistants_may_edit"):
+        for name in ("start_hidden", "autostart_asked", "closing_explained"):
             require_kind(name, getattr(self, name), bool, "true or false")
+        object.__setattr__(
+            self, "assistants", require_choice(AssistantAccess, self.assistants, path="assistants")
+        )
         if self.default_time_limit is not None:
             require_interval("default_time_limit", self.default_time_limit)
         require_whole("max_concurrent", self.max_concurrent, 1, _MOST_CONCURRENT)
@@ -83,6 +101,21 @@ class Settings:
                 raise ScheduleError(f"there are two agents named {agent.name!r}", path="agents")
             names.add(agent.name)
         require_text("default_agent", self.default_agent, longest=LONGEST_NAME)
+
+    @property
+    def assistants_may_edit(self) -> bool:
+        """Whether assistants may create and change jobs; before there were three levels, a setting of its own."""
+        return self.assistants is AssistantAccess.EDIT
+
+    def with_current_names(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return changes in which `assistants_may_edit`, the former switch, is given as the level it means."""
+        named = dict(changes)
+        if "assistants_may_edit" in named:
+            may_edit = named.pop("assistants_may_edit")
+            require_kind("assistants_may_edit", may_edit, bool, "true or false")
+            unchanged = AssistantAccess.RUN if self.assistants_may_edit else self.assistants
+            named.setdefault("assistants", AssistantAccess.EDIT if may_edit else unchanged)
+        return named
 
     def find_agent(self, name: str) -> Agent:
         """Return the agent of a name, or the default one for an empty name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from halo_scheduler.advice import LONGEST_REASON, require_ttl, still_counting, takes_hints, with_advice
@@ -38,10 +38,14 @@ class Steering(Writer):
         self._pause([job_id], until)
 
     def pause_all(self, until: int | None = None) -> None:
-        """Pause every job that is neither disabled nor already paused for longer."""
-        self._pause(
-            [record.id for record in self._store.jobs.all() if _is_paused_longer_by(record, until)], until
-        )
+        """Pause every job that is neither disabled nor already paused for longer.
+
+        A pause that an assistant began is this person's from then on: the assistant can no longer end it.
+        """
+        records = self._store.jobs.all()
+        longer = [record.id for record in records if _is_paused_longer_by(record, until)]
+        self._pause(longer, until)
+        self._take_over_pauses(records)
 
     def resume_job(self, job_id: str, *, seen: JobSpec | None = None) -> None:
         """Let a paused or disabled job go on from now, its error count at 0; nothing is caught up.
@@ -58,6 +62,23 @@ class Steering(Writer):
         now_ms = self._clock.now_ms()
         paused = [record for record in self._store.jobs.all() if record.paused and record.paused_by is None]
         self._resume([record.id for record in paused if not self._is_over(record, now_ms)])
+
+    def _take_over_pauses(self, records: Iterable[JobRecord]) -> None:
+        """Record that a person wants the pauses that assistants began."""
+        now_ms = self._clock.now_ms()
+        with self._store.transaction():
+            for record in records:
+                if self._is_paused_by_assistant(record):
+                    self._store.events.append(
+                        now_ms, EventKind.JOB_PAUSED, record.id, until=record.paused_until
+                    )
+
+    def _is_paused_by_assistant(self, record: JobRecord) -> bool:
+        """Whether an assistant paused a job itself, and no person has paused it since."""
+        if not record.paused or record.paused_by is not None:
+            return False
+        paused = self._store.events.last(record.id, EventKind.JOB_PAUSED)
+        return paused is not None and paused.assistant is not None
 
     def _pause(self, job_ids: list[str], until: int | None) -> None:
         now_ms = self._clock.now_ms()
@@ -86,7 +107,8 @@ class Steering(Writer):
             resumed = [self._resumed(record, now_ms) for record in found]
             self._store.jobs.save_states(resumed)
             for before, after in zip(found, resumed, strict=True):
-                self._store.events.append(now_ms, EventKind.JOB_RESUMED, after.id, by="user")
+                by = "user" if self._store.events.assistant is None else "assistant"
+                self._store.events.append(now_ms, EventKind.JOB_RESUMED, after.id, by=by)
                 changes += self._ask_instead_of_retry(before, after)
         self._changed(*changes)
 

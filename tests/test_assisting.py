@@ -140,7 +140,9 @@ def test_the_name_of_a_job_that_may_run_cannot_be_taken(scheduler: Scheduler) ->
 def test_a_run_that_was_asked_for_cannot_be_turned_into_another(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Manual(), _TRUE)
     scheduler.trigger_for_assistant(job_id)
-    with pytest.raises(ScheduleTriggerError, match="backup is about to be run"):
+    with pytest.raises(
+        ScheduleTriggerError, match="backup is about to run; change it when that run has ended"
+    ):
         scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
     assert _job(scheduler, job_id).action == _TRUE
 
@@ -198,7 +200,7 @@ def test_a_pause_by_a_person_does_not_let_go_what_nobody_has_looked_at(
 def test_a_run_with_an_answer_cannot_be_turned_into_another(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("ask", Manual(), _TRUE)
     scheduler.answer_question(ask(scheduler, job_id, "Shall I?").id, "yes")
-    with pytest.raises(ScheduleTriggerError, match="ask is about to be run"):
+    with pytest.raises(ScheduleTriggerError, match="ask is about to run"):
         scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
 
 

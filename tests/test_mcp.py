@@ -383,7 +383,7 @@ def test_a_job_is_paused_until_a_time_and_resumed(scheduler: Scheduler) -> None:
 def test_pausing_what_waits_for_a_person_says_so(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Every("15m"), paused_by=StatusReason.ASSISTANT)
     paused = call(scheduler, "pause_job", job="job")
-    assert "waits for a person" in paused["said"]
+    assert "only a person can change that" in paused["said"]
     assert job_named(scheduler, "job").status_reason is StatusReason.ASSISTANT
 
 

@@ -14,7 +14,7 @@ from halo_scheduler.agents import PRESETS, Agent
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import Notify
 from halo_scheduler.quiet_times import QuietTime, Weekday
-from halo_scheduler.settings import Settings, Theme
+from halo_scheduler.settings import AssistantAccess, Settings, Theme
 from halo_scheduler.store.settings import MAX_CONCURRENT, NumberSetting
 from halo_scheduler.store.store import Store
 
@@ -32,7 +32,7 @@ _CHANGED = {
     "agents": (Agent(name="mine", argv=("agent", "--file", "{prompt_file}")),),
     "quiet_times": (QuietTime(name="Nights", group="web", days=(Weekday.MONDAY,), timezone="Asia/Tokyo"),),
     "default_agent": "mine",
-    "assistants_may_edit": True,
+    "assistants": AssistantAccess.READ,
 }
 
 
@@ -78,6 +78,7 @@ def test_only_what_is_given_is_changed(bench: Bench) -> None:
         ({"agents": (Agent(name="a", argv=("x",)),) * 2}, "agents: there are two agents named 'a'"),
         ({"agents": ("claude",)}, "agents[0]: must be an Agent"),
         ({"assistants_may_edit": "yes"}, "assistants_may_edit: must be true or false"),
+        ({"assistants": "write"}, "assistants: must be one of read, run, edit"),
         ({"colour": "red"}, "colour: is not a known setting"),
     ],
 )

@@ -11,7 +11,8 @@ from halo_scheduler.errors import SchedulerError
 
 
 @click.command()
-def mcp() -> None:
+@click.option("--read-only", is_flag=True, help="Let it look only, whatever the settings allow.")
+def mcp(*, read_only: bool) -> None:
     """Let an AI assistant look at the jobs, pause, resume and run them.
 
     \b
@@ -19,7 +20,8 @@ def mcp() -> None:
       {"mcpServers": {"halo": {"command": "halo", "args": ["mcp"]}}}
 
     An assistant that speaks the Model Context Protocol starts this by itself and talks to it over standard input
-    and output. What it creates or changes, if the settings allow that, stays paused until you resume it.
+    and output. The setting "assistants" says how far it may go: read, run or edit. What it creates or changes stays
+    paused until you resume it. "halo assistants" shows what it did.
     """
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
@@ -33,4 +35,4 @@ def mcp() -> None:
         raise SchedulerError(
             "assistants need a part that is not installed; get it with: pip install 'halo-scheduler[mcp]'"
         ) from None
-    serve()
+    serve(read_only=read_only)

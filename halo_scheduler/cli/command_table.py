@@ -66,6 +66,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "autostart": Entry("autostart:autostart", "Start Halo when you log in, or not."),
         "daemon": Entry("daemon:daemon", "Run the jobs without a window."),
         "mcp": Entry("assistant:mcp", "Let an AI assistant look at the jobs."),
+        "assistants": Entry("assistants:assistants", "Show what AI assistants did."),
     },
 }
 # What other programs call them.

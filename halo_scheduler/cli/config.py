@@ -21,6 +21,8 @@ _ELSEWHERE = {
     "quiet_times": "halo quiet add",
 }
 NAMES = [field.name for field in fields(Settings) if field.name not in _ELSEWHERE]
+# Scripts may still use these; they are not listed.
+_FORMER_NAMES = ["assistants_may_edit"]
 
 
 @click.group(cls=Subcommands)
@@ -49,6 +51,8 @@ def get(*, name: str | None, as_json: bool) -> None:
     names = NAMES if name is None else [_known(name)]
     with Scheduler.open() as scheduler:
         settings = scheduler.get_settings()
+    if as_json and name is None:
+        names = [*names, *_FORMER_NAMES]
     found = {item: getattr(settings, item) for item in names}
     if as_json:
         click.echo(json.dumps(found if name is None else found[names[0]], indent=2))
@@ -67,7 +71,7 @@ def set_(*, name: str, value: str) -> None:
     Examples:
       halo config set max_concurrent 10
       halo config set default_time_limit none
-      halo config set assistants_may_edit on
+      halo config set assistants read
     """
     known = _known(name)
     with Scheduler.open() as scheduler:
@@ -79,7 +83,7 @@ def set_(*, name: str, value: str) -> None:
 def _known(name: str) -> str:
     if name in _ELSEWHERE:
         raise click.UsageError(f"use: {_ELSEWHERE[name]}")
-    if name not in NAMES:
+    if name not in (*NAMES, *_FORMER_NAMES):
         raise click.UsageError(f"there is no setting {name!r}{near_name(name, NAMES)}")
     return name
 

@@ -8,6 +8,7 @@ from halo_scheduler.engine.outlook import Outlook
 from halo_scheduler.engine.unstarted import Unstarted
 from halo_scheduler.model import Run, SkipReason, Source, Trigger
 from halo_scheduler.planning import LATE_MS
+from halo_scheduler.schedule.words import assistant_words
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
@@ -66,13 +67,15 @@ class RunsByHand:
             source=Source.MANUAL,
             started_at=now_ms,
             late_ms=max(0, now_ms - request.at),
+            note=_asked_by(request),
         )
         if not is_free:
             self._unstarted.skip(run, SkipReason.ALREADY_RUNNING, "", now_ms)
             return None
         claimed = claimed_beside_its_slot(record, run, now_ms)
         if request.kind is not RequestKind.TEST:
-            return claimed, replace(run, note=self._outlook.note_on(record, _HOW[run.trigger]))
+            notes = (run.note, self._outlook.note_on(record, _HOW[run.trigger]))
+            return claimed, replace(run, note="; ".join(filter(None, notes)))
         spec = request.spec
         if spec is None:
             unreadable = "what was to be tried cannot be read"
@@ -97,10 +100,18 @@ class RunsByHand:
                 job_id=request.job_id,
                 trigger=_TRIGGERS[request.kind],
                 source=Source.MANUAL,
+                note=_asked_by(request),
             )
             missed = "Halo was not running when this was asked for"
             self._unstarted.skip(run, SkipReason.MISSED, missed, now_ms)
             self._store.requests.close(request)
+
+
+def _asked_by(request: Request) -> str:
+    """Return the note that an assistant asked for a run; nothing if a person did."""
+    if request.kind is not RequestKind.TRIGGER or not request.payload:
+        return ""
+    return f"asked for by {assistant_words(request.payload)}"
 
 
 def claimed_beside_its_slot(record: JobRecord, run: Run, now_ms: int) -> JobRecord:

@@ -11,7 +11,6 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.finding import find_job, require_engine
 from halo_scheduler.mcp.tools import OfJob, ToolSpec, said, tool_of
 from halo_scheduler.mcp.views import View, hints_view, job_line
-from halo_scheduler.model import HintSource
 from halo_scheduler.schedule.when import parse_when
 from halo_scheduler.service import Scheduler
 
@@ -27,7 +26,8 @@ def _pause_job(scheduler: Scheduler, given: _Pause) -> View:
     job = find_job(scheduler, given.job)
     until = None if given.until is None else parse_instant("until", given.until)
     if not scheduler.pause_job_for_assistant(job.id, until):
-        return _after(scheduler, job.id, f"{job.name} is paused already and waits for a person.")
+        words = f"{job.name} is stopped already, and only a person can change that."
+        return _after(scheduler, job.id, words)
     return _after(scheduler, job.id, f"{job.name} is paused.")
 
 
@@ -88,7 +88,7 @@ def _read_when(text: str, now_ms: int) -> int:
 
 def _clear_hints(scheduler: Scheduler, given: OfJob) -> View:
     job = find_job(scheduler, given.job)
-    scheduler.clear_hints(job.id, source=HintSource.ASSISTANT)
+    scheduler.clear_hints_for_assistant(job.id)
     return _advised(scheduler, job.id, f"{job.name} is planned as its schedule says.")
 
 
@@ -106,13 +106,22 @@ def _after(scheduler: Scheduler, job_id: str, words: str) -> View:
     return {"said": words, "job": None if job is None else job_line(job)}
 
 
+_NOT_YOURS = (
+    "Refused for a job that a person paused or disabled, for one whose policy says assistants_may_run: false or that "
+    "is followed by such a job, and for one that was imported or that an assistant made or changed, until a person "
+    "has resumed it."
+)
+
 ACTING_TOOLS: tuple[ToolSpec, ...] = (
     tool_of(
         _Pause,
         _pause_job,
         name="pause_job",
         title="Pause a job",
-        description="Pause a job for good, or until a time; a run under way finishes first.",
+        description=(
+            "Pause a job for good, or until a time; a run under way finishes first, a retry that waits is given up. "
+            "A pause that a person began stays as it is."
+        ),
         is_idempotent=True,
     ),
     tool_of(
@@ -121,8 +130,8 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         name="resume_job",
         title="Resume a job",
         description=(
-            "Let a paused or disabled job go on from now. "
-            "One that an assistant made or changed can only be resumed by a person."
+            "Let a job go on from now that you paused, or that was disabled after errors; it then runs by itself "
+            f"again and does whatever it does. {_NOT_YOURS}"
         ),
         is_idempotent=True,
     ),
@@ -133,10 +142,9 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         title="Run a job",
         description=(
             "Run a job once, now, as if by hand; it does whatever the job does. Returns the id of the run at once; "
-            "look with get_run how it goes. Refused while the job runs, once its caps of the day are used up, "
-            "and for a job that an assistant made or changed until a person has resumed it."
+            "look with get_run how it goes. Refused while the job runs, and once its caps of the day are used up. "
+            f"{_NOT_YOURS}"
         ),
-        destroys=True,
     ),
     tool_of(
         _Pace,
@@ -145,11 +153,9 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
         title="Propose a pace",
         description=(
             "Advise a job to run faster or slower for a while; its schedule stays what it is. A faster pace counts at "
-            "once, a slower one after its next run. The job's limits, a pause and its caps win over all advice. "
-            "Refused for a job that never runs by itself, and for one that an assistant made or changed until a "
-            "person has resumed it."
+            "once, a slower one after its next run. The job's limits and its caps win over all advice. "
+            f"Refused for a job that never runs by itself. {_NOT_YOURS}"
         ),
-        is_idempotent=True,
     ),
     tool_of(
         _Run,
@@ -160,14 +166,16 @@ ACTING_TOOLS: tuple[ToolSpec, ...] = (
             "Advise a job to run once at a time that is earlier than its next run; its schedule stays what it is. "
             "Refused as propose_interval is."
         ),
-        is_idempotent=True,
     ),
     tool_of(
         OfJob,
         _clear_hints,
         name="clear_hints",
         title="Forget advice",
-        description="Forget all advice on when a job runs, whoever gave it, and plan it as its schedule says.",
+        description=(
+            "Forget all advice on when a job runs, whoever gave it, and plan it as its schedule says, which may be "
+            f"sooner. {_NOT_YOURS}"
+        ),
         is_idempotent=True,
     ),
 )

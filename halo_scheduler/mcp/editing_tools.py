@@ -202,6 +202,7 @@ EDITING_TOOLS: tuple[ToolSpec, ...] = (
             "Create a job. It is stored paused: nothing runs until a person has looked at it and resumed it. "
             "It cannot use secrets; a person can add them afterwards."
         ),
+        only_adds=True,
         edits=True,
     ),
     ToolSpec(
@@ -209,11 +210,11 @@ EDITING_TOOLS: tuple[ToolSpec, ...] = (
         title="Change a job",
         description=(
             "Change what is given of a job, and nothing else. It is then paused until a person has looked at it and "
-            "resumed it. Secrets that it uses can be kept, but none can be added."
+            "resumed it. Refused while it runs: pause it, and change it when that run has ended. "
+            "Secrets that it uses can be kept, but none can be added."
         ),
         schema=_edit_schema(),
         call=_edit_job,
-        destroys=True,
         edits=True,
     ),
 )

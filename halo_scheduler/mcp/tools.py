@@ -10,6 +10,7 @@ from halo_scheduler.checks import require_whole
 from halo_scheduler.mcp.schemas import Schema, schema_of
 from halo_scheduler.mcp.views import View
 from halo_scheduler.service import Scheduler
+from halo_scheduler.settings import AssistantAccess
 from halo_scheduler.strict_json import decode
 
 _Given = TypeVar("_Given", bound="Given")
@@ -46,7 +47,10 @@ class OfJob(Given):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool as it is offered; one that edits is there only while the settings allow it."""
+    """A tool as it is offered, while the settings allow what it does.
+
+    One that neither reads nor only adds may change or start something: it may do whatever the jobs do.
+    """
 
     name: str
     title: str
@@ -54,9 +58,21 @@ class ToolSpec:
     schema: Schema
     call: Callable[[Scheduler, dict[str, Any]], View]
     reads_only: bool = False
-    destroys: bool = False
+    only_adds: bool = False
     is_idempotent: bool = False
     edits: bool = False
+
+    @property
+    def access(self) -> AssistantAccess:
+        """What assistants must be allowed to do for this tool."""
+        if self.reads_only:
+            return AssistantAccess.READ
+        return AssistantAccess.EDIT if self.edits else AssistantAccess.RUN
+
+    @property
+    def is_destructive(self) -> bool:
+        """Whether it may start work, stop work from starting, or replace something."""
+        return not self.reads_only and not self.only_adds
 
 
 def tool_of(given: type[_Given], function: Callable[[Scheduler, _Given], View], **rest: Any) -> ToolSpec:

@@ -12,6 +12,8 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
+UNNAMED_ASSISTANT = "assistant"
+"""Stands for the name of an assistant that gives none."""
 _LONGEST_QUOTE = 60
 _REPR = Repr()
 _REPR.maxlevel = 2
@@ -44,6 +46,11 @@ def listed(words: Sequence[str], *, last: str = "and") -> str:
 def counted(number: int, noun: str) -> str:
     """Return "1 minute", "15 minutes"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def assistant_words(name: str) -> str:
+    """Return an assistant as a sentence names it: "the assistant claude-code"."""
+    return "an assistant" if name == UNNAMED_ASSISTANT else f"the assistant {name}"
 
 
 def ordinal(number: int) -> str:

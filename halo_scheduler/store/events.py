@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from halo_scheduler.store.connection import Database, Row
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
+_SELECT = "SELECT seq, at, kind, job_id, detail, assistant FROM scheduler_events"
+_INSERT = "INSERT INTO scheduler_events (at, job_id, kind, detail, assistant) VALUES (?, ?, ?, ?, ?)"
 
 
 class EventKind(StrEnum):
@@ -27,6 +30,7 @@ class EventKind(StrEnum):
     JOB_UNSUPPORTED = "job-unsupported"
     JOB_FAULT = "job-fault"
     JOB_CAPPED = "job-capped"
+    RUN_REQUESTED = "run-requested"
     CHAIN_BROKEN = "chain-broken"
     QUESTION_ASKED = "question-asked"
     QUESTION_ANSWERED = "question-answered"
@@ -41,13 +45,14 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One entry of the journal."""
+    """One entry of the journal; `assistant` is the name of the assistant that caused it, if one did."""
 
     seq: int
     at: int
     kind: EventKind
     job_id: str | None
     detail: dict[str, Any]
+    assistant: str | None = None
 
 
 class EventTable:
@@ -55,24 +60,35 @@ class EventTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._assistant: str | None = None
+
+    @property
+    def assistant(self) -> str | None:
+        """The assistant on whose behalf events are appended at the moment."""
+        return self._assistant
+
+    @contextmanager
+    def on_behalf_of(self, assistant: str) -> Iterator[None]:
+        """Record every event that is appended inside as caused by an assistant."""
+        before, self._assistant = self._assistant, assistant
+        try:
+            yield
+        finally:
+            self._assistant = before
 
     def append(self, at: int, kind: EventKind, job_id: str | None = None, **detail: object) -> None:
-        self._database.rows(
-            "INSERT INTO scheduler_events (at, job_id, kind, detail) VALUES (?, ?, ?, ?)",
-            [at, job_id, kind, _json(detail)],
-        )
+        self._database.rows(_INSERT, [at, job_id, kind, _json(detail), self._assistant])
 
     def append_many(self, at: int, kind: EventKind, details: Iterable[tuple[str, dict[str, object]]]) -> None:
         """Append one event of a kind for each of several jobs."""
         self._database.run_many(
-            "INSERT INTO scheduler_events (at, job_id, kind, detail) VALUES (?, ?, ?, ?)",
-            ((at, job_id, kind, _json(detail)) for job_id, detail in details),
+            _INSERT, ((at, job_id, kind, _json(detail), self._assistant) for job_id, detail in details)
         )
 
     def of_job(self, job_id: str, limit: int = 100) -> list[Event]:
         """Return a job's events, newest first."""
         rows = self._database.rows(
-            "SELECT seq, at, kind, job_id, detail FROM scheduler_events WHERE job_id = ? ORDER BY seq DESC LIMIT ?",
+            f"{_SELECT} WHERE job_id = ? ORDER BY seq DESC LIMIT ?",
             [job_id, limit],
         )
         return [_event_of(row) for row in rows]
@@ -80,8 +96,7 @@ class EventTable:
     def last(self, job_id: str, kind: EventKind) -> Event | None:
         """Return a job's newest event of a kind."""
         row = self._database.row(
-            "SELECT seq, at, kind, job_id, detail FROM scheduler_events "
-            "WHERE job_id = ? AND kind = ? ORDER BY seq DESC LIMIT 1",
+            f"{_SELECT} WHERE job_id = ? AND kind = ? ORDER BY seq DESC LIMIT 1",
             [job_id, kind],
         )
         return None if row is None else _event_of(row)
@@ -89,17 +104,29 @@ class EventTable:
     def of_kinds(self, job_id: str | None, kinds: Iterable[EventKind]) -> list[Event]:
         """Return all events of some kinds, oldest first; without a job, those of the engine."""
         rows = self._database.rows(
-            "SELECT seq, at, kind, job_id, detail FROM scheduler_events INDEXED BY scheduler_events_job "
+            f"{_SELECT} INDEXED BY scheduler_events_job "
             "WHERE job_id IS ? AND kind IN (SELECT value FROM json_each(?)) ORDER BY seq",
             [job_id, json.dumps(list(kinds))],
+        )
+        return [_event_of(row) for row in rows]
+
+    def of_assistants(self, limit: int, *, job_id: str | None = None) -> list[Event]:
+        """Return what assistants did, newest first; with a job, what they did with it.
+
+        The pause that follows whatever they create or change is left out: they did not ask for it.
+        """
+        only = "AND NOT (kind = 'job-paused' AND json_extract(detail, '$.by') IS 'assistant') "
+        only += "" if job_id is None else "AND job_id = ? "
+        rows = self._database.rows(
+            f"{_SELECT} WHERE assistant IS NOT NULL {only}ORDER BY seq DESC LIMIT ?",
+            [*([] if job_id is None else [job_id]), limit],
         )
         return [_event_of(row) for row in rows]
 
     def gaps_after(self, at: int, limit: int) -> list[Event]:
         """Return the first times after an instant that an engine started or the machine woke up."""
         rows = self._database.rows(
-            "SELECT seq, at, kind, job_id, detail FROM scheduler_events "
-            "WHERE kind IN ('engine-started', 'sleep-gap') AND at > ? ORDER BY at, seq LIMIT ?",
+            f"{_SELECT} WHERE kind IN ('engine-started', 'sleep-gap') AND at > ? ORDER BY at, seq LIMIT ?",
             [at, limit],
         )
         return [_event_of(row) for row in rows]
@@ -107,13 +134,19 @@ class EventTable:
     def gaps(self, since: int) -> list[Event]:
         """Return when engines started and when the machine woke up, newest first."""
         rows = self._database.rows(
-            "SELECT seq, at, kind, job_id, detail FROM scheduler_events "
-            "WHERE kind IN ('engine-started', 'sleep-gap') AND at >= ? ORDER BY at DESC, seq DESC",
+            f"{_SELECT} WHERE kind IN ('engine-started', 'sleep-gap') AND at >= ? ORDER BY at DESC, seq DESC",
             [since],
         )
         return [_event_of(row) for row in rows]
 
 
 def _event_of(row: Row) -> Event:
-    seq, at, kind, job_id, detail = row
-    return Event(seq=seq, at=at, kind=EventKind(kind), job_id=job_id, detail=json.loads(detail))
+    seq, at, kind, job_id, detail, assistant = row
+    return Event(
+        seq=seq,
+        at=at,
+        kind=EventKind(kind),
+        job_id=job_id,
+        detail=json.loads(detail),
+        assistant=assistant,
+    )

@@ -38,7 +38,7 @@ class Request:
     run_id: str
     at: int
     payload: str = ""
-    """The edited job that a test run is to try; the run that causes a chain run."""
+    """The edited job that a test run tries; the run that causes a chain run; the assistant that asks for a run."""
     waiting_reason: str = ""
     waits_until: int | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from halo_scheduler.model import Run, Source
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.explain import ADVISERS, duration_in_words
+from halo_scheduler.schedule.words import assistant_words
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.store import Store
 
@@ -21,6 +22,7 @@ def asked_for(store: Store, run: Run) -> str:
         return f"a run was asked for at that {'pace' if is_pace else 'time'}"
     told = advice.detail.get("source")
     who = next((words for source, words in ADVISERS.items() if source == told), "a program")
+    who = who if advice.assistant is None else assistant_words(advice.assistant)
     what = f"every {duration_in_words(advice.detail['interval_ms'])}" if is_pace else "at that time"
     reason = plain_line(str(advice.detail.get("reason") or ""), _LONGEST)
     return f"{who} asked for a run {what}{f' ({reason})' if reason else ''}"

@@ -8,6 +8,7 @@ from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.explain import Predecessor, ends_in_words
 from halo_scheduler.schedule.next_run import next_run, previous_run
 from halo_scheduler.why.answer import Answer, Verdict
+from halo_scheduler.why.assistant_acts import by_words
 from halo_scheduler.why.inquiry import Inquiry, point_in
 from halo_scheduler.why.run_words import run_sentences
 from halo_scheduler.why.spells import spell_words
@@ -68,14 +69,14 @@ def _waiting_after_another(inquiry: Inquiry) -> Answer | None:
 
 def _edited_into_it(inquiry: Inquiry) -> Answer | None:
     """Return the answer when only the schedule of today has that time."""
-    edited_at = inquiry.timeline.next_move(inquiry.span.since)
+    edit = inquiry.timeline.next_move(inquiry.span.since)
     spec = inquiry.record.spec
-    if edited_at is None or point_in(spec.schedule, spec.anchor_at, inquiry.span) is None:
+    if edit is None or point_in(spec.schedule, spec.anchor_at, inquiry.span) is None:
         return None
     return inquiry.answer(
         Verdict.EDITED,
         f"That was no time of its schedule then, which was: {describe(inquiry.schedule)}.",
-        f"It was changed at {inquiry.moment(edited_at)}; now it is: {describe(spec.schedule)}.",
+        f"It was changed at {inquiry.moment(edit.at)}{by_words(edit)}; now it is: {describe(spec.schedule)}.",
     )
 
 

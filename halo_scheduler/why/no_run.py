@@ -6,6 +6,7 @@ from halo_scheduler.model import After, Outcome, Run, Source
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.words import counted
 from halo_scheduler.why.answer import Answer, Verdict
+from halo_scheduler.why.assistant_acts import by_words
 from halo_scheduler.why.gaps import gap_at
 from halo_scheduler.why.inquiry import Inquiry, point_in
 from halo_scheduler.why.no_point import not_a_point, runs_beside
@@ -111,13 +112,13 @@ def _under_way(inquiry: Inquiry, at: int) -> Answer | None:
 
 def _edited_since(inquiry: Inquiry, at: int) -> Answer | None:
     """Return the answer when the job was given other times before it came to run again."""
-    edited_at = inquiry.timeline.next_move(at)
+    edit = inquiry.timeline.next_move(at)
     after = inquiry.store.history.slot_after(inquiry.record.id, at)
-    if edited_at is None or (after is not None and (after.slot_at or 0) <= edited_at):
+    if edit is None or (after is not None and (after.slot_at or 0) <= edit.at):
         return None
     return inquiry.answer(
         Verdict.EDITED,
-        f"It had not run again when it was edited at {inquiry.moment(edited_at)}, "
+        f"It had not run again when it was edited at {inquiry.moment(edit.at)}{by_words(edit)}, "
         "and what it had passed over was not counted any more.",
         f"Before that, its schedule was: {describe(inquiry.schedule)}.",
     )

@@ -14,6 +14,7 @@ from halo_scheduler.reports import explanation
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.answer import Answer, Span, Verdict
+from halo_scheduler.why.assistant_acts import assistant_sentences
 from halo_scheduler.why.clock_change import clock_change_sentences
 from halo_scheduler.why.gaps import is_awake
 
@@ -41,6 +42,7 @@ def answer_now(store: Store, record: JobRecord, now_ms: int, look: Look) -> Answ
         sentences=(
             *engine_sentences(store, now_ms),
             *explanation(store, record, now_ms).sentences,
+            *assistant_sentences(store, record, now_ms),
             *_clock_change(record, now_ms),
             *_condition_sentences(record.spec.policy.conditions, look),
             *(_follower(link) for link in chain_of(store, record).after),

@@ -14,6 +14,7 @@ from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.answer import Answer, Span, Verdict
+from halo_scheduler.why.assistant_acts import by_words
 from halo_scheduler.why.gaps import gap_at
 from halo_scheduler.why.inquiry import Inquiry
 from halo_scheduler.why.no_run import why_no_run
@@ -176,10 +177,10 @@ def _beside(inquiry: Inquiry, found: Answer, others: list[Run]) -> list[str]:
         if event.at <= inquiry.span.since <= was_at:
             was, back = inquiry.moment(was_at), inquiry.moment(event.at)
             sentences.append(f"The clock was set back from {was} to {back} once, so that time came twice.")
-    moved_at = inquiry.timeline.next_move(inquiry.span.since)
-    if moved_at is not None and found.verdict is not Verdict.EDITED:
+    edit = inquiry.timeline.next_move(inquiry.span.since)
+    if edit is not None and found.verdict is not Verdict.EDITED:
         sentences.append(
-            f"Its schedule was changed since, at {inquiry.moment(moved_at)}; "
+            f"Its schedule was changed since, at {inquiry.moment(edit.at)}{by_words(edit)}; "
             f"then it was: {describe(inquiry.schedule)}."
         )
     return sentences

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from halo_scheduler.model import StatusReason
-from halo_scheduler.schedule.words import counted
+from halo_scheduler.schedule.words import UNNAMED_ASSISTANT, assistant_words, counted
 from halo_scheduler.why.answer import Answer, Verdict
 from halo_scheduler.why.inquiry import Inquiry
 from halo_scheduler.why.timeline import Spell, SpellKind
 
-_PAUSED_BY = {
-    StatusReason.ASSISTANT: ", as an assistant had made or changed it",
-    StatusReason.IMPORTED: ", as it was imported",
-}
 _VERDICTS = {
     SpellKind.PAUSED: Verdict.PAUSED,
     SpellKind.DISABLED: Verdict.DISABLED,
@@ -38,9 +34,18 @@ def spell_words(inquiry: Inquiry, spell: Spell) -> str:
         case SpellKind.REMOVED:
             return f"{verb} in the trash {when}"
         case SpellKind.PAUSED:
-            return f"{verb} paused {when}{_PAUSED_BY.get(spell.reason or StatusReason.USER, '')}"
+            return f"{verb} paused {when}{_why_paused(spell)}"
         case SpellKind.DISABLED:
             return f"{verb} disabled {when}{_why_disabled(spell)}"
+
+
+def _why_paused(spell: Spell) -> str:
+    if spell.reason is StatusReason.IMPORTED:
+        return ", as it was imported"
+    who = assistant_words(spell.assistant or UNNAMED_ASSISTANT)
+    if spell.reason is StatusReason.ASSISTANT:
+        return f", as {who} had made or changed it"
+    return "" if spell.assistant is None else f", by {who}"
 
 
 def _why_disabled(spell: Spell) -> str:

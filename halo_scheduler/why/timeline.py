@@ -41,6 +41,7 @@ class Spell:
     until: int | None = None
     reason: StatusReason | None = None
     errors: int = 0
+    assistant: str | None = None
 
     def covers(self, at: int) -> bool:
         return self.since <= at and (self.until is None or at < self.until)
@@ -61,9 +62,9 @@ class Timeline:
         found = {spell.kind: spell for spell in self._spells if spell.covers(at)}
         return found.get(SpellKind.REMOVED) or found.get(SpellKind.DISABLED) or found.get(SpellKind.PAUSED)
 
-    def next_move(self, at: int) -> int | None:
-        """Return when, after an instant, an edit first moved the times at which the job is due."""
-        return next((edit.at for edit in self._edits if edit.at > at and _moves_times(edit)), None)
+    def next_move(self, at: int) -> Event | None:
+        """Return the first edit after an instant that moved the times at which the job is due."""
+        return next((edit for edit in self._edits if edit.at > at and _moves_times(edit)), None)
 
     def spec_at(self, at: int) -> JobSpec | None:
         """Return the spec that was in force at an instant; None if it cannot be read any more."""
@@ -126,6 +127,7 @@ def _begun_by(event: Event) -> Spell | None:
                 since=event.at,
                 until=detail.get("until"),
                 reason=_reason(detail.get("by")),
+                assistant=event.assistant,
             )
         case EventKind.JOB_DISABLED:
             reason, errors = _reason(detail.get("reason")), detail.get("errors") or 0
@@ -145,8 +147,8 @@ def _ended_by(event: Event, disabled: Spell | None) -> list[SpellKind]:
             return [SpellKind.REMOVED]
         case EventKind.JOB_RESUMED:
             # The end of a pause brings no disabled job back.
-            is_by_user = detail.get("by") == "user"
-            return [SpellKind.PAUSED, SpellKind.DISABLED] if is_by_user else [SpellKind.PAUSED]
+            is_resumed = detail.get("by") in ("user", "assistant")
+            return [SpellKind.PAUSED, SpellKind.DISABLED] if is_resumed else [SpellKind.PAUSED]
         case EventKind.JOB_EDITED:
             is_new = detail.get("before", {}).get("schedule") != detail.get("after", {}).get("schedule")
             is_begun_anew = disabled is not None and disabled.reason is StatusReason.DONE and is_new

@@ -12,7 +12,7 @@ from halo_scheduler import Manual, Prompt, ScheduleError, SchedulerError
 from halo_scheduler.agents import PRESETS, Agent
 from halo_scheduler.cli import halo
 from halo_scheduler.service import Scheduler
-from halo_scheduler.settings import Settings
+from halo_scheduler.settings import AssistantAccess, Settings
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +96,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(arguments: list[str], sentence:
 def test_a_setting_is_shown_and_changed() -> None:
     assert _halo("config", "get", "assistants_may_edit").output == "off\n"
     assert _halo("config", "set", "assistants_may_edit", "on").output == "assistants_may_edit = on\n"
-    assert _settings() == Settings(assistants_may_edit=True)
+    assert _settings() == Settings(assistants=AssistantAccess.EDIT)
     assert json.loads(_halo("config", "get", "assistants_may_edit", "--json").output) is True
     _halo("config", "set", "assistants_may_edit", "No")
     assert _settings() == Settings()
@@ -104,15 +104,21 @@ def test_a_setting_is_shown_and_changed() -> None:
 
 def test_all_settings_are_shown_but_the_agents() -> None:
     lines = _halo("config", "get").output.splitlines()
-    assert "assistants_may_edit = off" in lines
+    assert "assistants = run" in lines
     assert "default_time_limit = 2h" in lines
     assert not any(line.startswith(("agents", "default_agent")) for line in lines)
-    assert json.loads(_halo("config", "get", "--json").output)["max_concurrent"] == 5
+    found = json.loads(_halo("config", "get", "--json").output)
+    assert (found["max_concurrent"], found["assistants"], found["assistants_may_edit"]) == (5, "run", False)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "value"),
-    [("max_concurrent", "3", 3), ("default_time_limit", "none", None), ("theme", "dark", "dark")],
+    [
+        ("max_concurrent", "3", 3),
+        ("default_time_limit", "none", None),
+        ("theme", "dark", "dark"),
+        ("assistants", "read", "read"),
+    ],
 )
 def test_each_kind_of_setting_is_read(name: str, text: str, value: object) -> None:
     assert _halo("config", "set", name, text).exit_code == 0
@@ -122,7 +128,8 @@ def test_each_kind_of_setting_is_read(name: str, text: str, value: object) -> No
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["get", "asistants_may_edit"], "did you mean 'assistants_may_edit'?"),
+        (["get", "asistants"], "did you mean 'assistants'?"),
+        (["set", "assistants", "all"], "assistants: must be one of read, run, edit"),
         (["set", "assistants_may_edit", "maybe"], "is on or off, not 'maybe'"),
         (["set", "max_concurrent", "many"], "is a whole number, not 'many'"),
         (["set", "max_concurrent", "0"], "max_concurrent: must be between 1 and"),

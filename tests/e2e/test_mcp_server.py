@@ -19,15 +19,18 @@ from commands import shell
 from daemons import House
 from mcp import Client, StdioServerParameters
 from mcp.client.session import IncomingMessage
-from mcp.types import CallToolResult, TextContent, ToolListChangedNotification
+from mcp.types import CallToolResult, Implementation, TextContent, ToolListChangedNotification
 from process_probe import LONG_S, until
 
-from halo_scheduler import After, Backoff, Command, Every, HttpRequest, Manual, Outcome, Policy, Retry
+from halo_scheduler import Command, Every, HttpRequest, Manual, Outcome, Policy
 from halo_scheduler.ipc import ChangeStream
-from halo_scheduler.model import StatusReason
+from halo_scheduler.model import Follower, StatusReason
 from halo_scheduler.service import Scheduler
 
 _SERVER = (sys.executable, "-m", "halo_scheduler", "mcp")
+_READING = {
+    *("list_jobs", "get_job", "list_runs", "get_run", "get_output", "why", "next_runs", "list_questions"),
+}
 _SECRET = "correct horse battery staple"  # noqa: S105 - not one
 _PRIVATE = "hunter2 in plain sight"
 _SOON_S = 30
@@ -41,11 +44,11 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
 
 
 @asynccontextmanager
-async def _assistant(folder: Path, **options: Any) -> AsyncIterator[Client]:
+async def _assistant(folder: Path, flags: tuple[str, ...] = (), **options: Any) -> AsyncIterator[Client]:
     """Start the server as an assistant does; every byte that it sends is kept in a file."""
     line = f'"$@" | tee -a "{folder}/wire"'
     parameters = StdioServerParameters(
-        command="/bin/sh", args=["-c", line, "sh", *_SERVER], env=dict(os.environ)
+        command="/bin/sh", args=["-c", line, "sh", *_SERVER, *flags], env=dict(os.environ)
     )
     async with Client(parameters, read_timeout_seconds=LONG_S, **options) as client:
         yield client
@@ -79,6 +82,12 @@ def _text(result: CallToolResult) -> str:
     (content,) = result.content
     assert isinstance(content, TextContent)
     return content.text
+
+
+def _halo(*arguments: str) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "halo_scheduler", *arguments], check=True, stdout=subprocess.DEVNULL
+    )
 
 
 async def _names(client: Client) -> set[str]:
@@ -233,31 +242,179 @@ def test_what_it_makes_or_changes_waits_for_a_person_whatever_it_tries(house: Ho
     until((house.folder / "ran").exists)
 
 
-def test_what_is_changed_while_it_runs_waits_for_a_person_once_it_has_ended(house: House) -> None:
+def test_what_runs_ends_as_a_person_has_reviewed_it(house: House) -> None:
+    """An edit of what follows a running job must not start anything before a person has looked."""
     house.scheduler.change_settings(assistants_may_edit=True)
-    go = house.folder / "go"
+    go, ran = house.folder / "go", house.folder / "ran"
     house.start()
-    retry = Policy(retry=Retry(attempts=3, delay_ms=0), backoff=Backoff.none())
+    reviewed = house.scheduler.add_job("reviewed", Manual(), shell(f"echo reviewed >>{ran}"))
+    house.scheduler.add_job("slipped in", Manual(), shell(f"echo slipped in >>{ran}"))
     job_id = house.scheduler.add_job(
-        "old", After("1s"), shell(f"echo old; while [ ! -e {go} ]; do sleep 0.02; done; exit 1"), policy=retry
+        "old",
+        Manual(),
+        shell(f"while [ ! -e {go} ]; do sleep 0.02; done"),
+        followers=[Follower(job_id=reviewed)],
     )
+    run_id = house.scheduler.trigger(job_id)
     until(lambda: house.scheduler.get_run_log(job_id, outcome=Outcome.RUNNING))
+    followers = [{"job_id": "slipped in", "on": "always"}]
 
     async def conversation(client: Client) -> None:
-        await _ask(client, "edit_job", job="old", action=_TRUE)
+        said = await _refusal(client, "edit_job", job="old", followers=followers)
+        assert said == "old is running; change it when that run has ended"
+        go.touch()
+        await asyncio.to_thread(house.end_of, run_id)
+        await asyncio.to_thread(until, ran.exists)
+        await _ask(client, "edit_job", job="old", followers=followers)
         for tool in ("resume_job", "run_job"):
             assert "only a person can enable it" in await _refusal(client, tool, job="old")
-        go.touch()
 
     _talk(house, conversation)
-    (run,) = house.scheduler.get_run_log(job_id)
-    assert house.end_of(run.id).outcome is Outcome.FAILURE
-    job = house.scheduler.get_job(job_id)
-    assert job is not None
-    assert (job.status_reason, job.next_run_at) == (StatusReason.ASSISTANT, None)
-    # The daemon has looked at its jobs once more, and did not find it due.
+    # The daemon has looked at what there is to run once more.
     house.end_of(house.begin(Command(argv=("true",))))
-    assert house.scheduler.get_run_log(job_id) == [house.get(run.id)]
+    assert ran.read_text() == "reviewed\n"
+    assert house.get(run_id).outcome is Outcome.SUCCESS
+
+
+def test_a_copy_of_what_nobody_has_looked_at_waits_too(house: House) -> None:
+    house.start()
+    ran = house.folder / "ran"
+    file = house.folder / "jobs.json"
+    action = {"kind": "command", "line": f"touch {ran}", "shell": "/bin/sh"}
+    job = {"name": "imported", "schedule": {"after": "1s"}, "action": action}
+    file.write_text(json.dumps({"version": 1, "jobs": [job]}))
+    _halo("import", str(file), "--yes")
+    _halo("duplicate", "imported", "copy")
+    _halo("duplicate", "imported", "enabled copy", "--enable")
+    _halo("remove", "imported")
+    _halo("trash", "restore", "imported")
+
+    async def conversation(client: Client) -> None:
+        for name in ("imported", "copy", "enabled copy"):
+            assert (await _ask(client, "get_job", job=name))["status_reason"] == "imported"
+            for tool, more in (
+                ("resume_job", {}),
+                ("run_job", {}),
+                ("propose_next_run", {"at": "in 1m", "reason": "x"}),
+            ):
+                said = await _refusal(client, tool, job=name, **more)
+                assert "it was imported, and only a person can enable it" in said
+
+    _talk(house, conversation)
+    house.end_of(house.begin(Command(argv=("true",))))
+    assert not ran.exists()
+    _halo("resume", "copy")
+    until(ran.exists)
+
+
+def test_tools_say_what_they_can_cause(house: House) -> None:
+    house.scheduler.change_settings(assistants="edit")
+    found: dict[str, tuple[bool | None, ...]] = {}
+
+    async def conversation(client: Client) -> None:
+        for tool in (await client.list_tools()).tools:
+            hints = tool.annotations
+            assert hints is not None
+            found[tool.name] = (
+                *(hints.read_only_hint, hints.destructive_hint),
+                *(hints.idempotent_hint, hints.open_world_hint),
+            )
+
+    _talk(house, conversation)
+    reading = dict.fromkeys(_READING, (True, False, True, False))
+    assert found == reading | {
+        "pause_job": (False, True, True, True),
+        "resume_job": (False, True, True, True),
+        "run_job": (False, True, False, True),
+        "propose_interval": (False, True, False, True),
+        "propose_next_run": (False, True, False, True),
+        "clear_hints": (False, True, True, True),
+        "create_job": (False, False, False, False),
+        "edit_job": (False, True, False, True),
+    }
+
+
+@pytest.mark.parametrize("by", ["the settings", "--read-only"])
+def test_who_may_only_look_is_offered_nothing_else(house: House, by: str) -> None:
+    house.start()
+    job_id = house.scheduler.add_job("backup", Every("1d"), Command(argv=("true",)))
+    before = house.scheduler.get_job(job_id)
+    house.scheduler.change_settings(assistants="read" if by == "the settings" else "edit")
+    calls: dict[str, dict[str, Any]] = {
+        "propose_interval": {"every": "1m", "reason": "x"},
+        "propose_next_run": {"at": "in 1m", "reason": "x"},
+        "edit_job": {"description": "x"},
+    }
+    refused = "a person can allow" if by == "the settings" else "was started with --read-only"
+
+    async def conversation(client: Client) -> None:
+        assert await _names(client) == _READING
+        assert (await _ask(client, "get_job", job="backup"))["name"] == "backup"
+        for tool in ("pause_job", "resume_job", "run_job", "clear_hints", *calls):
+            assert refused in await _refusal(client, tool, job="backup", **calls.get(tool, {}))
+        assert refused in await _refusal(client, "create_job", name="x")
+
+    _talk(house, conversation, flags=() if by == "the settings" else ("--read-only",))
+    assert (house.scheduler.get_job(job_id), house.scheduler.get_run_log()) == (before, [])
+    assert [job.name for job in house.scheduler.list_jobs()] == ["backup"]
+
+
+def test_what_a_person_stopped_or_keeps_back_is_not_started(house: House) -> None:
+    house.start()
+    ran = house.folder / "ran"
+    action = shell(f"touch {ran}")
+    paused = house.scheduler.add_job("paused", Every("1d"), action)
+    house.scheduler.pause_job(paused)
+    house.scheduler.add_job("disabled", Every("1d"), action, enabled=False)
+    kept = house.scheduler.add_job("kept", Every("1d"), action, policy=Policy(assistants_may_run=False))
+    house.scheduler.add_job("leads there", Every("1d"), action, followers=[Follower(job_id=kept)])
+    reasons = {
+        "paused": "a person paused paused, and only a person can let it run again",
+        "disabled": "a person disabled disabled, and only a person can let it run again",
+        "kept": "assistants may not run kept; a person can allow it in that job's settings",
+        "leads there": "assistants may not run kept, which runs after leads there; "
+        "a person can allow it in that job's settings",
+    }
+
+    async def conversation(client: Client) -> None:
+        listed = {job["name"]: job["assistants_may_run"] for job in (await _ask(client, "list_jobs"))["jobs"]}
+        assert listed == {"paused": True, "disabled": True, "kept": False, "leads there": True}
+        for name, reason in reasons.items():
+            for tool, more in (
+                ("resume_job", {}),
+                ("run_job", {}),
+                ("propose_interval", {"every": "1m", "reason": "x"}),
+                ("propose_next_run", {"at": "in 1m", "reason": "x"}),
+                ("clear_hints", {}),
+            ):
+                assert await _refusal(client, tool, job=name, **more) == reason
+        soon = "2099-01-01T00:00:00+00:00"
+        assert "only a person" in (await _ask(client, "pause_job", job="paused", until=soon))["said"]
+
+    _talk(house, conversation)
+    house.end_of(house.begin(Command(argv=("true",))))
+    job = house.scheduler.get_job(paused)
+    assert (job is not None and job.paused_until, ran.exists()) == (None, False)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_what_it_does_is_told_under_the_name_it_gives(house: House, mode: str) -> None:
+    house.start()
+    house.scheduler.add_job("backup", Every("1d"), Command(argv=("true",)))
+
+    async def conversation(client: Client) -> None:
+        await _ask(client, "pause_job", job="backup")
+        await _ask(client, "resume_job", job="backup")
+        await _ask(client, "run_job", job="backup")
+
+    name = Implementation(name="Nice\x1b[2K Assistant", version="1")
+    _talk(house, conversation, mode=mode, client_info=name)
+    told = [(act.assistant, act.kind.value) for act in house.scheduler.get_assistant_acts()]
+    assert told == [
+        ("Nice [2K Assistant", "run-requested"),
+        ("Nice [2K Assistant", "job-resumed"),
+        ("Nice [2K Assistant", "job-paused"),
+    ]
 
 
 def test_a_secret_cannot_be_had_by_way_of_a_job(house: House) -> None:

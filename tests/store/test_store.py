@@ -15,9 +15,11 @@ import pytest
 from halo_scheduler import Every, Outcome, Run, Source, Trigger
 from halo_scheduler.errors import StoreDamagedError, StoreTooNewError, StoreUnavailableError
 from halo_scheduler.model import JobSpec, Question, QuestionState, SkipReason
+from halo_scheduler.settings import AssistantAccess
 from halo_scheduler.store import schema
 from halo_scheduler.store.backup import back_up, list_backups, restore
 from halo_scheduler.store.connection import Database
+from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.outputs import StoredOutput
@@ -643,6 +645,68 @@ def test_the_third_schema_becomes_the_new_one(path: Path) -> None:
         schemas.append(store.database.rows("SELECT type, name, sql FROM sqlite_schema ORDER BY name"))
         store.close()
     assert schemas[0] == schemas[1]
+
+
+# --- From the fifth schema ------------------------------------------------------------------------
+
+
+def _make_fifth(path: Path, may_edit: str | None) -> None:
+    """Make a database as the fifth version left it: a job, what happened to it, and the switch for assistants."""
+    database = _make_old(path, 5)
+    database.rows(
+        "INSERT INTO scheduler_events (at, job_id, kind, detail) VALUES (?, '1', 'job-paused', '{\"until\": 7}')",
+        [_NOW],
+    )
+    if may_edit is not None:
+        database.rows("INSERT INTO scheduler_settings VALUES ('assistants_may_edit', ?)", [may_edit])
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("may_edit", "access"),
+    [("true", AssistantAccess.EDIT), ("false", AssistantAccess.RUN), (None, AssistantAccess.RUN)],
+)
+def test_a_database_of_the_fifth_version_keeps_what_it_had(
+    path: Path, may_edit: str | None, access: AssistantAccess
+) -> None:
+    _make_fifth(path, may_edit)
+    store = Store.open(path, _NOW + 1)
+    assert store.jobs.all() == [_record()]
+    assert store.jobs.all()[0].spec.policy.assistants_may_run
+    (event,) = store.events.of_job("1")
+    assert (event.kind, event.detail, event.assistant) == (EventKind.JOB_PAUSED, {"until": 7}, None)
+    assert store.events.of_assistants(10) == []
+    assert store.settings.read().assistants is access
+    assert store.database.rows("SELECT 1 FROM scheduler_settings WHERE key = 'assistants_may_edit'") == []
+    assert store.database.rows("PRAGMA integrity_check") == [("ok",)]
+    store.close()
+
+
+def test_the_fifth_schema_becomes_the_new_one(path: Path) -> None:
+    _make_fifth(path, "true")
+    schemas = []
+    for file in (path, path.with_name("another.db")):
+        store = Store.open(file, _NOW)
+        schemas.append(store.database.rows("SELECT type, name, sql FROM sqlite_schema ORDER BY name"))
+        store.close()
+    assert schemas[0] == schemas[1]
+
+
+def test_what_assistants_did_is_found_by_an_index(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    with store.events.on_behalf_of("claude-code"):
+        store.events.append(_NOW, EventKind.JOB_PAUSED, "1", until=None)
+        store.events.append_many(_NOW, EventKind.JOB_ADDED, [("2", {})])
+        store.events.append(_NOW, EventKind.JOB_PAUSED, "2", by="assistant")
+    store.events.append(_NOW, EventKind.JOB_PAUSED, "1", until=None)
+    assert [(event.job_id, event.assistant) for event in store.events.of_assistants(10)] == [
+        ("2", "claude-code"),
+        ("1", "claude-code"),
+    ]
+    assert [event.job_id for event in store.events.of_assistants(10, job_id="1")] == ["1"]
+    sql = "EXPLAIN QUERY PLAN SELECT seq FROM scheduler_events WHERE assistant IS NOT NULL ORDER BY seq DESC"
+    assert "scheduler_events_assistant" in store.database.rows(sql)[0][-1]
+    store.close()
 
 
 @pytest.mark.parametrize(
