@@ -15,15 +15,15 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Scheduler
+from halo_scheduler import Every, Scheduler
+from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.settings import Theme
+from halo_scheduler.settings import AssistantAccess, Theme
 from ui.backend import Backend
 from ui.settings import assistants
 from ui.settings.assistants import AssistantsPage
 from ui.settings.link import SettingsLink
 from ui.settings.snippet import install_command, snippet
-from ui.settings.switch import Switch
 from ui.theme import Look
 
 
@@ -48,15 +48,64 @@ def page(scheduler: Scheduler, qapp: QApplication, qtbot: QtBot) -> AssistantsPa
     return made
 
 
-def test_whether_assistants_may_edit_is_stored_at_once(
+def _chosen(page: AssistantsPage) -> list[str]:
+    buttons = (child(page, QPushButton, f"assistants{name}Button") for name in ("Read", "Run", "Edit"))
+    return [button.objectName() for button in buttons if button.isChecked()]
+
+
+def _texts(page: AssistantsPage) -> list[str]:
+    return [label.text() for label in page.findChildren(QLabel) if label.isVisible()]
+
+
+@pytest.mark.parametrize(
+    ("access", "words"),
+    [
+        (AssistantAccess.READ, "can change and start nothing"),
+        (AssistantAccess.RUN, "What you paused or switched off stays so"),
+        (AssistantAccess.EDIT, "does not run until you have looked at it"),
+    ],
+)
+def test_what_assistants_may_do_is_stored_at_once_and_explained(
+    page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot, access: AssistantAccess, words: str
+) -> None:
+    assert _chosen(page) == ["assistantsRunButton"]
+    name = f"assistants{access.value.capitalize()}Button"
+    child(page, QPushButton, name).click()
+    qtbot.waitUntil(lambda: scheduler.get_settings().assistants is access)
+    qtbot.waitUntil(lambda: _chosen(page) == [name])
+    assert any(words in text for text in _texts(page))
+
+
+def test_what_is_chosen_elsewhere_is_shown(page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
+    scheduler.change_settings(assistants="edit")
+    page._link.load()
+    qtbot.waitUntil(lambda: _chosen(page) == ["assistantsEditButton"])
+
+
+def test_what_assistants_did_is_listed_the_newest_first(
     page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
-    switch = child(page, Switch, "assistantsEditSwitch")
-    assert not switch.isChecked()
-    switch.click()
-    qtbot.waitUntil(lambda: scheduler.get_settings().assistants_may_edit)
-    switch.click()
-    qtbot.waitUntil(lambda: not scheduler.get_settings().assistants_may_edit)
+    qtbot.waitUntil(lambda: "Nothing yet" in _texts(page))
+    job_id = scheduler.add_job("<b>backup</b>", Every("1h"))
+    with scheduler.acting_for("claude-code"):
+        scheduler.pause_job_for_assistant(job_id)
+        scheduler.resume_job_for_assistant(job_id)
+    page.come_up()
+    qtbot.waitUntil(lambda: "Nothing yet" not in _texts(page))
+    card = child(page, QFrame, "assistantActs")
+    lines = [label.text() for label in card.findChildren(QLabel) if label.isVisible()]
+    assert lines[0] == "<b>backup</b>: resumed it"
+    assert lines[1].startswith("claude-code · ")
+    assert lines[2] == "<b>backup</b>: paused it"
+
+
+def test_an_act_appears_while_the_page_is_open(
+    page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    job_id = scheduler.add_job("backup", Every("1h"))
+    scheduler.pause_job_for_assistant(job_id)
+    page._link.backend.changed.emit(Change(ChangeKind.JOB, job_id=job_id))
+    qtbot.waitUntil(lambda: "backup: paused it" in _texts(page))
 
 
 def test_the_snippet_is_copied_as_it_stands(page: AssistantsPage) -> None:

@@ -1,23 +1,30 @@
-"""The settings of assistants: what they may do here, and how they are told of Halo."""
+"""The settings of assistants: what they may do here, how they are told of Halo, and what they did."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
+from dataclasses import dataclass
 
-from halo_scheduler.settings import Settings
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.service import Scheduler
+from halo_scheduler.settings import AssistantAccess, Settings
 from ui.settings.copy_field import CopyField
 from ui.settings.link import SettingsLink
 from ui.settings.page import Card, Page, Row
 from ui.settings.snippet import install_command, is_installed, snippet
-from ui.settings.switch import Switch
 from ui.theme import GRID, HALF, MARGIN, Look, Tone
-from ui.widgets.labels import frame, label
+from ui.widgets.labels import button, frame, label
 from ui.widgets.line_icon import LineIcon
+from ui.wording import moment, one_line
+
+_MOST_ACTS = 50
+_LONGEST_NAME = 60
 
 
 class AssistantsPage(Page):
-    """The switch for creating and editing, and what to paste into an assistant's configuration."""
+    """How far assistants may go, what to paste into an assistant's configuration, and a list of what they did."""
 
     def __init__(self, link: SettingsLink, look: Look) -> None:
         super().__init__()
@@ -27,39 +34,77 @@ class AssistantsPage(Page):
             self.tr("Assistants"),
             self.tr(
                 "An assistant that speaks MCP, the Model Context Protocol, can look at your jobs and what they "
-                "printed, explain them, and pause, resume or run them. It can never remove a job or read a secret."
+                "printed, and explain them. How far it may go beyond that is up to you. It can never remove a job "
+                "or read a secret."
             ),
         )
         self._missing = self._new_missing()
         self.add(self._missing)
-        self._add_switch()
+        self._add_access()
         self._add_snippet()
+        self._add_acts()
         link.follow(self._show)
+        link.backend.changed.connect(self._notice)
 
     def come_up(self) -> None:
-        """Look whether what speaks with assistants is installed by now."""
+        """Look whether what speaks with assistants is installed by now, and what they did."""
         self._missing.setVisible(not is_installed())
+        self._load_acts()
 
-    def _add_switch(self) -> None:
-        title = self.tr("Assistants may create and edit jobs")
-        self._switch = Switch(self._look, "assistantsEditSwitch", title)
-        self._switch_row = Row(
-            self.tr("Assistants may &create and edit jobs"),
-            self.tr(
-                "What they create or change is paused, and does not run until you have looked at it and resume it."
-            ),
-            self._switch,
+    # --- How far they may go -------------------------------------------------------------------------
+
+    def _add_access(self) -> None:
+        choices = QWidget()
+        choices.setObjectName("assistantsChoice")
+        box = QHBoxLayout(choices)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(HALF)
+        self._levels = QButtonGroup(self)
+        for access, text in (
+            (AssistantAccess.READ, self.tr("&Look only")),
+            (AssistantAccess.RUN, self.tr("&Run jobs")),
+            (AssistantAccess.EDIT, self.tr("&Edit jobs")),
+        ):
+            made = button(text, name=f"assistants{access.value.capitalize()}Button")
+            made.setCheckable(True)
+            made.setProperty("access", access.value)
+            self._levels.addButton(made)
+            box.addWidget(made)
+        self._access_row = Row(
+            self.tr("What assistants may do"), " ", choices, buddy=self._levels.buttons()[0]
         )
-        self._switch.toggled.connect(
-            lambda is_on: self._link.change(self._switch_row.show_error, assistants_may_edit=is_on)
-        )
+        self._levels.buttonClicked.connect(self._choose)
         card = Card()
-        card.add(self._switch_row)
+        card.add(self._access_row)
         self.add(card)
 
+    def _choose(self, chosen: QPushButton) -> None:
+        access = AssistantAccess(str(chosen.property("access")))
+        self._explain(access)
+        self._link.change(self._access_row.show_error, assistants=access)
+
     def _show(self, settings: Settings) -> None:
-        with QSignalBlocker(self._switch):
-            self._switch.setChecked(settings.assistants_may_edit)
+        for made in self._levels.buttons():
+            made.setChecked(made.property("access") == settings.assistants.value)
+        self._explain(settings.assistants)
+
+    def _explain(self, access: AssistantAccess) -> None:
+        words = {
+            AssistantAccess.READ: self.tr(
+                "They see everything but secrets, and can change and start nothing."
+            ),
+            AssistantAccess.RUN: self.tr(
+                "They can also pause, resume and run jobs. What you paused or switched off stays so, and you can "
+                "keep single jobs from them in the editor."
+            ),
+            AssistantAccess.EDIT: self.tr(
+                "They can also run, create and change jobs. What they create or change is paused, and does not run "
+                "until you have looked at it and resume it."
+            ),
+        }[access]
+        self._access_row.show_hint(words)
+        for made in self._levels.buttons():
+            made.setAccessibleDescription(words)
 
     # --- What to paste -------------------------------------------------------------------------------
 
@@ -96,3 +141,48 @@ class AssistantsPage(Page):
         words.addWidget(CopyField(self._look, install_command(), name="install", title=title))
         row.addLayout(words, 1)
         return made
+
+    # --- What they did -------------------------------------------------------------------------------
+
+    def _add_acts(self) -> None:
+        self.add(label(self.tr("What assistants did"), "strong"))
+        self._acts = Card()
+        self._acts.setObjectName("assistantActs")
+        self.add(self._acts)
+        self._rows: list[_Act] | None = None
+
+    def _notice(self, change: Change) -> None:
+        if change.kind is ChangeKind.JOB and self.isVisible():
+            self._load_acts()
+
+    def _load_acts(self) -> None:
+        self._link.backend.ask(_acts, self._show_acts, lambda _error: None, owner=self)
+
+    def _show_acts(self, acts: list[_Act]) -> None:
+        if acts == self._rows:
+            return
+        self._rows = acts
+        self._acts.clear()
+        for act in acts:
+            self._acts.add(Row(f"{act.job}: {act.what}", f"{act.assistant} · {act.when}", None))
+        if not acts:
+            self._acts.add(Row(self.tr("Nothing yet"), "", None))
+
+
+@dataclass(frozen=True, slots=True)
+class _Act:
+    """A line of the list, in words."""
+
+    job: str
+    what: str
+    assistant: str
+    when: str
+
+
+def _acts(scheduler: Scheduler) -> list[_Act]:
+    return [
+        _Act(
+            one_line(act.job_name, _LONGEST_NAME), act.words(act.at), one_line(act.assistant), moment(act.at)
+        )
+        for act in scheduler.get_assistant_acts(_MOST_ACTS)
+    ]
