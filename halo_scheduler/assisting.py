@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 _GIVEN = ("name", "schedule", "action", "description", "group", "policy", "followers")
 _LONGEST_NAME = 60
 _NOT_ALLOWED = {
-    AssistantAccess.READ: "assistants have no access here",
     AssistantAccess.RUN: "assistants may only look at jobs here; a person can allow more in the settings",
     AssistantAccess.EDIT: "assistants may not create or change jobs here; a person can allow it in the settings",
 }
