@@ -84,10 +84,9 @@ def _text(result: CallToolResult) -> str:
     return content.text
 
 
-def _halo(*arguments: str) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "halo_scheduler", *arguments], check=True, stdout=subprocess.DEVNULL
-    )
+def _halo(*arguments: str) -> str:
+    argv = [sys.executable, "-m", "halo_scheduler", *arguments]
+    return subprocess.run(argv, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
 
 
 async def _names(client: Client) -> set[str]:
@@ -409,7 +408,8 @@ def test_what_it_does_is_told_under_the_name_it_gives(house: House, mode: str) -
 
     name = Implementation(name="Nice\x1b[2K Assistant", version="1")
     _talk(house, conversation, mode=mode, client_info=name)
-    told = [(act.assistant, act.kind.value) for act in house.scheduler.get_assistant_acts()]
+    acts = json.loads(_halo("assistants", "--json"))
+    told = [(act["assistant"], act["kind"]) for act in acts]
     assert told == [
         ("Nice [2K Assistant", "run-requested"),
         ("Nice [2K Assistant", "job-resumed"),
