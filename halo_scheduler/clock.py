@@ -5,18 +5,34 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+_NS_PER_MS = 1_000_000
 
-class Clock(Protocol):
-    """Tells the current instant in epoch milliseconds, UTC."""
 
-    def now_ms(self) -> int: ...
+class WallClock(Protocol):
+    """The time of day, which people and programs may set."""
+
+    def now_ms(self) -> int:
+        """Return the current instant in epoch milliseconds, UTC."""
+
+
+class Clock(WallClock, Protocol):
+    """The wall clock, which says when a job is due, and a monotonic one, which says how long something has taken."""
+
+    def monotonic_ms(self) -> int:
+        """Return milliseconds since some moment in the past; only differences mean anything.
+
+        On Linux and macOS it stands still while the machine sleeps.
+        """
 
 
 class SystemClock:
-    """The machine's own clock."""
+    """The machine's own clocks."""
 
     def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
+        return time.time_ns() // _NS_PER_MS
+
+    def monotonic_ms(self) -> int:
+        return time.monotonic_ns() // _NS_PER_MS
 
 
 class ManualClock:
@@ -24,14 +40,23 @@ class ManualClock:
 
     def __init__(self, now_ms: int) -> None:
         self._now_ms = now_ms
+        self._monotonic_ms = 0
 
     def now_ms(self) -> int:
         return self._now_ms
 
+    def monotonic_ms(self) -> int:
+        return self._monotonic_ms
+
     def set(self, now_ms: int) -> None:
-        """Jump to an instant, also backwards."""
+        """Set the wall clock to an instant, also backwards; the monotonic clock does not move."""
         self._now_ms = now_ms
 
     def advance(self, by_ms: int) -> None:
-        """Move on by a duration."""
+        """Let time pass on both clocks; a negative duration sets the wall clock back."""
+        self._now_ms += by_ms
+        self._monotonic_ms += max(by_ms, 0)
+
+    def sleep(self, by_ms: int) -> None:
+        """Let the machine sleep: time passes, but only the wall clock counts it."""
         self._now_ms += by_ms

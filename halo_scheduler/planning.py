@@ -10,6 +10,7 @@ from halo_scheduler.advice import hints_after, still_counting, takes_hints
 from halo_scheduler.ids import new_run_id
 from halo_scheduler.model import (
     CatchUp,
+    Every,
     Hints,
     Once,
     Outcome,
@@ -174,7 +175,7 @@ def _planned(
     found = plan_next_run(
         spec.schedule,
         now_ms,
-        anchor_at=spec.anchor_at,
+        anchor_at=_anchor_at(record, now_ms),
         last_completed_at=record.last_completed_at,
         errors=record.errors,
         failed=failed_run is not None,
@@ -209,8 +210,20 @@ def _free_slot(record: JobRecord, at: int | None, is_taken: IsTaken) -> int | No
         and at <= record.last_slot_at
         and is_taken(record.id, at)
     ):
-        at = next_run(record.spec.schedule, at, anchor_at=record.spec.anchor_at, last_completed_at=at)
+        at = next_run(record.spec.schedule, at, anchor_at=_anchor_at(record, at), last_completed_at=at)
     return at
+
+
+def _anchor_at(record: JobRecord, now_ms: int) -> int:
+    """Return where a job's grid begins; one that had begun goes on also if the clock is set back before its anchor.
+
+    An anchor that was chosen to lie ahead stays: the job begins there.
+    """
+    spec = record.spec
+    was_ahead = spec.anchor_at > max(record.created_at, record.updated_at)
+    if not isinstance(spec.schedule, Every) or spec.anchor_at <= now_ms or was_ahead:
+        return spec.anchor_at
+    return now_ms - (now_ms - spec.anchor_at) % spec.schedule.every_ms
 
 
 def _reason_of(source: Source) -> str:

@@ -119,7 +119,7 @@ class HttpWork(QObject):
         self._body_bytes_seen = self._body_bytes
 
     def shift(self, by_ms: int) -> None:
-        """Move the instant it waits for: the clock was set back."""
+        """Move the instant it waits for: the clock was set."""
         if self.next_look_at is not None:
             self.next_look_at += by_ms
 

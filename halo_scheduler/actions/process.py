@@ -195,7 +195,7 @@ class ProcessWork:
         return self._spool.new_progress(self._redactor) if grown and self._redactor else None
 
     def shift(self, by_ms: int) -> None:
-        """Move all instants it waits for: the clock was set back."""
+        """Move all instants it waits for: the clock was set."""
         self._kill_at += by_ms
         if self.next_look_at is not None:
             self.next_look_at += by_ms

@@ -119,7 +119,7 @@ class Work(Protocol):
         """End the run as soon as it can be done cleanly; a second call changes nothing."""
 
     def shift(self, by_ms: int) -> None:
-        """Move all instants it waits for: the clock was set back."""
+        """Move all instants it waits for: the clock was set."""
 
     def leave(self) -> None:
         """Say nothing any more: the engine goes, and what can live on without it does."""

@@ -108,7 +108,7 @@ class Aftermath:
         self.settlement.look(now_ms)
 
     def shift(self, by_ms: int) -> None:
-        """Move all instants it waits for: the clock was set back."""
+        """Move all instants it waits for: the clock was set."""
         self.survey.shift(by_ms)
         self.settlement.shift(by_ms)
 

@@ -14,6 +14,7 @@ from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.aftermath import Aftermath
 from halo_scheduler.engine.claims import Claims
+from halo_scheduler.engine.clock_steps import ClockSteps
 from halo_scheduler.engine.endings import Ending, Endings, ending_of
 from halo_scheduler.engine.inbox import Inbox
 from halo_scheduler.engine.leftovers import Leftovers, find_leftovers
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 MAX_DELAY_MS = 60_000
 _SURELY_OURS_MS = 1_000
-_BACKWARDS_MS = 1_000
 
 
 class Engine:
@@ -79,7 +79,9 @@ class Engine:
         self._claims = self._make_claims()
         self._claiming = False
         self._last_tick_at = 0
-        self._seen_at = 0
+        self._ticked_ms = clock.monotonic_ms()
+        self._clock_steps = ClockSteps(clock)
+        self._clock_was_set = False
         self._told_unsupported: set[str] = set()
         self.wake: Callable[[], None] = lambda: None
 
@@ -128,8 +130,12 @@ class Engine:
         self.wake()
 
     def is_in_charge(self) -> bool:
-        """Tell, on whatever thread, whether the lease cannot have run out since it was last renewed."""
-        return abs(self._clock.now_ms() - self._last_tick_at) < LEASE_MS
+        """Tell, on whatever thread, whether the lease cannot have run out since it was last renewed.
+
+        Others judge the lease by the wall clock, which may have been set while this process stood still.
+        """
+        by_wall_ms = abs(self._clock.now_ms() - self._last_tick_at)
+        return max(by_wall_ms, self._clock.monotonic_ms() - self._ticked_ms) < LEASE_MS
 
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
         """Write down which item a run works on, on the engine's thread."""
@@ -166,7 +172,7 @@ class Engine:
         except BaseException:
             self._generation = 0
             raise
-        self._last_tick_at = self._seen_at = now_ms
+        self._note_tick(now_ms)
         self._claiming = True
         self._take_up(left)
         for change in [*changes, *self._take_news()]:
@@ -250,7 +256,7 @@ class Engine:
         for record, run in claimed:
             self._runs.add(UnderWay.of(record, run))
         self._recovery.zone = zone
-        self._last_tick_at = now_ms
+        self._note_tick(now_ms)
         self._aftermath.clear(self._ended, self._runs, now_ms)
         self._ended = []
         self._forget_done()
@@ -263,16 +269,27 @@ class Engine:
         self._aftermath.settlement.look_at_questions()
         return started
 
+    def _note_tick(self, now_ms: int) -> None:
+        self._last_tick_at = now_ms
+        self._ticked_ms = self._clock.monotonic_ms()
+        self._clock_was_set = False
+
     def _take_news(self) -> list[Change]:
         return self._recovery.take_news() + self._claims.take_news()
 
     def delay_ms(self) -> int:
-        """Return how long the loop may sleep."""
-        instants = [self._store.jobs.next_instant(self._last_tick_at), self._last_tick_at + MAX_DELAY_MS]
+        """Return how long the loop may sleep: until the next instant, but never over a minute since the last tick.
+
+        That minute is counted by the monotonic clock: should the wall clock be set, no instant may come for years.
+        """
+        now_ms = self._clock.now_ms()
+        instants = [self._store.jobs.next_instant(self._last_tick_at), self._runs.next_deadline_at]
         instants.append(self._outlook.wakes_at if self._claiming else None)
-        instants.append(self._runs.next_deadline_at)
-        ahead = min(at for at in instants if at is not None)
-        return min(max(ahead - self._clock.now_ms(), 0), MAX_DELAY_MS)
+        delays = [at - now_ms for at in instants if at is not None]
+        delays.append(self._ticked_ms + MAX_DELAY_MS - self._clock.monotonic_ms())
+        if self._clock_steps.peek():
+            return 0  # The clock was set since the last look, so none of these may be true.
+        return min(max(min(delays), 0), MAX_DELAY_MS)
 
     def look_delay_ms(self) -> int:
         """Return how long until a run wants to be looked after, which takes less than a tick."""
@@ -280,9 +297,9 @@ class Engine:
         return min(max(min(looks) - self._clock.now_ms(), 0), MAX_DELAY_MS) if looks else MAX_DELAY_MS
 
     def look(self) -> bool:
-        """Look after the runs that want it; tell whether some have ended that are not yet recorded."""
+        """Look after the runs that want it; tell whether a tick is needed: some have ended, or the clock was set."""
         now_ms = self._clock.now_ms()
-        self._notice_clock(now_ms)
+        self._notice_clock()
         news = self._runs.look(now_ms)
         if news:
             self._write(lambda: self._store.runs.save_progress(news))
@@ -290,15 +307,15 @@ class Engine:
                 job_id = self._runs[run_id].run.job_id
                 self._tell(Change(ChangeKind.RUN_PROGRESS, job_id=job_id, run_id=run_id))
         self._aftermath.look(now_ms)
-        return bool(self._ended)
+        return bool(self._ended) or self._clock_was_set
 
-    def _notice_clock(self, now_ms: int) -> None:
-        """Let nothing wait until an old time returns after the clock was set back."""
-        by_ms, self._seen_at = now_ms - self._seen_at, now_ms
-        if by_ms >= -_BACKWARDS_MS:
-            return
-        self._aftermath.shift(by_ms)
-        self._runs.shift(by_ms)
+    def _notice_clock(self) -> None:
+        """Move what runs wait for along with a clock that was set: a time limit is a duration, not an instant."""
+        step_ms = self._clock_steps.take()
+        if step_ms:
+            self._clock_was_set = True
+            self._aftermath.shift(step_ms)
+            self._runs.shift(step_ms)
 
     def _note_on(self, run: Run, sentence: str) -> None:
         """Add to a run, be it under way or recorded, what was found out about it; once, also over a restart."""

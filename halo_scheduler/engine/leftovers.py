@@ -35,11 +35,22 @@ def find_leftovers(
     found = runner.find_leftovers(runs, specs, stops, now_ms)
     living = [
         # The job may have been edited since: what counts is what its run took.
-        (left, UnderWay.of(record, left.run)._replace(takes_items=left.run.id in claimed))
+        (
+            left,
+            UnderWay.of(record, left.run)._replace(
+                takes_items=left.run.id in claimed, deadline_at=_deadline(record, left.run, now_ms)
+            ),
+        )
         for left in found
         if left.session is not None and (record := records.get(left.run.job_id)) is not None
     ]
     return Leftovers([left for left in found if left.session is None], living)
+
+
+def _deadline(record: JobRecord, run: Run, now_ms: int) -> int | None:
+    """Return when a run is stopped; one that began in what is now the future counts as begun now."""
+    began_at = None if run.started_at is None else min(run.started_at, now_ms)
+    return deadline_at(record, replace(run, started_at=began_at))
 
 
 def _with_item(store: Store, work_desk: WorkDesk, run: Run) -> Run:

@@ -13,7 +13,7 @@ from halo_scheduler.engine.engine import MAX_DELAY_MS, Engine
 from halo_scheduler.engine.maintenance import Maintenance
 from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
 from halo_scheduler.engine.server import ChangeServer
-from halo_scheduler.engine.wakeups import SleepWatcher
+from halo_scheduler.engine.wakeups import ClockWatcher, SleepWatcher
 from halo_scheduler.errors import StaleEngineError, StoreError
 from halo_scheduler.host.watch import ThreadWatch
 from halo_scheduler.store.store import Store
@@ -42,6 +42,8 @@ class EngineLoop(QObject):
         self._server.changed.connect(self._hear_change)
         self._sleep = SleepWatcher(self)
         self._sleep.woke.connect(self.look_again)
+        self._clock_watcher = ClockWatcher(self)
+        self._clock_watcher.clock_was_set.connect(self.look_again)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -65,6 +67,7 @@ class EngineLoop(QObject):
         self._engine.read_environment()
         self._server.start()
         self._sleep.start()
+        self._clock_watcher.start()
         self._timer.start(0)
 
     def look_again(self) -> None:
@@ -77,6 +80,7 @@ class EngineLoop(QObject):
         """Never tick again."""
         self._is_stopped = True
         self._timer.stop()
+        self._clock_watcher.close()
         self._server.stop()
         self._maintenance.finish()
         self._engine.wake = lambda: None

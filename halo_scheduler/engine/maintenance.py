@@ -25,13 +25,15 @@ class Maintenance:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._pruned_at: int | None = None
+        self._seen_at: int | None = None
+        self._prune_at = 0
         self._backup: threading.Thread | None = None
         self._backed_up_at: int | None = None
 
     def tick(self, now_ms: int) -> None:
         """Begin a backup when the last is a day old; delete some runs that are too old or too many."""
-        if self._pruned_at is None or abs(now_ms - self._pruned_at) >= HOUR_MS:
+        self._distrust_a_new_time(now_ms)
+        if now_ms >= self._prune_at:
             self._prune(now_ms)
         if self._is_backup_due(now_ms):
             self._backed_up_at = now_ms
@@ -61,7 +63,13 @@ class Maintenance:
             )
         if max(pruned, dropped) < _STEP:
             # Nothing is left; look again in an hour.
-            self._pruned_at = now_ms
+            self._prune_at = now_ms + HOUR_MS
+
+    def _distrust_a_new_time(self, now_ms: int) -> None:
+        """Delete nothing by its age for a day after the clock has jumped by more: it may be wrong by years."""
+        if self._seen_at is not None and abs(now_ms - self._seen_at) > DAY_MS:
+            self._prune_at = now_ms + DAY_MS
+        self._seen_at = now_ms
 
     def _is_backup_due(self, now_ms: int) -> bool:
         if self._backup is not None and self._backup.is_alive():

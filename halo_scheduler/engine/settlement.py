@@ -109,7 +109,7 @@ class Settlement:
             self._submit(report, ())
 
     def shift(self, by_ms: int) -> None:
-        """Move all instants it waits for: the clock was set back."""
+        """Move all instants it waits for: the clock was set."""
         self._later = {
             run_id: replace(report, due_at=report.due_at + by_ms) for run_id, report in self._later.items()
         }

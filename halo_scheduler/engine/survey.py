@@ -25,7 +25,7 @@ class Survey:
         self.due_at = self.due_at or now_ms + _DELAY_MS
 
     def shift(self, by_ms: int) -> None:
-        """Move the next look: the clock was set back."""
+        """Move the next look: the clock was set."""
         self.due_at = None if self.due_at is None else self.due_at + by_ms
 
     def take(self) -> Callable[[], list[tuple[Run, str]]]:

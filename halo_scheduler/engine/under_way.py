@@ -149,7 +149,7 @@ class RunsUnderWay:
         return news
 
     def shift(self, by_ms: int) -> None:
-        """Move all instants they wait for: the clock was set back."""
+        """Move all instants they wait for: the clock was set."""
         for work in self.works.values():
             work.shift(by_ms)
         for run_id, under_way in self._runs.items():

@@ -78,3 +78,28 @@ def test_old_runs_go_a_few_at_a_time(tmp_path: Path) -> None:
     maintenance.finish()
     assert left == [300, 100, 0, 0]
     store.close()
+
+
+def test_a_clock_that_jumps_by_years_deletes_no_history(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "halo.db", _NOW)
+    store.database.rows(
+        "INSERT INTO scheduler_jobs (id, name, description, schedule, action, policy, anchor_at, enabled, metadata, "
+        "created_at, updated_at, counted_until) VALUES ('1', 'a', '', '{}', '{}', '{}', 0, 1, '{}', 0, 0, 0)"
+    )
+    store.database.rows(
+        "INSERT INTO scheduler_run_log (id, job_id, attempt, trigger, source, outcome, finished_at, generation) "
+        "VALUES ('1', '1', 1, 'schedule', 'every', 'success', ?, 1)",
+        [_NOW],
+    )
+    maintenance = Maintenance(store)
+    left = []
+    for at in (_NOW, _NOW + 3_650 * _DAY, _NOW + 3_650 * _DAY + 60_000, _NOW + 60_000):
+        maintenance.tick(at)
+        left.append(store.database.rows("SELECT count(*) FROM scheduler_run_log")[0][0])
+    # A day later it is likely to be right after all.
+    for at in (_NOW + 3_650 * _DAY, _NOW + 3_651 * _DAY):
+        maintenance.tick(at)
+        left.append(store.database.rows("SELECT count(*) FROM scheduler_run_log")[0][0])
+    maintenance.finish()
+    assert left == [1, 1, 1, 1, 1, 0]
+    store.close()

@@ -18,6 +18,9 @@ class PastClock:
     def now_ms(self) -> int:
         return SystemClock().now_ms() - self._back_ms
 
+    def monotonic_ms(self) -> int:
+        return SystemClock().monotonic_ms()
+
 
 if __name__ == "__main__":
     sys.exit(run_daemon(clock=PastClock(int(os.environ["HALO_BACK_MS"]))))

@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from halo_scheduler.clock import Clock
+from halo_scheduler.clock import WallClock
 from halo_scheduler.model import Job, Run
 from ui.job_words import cell_text, cell_tip, spoken_text
 from ui.models.job_rows import SORTABLE, Column, JobFacts, JobFilter, JobRow, sort_key
@@ -29,7 +29,7 @@ class JobTableModel(QAbstractTableModel):
     changed = Signal()
     """Around every change of what is shown, so that a view can keep its place."""
 
-    def __init__(self, clock: Clock, parent: QObject | None = None) -> None:
+    def __init__(self, clock: WallClock, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._clock = clock
         self._all: dict[str, JobRow] = {}

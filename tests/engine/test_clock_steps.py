@@ -1,0 +1,231 @@
+"""The loop, in a real Qt event loop, while the wall clock is set: it sleeps and wakes by the monotonic clock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+
+import pytest
+from machine import START
+from PySide6.QtCore import QObject
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler import Cron, Every, Manual, Outcome, Policy
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.engine.clock_steps import ClockSteps
+from halo_scheduler.engine.engine import MAX_DELAY_MS
+from halo_scheduler.engine.loop import EngineLoop
+from halo_scheduler.engine.wakeups import ClockWatcher
+from halo_scheduler.host.clock_changes import ClockChanges
+from halo_scheduler.model import Schedule
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, YEAR_MS
+from halo_scheduler.service import Scheduler
+from halo_scheduler.store.events import EventKind
+
+_STEPS_MS = [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS, 10 * YEAR_MS]
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START)
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scheduler]:
+    (tmp_path / "run").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
+    found = Scheduler.open(tmp_path / "halo.db", clock=clock)
+    found.on_job_due(lambda *_: None)
+    yield found
+    found.close()
+
+
+def _loop(scheduler: Scheduler) -> EngineLoop:
+    assert scheduler._loop is not None
+    return scheduler._loop
+
+
+def _settle(scheduler: Scheduler, qtbot: QtBot) -> None:
+    """Let the loop do what it has to, until it sleeps."""
+    loop = _loop(scheduler)
+    qtbot.waitUntil(lambda: not loop._must_tick and loop._timer.remainingTime() > 0)
+
+
+def _wake(scheduler: Scheduler) -> None:
+    """Let the timer fire, as Qt does once its interval is over by the monotonic clock."""
+    _loop(scheduler)._timer.start(0)
+
+
+def _has_event(scheduler: Scheduler, kind: EventKind) -> bool:
+    return bool(scheduler._store.events.of_kinds(None, [kind]))
+
+
+def _has_ticked(scheduler: Scheduler, ticks: int) -> bool:
+    return scheduler.status().ticks == ticks
+
+
+def _runs(scheduler: Scheduler, job_id: str) -> int:
+    return len(scheduler.get_run_log(job_id, limit=1_000, outcome=Outcome.SUCCESS))
+
+
+def _has_more_runs(scheduler: Scheduler, job_id: str, runs: int) -> bool:
+    return _runs(scheduler, job_id) > runs
+
+
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize("step_ms", [sign * step for step in _STEPS_MS for sign in (-1, 1)])
+def test_a_job_runs_at_its_next_slot_after_the_clock_was_set(
+    scheduler: Scheduler, clock: ManualClock, qtbot: QtBot, step_ms: int
+) -> None:
+    scheduler.start()
+    schedules: list[Schedule] = [Cron("*/10 * * * * *", timezone="UTC"), Every("10s")]
+    jobs = [scheduler.add_job(schedule.kind, schedule) for schedule in schedules]
+    _settle(scheduler, qtbot)
+    clock.advance(10 * SECOND_MS)
+    _wake(scheduler)
+    qtbot.waitUntil(lambda: [_runs(scheduler, job_id) for job_id in jobs] == [1, 1])
+    _settle(scheduler, qtbot)
+    clock.set(clock.now_ms() + step_ms)
+    _wake(scheduler)
+    _settle(scheduler, qtbot)
+    before = [_runs(scheduler, job_id) for job_id in jobs]
+    # A slot that had its run is not run again, so after a step of a second it may be the one after the next.
+    for _ in range(2):
+        clock.advance(10 * SECOND_MS)
+        _wake(scheduler)
+        _settle(scheduler, qtbot)
+    for job_id, runs in zip(jobs, before, strict=True):
+        qtbot.waitUntil(partial(_has_more_runs, scheduler, job_id, runs), timeout=5_000)
+    slots = [(run.job_id, run.slot_at) for run in scheduler.get_run_log(limit=1_000)]
+    assert len(slots) == len(set(slots))
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_step_is_noticed_as_soon_as_the_loop_wakes(
+    scheduler: Scheduler, clock: ManualClock, qtbot: QtBot
+) -> None:
+    scheduler.start()
+    scheduler.add_job("job", Every("1h"))
+    _settle(scheduler, qtbot)
+    for step_ms, kind in ((-HOUR_MS, EventKind.CLOCK_JUMP), (HOUR_MS, EventKind.SLEEP_GAP)):
+        clock.set(clock.now_ms() + step_ms)
+        _wake(scheduler)
+        qtbot.waitUntil(partial(_has_event, scheduler, kind))
+        _settle(scheduler, qtbot)
+
+
+@pytest.mark.usefixtures("qapp")
+def test_the_loop_ticks_after_a_minute_of_the_monotonic_clock(
+    scheduler: Scheduler, clock: ManualClock, qtbot: QtBot
+) -> None:
+    scheduler.start()
+    _settle(scheduler, qtbot)
+    engine = scheduler._engine
+    assert engine is not None
+    assert engine.delay_ms() == MAX_DELAY_MS
+    clock.advance(20_000)
+    assert engine.delay_ms() == MAX_DELAY_MS - 20_000
+    clock.set(START - YEAR_MS)
+    # Set in the moment before the loop goes to sleep: it does not.
+    assert engine.delay_ms() == 0
+    clock.set(START + 20_000)
+    ticks = scheduler.status().ticks
+    clock.advance(MAX_DELAY_MS - 20_000)
+    _wake(scheduler)
+    qtbot.waitUntil(lambda: scheduler.status().ticks == ticks + 1)
+
+
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize("step_ms", [10 * YEAR_MS, -10 * YEAR_MS])
+def test_a_time_limit_is_a_duration_whatever_the_clock_is_set_to(
+    scheduler: Scheduler, clock: ManualClock, qtbot: QtBot, step_ms: int
+) -> None:
+    scheduler.on_job_due(lambda *_: Future())
+    scheduler.start()
+    run_id = scheduler.trigger(scheduler.add_job("job", Manual(), policy=Policy(time_limit="2h")))
+    qtbot.waitUntil(lambda: scheduler.get_run(run_id) is not None)
+    _settle(scheduler, qtbot)
+    for advanced_ms, outcome in ((HOUR_MS, Outcome.RUNNING), (HOUR_MS + 1, Outcome.TIMEOUT)):
+        clock.set(clock.now_ms() + step_ms)
+        clock.advance(advanced_ms)
+        _wake(scheduler)
+        _settle(scheduler, qtbot)
+        run = scheduler.get_run(run_id)
+        assert run is not None
+        assert run.outcome is outcome
+
+
+def test_sleep_and_steps_are_told_from_time_that_passes(clock: ManualClock) -> None:
+    steps = ClockSteps(clock)
+    clock.advance(HOUR_MS)
+    assert steps.take() == 0
+    clock.sleep(HOUR_MS)
+    assert steps.take() == HOUR_MS
+    clock.set(clock.now_ms() - SECOND_MS)
+    assert steps.take() == -SECOND_MS
+    clock.set(clock.now_ms() + SECOND_MS - 1)
+    assert steps.take() == 0
+
+
+# --- What the kernel tells: nobody sets the machine's clock for a test ------------------------------------
+
+
+class _FakeChanges(ClockChanges):
+    """A pipe in the place of the kernel's timer: readable when the test says that the clock was set."""
+
+    def __init__(self) -> None:
+        read, self._write = os.pipe()
+        os.set_blocking(read, False)
+        super().__init__(read)
+
+    def set_clock(self) -> None:
+        os.write(self._write, b"\0" * 8)
+
+    def close(self) -> None:
+        os.close(self._write)
+        super().close()
+
+    def _arm(self) -> bool:
+        return True
+
+
+@pytest.mark.usefixtures("qapp")
+def test_the_loop_ticks_at_once_when_the_kernel_tells_that_the_clock_was_set(
+    scheduler: Scheduler, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = _FakeChanges()
+    monkeypatch.setattr(ClockChanges, "open", lambda: changes)
+    scheduler.start()
+    _settle(scheduler, qtbot)
+    for ticks in (scheduler.status().ticks, scheduler.status().ticks + 1):
+        changes.set_clock()
+        qtbot.waitUntil(partial(_has_ticked, scheduler, ticks + 1))
+        _settle(scheduler, qtbot)
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_closed_watcher_hears_nothing(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = _FakeChanges()
+    monkeypatch.setattr(ClockChanges, "open", lambda: changes)
+    parent = QObject()
+    watcher = ClockWatcher(parent)
+    assert watcher.start()
+    changes.set_clock()
+    watcher.close()
+    with qtbot.assertNotEmitted(watcher.clock_was_set, wait=50):
+        pass
+
+
+def test_an_anchor_that_was_chosen_to_lie_ahead_is_waited_for(
+    scheduler: Scheduler, clock: ManualClock
+) -> None:
+    job_id = scheduler.add_job("job", Every("10s"), anchor_at=START + HOUR_MS)
+    clock.set(START - DAY_MS)
+    scheduler.tick()
+    job = scheduler.get_job(job_id)
+    assert job is not None
+    assert job.next_run_at == START + HOUR_MS
