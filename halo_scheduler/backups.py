@@ -6,6 +6,7 @@ from pathlib import Path
 
 from halo_scheduler.errors import EngineHeldError, StoreDamagedError, StoreError, StoreUnavailableError
 from halo_scheduler.host.process import is_alive
+from halo_scheduler.ipc import poke
 from halo_scheduler.store.backup import Backup, Tell, back_up, check, list_backups, restore, unheard
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.lease import LeaseTable
@@ -50,10 +51,14 @@ def restore_backup(
     _refuse_while_held(path, now_ms)
     for backup in [Backup(chosen, now_ms)] if chosen else list_backups(path):
         try:
-            return backup.path, restore(path, backup, now_ms, tell)
+            aside = restore(path, backup, now_ms, tell)
         except StoreDamagedError:
             if chosen:
                 raise
+            continue
+        # An engine that has the old file open, which somebody had moved away, now finds out and stops.
+        poke(path)
+        return backup.path, aside
     raise StoreUnavailableError(f"there is no usable backup of {path}")
 
 

@@ -80,6 +80,10 @@ class StoreUnavailableError(StoreError, OSError):
     """The database is locked, read-only, out of disk space or cannot be opened."""
 
 
+class StoreReplacedError(StoreUnavailableError):
+    """Another file, or none, is in the place of the open database: nobody will find what is written."""
+
+
 class StoreDamagedError(StoreError):
     """The file is no database, or a broken one."""
 

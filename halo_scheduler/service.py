@@ -19,6 +19,7 @@ from halo_scheduler.clock import Clock, SystemClock
 from halo_scheduler.errors import (
     EngineHeldError,
     ScheduleError,
+    SchedulerError,
     SchedulerShutdownError,
     StaleEngineError,
     StoreError,
@@ -65,6 +66,8 @@ class Scheduler(Assisting):
         self._handlers: Handlers | None = None
         self._engine: Engine | None = None
         self._loop: EngineLoop | None = None
+        self.lost_by: SchedulerError | None = None
+        """Why the engine that was here is no longer."""
         self._has_tried = False
         self._surroundings: Surroundings | None = None
         # Loops that have ended live as long as this does: destroying one in a thread beside the window's is not
@@ -188,7 +191,8 @@ class Scheduler(Assisting):
         """Whether the engine is here, driven by `start`, and has not been taken over."""
         return self._loop is not None
 
-    def _lose_engine(self) -> None:
+    def _lose_engine(self, error: SchedulerError) -> None:
+        self.lost_by = error
         self._retire_loop()
         self._engine = None
         self._tell(Change(ChangeKind.ENGINE))

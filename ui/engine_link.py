@@ -8,7 +8,7 @@ from enum import StrEnum
 from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal
 
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.errors import SchedulerError, StoreDamagedError
+from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreReplacedError
 from halo_scheduler.ipc import ChangeStream
 from halo_scheduler.service import Scheduler, Status
 
@@ -91,6 +91,10 @@ class EngineLink(QObject):
         if isinstance(error, StoreDamagedError):
             # Trying again mends nothing: somebody has to choose a backup.
             self.damaged.emit(error)
+        elif isinstance(error, StoreReplacedError):
+            # The window still shows the old file: only a new start shows, and runs, what is there now.
+            self._look.stop()
+            self._hang_up()
         else:
             self._look.start(_LOOK_MS)
 

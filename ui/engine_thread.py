@@ -10,7 +10,12 @@ from typing import Protocol
 from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
 
 from halo_scheduler.clock import Clock
-from halo_scheduler.errors import EngineHeldError, SchedulerError, SchedulerShutdownError
+from halo_scheduler.errors import (
+    EngineHeldError,
+    SchedulerError,
+    SchedulerShutdownError,
+    StoreReplacedError,
+)
 from halo_scheduler.model import JobSpec, Outcome
 from halo_scheduler.service import Scheduler
 
@@ -154,8 +159,13 @@ class _Host(QObject):
             self.begun.emit()
 
     def _notice_loss(self) -> None:
-        if self._scheduler is not None and not self._scheduler.runs_jobs and not self._is_stopping:
-            self._forget()
+        scheduler = self._scheduler
+        if scheduler is None or scheduler.runs_jobs or self._is_stopping:
+            return
+        self._forget()
+        if isinstance(scheduler.lost_by, StoreReplacedError):
+            self.failed.emit(scheduler.lost_by)
+        else:
             self.lost.emit()
 
     def _forget(self) -> None:

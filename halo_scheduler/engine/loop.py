@@ -14,7 +14,7 @@ from halo_scheduler.engine.maintenance import Maintenance
 from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
 from halo_scheduler.engine.server import ChangeServer
 from halo_scheduler.engine.wakeups import ClockWatcher, SleepWatcher
-from halo_scheduler.errors import StaleEngineError, StoreError
+from halo_scheduler.errors import SchedulerError, StaleEngineError, StoreError, StoreReplacedError
 from halo_scheduler.host.watch import ThreadWatch
 from halo_scheduler.store.store import Store
 
@@ -29,7 +29,8 @@ class EngineLoop(QObject):
     woken = Signal()
     changed_elsewhere = Signal(object)
     idle = Signal()
-    lost = Signal(str)
+    lost = Signal(object)
+    """The SchedulerError that made this engine stop for good."""
 
     def __init__(self, engine: Engine, clock: Clock, store: Store) -> None:
         super().__init__()
@@ -128,10 +129,8 @@ class EngineLoop(QObject):
                 self._engine.tick()
                 self._keep_house()
             delay_ms = min(self._engine.delay_ms(), self._engine.look_delay_ms())
-        except StaleEngineError as error:
-            _LOG.error("%s; this engine stops.", error)
-            self.stop()
-            self.lost.emit(str(error))
+        except (StaleEngineError, StoreReplacedError) as error:
+            self._lose(error)
             return
         except StoreError as error:
             # Nothing is lost: what ended is kept until it can be written. The same fault is told once.
@@ -148,3 +147,8 @@ class EngineLoop(QObject):
             self._timer.start(min(max(delay_ms, 0), MAX_DELAY_MS))
         if not self._engine.running_count:
             self.idle.emit()
+
+    def _lose(self, error: SchedulerError) -> None:
+        _LOG.error("%s; this engine stops.", error)
+        self.stop()
+        self.lost.emit(error)

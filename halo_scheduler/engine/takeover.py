@@ -43,6 +43,7 @@ def take_over(store: Store, owner: str, zone: str, now_ms: int) -> Takeover:
             ticks=0,
             runs=0,
             zone=zone,
+            file=store.database.identity,
         )
     )
     store.events.append(

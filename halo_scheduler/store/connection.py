@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import apsw
 
-from halo_scheduler.errors import StoreDamagedError, StoreError, StoreUnavailableError
+from halo_scheduler.errors import StoreDamagedError, StoreError, StoreReplacedError, StoreUnavailableError
 
 _BUSY_TIMEOUT_MS = 5_000
 _BETWEEN_LOOKS_S = 0.01
@@ -37,7 +37,8 @@ class Database:
     def __init__(self, path: Path, connection: apsw.Connection) -> None:
         self.path = path
         self._connection = connection
-        self._identity = _identity(path)
+        self.identity = _identity(path)
+        """What tells this file from every other that may come into its place; "" when it is gone."""
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -110,9 +111,11 @@ class Database:
         if self._connection.in_transaction:
             yield
             return
-        if _identity(self.path) != self._identity:
+        if _identity(self.path) != self.identity:
             # SQLite would go on writing into a file that nobody will ever find.
-            raise StoreUnavailableError(f"{self.path} was deleted or replaced while it was in use")
+            raise StoreReplacedError(
+                f"{self.path} was deleted or replaced while it was in use; start Halo again to use what is there now"
+            )
         with self._between("BEGIN IMMEDIATE"):
             yield
 
@@ -217,9 +220,9 @@ def _make_private(path: Path) -> None:
         path.chmod(0o600)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: Path) -> str:
     try:
         status = path.stat()
     except FileNotFoundError:
-        return None
-    return status.st_dev, status.st_ino
+        return ""
+    return f"{status.st_dev}:{status.st_ino}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from halo_scheduler.errors import StaleEngineError
 from halo_scheduler.store.connection import Database
@@ -19,7 +19,7 @@ _COLUMNS = (
         "stopped_at",
         "last_tick_at",
     ),
-    *("ticks", "runs", "zone"),
+    *("ticks", "runs", "zone", "file"),
 )
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_engine WHERE id = 1"
 
@@ -39,6 +39,8 @@ class EngineRow:
     ticks: int
     runs: int
     zone: str
+    file: str = ""
+    """The identity of the database file that the engine has open; "" if an older version took the row."""
 
     @property
     def awake_until(self) -> int:
@@ -56,8 +58,17 @@ class LeaseTable:
         self._database = database
 
     def read(self) -> EngineRow | None:
-        row = self._database.row(_SELECT)
-        return None if row is None else EngineRow(**dict(zip(_COLUMNS, row, strict=True)))
+        """Return who runs the jobs of this file, or last did.
+
+        A row that came with a copy, as a restored backup is one, names an engine that may well live, but runs the
+        jobs of the original: here it ended with the last tick that was copied.
+        """
+        found = self._database.row(_SELECT)
+        if found is None:
+            return None
+        row = EngineRow(**dict(zip(_COLUMNS, found, strict=True)))
+        is_copied = row.file not in ("", self._database.identity)
+        return replace(row, stopped_at=row.awake_until) if is_copied else row
 
     def take(self, row: EngineRow) -> None:
         values = [getattr(row, name) for name in _COLUMNS]

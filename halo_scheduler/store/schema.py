@@ -8,7 +8,7 @@ from halo_scheduler.errors import StoreTooNewError
 from halo_scheduler.store.backup import back_up
 from halo_scheduler.store.connection import Database
 
-NEWEST = 6
+NEWEST = 7
 """The number of the last step: a database that has it is opened without looking at the steps."""
 _STEP = re.compile(r"([0-9]{4})_.+\.sql")
 

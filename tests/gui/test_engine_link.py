@@ -14,10 +14,11 @@ from halo_scheduler import Scheduler
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.engine.server import ChangeServer
-from halo_scheduler.errors import StoreDamagedError, StoreUnavailableError
+from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreReplacedError, StoreUnavailableError
+from halo_scheduler.ipc import poke
 from ui.backend import Backend
 from ui.engine_link import EngineLink, EnginePlace, EngineState
-from ui.engine_thread import Farewell
+from ui.engine_thread import Farewell, _Host
 
 _NOW = 1_800_000_000_000
 
@@ -134,6 +135,38 @@ def test_a_damaged_database_is_not_tried_again_but_told(
         stage.thread.failed.emit(StoreDamagedError("it is damaged"))
     qtbot.wait(50)
     assert stage.thread.starts == 0
+
+
+def test_a_replaced_database_is_told_and_not_run_behind_the_windows_back(
+    stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.engine_link._SOON_MS", 10)
+    stage.server.start()
+    stage.thread.begun.emit()
+    qtbot.waitUntil(lambda: _is_heard(stage))
+    # Its engine hangs up, as one that stops does.
+    stage.server.stop()
+    stage.thread.failed.emit(StoreReplacedError("halo.db was deleted or replaced"))
+    qtbot.wait(100)
+    assert stage.link.state == EngineState(EnginePlace.NOWHERE, "halo.db was deleted or replaced")
+    assert stage.thread.starts == 0
+
+
+@pytest.mark.usefixtures("stage")
+def test_an_engine_beside_the_window_says_that_its_database_was_replaced(
+    tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "run.db"
+    host = _Host(path, ManualClock(_NOW))
+    failures: list[SchedulerError] = []
+    host.failed.connect(failures.append)
+    with qtbot.waitSignal(host.begun):
+        host.start()
+    path.rename(tmp_path / "away.db")
+    Scheduler.open(path).close()
+    assert poke(path)
+    qtbot.waitUntil(lambda: bool(failures))
+    assert isinstance(failures[0], StoreReplacedError)
 
 
 def test_nothing_is_taken_over_while_leaving(stage: Stage, qtbot: QtBot) -> None:

@@ -7,6 +7,7 @@ import os
 import stat
 import tempfile
 import zlib
+from importlib import resources
 from pathlib import Path
 
 import apsw
@@ -157,6 +158,12 @@ def test_an_older_database_is_backed_up_and_brought_up_to_date(
 
 def test_the_newest_step_is_known() -> None:
     assert max(schema._steps()) == schema.NEWEST
+
+
+def test_every_step_of_the_schema_has_its_own_number() -> None:
+    files = [item.name for item in resources.files("halo_scheduler.store.migrations").iterdir()]
+    numbers = sorted(name[:4] for name in files if name.endswith(".sql"))
+    assert numbers == [f"{number:04}" for number in range(1, schema.NEWEST + 1)]
 
 
 def test_a_step_that_fails_leaves_the_old_schema(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
