@@ -20,6 +20,7 @@ from halo_scheduler.model import (
     StatusReason,
     Trigger,
 )
+from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.reports import Gap, GapKind
 from halo_scheduler.schedule.days import local_day
@@ -50,6 +51,8 @@ class NoticeKind(StrEnum):
     """Its conditions did not come to hold in time."""
     CHAIN_BROKEN = "chain-broken"
     GAP = "gap"
+    STUCK = "stuck"
+    """The engine does not do its work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +124,19 @@ def gap_notice(gap: Gap) -> Notice:
         title=plain_line(f"{what} {times[0]}–{times[1]}", _LONGEST_TITLE),
         text=f"{gap.caught_up} caught up, {gap.missed} missed",
         run_ids=gap.run_ids,
+    )
+
+
+def alarm_notice(alarm: Alarm) -> Notice:
+    """Return what to tell of an engine that does not do its work."""
+    what, why = {
+        AlarmKind.SILENT: ("Halo no longer runs your jobs", "It has been hanging for 2 minutes."),
+        AlarmKind.STARVED: ("Halo does not start what is due", "Nothing has been started for 2 minutes."),
+    }[alarm.kind]
+    return Notice(
+        kind=NoticeKind.STUCK,
+        title=what,
+        text=f"{why} It is trying to recover. If jobs stay late, quit Halo and start it again.",
     )
 
 

@@ -27,6 +27,7 @@ from halo_scheduler.model import (
     SkipReason,
     Trigger,
 )
+from halo_scheduler.model.alarms import Alarm
 from halo_scheduler.reports import DayCount, Gap, TrendPoint, Usage
 from halo_scheduler.schedule.explain import Explanation
 from halo_scheduler.searching import search
@@ -366,6 +367,10 @@ class Reader:
     def list_gaps(self, since: int) -> list[Gap]:
         """Return when nobody was awake and something was caught up or missed because of it, newest first."""
         return reports.gaps(self._store, since)
+
+    def list_alarms(self, since: int) -> list[Alarm]:
+        """Return when the engine noticed, from an instant on, that it did not do its work; oldest first."""
+        return reports.alarms(self._store, since)
 
     def unseen_failures(self) -> list[Run]:
         """Return failures since `mark_failures_seen`, newest first, a hundred at most; no tests, no removed jobs."""

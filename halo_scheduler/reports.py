@@ -14,6 +14,7 @@ from itertools import pairwise
 from halo_scheduler.chains import LinkState, chain_of, waiting_runs
 from halo_scheduler.holds import Hold, Holds
 from halo_scheduler.model import After, Caps, Outcome, Rule, SkipReason, Source, Step, Trigger
+from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.schedule.days import day_ends_at, local_day
 from halo_scheduler.schedule.explain import ChainWait, Explanation, Outlook, Predecessor, explain_plan
 from halo_scheduler.schedule.interval import MINUTE_MS, SECOND_MS
@@ -261,6 +262,11 @@ def gaps(store: Store, since: int) -> list[Gap]:
     """Return when nobody was awake and something was caught up or missed because of it, newest first."""
     found = (_gap(store, event) for event in store.events.gaps(since))
     return [gap for gap in found if gap is not None]
+
+
+def alarms(store: Store, since: int) -> list[Alarm]:
+    """Return when engines noticed that they did not do their work, oldest first."""
+    return [Alarm(AlarmKind(event.detail["alarm"]), event.at) for event in store.events.alarms(since)]
 
 
 def _gap(store: Store, event: Event) -> Gap | None:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from halo_scheduler.engine.engine import Engine
     from halo_scheduler.engine.loop import EngineLoop
     from halo_scheduler.engine.trial import Trial
+    from halo_scheduler.model.alarms import Alarm
 
 __all__ = ["RunStats", "Scheduler", "Status"]
 
@@ -173,14 +174,23 @@ class Scheduler(Assisting):
         occasion = occasion_of(self._store, "", spec, None)
         return Trial(spec, folder, self._secrets.reader, self._clock, parent, occasion=occasion)
 
-    def start(self) -> None:
-        """Run due jobs from now on; needs a Qt event loop. EngineHeldError names another engine."""
+    def start(
+        self,
+        *,
+        heartbeat: Callable[[], None] = lambda: None,
+        alarmed: Callable[[Alarm], None] = lambda _alarm: None,
+    ) -> None:
+        """Run due jobs from now on; needs a Qt event loop. EngineHeldError names another engine.
+
+        `heartbeat` is called after each tick. `alarmed` is called when the engine notices that it does not do its
+        work, on whatever thread: the engine's own may be what hangs.
+        """
         from halo_scheduler.engine.loop import EngineLoop  # noqa: PLC0415 - Qt, for those who need it
 
         if self._loop is not None:
             raise EngineHeldError("this scheduler already runs its jobs")
         engine = self._get_engine()
-        loop = EngineLoop(engine, self._clock, self._store)
+        loop = EngineLoop(engine, self._clock, self._store, heartbeat=heartbeat, alarmed=alarmed)
         loop.changed_elsewhere.connect(self._tell)
         loop.lost.connect(self._lose_engine)
         loop.start()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import Outcome, Run, Source, Trigger
-from halo_scheduler.notices import Notice, chain_notices, gap_notice, notice_of
+from halo_scheduler.model.alarms import Alarm
+from halo_scheduler.notices import Notice, alarm_notice, chain_notices, gap_notice, notice_of
 from halo_scheduler.reports import Gap
 from halo_scheduler.service import Scheduler
 
@@ -22,7 +23,10 @@ _GAP_SETTLES_MS = 4_000
 
 
 class Alerts(QObject):
-    """Turns the ends of runs into notifications."""
+    """Turns the ends of runs, and the alarms of the engine, into notifications."""
+
+    alarm_told = Signal(object)
+    """The Notice of an alarm."""
 
     def __init__(self, backend: Backend, notifications: Notifications, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -30,7 +34,8 @@ class Alerts(QObject):
         self._notifications = notifications
         self._seen: deque[str] = deque(maxlen=_REMEMBERED)
         self._chains_told: deque[Notice] = deque(maxlen=_REMEMBERED)
-        self._gaps_told_until = backend.now_ms()
+        self._began_at = self._gaps_told_until = backend.now_ms()
+        self._alarms_told: deque[Alarm] = deque(maxlen=_REMEMBERED)
         self._gap_timer = QTimer(self)
         self._gap_timer.setSingleShot(True)
         self._gap_timer.setInterval(_GAP_SETTLES_MS)
@@ -41,7 +46,22 @@ class Alerts(QObject):
         """Tell, once that is settled, what an engine found that has just begun."""
         self._gap_timer.start()
 
+    def tell_alarm(self, alarm: Alarm) -> None:
+        """Tell that an engine does not do its work; once, though both its thread and the journal say so."""
+        if alarm not in self._alarms_told:
+            self._alarms_told.append(alarm)
+            notice = alarm_notice(alarm)
+            self._notifications.show(notice)
+            self.alarm_told.emit(notice)
+
+    def _tell_alarms(self, alarms: list[Alarm]) -> None:
+        for alarm in alarms:
+            self.tell_alarm(alarm)
+
     def _take(self, change: Change) -> None:
+        if change.kind is ChangeKind.ENGINE:
+            since = self._began_at
+            self._backend.ask(lambda scheduler: scheduler.list_alarms(since), self._tell_alarms, owner=self)
         run_id = change.run_id
         if change.kind is not ChangeKind.RUN_FINISHED or run_id is None:
             return

@@ -43,6 +43,8 @@ class EngineThread(QObject):
     failed = Signal(object)
     """A SchedulerError: the database cannot be used as it is."""
     lost = Signal()
+    alarmed = Signal(object)
+    """An Alarm: the engine noticed that it does not do its work."""
     stopped = Signal()
     trial_output = Signal(int, bytes)
     trial_ended = Signal(int, object)
@@ -69,6 +71,7 @@ class EngineThread(QObject):
             (self.held, self._host.held),
             (self.failed, self._host.failed),
             (self.lost, self._host.lost),
+            (self.alarmed, self._host.alarmed),
             (self.stopped, self._host.stopped),
             (self.trial_output, self._host.trial_output),
             (self.trial_ended, self._host.trial_ended),
@@ -119,6 +122,7 @@ class _Host(QObject):
     held = Signal(str)
     failed = Signal(object)
     lost = Signal()
+    alarmed = Signal(object)
     stopped = Signal()
     trial_output = Signal(int, bytes)
     trial_ended = Signal(int, object)
@@ -144,7 +148,7 @@ class _Host(QObject):
             self.failed.emit(error)
             return
         try:
-            scheduler.start()
+            scheduler.start(alarmed=self.alarmed.emit)
         except EngineHeldError as error:
             scheduler.close()
             self._past.append(scheduler)

@@ -55,7 +55,7 @@ class NotificationService:
         capabilities = self._ask_capabilities()
         text = _plain(notice.text, _LONGEST_TEXT)
         actions = [_DEFAULT_ACTION, self._open_label] if "actions" in capabilities else []
-        urgency = _CRITICAL if notice.kind is NoticeKind.DISABLED else _NORMAL
+        urgency = _CRITICAL if notice.kind in (NoticeKind.DISABLED, NoticeKind.STUCK) else _NORMAL
         body = (
             "Halo Scheduler",
             self._earlier(notice),

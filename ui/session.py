@@ -85,6 +85,8 @@ class Session(QObject):
         self._link.taken_over.connect(self._say_taken_over)
         self._link.damaged.connect(self.damaged)
         self._link.stopped.connect(self._have_stopped)
+        self._engine.alarmed.connect(self._alerts.tell_alarm)
+        self._alerts.alarm_told.connect(self._show_alarm)
         main.closing.connect(self._explain_closing)
         self._windows.restore_requested.connect(self._restore)
         self._windows.quit_requested.connect(self._ask_to_quit)
@@ -146,6 +148,9 @@ class Session(QObject):
         self._windows.main.show_news(
             self.tr("The other program that ran the jobs has ended. This one runs them now.")
         )
+
+    def _show_alarm(self, notice: Notice) -> None:
+        self._windows.main.show_news(f"{notice.title}. {notice.text}")
 
     # --- Closing, failures, settings -----------------------------------------------------------------
 

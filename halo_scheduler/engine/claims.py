@@ -24,6 +24,8 @@ from halo_scheduler.store.store import Store
 
 # Only today counts; some days more are kept for a clock that is set back.
 _USAGE_KEPT_MS = 7 * DAY_MS
+# Of what was overlooked, one is enough to know; behind so many that wait for something else, nobody looks for it.
+_MOST_OVERLOOKED = 1_000
 
 
 class Claims:
@@ -86,6 +88,19 @@ class Claims:
         if day != self._usage_kept_from:
             self._store.usage.forget_before(day)
             self._usage_kept_from = day
+
+    def is_overlooking(self, now_ms: int, running: Iterable[str | None]) -> bool:
+        """Tell whether something that needs only a place, and could have one, has not been claimed."""
+        in_group = Counter(running)
+        if in_group.total() >= self._max_concurrent():
+            return False
+        full = {group for group, most in self._store.groups.limits().items() if in_group[group] >= most}
+        due = self._store.jobs.due(now_ms, _MOST_OVERLOOKED)
+        wanted = [request.job_id for request in self._store.requests.triggers(_MOST_OVERLOOKED)]
+        return any(
+            record.waiting_for in (None, WaitingFor.AT_CAPACITY) and record.spec.group not in full
+            for record in due
+        ) or any(record.run_id is None for record in self._store.jobs.get_many(wanted).values())
 
     def take_news(self) -> list[Change]:
         """Return what was recorded beside the runs that were claimed, once."""

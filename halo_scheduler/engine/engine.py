@@ -226,6 +226,16 @@ class Engine:
         self._generation = 0
         self._tell(Change(ChangeKind.ENGINE))
 
+    def is_overlooking(self) -> bool:
+        """Tell whether something could have started at the last tick, but did not."""
+        running = [under_way.group for under_way in self._runs.still_running()]
+        return self._claiming and self._claims.is_overlooking(self._last_tick_at, running)
+
+    def claim_anew(self) -> None:
+        """Forget what was gathered for claiming: should that be wrong, the next tick finds out what is right."""
+        self._outlook.close()
+        self._claims = self._make_claims()
+
     def leave_runs(self) -> None:
         """Let what runs live on for the next engine, which also keeps awake and watches what must be."""
         self._runs.leave()

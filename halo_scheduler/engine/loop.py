@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer, Signal
 
 from halo_scheduler.actions.http import HttpStarter
-from halo_scheduler.changes import Change
+from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.engine import MAX_DELAY_MS, Engine
 from halo_scheduler.engine.maintenance import Maintenance
 from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
 from halo_scheduler.engine.server import ChangeServer
 from halo_scheduler.engine.wakeups import ClockWatcher, SleepWatcher
+from halo_scheduler.engine.watchdog import LoopWatch, StartWatch, record_alarm
 from halo_scheduler.errors import SchedulerError, StaleEngineError, StoreError, StoreReplacedError
 from halo_scheduler.host.watch import ThreadWatch
+from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
@@ -31,13 +34,24 @@ class EngineLoop(QObject):
     idle = Signal()
     lost = Signal(object)
     """The SchedulerError that made this engine stop for good."""
+    _go_on_wanted = Signal(object)
 
-    def __init__(self, engine: Engine, clock: Clock, store: Store) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        store: Store,
+        *,
+        heartbeat: Callable[[], None] = lambda: None,
+        alarmed: Callable[[Alarm], None] = lambda _alarm: None,
+    ) -> None:
+        """`heartbeat` is called after each tick; `alarmed` on any thread when the engine does not do its work."""
         super().__init__()
         self._engine = engine
         self._watch = NotifierWatch(self) if HAS_PIDFD else None
         engine.equip(self._watch or ThreadWatch(engine.post), HttpStarter(self).start)
         self._clock = clock
+        self._path = store.database.path
         self._maintenance = Maintenance(store)
         self._server = ChangeServer(store.database.path)
         self._server.changed.connect(self._hear_change)
@@ -45,6 +59,11 @@ class EngineLoop(QObject):
         self._sleep.woke.connect(self.look_again)
         self._clock_watcher = ClockWatcher(self)
         self._clock_watcher.clock_was_set.connect(self.look_again)
+        self._heartbeat = heartbeat
+        self._alarmed = alarmed
+        self._loop_watch = LoopWatch(clock, lambda: self._raise_alarm(AlarmKind.SILENT))
+        self._start_watch = StartWatch(clock)
+        self._go_on_wanted.connect(self._go_on, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -69,6 +88,7 @@ class EngineLoop(QObject):
         self._server.start()
         self._sleep.start()
         self._clock_watcher.start()
+        self._loop_watch.start()
         self._timer.start(0)
 
     def look_again(self) -> None:
@@ -81,6 +101,7 @@ class EngineLoop(QObject):
         """Never tick again."""
         self._is_stopped = True
         self._timer.stop()
+        self._loop_watch.stop()
         self._clock_watcher.close()
         self._server.stop()
         self._maintenance.finish()
@@ -125,9 +146,7 @@ class EngineLoop(QObject):
         """Tick, or only look after runs if nothing more is due."""
         try:
             if self._engine.look() or self._must_tick or self._engine.delay_ms() == 0:
-                self._must_tick = False
-                self._engine.tick()
-                self._keep_house()
+                self._tick()
             delay_ms = min(self._engine.delay_ms(), self._engine.look_delay_ms())
         except (StaleEngineError, StoreReplacedError) as error:
             self._lose(error)
@@ -138,6 +157,7 @@ class EngineLoop(QObject):
                 _LOG.error("%s", error)
             self._last_fault = str(error)
             self._must_tick, delay_ms = True, _AFTER_FAULT_MS
+            self._beat()
         except Exception:  # noqa: BLE001 - whatever it was, the loop goes on: jobs depend on it
             _LOG.exception("A tick failed.")
             self._must_tick, delay_ms = True, _AFTER_FAULT_MS
@@ -148,7 +168,39 @@ class EngineLoop(QObject):
         if not self._engine.running_count:
             self.idle.emit()
 
+    def _tick(self) -> None:
+        self._must_tick = False
+        started = self._engine.tick()
+        self._beat()
+        if self._start_watch.is_stuck(has_started=bool(started), is_overlooking=self._engine.is_overlooking):
+            _LOG.error("Something is due and a place is free, but nothing is started.")
+            self._raise_alarm(AlarmKind.STARVED)
+        self._keep_house()
+
+    def _beat(self) -> None:
+        """Show that the loop works, or would if the store let it."""
+        self._loop_watch.beat()
+        self._heartbeat()
+
     def _lose(self, error: SchedulerError) -> None:
         _LOG.error("%s; this engine stops.", error)
         self.stop()
         self.lost.emit(error)
+
+    # --- The watchdog --------------------------------------------------------------------------------
+
+    def _raise_alarm(self, kind: AlarmKind) -> None:
+        """Record and tell, on whatever thread, that the engine does not do its work; then try once to go on."""
+        alarm = Alarm(kind, self._clock.now_ms())
+        record_alarm(self._path, alarm)
+        self._go_on_wanted.emit(kind)
+        self._alarmed(alarm)
+
+    def _go_on(self, kind: AlarmKind) -> None:
+        """Tick, whatever the timer was set to; with nothing left of what may keep the engine from claiming."""
+        if self._is_stopped:
+            return
+        if kind is AlarmKind.STARVED:
+            self._engine.claim_anew()
+        self.look_again()
+        self.changed_elsewhere.emit(Change(ChangeKind.ENGINE))

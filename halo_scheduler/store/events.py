@@ -38,6 +38,7 @@ class EventKind(StrEnum):
     QUESTION_REOPENED = "question-reopened"
     ENGINE_STARTED = "engine-started"
     ENGINE_STOPPED = "engine-stopped"
+    ENGINE_ALARM = "engine-alarm"
     SLEEP_GAP = "sleep-gap"
     CLOCK_JUMP = "clock-jump"
     ZONE_CHANGE = "zone-change"
@@ -135,6 +136,15 @@ class EventTable:
         """Return when engines started and when the machine woke up, newest first."""
         rows = self._database.rows(
             f"{_SELECT} WHERE kind IN ('engine-started', 'sleep-gap') AND at >= ? ORDER BY at DESC, seq DESC",
+            [since],
+        )
+        return [_event_of(row) for row in rows]
+
+    def alarms(self, since: int) -> list[Event]:
+        """Return the alarms of engines from an instant on, oldest first."""
+        rows = self._database.rows(
+            f"{_SELECT} INDEXED BY scheduler_events_job "
+            "WHERE job_id IS NULL AND kind = 'engine-alarm' AND at >= ? ORDER BY seq",
             [since],
         )
         return [_event_of(row) for row in rows]

@@ -13,7 +13,9 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Every, Outcome, Policy, Scheduler
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
+from halo_scheduler.engine.watchdog import record_alarm
 from halo_scheduler.model import Caps, CatchUp, Follower, Manual, Notify
+from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.notices import Notice, NoticeKind
 from halo_scheduler.quiet_times import QuietTime
 from ui.alerts import Alerts
@@ -190,3 +192,32 @@ def test_a_follower_that_is_removed_while_it_waits_is_told_after_the_run_before_
     ask(stage.scheduler, stage.scheduler.add_job("other", Manual()))
     qtbot.waitUntil(lambda: NoticeKind.NEEDS_INPUT in _kinds(stage))
     assert _kinds(stage).count(NoticeKind.CHAIN_BROKEN) == 1
+
+
+def test_an_alarm_is_told_once_though_its_thread_and_the_journal_both_tell(
+    stage: Stage, qtbot: QtBot
+) -> None:
+    told: list[Notice] = []
+    stage.alerts.alarm_told.connect(told.append)
+    alarm = Alarm(AlarmKind.SILENT, _NOW + 1)
+    record_alarm(stage.path, alarm)
+    stage.alerts.tell_alarm(alarm)
+    record_alarm(stage.path, Alarm(AlarmKind.STARVED, _NOW + 2))
+    for _ in range(2):
+        stage.backend.tell(Change(ChangeKind.ENGINE))
+    qtbot.waitUntil(lambda: len(told) == 2)
+    qtbot.wait(50)
+    assert [notice.title for notice in told] == [
+        "Halo no longer runs your jobs",
+        "Halo does not start what is due",
+    ]
+    assert _kinds(stage) == [NoticeKind.STUCK] * 2
+
+
+def test_alarms_from_before_the_program_began_are_not_told(stage: Stage, qtbot: QtBot) -> None:
+    for at in (_NOW - 1, _NOW):
+        record_alarm(stage.path, Alarm(AlarmKind.SILENT, at))
+    stage.backend.tell(Change(ChangeKind.ENGINE))
+    qtbot.waitUntil(lambda: bool(stage.shown.notices))
+    qtbot.wait(50)
+    assert _kinds(stage) == [NoticeKind.STUCK]
