@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from halo_scheduler.home import database_path
+from halo_scheduler.host.core_dumps import CORE_LIMIT
 
 from .display import has_display
 
@@ -25,6 +26,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
     given = parser.parse_args(arguments)
     if not has_display():
         _run_without_window()
+    CORE_LIMIT.lower()
     # What is loaded now stays; afterwards the program itself looks for garbage.
     gc.disable()
     load_qt()

@@ -15,6 +15,7 @@ from typing import IO
 
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.errors import SchedulerError
+from halo_scheduler.host.core_dumps import CORE_LIMIT
 from halo_scheduler.host.login_environment import Environment, encoded
 from halo_scheduler.host.process_tree import MARK
 from halo_scheduler.model import Command, Job, ProcessAction, Run
@@ -116,7 +117,8 @@ def spawn(launch: Launch, spool: Spool) -> subprocess.Popen[bytes]:
 def shimmed(argv: Sequence[str], code_path: str) -> list[str]:
     """Return what starts a program and writes down its exit code."""
     # The name first: should the shell have to complain, it does so under the program's name.
-    return [*_SHIM, argv[0], code_path, *argv]
+    *shell, script = _SHIM
+    return [*shell, f"{CORE_LIMIT.restoring_line}{script}", argv[0], code_path, *argv]
 
 
 @contextmanager

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable
 
 import click
 
-from halo_scheduler.clock import Clock
+from halo_scheduler.clock import Clock, SystemClock
 from halo_scheduler.errors import SchedulerShutdownError
+from halo_scheduler.host.core_dumps import CORE_LIMIT
+from halo_scheduler.host.service_manager import ServiceManager
 from halo_scheduler.host.signals import StopSignals
 from halo_scheduler.schedule.interval import parse_interval
 from halo_scheduler.service import Scheduler
@@ -75,13 +78,16 @@ def run_daemon(
     """
     from PySide6.QtCore import QCoreApplication, QSocketNotifier  # noqa: PLC0415 - Qt, for those who need it
 
+    CORE_LIMIT.lower()
+    manager = ServiceManager.take(os.environ, clock or SystemClock())
     application = QCoreApplication.instance() or QCoreApplication(["halo"])
     with Scheduler.open(clock=clock, owner="the Halo daemon") as scheduler, StopSignals() as signals:
         prepare(scheduler)
         scheduler.subscribe(lambda change: _LOG.info("%s %s", change.kind, change.job_id or ""))
-        scheduler.start()
+        scheduler.start(heartbeat=manager.ping)
         scheduler.subscribe(lambda _change: None if scheduler.runs_jobs else application.exit(_FAILED))
         click.echo(f"halo: running the jobs of {scheduler.path}", err=True)
+        manager.tell_ready(f"running the jobs of {scheduler.path}")
         notifier = QSocketNotifier(signals.fileno(), QSocketNotifier.Type.Read)
         notifier.activated.connect(lambda: signals.is_asked_to_stop() and application.quit())
         exit_code = application.exec()
@@ -89,6 +95,7 @@ def run_daemon(
         if exit_code:
             return exit_code
         click.echo("halo: stopping; a second signal leaves at once", err=True)
+        manager.tell_stopping("waiting for runs to end")
         signals.leave_on_next()
         try:
             scheduler.stop(timeout_ms=stop_timeout_ms, end_runs=end_runs)
