@@ -1,0 +1,140 @@
+"""The subreaper: on Linux, processes that lose their parent become children of this process instead of init's.
+
+So no process of a run gets out of sight while its engine lives. Whoever takes over orphans must also reap them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+
+from halo_scheduler.host.inherited_mark import OWN_MARK, is_mark, read_mark, set_mark
+from halo_scheduler.host.proc_files import ZOMBIE, ProcessStat, children_of, stat_of
+
+_LOG = logging.getLogger(__name__)
+_PR_SET_CHILD_SUBREAPER = 36
+_MOST_AT_ONCE = 1_000
+_PATIENCE_MS = 60_000
+
+
+class Reaper:
+    """Looks after the children that this process did not start; the process needs exactly one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limit_before = 0
+        self._awaited: dict[int, subprocess.Popen[bytes]] = {}
+        self._unclear: dict[tuple[int, int], int] = {}
+
+    def start(self) -> bool:
+        """Take over orphans from now on; tell whether the system can do that."""
+        with self._lock:
+            if not self._users and not _set_subreaper(on=True):
+                return False
+            self._users += 1
+            if self._users == 1:
+                self._limit_before = read_mark(0)
+                # Inside a run of another Halo, that run's mark must stay.
+                if not is_mark(self._limit_before):
+                    set_mark(0, OWN_MARK)
+            return True
+
+    def stop(self) -> None:
+        """Take over no more orphans; to be called once for each start that returned True."""
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                _set_subreaper(on=False)
+                set_mark(0, self._limit_before)
+                self._unclear.clear()
+
+    def leave_to_owner(self, process: subprocess.Popen[bytes]) -> None:
+        """Never reap a child of ours: whoever started it waits for its exit code."""
+        with self._lock:
+            self._forget_ended()
+            self._awaited[process.pid] = process
+
+    def reap(self, now_ms: int) -> int:
+        """Reap orphans that have ended, and return how many."""
+        if not self._users:
+            return 0
+        reaped = 0
+        with self._lock:
+            zombies = [(pid, stat) for pid, stat in self._others() if stat.state == ZOMBIE]
+            keys = {(pid, stat.started) for pid, stat in zombies}
+            self._unclear = {key: since for key, since in self._unclear.items() if key in keys}
+            for pid, stat in zombies:
+                is_due = _is_orphan(pid, stat) or self._is_forgotten(pid, stat, now_ms)
+                reaped += is_due and _reap_one(pid)
+                if reaped == _MOST_AT_ONCE:
+                    break
+        return reaped
+
+    def strays(self, since: int) -> list[int]:
+        """Return the living orphans whose origin nothing tells: they have set aside even the inherited mark.
+
+        `since` is when the oldest of them may have started, in clock ticks since boot.
+        """
+        if not self._users:
+            return []
+        with self._lock:
+            return [
+                pid
+                for pid, stat in self._others()
+                if stat.state != ZOMBIE and stat.started >= since and not is_mark(read_mark(pid))
+            ]
+
+    def _others(self) -> Iterator[tuple[int, ProcessStat]]:
+        """Yield the children that are neither awaited nor of our session, which no process of a run can join."""
+        self._forget_ended()
+        session = os.getsid(0)
+        for pid in children_of(os.getpid()):
+            stat = None if pid in self._awaited else stat_of(pid)
+            if stat is not None and stat.session != session:
+                yield pid, stat
+
+    def _forget_ended(self) -> None:
+        running = ((pid, process) for pid, process in self._awaited.items() if process.returncode is None)
+        self._awaited = dict(running)
+
+    def _is_forgotten(self, pid: int, stat: ProcessStat, now_ms: int) -> bool:
+        """Tell whether a zombie that may be somebody's direct child has been there for so long that nobody waits."""
+        since = self._unclear.setdefault((pid, stat.started), now_ms)
+        return abs(now_ms - since) >= _PATIENCE_MS
+
+
+REAPER = Reaper()
+"""The one of this process."""
+
+
+def _is_orphan(pid: int, stat: ProcessStat) -> bool:
+    """Tell whether a child was surely not started by this process.
+
+    A direct child is in our session or leads its own. If it leads its own and has the mark of a run, it is not the
+    first process of that run either, because that one is awaited.
+    """
+    mark = read_mark(pid)
+    return stat.session != pid or (is_mark(mark) and mark != read_mark(0))
+
+
+def _reap_one(pid: int) -> bool:
+    with suppress(ChildProcessError):
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG) is not None
+    return False
+
+
+def _set_subreaper(*, on: bool) -> bool:
+    if sys.platform != "linux":
+        return False
+    import ctypes  # noqa: PLC0415 - for those who take over orphans
+
+    with suppress(OSError, AttributeError):
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0) == 0)
+    _LOG.warning("The system call prctl cannot be found: processes that lose their parent may escape a stop.")
+    return False

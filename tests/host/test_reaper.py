@@ -1,0 +1,178 @@
+"""The subreaper: which children it reaps, when, and whose exit codes it never takes."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from process_probe import LONG_S, end_all, is_living, pids_in, until
+
+from halo_scheduler.host import reaper as module
+from halo_scheduler.host.inherited_mark import OWN_MARK, mark_of, mark_tree, read_mark, set_mark
+from halo_scheduler.host.proc_files import stat_of
+from halo_scheduler.host.reaper import Reaper
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="subreapers are a thing of Linux")
+
+_NOW = 1_735_689_600_000
+_DAY_MS = 86_400_000
+_PR_GET_CHILD_SUBREAPER = 37
+_UNLIMITED = -1
+# A process without a parent that leads its own session, and one whose session was begun by another.
+_LEADER = "(setsid sh -c 'echo $$ >a.pid; exec sleep 60' &)"
+_FOLLOWER = "setsid sh -c '(echo >b; exec sh -c \"echo \\$\\$ >a.pid; exec sleep 60\") & sleep 0.1' & wait"
+Orphan = Callable[..., int]
+
+
+def _is_subreaper() -> bool:
+    found = ctypes.c_int()
+    ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(found), 0, 0, 0)
+    return bool(found.value)
+
+
+@pytest.fixture
+def reaper() -> Iterator[Reaper]:
+    made = Reaper()
+    assert made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def orphan(reaper: Reaper, tmp_path: Path) -> Iterator[Orphan]:
+    """Make a child that this process did not start, and return its number."""
+
+    def make(line: str, run_id: str = "") -> int:
+        gate = f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; "
+        process = subprocess.Popen(["/bin/sh", "-c", gate + line], cwd=tmp_path, start_new_session=True)
+        if run_id:
+            mark_tree(process.pid, run_id)
+        (tmp_path / "go").touch()
+        process.wait(LONG_S)
+        (pid,) = until(lambda: pids_in(tmp_path))
+        until(lambda: psutil.Process(pid).name() == "sleep")
+        assert psutil.Process(pid).ppid() == psutil.Process().pid
+        return pid
+
+    yield make
+    end_all(pids_in(tmp_path))
+    reaper.reap(_NOW)
+    reaper.reap(_NOW + _DAY_MS)
+
+
+def _kill(pid: int) -> None:
+    psutil.Process(pid).kill()
+    until(lambda: not is_living(pid))
+
+
+def test_the_process_is_a_subreaper_only_between_start_and_stop() -> None:
+    assert not _is_subreaper()
+    first = Reaper()
+    assert first.start()
+    assert first.start()
+    assert (_is_subreaper(), read_mark(0)) == (True, OWN_MARK)
+    first.stop()
+    assert _is_subreaper()
+    first.stop()
+    assert (_is_subreaper(), read_mark(0)) == (False, _UNLIMITED)
+
+
+def test_the_mark_of_the_run_that_we_are_in_stays() -> None:
+    set_mark(0, mark_of("outer"))
+    try:
+        made = Reaper()
+        made.start()
+        assert read_mark(0) == mark_of("outer")
+        made.stop()
+        assert read_mark(0) == mark_of("outer")
+    finally:
+        set_mark(0, _UNLIMITED)
+
+
+def test_a_system_without_subreapers_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_set_subreaper", lambda *, on: not on)
+    made = Reaper()
+    assert not made.start()
+    assert (made.reap(_NOW), made.strays(0), read_mark(0)) == (0, [], _UNLIMITED)
+
+
+def test_an_orphan_of_another_session_is_reaped_at_once(reaper: Reaper, orphan: Orphan) -> None:
+    pid = orphan(_FOLLOWER)
+    assert reaper.reap(_NOW) == 0
+    assert is_living(pid)
+    _kill(pid)
+    assert reaper.reap(_NOW) == 1
+    assert not psutil.pid_exists(pid)
+
+
+def test_an_orphan_of_a_run_is_reaped_at_once(reaper: Reaper, orphan: Orphan) -> None:
+    pid = orphan(_LEADER, "run")
+    _kill(pid)
+    assert reaper.reap(_NOW) == 1
+
+
+def test_a_zombie_that_somebody_may_wait_for_is_left_for_a_minute(reaper: Reaper, orphan: Orphan) -> None:
+    pid = orphan(_LEADER)
+    _kill(pid)
+    assert [reaper.reap(_NOW + later) for later in (0, 1_000, 59_999)] == [0, 0, 0]
+    assert reaper.reap(_NOW + 60_000) == 1
+    assert not psutil.pid_exists(pid)
+
+
+def test_only_so_many_are_reaped_at_once(
+    reaper: Reaper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(module, "_MOST_AT_ONCE", 2)
+    line = "for i in 1 2 3; do setsid sh -c '(echo >$0; exec sleep 0.05) & sleep 0.01' $i & done; wait"
+    subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, start_new_session=True, check=True)
+    own = psutil.Process()
+    until(lambda: [child.status() for child in own.children()].count(psutil.STATUS_ZOMBIE) == 3)
+    assert [reaper.reap(_NOW) for _ in range(3)] == [2, 1, 0]
+
+
+@pytest.mark.parametrize("new_session", [True, False])
+def test_an_exit_code_that_is_awaited_is_never_taken(reaper: Reaper, *, new_session: bool) -> None:
+    process = subprocess.Popen(["/bin/sh", "-c", "exit 7"], start_new_session=new_session)
+    if new_session:
+        # Without this, the mark would tell it for an orphan of the run.
+        reaper.leave_to_owner(process)
+        mark_tree(process.pid, "run")
+    until(lambda: not is_living(process.pid))
+    assert (reaper.reap(_NOW), reaper.reap(_NOW + _DAY_MS)) == (0, 0)
+    assert process.wait() == 7
+
+
+def test_what_was_awaited_and_has_ended_is_forgotten() -> None:
+    made = Reaper()
+    for _ in range(3):
+        process = subprocess.Popen(["true"])
+        made.leave_to_owner(process)
+        process.wait()
+    assert len(made._awaited) == 1
+
+
+def test_what_we_open_ourselves_is_no_stray(reaper: Reaper, orphan: Orphan) -> None:
+    orphan(_LEADER)
+    assert reaper.strays(0) == []
+
+
+def test_an_orphan_without_any_mark_is_a_stray_of_what_began_before_it(
+    reaper: Reaper, orphan: Orphan
+) -> None:
+    pid = orphan(_LEADER, "run")
+    assert reaper.strays(0) == []
+    set_mark(pid, _UNLIMITED)
+    stat = stat_of(pid)
+    assert stat is not None
+    assert (reaper.strays(0), reaper.strays(stat.started), reaper.strays(stat.started + 1)) == (
+        [pid],
+        [pid],
+        [],
+    )
+    _kill(pid)
+    assert reaper.strays(0) == []
