@@ -177,11 +177,14 @@ class Scheduler(Assisting):
     def start(
         self,
         *,
+        adopt_orphans: bool = False,
         heartbeat: Callable[[], None] = lambda: None,
         alarmed: Callable[[Alarm], None] = lambda _alarm: None,
     ) -> None:
         """Run due jobs from now on; needs a Qt event loop. EngineHeldError names another engine.
 
+        With `adopt_orphans`, this process becomes a subreaper on Linux until `stop`: no process can leave the tree of
+        its run unseen. That concerns every process it starts, so it is for programs that are Halo's own.
         `heartbeat` is called after each tick. `alarmed` is called when the engine notices that it does not do its
         work, on whatever thread: the engine's own may be what hangs.
         """
@@ -194,6 +197,8 @@ class Scheduler(Assisting):
         loop.changed_elsewhere.connect(self._tell)
         loop.lost.connect(self._lose_engine)
         loop.start()
+        if adopt_orphans:
+            engine.adopt_orphans()
         self._loop = loop
 
     @property

@@ -148,7 +148,7 @@ class _Host(QObject):
             self.failed.emit(error)
             return
         try:
-            scheduler.start(alarmed=self.alarmed.emit)
+            scheduler.start(adopt_orphans=True, alarmed=self.alarmed.emit)
         except EngineHeldError as error:
             scheduler.close()
             self._past.append(scheduler)

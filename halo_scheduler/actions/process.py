@@ -14,11 +14,13 @@ import psutil
 from halo_scheduler.actions.assignment import Assignment
 from halo_scheduler.actions.ending import SIGNAL_BASE, outcome_of, with_said, without_secrets
 from halo_scheduler.actions.launch import spawn
+from halo_scheduler.actions.run_tree import RunTree
 from halo_scheduler.actions.spool import NOT_YET, Spool, Ticket
 from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
 from halo_scheduler.errors import SchedulerError
+from halo_scheduler.host.inherited_mark import mark_tree
 from halo_scheduler.host.process import process_start
-from halo_scheduler.host.process_tree import ask_to_stop, beside_first, find_members, kill
+from halo_scheduler.host.reaper import REAPER
 from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.work.item import NoWorkError, SourceError
@@ -30,6 +32,7 @@ _BUSY_BYTES = 4 << 20
 _MOST_HEARD = 16 << 20
 _STOP_LOOK_MS = 50
 _STOP_LOOK_SLOW_MS = 1_000
+_UNKILLABLE_MS = 10_000
 _DRAIN_LOOK_MS = 500
 _LONGEST_SPAWN_S = 1.0
 _IN_CHARGE_LOOK_S = 0.05
@@ -48,7 +51,7 @@ class ProcessWork:
         self._reads_lines = reads_lines
         self._redactor: Redactor | None = Redactor()
         self._process: subprocess.Popen[bytes] | None = None
-        self._session: int | None = None
+        self._tree = RunTree(run.id)
         self._is_main_gone = False
         self._has_ticket = False
         self._end: Ended | None = None
@@ -56,8 +59,8 @@ class ProcessWork:
         self._is_over = False
         self._why: StopReason | None = None
         self._kill_at = 0
-        self._is_heard = False
         self._stop_looks = 0
+        self._is_unkillable = False
         self._size = 0
         # Guards the moment of the start: either it is called off in time, or its process is waited for.
         self._start_lock = threading.Lock()
@@ -67,7 +70,6 @@ class ProcessWork:
         self._is_left = False
         self.has_begun = threading.Event()
         """Set when it was started, or never will be: nothing is claimed for it any more."""
-        self._seen: list[psutil.Process] = []
         self.next_look_at: int | None = None
 
     # --- Beginning -----------------------------------------------------------------------------------
@@ -78,7 +80,7 @@ class ProcessWork:
 
     def adopt(self, session: int, *, is_alive: bool) -> None:
         """Go on with a process that an earlier engine started, be it only with what is left of it."""
-        self._session = session
+        self._tree.begin(session)
         self._redactor = None if self._action.secret_names else Redactor()
         self._listen()
         self._size = self._spool.size()
@@ -132,7 +134,10 @@ class ProcessWork:
         if secrets:
             # Whoever reads the output must know what to take out of it, also if the job is edited meanwhile.
             self._spool.write_ticket(self._ticket(NOT_YET, ""))
-        return spawn(launch, self._spool)
+        process = spawn(launch, self._spool)
+        REAPER.leave_to_owner(process)
+        mark_tree(process.pid, self._run.id)
+        return process
 
     def _wait_until_in_charge(self) -> None:
         """Wait until the engine has looked whether it still is the one: all of this may have stood still for long."""
@@ -140,7 +145,7 @@ class ProcessWork:
             sleep(_IN_CHARGE_LOOK_S)
 
     def _take_up(self, process: subprocess.Popen[bytes], redactor: Redactor) -> None:
-        self._session = process.pid
+        self._tree.begin(process.pid)
         self._redactor = redactor
         self._listen()
         self.next_look_at = self._desk.home.now_ms() + _FIRST_LOOK_MS
@@ -170,7 +175,7 @@ class ProcessWork:
 
     def look(self, now_ms: int) -> tuple[float, str] | None:
         """Go on with a stop that is under way, or see how the output grows."""
-        if self._is_over or self._session is None:
+        if self._is_over or self._tree.session is None:
             return None
         if self._end is not None:
             self._conclude()
@@ -185,7 +190,7 @@ class ProcessWork:
         self.next_look_at = now_ms + _QUIET_LOOK_MS
         is_behind = self._spool.hear(_MOST_HEARD)
         self._spool.cap(self._desk.spool_limit())
-        self._leave_ticket(self._session)
+        self._leave_ticket(self._tree.session)
         size = self._spool.size()
         grown, self._size = size - self._size, size
         if grown > _BUSY_BYTES:
@@ -221,67 +226,46 @@ class ProcessWork:
             return
         self._why = why
         with self._start_lock:
-            if not self._is_starting and self._session is None:
+            if not self._is_starting and self._tree.session is None:
                 self._is_called_off = True
         if self._is_called_off:
             # Nobody has worked on the item yet, should there be one: it was the source that took too long.
             is_source = self._is_taking and why.outcome is Outcome.TIMEOUT
             reason = SkipReason.SOURCE_UNAVAILABLE if is_source else None
             self._report(why.outcome, why.error, reason=reason)
-        elif self._session is not None:
+        elif self._tree.session is not None:
             self._begin_stop(now_ms)
 
     def _begin_stop(self, now_ms: int) -> None:
         self._kill_at = now_ms + self._action.grace_ms
         self.next_look_at = now_ms + _STOP_LOOK_MS
-        members = self._members()
-        self._is_heard = bool(beside_first(members, self._session))
-        ask_to_stop(members, self._session)
+        self._tree.ask_to_stop()
 
     def _go_on_stopping(self, now_ms: int) -> None:
         if now_ms < self._kill_at and not self._is_main_gone:
-            if not self._is_heard:
-                self._ask_latecomers()
+            if not self._tree.is_asked:
+                self._tree.ask_latecomers()
             # Most programs need a moment; that the first one is gone is told without looking.
-            pause_ms = _STOP_LOOK_SLOW_MS if self._is_heard else _STOP_LOOK_MS
+            pause_ms = _STOP_LOOK_SLOW_MS if self._tree.is_asked else _STOP_LOOK_MS
             self.next_look_at = min(self._kill_at, now_ms + pause_ms)
             return
         self._stop_looks += 1
         self.next_look_at = now_ms + min(_STOP_LOOK_MS * self._stop_looks, _STOP_LOOK_SLOW_MS)
-        left = self._members()
-        denied = kill(left) if now_ms >= self._kill_at else 0
-        if self._is_main_gone and (not left or denied == len(left)):
-            self._report_stopped(denied)
-
-    def _ask_latecomers(self) -> None:
-        """Ask a program to end that its shim, which goes on when it is asked, had not yet started.
-
-        Only that one: what a program starts after it was asked may be its way of leaving things in order.
-        """
-        latecomers = beside_first(self._members(), self._session)
-        self._is_heard = bool(latecomers)
-        ask_to_stop(latecomers, None)
+        is_gone = self._tree.is_gone(by_force=now_ms >= self._kill_at)
+        if self._is_main_gone and is_gone:
+            self._report_stopped()
+        elif now_ms >= self._kill_at + _UNKILLABLE_MS and not self._is_unkillable:
+            self._desk.home.note_on(self._run, self._tree.unkillable_note())
+            self._is_unkillable = True
 
     def _drain(self, now_ms: int) -> None:
         """Wait for what goes on without the shim: somebody ended only that."""
         self.next_look_at = now_ms + _DRAIN_LOOK_MS
-        if self._members():
+        if self._tree.members():
             self._spool.hear(_MOST_HEARD)
             self._spool.cap(self._desk.spool_limit())
         else:
             self._report_exit()
-
-    def _members(self) -> list[psutil.Process]:
-        """Return what lives of the run; gone is what two looks in a row do not find.
-
-        One look may come between a process that ends and the child it has just started, or in the middle of an
-        exec, when the mark cannot be read.
-        """
-        known = self._seen
-        self._seen = find_members(self._run.id, self._session, known) or find_members(
-            self._run.id, self._session, known
-        )
-        return self._seen
 
     # --- Ending --------------------------------------------------------------------------------------
 
@@ -317,10 +301,10 @@ class ProcessWork:
         outcome, reason, error = outcome_of(self._action, code)
         self._report(outcome, error, reason=reason, exit_code=code)
 
-    def _report_stopped(self, denied: int) -> None:
+    def _report_stopped(self) -> None:
         why = self._why
-        note = f"not all could be stopped: {denied} belong to another user and still run" if denied else ""
         if why is not None:
+            note = self._tree.survivors_note()
             self._report(why.outcome, why.error, exit_code=self._known_code(), note=note)
 
     def _report(

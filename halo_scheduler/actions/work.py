@@ -10,7 +10,7 @@ from halo_scheduler.actions.spool import Output, Spool
 from halo_scheduler.agents import Agent
 from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.host.watch import Watch
-from halo_scheduler.model import Outcome, Proposal, SkipReason
+from halo_scheduler.model import Outcome, Proposal, Run, SkipReason
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.work.item import Item
 from halo_scheduler.work_sources import WorkSource
@@ -145,6 +145,9 @@ class Home(Protocol):
 
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
         """Write down which item a run works on, on the engine's thread."""
+
+    def note_on(self, run: Run, sentence: str) -> None:
+        """Add a note to a run, on the engine's thread."""
 
 
 class Secrets(Protocol):

@@ -14,10 +14,12 @@ from halo_scheduler.engine.settlement import Settlement
 from halo_scheduler.engine.survey import Survey
 from halo_scheduler.engine.under_way import RunsUnderWay, UnderWay
 from halo_scheduler.engine.workshop import Workshop
+from halo_scheduler.host.reaper import REAPER
 from halo_scheduler.model import Run
 from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
+_REAP_PAUSE_MS = 1_000
 
 
 class Aftermath:
@@ -34,6 +36,9 @@ class Aftermath:
         self.settlement = Settlement(store, workshop.work_desk, home, add_note)
         self.survey = Survey()
         self.late_outputs = LateOutputs()
+        self._is_adopting = False
+        self._reaped_at = 0
+        self._reap_at: int | None = None
 
     def clear(self, ends: Iterable[Ended], runs: RunsUnderWay, now_ms: int) -> None:
         """Delete the files of runs, now that their ends and their output are recorded; settle their items."""
@@ -96,7 +101,7 @@ class Aftermath:
     @property
     def due_at(self) -> int | None:
         """When it wants to be looked after again."""
-        instants = (self.survey.due_at, self.settlement.due_at)
+        instants = (self.survey.due_at, self.settlement.due_at, self._reap_at)
         return min((at for at in instants if at is not None), default=None)
 
     def look(self, now_ms: int) -> None:
@@ -106,11 +111,28 @@ class Aftermath:
             look = self.survey.take()
             self._home.submit(lambda: self._home.post(partial(self._note_survivors, look())))
         self.settlement.look(now_ms)
+        if self._is_adopting and abs(now_ms - self._reaped_at) >= _REAP_PAUSE_MS:
+            self._reap(now_ms)
+
+    def _reap(self, now_ms: int) -> None:
+        """Reap orphans whenever the engine is awake anyway; only where some have ended, more may follow soon."""
+        self._reaped_at = now_ms
+        self._reap_at = now_ms + _REAP_PAUSE_MS if REAPER.reap(now_ms) else None
+
+    def start_adopting(self) -> None:
+        """Adopt the processes that runs leave without a parent, where the system can do that."""
+        self._is_adopting = self._is_adopting or REAPER.start()
+
+    def stop_adopting(self) -> None:
+        if self._is_adopting:
+            REAPER.stop()
+        self._is_adopting, self._reap_at = False, None
 
     def shift(self, by_ms: int) -> None:
         """Move all instants it waits for: the clock was set."""
         self.survey.shift(by_ms)
         self.settlement.shift(by_ms)
+        self._reap_at = None if self._reap_at is None else self._reap_at + by_ms
 
     def give_up(self) -> None:
         """Try nothing any more; what runs left running is looked for at once."""

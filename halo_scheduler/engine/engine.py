@@ -65,9 +65,9 @@ class Engine:
         self._tell = tell
         self._owner = owner
         self._workshop = Workshop(store, self)
-        self._aftermath = Aftermath(store, self._workshop, self, self._note_on)
+        self._aftermath = Aftermath(store, self._workshop, self, self.note_on)
         self._outlook = Outlook(store, lambda: surroundings or self._observe_surroundings())
-        self._wakefulness = Wakefulness(self, self._note_on)
+        self._wakefulness = Wakefulness(self, self.note_on)
         self._recovery = Recovery(store, 0)
         self._endings = Endings(store)
         self._runs = RunsUnderWay()
@@ -203,6 +203,10 @@ class Engine:
             self._keep_awake(under_way)
         self._aftermath.take_up(left.ended, self._runs.ids)
 
+    def adopt_orphans(self) -> None:
+        """Make this process, where the system can do that, the parent of what its runs leave without one."""
+        self._aftermath.start_adopting()
+
     def stop_runs(self) -> None:
         """Stop all that can be stopped, as for a quit."""
         self._runs.want_all_stopped(QUIT)
@@ -239,6 +243,7 @@ class Engine:
     def leave_runs(self) -> None:
         """Let what runs live on for the next engine, which also keeps awake and watches what must be."""
         self._runs.leave()
+        self._aftermath.stop_adopting()
         self._wakefulness.close()
         self._outlook.close()
 
@@ -327,7 +332,7 @@ class Engine:
             self._aftermath.shift(step_ms)
             self._runs.shift(step_ms)
 
-    def _note_on(self, run: Run, sentence: str) -> None:
+    def note_on(self, run: Run, sentence: str) -> None:
         """Add to a run, be it under way or recorded, what was found out about it; once, also over a restart."""
         recorded = self._store.runs.get(run.id)
         if recorded is None or sentence in recorded.note:

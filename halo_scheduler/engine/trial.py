@@ -102,7 +102,7 @@ class Trial(QObject):
         self._left: list[psutil.Process] = []
         self._is_over = False
         self._notes: list[str] = []
-        self._wakefulness = Wakefulness(self, lambda _run, sentence: self._notes.append(sentence))
+        self._wakefulness = Wakefulness(self, self.note_on)
         self._began_at = 0
         self._elapsed = QElapsedTimer()
         self._timer = QTimer(self)
@@ -189,6 +189,10 @@ class Trial(QObject):
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
         """Take no note: nothing of a test run is stored."""
 
+    def note_on(self, _run: Run, sentence: str) -> None:
+        """Keep a note to be told with the end."""
+        self._notes.append(sentence)
+
     # --- Looking after it ----------------------------------------------------------------------------
 
     def _reader(self, names: Iterable[str], *, unchanged_since: int | None = None) -> Secrets:
@@ -253,8 +257,8 @@ class Trial(QObject):
     def _end_survivors(self, found: list[psutil.Process]) -> None:
         """Go on until nothing is left, but for what belongs to others."""
         self._left = found
-        denied = kill(found) if self.now_ms() >= self._kill_at else 0
-        if denied == len(found):
+        denied = kill(found) if self.now_ms() >= self._kill_at else []
+        if len(denied) == len(found):
             self._finish()
         else:
             self._again.start()

@@ -1,4 +1,4 @@
-"""All processes of a run: those of its session, their descendants, and those that carry its mark."""
+"""All processes of a run: those of its session, their descendants, and those that carry one of its marks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import os
 import signal
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 
 import psutil
 
+from halo_scheduler.host.inherited_mark import mark_of, read_mark
+from halo_scheduler.host.proc_files import HAS_PROC, read_file, stat_of
+
 MARK = "HALO_RUN_ID"
-_HAS_PROC = Path("/proc/self/environ").exists()
-_CHUNK = 1 << 15
+_ROOT = 0
 
 
 def find_members(
@@ -20,11 +21,13 @@ def find_members(
 ) -> list[psutil.Process]:
     """Return the living processes of a run.
 
-    A process that began a session of its own still carries the mark in its environment, and one that threw the
-    mark away is still somebody's child; `known` are members found before, which may have lost their parent since.
+    A process that began a session of its own still carries the mark in its environment, and one that cleared its
+    environment still has the inherited mark; where there are no such marks, it may still be somebody's child.
+    `known` are members found before, which may have lost their parent since.
     """
     pids = [pid for pid in psutil.pids() if pid != os.getpid()]
-    found = {pid for pid in pids if session_of(pid) == session or _mark_of(pid) == run_id}
+    marks = {mark_of(run_id): run_id}
+    found = {pid for pid in pids if session_of(pid) == session or _run_of(pid, marks) == run_id}
     found |= {process.pid for process in known if process.is_running()}
     if found:
         found |= _descendants(found, pids)
@@ -33,11 +36,11 @@ def find_members(
 
 def marked_processes(run_ids: Iterable[str]) -> dict[str, list[int]]:
     """Return, of some runs, those that have living processes, and these, the oldest number first."""
-    wanted = set(run_ids)
+    marks = {mark_of(run_id): run_id for run_id in run_ids}
     found: dict[str, list[int]] = {}
-    for pid in sorted(psutil.pids()) if wanted else []:
-        run_id = _mark_of(pid)
-        if run_id in wanted and pid != os.getpid() and _living(pid) is not None:
+    for pid in sorted(psutil.pids()) if marks else []:
+        run_id = _run_of(pid, marks)
+        if run_id is not None and pid != os.getpid() and _living(pid) is not None:
             found.setdefault(run_id, []).append(pid)
     return found
 
@@ -78,25 +81,45 @@ def ask_to_stop(members: Iterable[psutil.Process], session: int | None) -> None:
                 process.send_signal(signal.SIGCONT)
 
 
-def kill(members: Iterable[psutil.Process]) -> int:
-    """End processes by force; return how many may not be ended by us."""
-    denied = 0
+def kill(members: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Kill processes; return those that we are not allowed to."""
+    denied: list[psutil.Process] = []
     for process in members:
         try:
             process.kill()
         except psutil.AccessDenied:
-            denied += 1
+            denied.append(process)
         except psutil.NoSuchProcess:
             continue
     return denied
 
 
+def _run_of(pid: int, marks: Mapping[int, str]) -> str | None:
+    """Return which of some runs a process belongs to, by either mark; `marks` are the inherited ones."""
+    run_id = marks.get(read_mark(pid))
+    if run_id is not None and _may_be_ours(pid):
+        return run_id
+    named = _mark_of(pid)
+    return None if named is None else marks.get(mark_of(named))
+
+
+def _may_be_ours(pid: int) -> bool:
+    """Tell whether an inherited mark counts: any user can set it, but only root reads that of other users."""
+    with suppress(psutil.Error):
+        return (
+            os.geteuid() != _ROOT
+            or _parent_of(pid) == os.getpid()
+            or psutil.Process(pid).uids().real == _ROOT
+        )
+    return False
+
+
 def _mark_of(pid: int) -> str | None:
     try:
-        if not _HAS_PROC:
+        if not HAS_PROC:
             environment: Mapping[str, str] = psutil.Process(pid).environ()
             return environment.get(MARK)
-        _, found, rest = (b"\0" + _read(f"/proc/{pid}/environ")).partition(f"\0{MARK}=".encode())
+        _, found, rest = (b"\0" + read_file(f"/proc/{pid}/environ")).partition(f"\0{MARK}=".encode())
         return rest.partition(b"\0")[0].decode(errors="replace") if found else None
     except (OSError, psutil.Error):
         return None
@@ -136,25 +159,12 @@ def _descendants(roots: set[int], pids: Iterable[int]) -> set[int]:
 
 
 def _parent_of(pid: int) -> int:
-    with suppress(OSError, psutil.Error, IndexError, ValueError):
-        if not _HAS_PROC:
-            return psutil.Process(pid).ppid()
-        return int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
+    if HAS_PROC:
+        stat = stat_of(pid)
+        return -1 if stat is None else stat.parent
+    with suppress(psutil.Error):
+        return psutil.Process(pid).ppid()
     return -1
-
-
-def _read(path: str) -> bytes:
-    """Read one of the small files of /proc; there may be thousands, and a file object costs more than they do."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        content = os.read(descriptor, _CHUNK)
-        chunk = content
-        while chunk:
-            chunk = os.read(descriptor, _CHUNK)
-            content += chunk
-        return content
-    finally:
-        os.close(descriptor)
 
 
 def _living(pid: int) -> psutil.Process | None:

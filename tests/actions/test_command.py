@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import shutil
@@ -35,6 +36,7 @@ from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, NumberSetting, Set
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of POSIX")
 
 _START = 1_735_689_600_000  # 2025-01-01T00:00Z
+_PR_GET_CHILD_SUBREAPER = 37
 
 
 @pytest.fixture(autouse=True)
@@ -424,6 +426,7 @@ _TREES = {
     "one with a session of its own": f"setsid sh -c '{_SLEEPS}' & echo $$ >b.pid; wait",
     "one without a mark": f"env -i setsid sh -c '{_SLEEPS}' & echo $$ >b.pid; wait",
     "an orphan with a mark": f"(setsid sh -c '{_SLEEPS}' &); echo $$ >b.pid; exec sleep 60",
+    "an orphan without a mark": f"(env -i setsid sh -c '{_SLEEPS}' &); echo $$ >b.pid; exec sleep 60",
     "one that does not listen": 'sh -c "$DEAF" & echo $$ >b.pid; wait',
     "one of its own session that does not listen": 'setsid sh -c "$DEAF" & echo $$ >b.pid; wait',
     "one without a mark that does not listen": 'env -i setsid sh -c "$DEAF" & echo $$ >b.pid; wait',
@@ -553,8 +556,54 @@ def test_members_of_other_users_are_told_of(shop: Workshop, monkeypatch: pytest.
         patched.setattr(psutil.Process, "kill", refuse)
         shop.scheduler.cancel_run(run_id)
         run = shop.end_of(run_id)
+    left = psutil.Process(pids_in(shop.folder)[0])
     assert run.outcome is Outcome.CANCELLED
-    assert "belong to another user and still run" in run.note
+    assert f"not stopped, because it belongs to another user: processes {left.pid} (sh) and" in run.note
+
+
+def test_a_process_that_does_not_end_when_killed_is_named_and_waited_for(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = shop.begin(
+        shell(
+            "echo $$ >main.pid; trap '' TERM; while :; do sleep 60; done",
+            grace="1s",
+            directory=str(shop.folder),
+        )
+    )
+    shop.until(lambda: pids_in(shop.folder))
+    engine = shop.scheduler._engine
+    assert engine is not None
+    with monkeypatch.context() as patched:
+        # As in uninterruptible sleep, on a network drive that does not answer.
+        patched.setattr(psutil.Process, "kill", lambda _process: None)
+        shop.scheduler.cancel_run(run_id)
+        shop.until(lambda: engine._works[run_id]._why is not None)  # type: ignore[attr-defined] # ours
+        engine._runs.shift(-11_000)
+        shop.until(lambda: shop.get(run_id).note)
+        run = shop.get(run_id)
+    assert run.outcome is Outcome.RUNNING
+    assert run.note.startswith("killed, but not gone yet: processes ")
+    assert f"{pids_in(shop.folder)[0]} (sh)" in run.note
+    assert shop.end_of(run_id).outcome is Outcome.CANCELLED
+    assert shop.get(run_id).note == run.note
+
+
+def _is_subreaper() -> bool:
+    found = ctypes.c_int()
+    ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(found), 0, 0, 0)
+    return bool(found.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="subreapers are a thing of Linux")
+def test_only_a_program_that_asks_for_it_becomes_a_subreaper(scheduler: Scheduler, qtbot: QtBot) -> None:  # noqa: ARG001 - the event loop
+    scheduler.start()
+    assert not _is_subreaper()
+    scheduler.stop()
+    scheduler.start(adopt_orphans=True)
+    assert _is_subreaper()
+    scheduler.stop()
+    assert not _is_subreaper()
 
 
 def test_a_cancel_while_the_login_shell_hangs_ends_at_once_and_starts_nothing(

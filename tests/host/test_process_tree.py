@@ -13,6 +13,8 @@ import psutil
 import pytest
 from process_probe import LONG_S, end_all, is_living, pids_in, until
 
+from halo_scheduler.host import process_tree
+from halo_scheduler.host.inherited_mark import mark_of, mark_tree
 from halo_scheduler.host.process_tree import MARK, ask_to_stop, find_members, kill, marked_processes
 
 # Whoever runs these tests beside us has marks of their own.
@@ -117,6 +119,43 @@ def test_a_mark_is_a_whole_variable(start: Start) -> None:
     assert marked_processes([_RUN]) == {}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has an inherited mark")
+def test_an_orphan_that_cleared_its_environment_is_found_by_its_inherited_mark(
+    start: Start, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "gate")
+    process = start("read go <gate; (setsid env -i sh -c 'echo $$ >child.pid; exec sleep 60' &)")
+    mark_tree(process.pid, _RUN)
+    (tmp_path / "gate").write_text("go\n")
+    process.wait(LONG_S)
+    children = _noted(tmp_path, 1)
+    assert _pids(find_members(_RUN, process.pid)) == children
+    assert marked_processes([_RUN, _OTHER]) == {_RUN: sorted(children)}
+    assert find_members(_OTHER, None) == []
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can start processes as another user"
+)
+def test_a_mark_that_another_user_has_set_counts_only_on_a_child_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stranger = subprocess.Popen(
+        ["/bin/sh", "-c", "sleep 60 & echo $!; wait"], user=54_321, group=54_321, stdout=subprocess.PIPE
+    )
+    assert stranger.stdout is not None
+    with stranger.stdout:
+        grandchild = int(stranger.stdout.readline())
+    # Whether root can read limits of others depends on a capability that it may lack.
+    marks = dict.fromkeys((stranger.pid, grandchild), mark_of(_RUN))
+    monkeypatch.setattr(process_tree, "read_mark", lambda pid: marks.get(pid, -1))
+    try:
+        assert marked_processes([_RUN]) == {_RUN: [stranger.pid]}
+    finally:
+        end_all([stranger.pid, grandchild])
+        stranger.wait()
+
+
 def test_zombies_are_not_living(start: Start) -> None:
     process = start("exit 0")
     until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
@@ -196,18 +235,18 @@ def test_asking_and_killing_the_dead_is_no_error(start: Start) -> None:
     process.wait()
     ask_to_stop([gone], process.pid)
     ask_to_stop([gone], None)
-    assert kill([gone]) == 0
+    assert kill([gone]) == []
 
 
 def test_killing_ends_those_who_do_not_listen(start: Start, tmp_path: Path) -> None:
     process = start("trap '' TERM; echo $$ >a.pid; setsid sh -c 'echo $$ >b.pid; sleep 60' & wait")
     _noted(tmp_path, 2)
-    assert kill(find_members(_RUN, process.pid)) == 0
+    assert kill(find_members(_RUN, process.pid)) == []
     process.wait(LONG_S)
     until(lambda: not any(is_living(pid) for pid in pids_in(tmp_path)))
 
 
-def test_those_that_may_not_be_killed_are_counted(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_those_that_may_not_be_killed_are_returned(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     process = start("exec sleep 60")
     member = psutil.Process(process.pid)
 
@@ -216,4 +255,4 @@ def test_those_that_may_not_be_killed_are_counted(start: Start, monkeypatch: pyt
 
     with monkeypatch.context() as patched:
         patched.setattr(psutil.Process, "kill", refuse)
-        assert kill([member, member]) == 2
+        assert kill([member, member]) == [member, member]
