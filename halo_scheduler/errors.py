@@ -84,6 +84,10 @@ class StoreReplacedError(StoreUnavailableError):
     """Another file, or none, is in the place of the open database: nobody will find what is written."""
 
 
+class UnsafeFilesError(StoreUnavailableError):
+    """Somebody else owns the files of the database, or could change them."""
+
+
 class StoreDamagedError(StoreError):
     """The file is no database, or a broken one."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from halo_scheduler.errors import ScheduleError, SecretError
+from halo_scheduler.host.private_files import secrets_file
 from halo_scheduler.secret_refs import require_secret_name
 from halo_scheduler.store.secret_names import SecretName, SecretPlace, SecretTable
 
@@ -22,7 +23,7 @@ class SecretStore:
         self._table = table
         self._places: Mapping[SecretPlace, _Keyring | _SecretFile] = {
             SecretPlace.KEYRING: _Keyring(f"halo-scheduler:{database.resolve()}"),
-            SecretPlace.FILE: _SecretFile(database.with_name(f"{database.stem}-secrets.json")),
+            SecretPlace.FILE: _SecretFile(secrets_file(database)),
         }
 
     def list(self) -> list[SecretName]:

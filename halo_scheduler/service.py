@@ -92,9 +92,6 @@ class Scheduler(Assisting):
             require_whole("max_concurrent", max_concurrent, 1)
         clock = clock or SystemClock()
         store = Store.open(database_path() if path is None else Path(path), clock.now_ms())
-        if path is None:
-            # The default folder is ours alone; one that somebody chose may hold other things.
-            store.database.path.parent.chmod(0o700)
         return cls(store, clock, max_concurrent, owner)
 
     def close(self) -> None:

@@ -12,6 +12,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from types import TracebackType
 
+from halo_scheduler.host.private_files import make_private_folder
+
 _KEPT_LINES = 500
 _LARGEST_BYTES = 1_000_000
 _OLD_FILES = 2
@@ -60,7 +62,7 @@ class ProgramLog(logging.Handler):
         if self._file is not None:
             return
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._path.parent)
             self._file = _private_file(self._path)
         except OSError as error:
             _LOG.warning("The log is kept in memory only: %s", error)

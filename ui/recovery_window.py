@@ -11,7 +11,7 @@ from PySide6.QtGui import QCloseEvent, QDesktopServices, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from halo_scheduler.backups import Backup, newest_usable
-from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreTooNewError
+from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreTooNewError, UnsafeFilesError
 
 from .icons import picture
 from .theme import GRID, HALF, MARGIN, Look
@@ -166,6 +166,8 @@ class RecoveryWindow(QWidget):
             return self.tr("These jobs belong to a newer Halo")
         if isinstance(error, StoreDamagedError):
             return self.tr("The file with your jobs is damaged")
+        if isinstance(error, UnsafeFilesError):
+            return self.tr("Other users could change your jobs")
         return self.tr("The file with your jobs cannot be opened")
 
     def _explained(self, error: SchedulerError) -> str:
@@ -177,6 +179,8 @@ class RecoveryWindow(QWidget):
             return self.tr(
                 "No job is run until this is settled. The damaged file is set aside, never deleted."
             )
+        if isinstance(error, UnsafeFilesError):
+            return self.tr("No job runs until only you can change them. Nothing was changed.")
         return self.tr(
             "No job is run until this is settled. Nothing is lost: once it can be opened, all is there."
         )

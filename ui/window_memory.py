@@ -9,6 +9,8 @@ from pathlib import Path
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QWidget
 
+from halo_scheduler.host.private_files import make_private_folder
+
 from .backend import Backend
 
 _LONGEST = 4_096
@@ -55,7 +57,7 @@ class WindowMemory(QObject):
 
 def _write(path: Path, content: bytes) -> None:
     with suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)

@@ -20,6 +20,7 @@ from halo_scheduler.actions.hearing import Heard, Hearing
 from halo_scheduler.actions.holes import data_from, hole_from, punch_hole, used_bytes
 from halo_scheduler.directives import NOTHING_SAID, Said
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.model import Action, action_from_dict
 from halo_scheduler.output_text import last_progress, plain_line
 from halo_scheduler.redaction import RedactedStream, Redactor
@@ -327,12 +328,6 @@ def spool_folder(database: Path) -> Path:
     """Return where the runs of a database have their files."""
     # Not relative: the processes of runs, which get such paths, have other working directories.
     return database.absolute().with_name(f"{database.stem}-spool")
-
-
-def make_private_folder(folder: Path) -> None:
-    """Make a folder that only its owner can enter, whatever was there before."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.chmod(0o700)
 
 
 def left_behind(folder: Path) -> set[str]:

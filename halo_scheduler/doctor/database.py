@@ -112,7 +112,7 @@ def _advice_on_newer(path: Path) -> str:
     """Name the backup that was made before the newer Halo changed the database, if there is one."""
     for backup in find_backups(path):
         try:
-            database = Database.open_for_reading(backup.path)
+            database = Database.open_as_it_is(backup.path)
             try:
                 version = stored_version(database)
             finally:

@@ -6,18 +6,28 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from halo_scheduler.actions.spool import spool_folder
-from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, wrong
+from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, wrong, wrong_because
 from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.errors import UnsafeFilesError
+from halo_scheduler.host.private_files import (
+    ACCESS_BY_OTHERS,
+    FILE_MODE,
+    FOLDER_MODE,
+    close_to_writers,
+    inner_folders,
+    is_own_folder,
+    open_to_writers,
+    owner_words,
+    require_safe_way,
+    require_unchangeable_folder,
+)
 from halo_scheduler.ipc import socket_path
 
 _TOPIC = Topic.PERMISSIONS
-_FOLDER_MODE = 0o700
-_FILE_MODE = 0o600
-_OTHERS = 0o077
 
 
 class _Place(NamedTuple):
@@ -30,7 +40,7 @@ class _Place(NamedTuple):
 
     @property
     def is_private(self) -> bool:
-        return not self.mode & _OTHERS and self.mode & self.wanted == self.wanted
+        return not self.mode & ACCESS_BY_OTHERS and self.mode & self.wanted == self.wanted
 
 
 def check_permissions(scene: Scene) -> Iterator[Finding]:
@@ -45,8 +55,29 @@ def check_permissions(scene: Scene) -> Iterator[Finding]:
     loose = [place for place in places if not place.is_private and place not in foreign]
     if loose:
         yield _on_loose(scene.path, loose)
-    elif not foreign:
+    refused = list(_refused(scene.path))
+    yield from refused
+    if not (foreign or loose or refused):
         yield fine(_TOPIC, "Only you can read what Halo keeps." if places else "Nothing is kept yet.")
+
+
+def _refused(database: Path) -> Iterator[Finding]:
+    """Look whether Halo would refuse the folder because of those above it, or because it is shared."""
+    folder = database.absolute().parent
+    if not os.path.isdir(folder):  # noqa: PTH112 - pathlib raises where a folder above is closed to us
+        return
+    require = require_safe_way if is_own_folder(database) else require_unchangeable_folder
+    try:
+        require(folder)
+    except UnsafeFilesError as error:
+        loose = open_to_writers(folder)
+        yield replace(wrong_because(_TOPIC, error), mend=(lambda: _close(loose)) if loose else None)
+
+
+def _close(folders: list[Path]) -> str:
+    for folder in folders:
+        close_to_writers(folder)
+    return f"Only you can write to {named([str(folder) for folder in folders])} now."
 
 
 def _places(database: Path) -> Iterator[_Place]:
@@ -54,11 +85,12 @@ def _places(database: Path) -> Iterator[_Place]:
     if not os.path.isdir(folder):  # noqa: PTH112 - pathlib raises where a folder above is closed to us
         # Not there yet; or a file, which is somebody's own.
         return
-    yield from _place(folder)
+    if is_own_folder(database):
+        yield from _place(folder)
     stem = database.stem
     # The default folder is ours alone, but somebody may have put something else beside.
     yield from (place for path in _inside(folder) if path.name.startswith(stem) for place in _place(path))
-    for inner in (spool_folder(database), folder / f"{stem}-trials", folder / "backups", folder / "logs"):
+    for inner in inner_folders(folder / database.name):
         if not inner.name.startswith(stem):
             yield from _place(inner)
         yield from (place for path in _inside(inner) for place in _place(path))
@@ -81,31 +113,21 @@ def _place(path: Path) -> Iterator[_Place]:
     if stat.S_ISLNK(status.st_mode):
         # Somebody's own arrangement, of which only the target has permissions.
         return
-    wanted = _FOLDER_MODE if stat.S_ISDIR(status.st_mode) else _FILE_MODE
+    wanted = FOLDER_MODE if stat.S_ISDIR(status.st_mode) else FILE_MODE
     yield _Place(path, stat.S_IMODE(status.st_mode), status.st_uid, wanted)
 
 
 def _on_foreign(places: list[_Place]) -> Finding:
     names = named([str(place.path) for place in places])
-    what = (
-        f"{names} {'belongs' if len(places) == 1 else 'belong'} to {_name_of(places[0].owner)}, not to you."
-    )
+    what = f"{names} {'belongs' if len(places) == 1 else 'belong'} to {owner_words(places[0].owner)}, not to you."
     advice = f"Take it over with: sudo chown -R {os.geteuid()} {places[0].path}"
     # Whoever looks as root looks at somebody else's.
     return look(_TOPIC, what) if os.geteuid() == 0 else wrong(_TOPIC, what, advice)
 
 
-def _name_of(uid: int) -> str:
-    import pwd  # noqa: PLC0415 - not on every system
-
-    with suppress(KeyError):
-        return pwd.getpwuid(uid).pw_name
-    return f"user {uid}"
-
-
 def _on_loose(database: Path, places: list[_Place]) -> Finding:
     names = named([str(place.path) for place in places])
-    if any(place.mode & _OTHERS for place in places):
+    if any(place.mode & ACCESS_BY_OTHERS for place in places):
         what = f"Others may look at {names}."
     else:
         what = f"You yourself may not use {names}."

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from halo_scheduler.errors import StoreDamagedError
+from halo_scheduler.host.private_files import make_private_folder, require_private_database
 from halo_scheduler.store.connection import Database, translated
 
 _KEPT = 7
@@ -41,7 +42,7 @@ def back_up(database: Database, now_ms: int, tell: Tell = unheard) -> Backup:
     """Copy the database in one read transaction, keep the newest seven, and return the new one."""
     folder = _folder(database.path)
     with translated(folder):
-        folder.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(folder)
     target = folder / f"{database.path.stem}-{now_ms}.db"
     # Another program may make one in the same moment.
     partial = target.with_suffix(f".{os.urandom(4).hex()}.part")
@@ -72,6 +73,7 @@ def restore(path: Path, backup: Backup, now_ms: int, tell: Tell = unheard) -> Pa
     moment = datetime.fromtimestamp(now_ms / 1_000, UTC).strftime("%Y%m%dT%H%M%SZ")
     aside = _unused(path, moment)
     with translated(path):
+        require_private_database(path)
         partial = path.with_suffix(".restored")
         partial.unlink(missing_ok=True)
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -101,7 +103,7 @@ def _unused(path: Path, moment: str) -> Path:
 
 def check(path: Path) -> None:
     """Raise StoreDamagedError unless SQLite finds the file in order."""
-    database = Database.open_for_reading(path)
+    database = Database.open_as_it_is(path)
     try:
         answer = database.rows("PRAGMA quick_check(1)")
         (version,) = database.rows("PRAGMA user_version")[0]

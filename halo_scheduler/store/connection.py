@@ -12,6 +12,7 @@ from typing import Any, Self
 import apsw
 
 from halo_scheduler.errors import StoreDamagedError, StoreError, StoreReplacedError, StoreUnavailableError
+from halo_scheduler.host.private_files import FILE_MODE, require_private_database, require_readable_database
 
 _BUSY_TIMEOUT_MS = 5_000
 _BETWEEN_LOOKS_S = 0.01
@@ -58,6 +59,7 @@ class Database:
     def open_for_reading(cls, path: Path) -> Self:
         """Open a file that is there, as it is; nothing is written, made or changed, whatever is asked."""
         with translated(path):
+            require_readable_database(path)
             # Without a journal nobody has it open, and SQLite need not make one: it would leave it behind.
             if not path.with_name(f"{path.name}-wal").exists():
                 return cls(path, _reading_connection(path, _AS_IT_IS))
@@ -66,6 +68,12 @@ class Database:
             except apsw.CantOpenError:
                 # A journal on a disk that cannot be written: what it holds is out of reach, but not the rest.
                 return cls(path, _reading_connection(path, _AS_IT_IS))
+
+    @classmethod
+    def open_as_it_is(cls, path: Path) -> Self:
+        """Open a file for reading by itself, wherever it lies: a journal beside it is not looked at."""
+        with translated(path):
+            return cls(path, _reading_connection(path, _AS_IT_IS))
 
     def close(self) -> None:
         """Close; a second time does nothing."""
@@ -212,12 +220,10 @@ def _reading_connection(path: Path, how: str) -> apsw.Connection:
 
 
 def _make_private(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Check everything that SQLite will open before it does: it would replay a journal that somebody else planted."""
+    require_private_database(path)
     # SQLite gives its -wal and -shm files the permissions of the main one.
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    os.close(descriptor)
-    if path.stat().st_mode & 0o077:
-        path.chmod(0o600)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
 
 
 def _identity(path: Path) -> str:

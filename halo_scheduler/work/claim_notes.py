@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.strict_json import decode
 from halo_scheduler.work.item import Claim, SourceError
 from halo_scheduler.work.moving import sync_folder
@@ -80,7 +81,7 @@ class ClaimNotes:
         data = {"source": kept.source.to_dict(), "item": kept.claim.item_id, "place": kept.claim.place}
         partial = self._folder / f"{run_id}{_PARTIAL}"
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             with suppress(FileNotFoundError):
                 partial.unlink()
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -91,7 +92,7 @@ class ClaimNotes:
             partial.replace(self._path(run_id))
             sync_folder(self._folder)
         except OSError as error:
-            sentence = f"what a run takes cannot be written down in {self._folder}: {error.strerror}"
+            sentence = f"what a run takes cannot be written down in {self._folder}: {error.strerror or error}"
             raise SourceError(sentence) from error
 
     def remove(self, run_id: str) -> None:

@@ -22,10 +22,10 @@ from halo_scheduler.actions.spool import (
     SpoolReader,
     Ticket,
     left_behind,
-    make_private_folder,
     spool_folder,
 )
 from halo_scheduler.directives import NOTHING_SAID, Said
+from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.model import Action, Proposal
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.work_sources import FolderSource

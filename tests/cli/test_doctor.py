@@ -19,9 +19,10 @@ from checkup import everything_in
 from daemons import House
 
 from halo_scheduler import Command, Every
-from halo_scheduler.actions.spool import Spool, make_private_folder, spool_folder
+from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.backups import make_backup
 from halo_scheduler.host.autostart import login_command, system_autostart
+from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.service import Scheduler
 
 _HALO = Path(sys.executable).parent / "halo"

@@ -15,13 +15,14 @@ from past_runs import Past
 from process_probe import end_all, until
 
 from halo_scheduler import Command, Every, Outcome
-from halo_scheduler.actions.spool import Spool, Ticket, make_private_folder, spool_folder
+from halo_scheduler.actions.spool import Spool, Ticket, spool_folder
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.doctor.backups import check_backups
 from halo_scheduler.doctor.engine import check_engine
 from halo_scheduler.doctor.findings import Mark
 from halo_scheduler.doctor.leftovers import check_processes, check_spool
 from halo_scheduler.doctor.zone import check_zone
+from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.host.process import own_identity
 from halo_scheduler.host.process_tree import MARK
 from halo_scheduler.ipc import socket_path

@@ -24,6 +24,7 @@ from halo_scheduler.doctor.backups import check_backups
 from halo_scheduler.doctor.findings import Mark
 from halo_scheduler.doctor.login import check_autostart
 from halo_scheduler.doctor.permissions import check_permissions
+from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.doctor.secret_keeping import check_secrets
 from halo_scheduler.doctor.tray import check_tray
 from halo_scheduler.doctor.zone import check_zone
@@ -74,15 +75,35 @@ def test_what_others_can_read_is_made_private(path: Path) -> None:
     }
     for place, mode in wanted.items():
         place.chmod(mode | 0o044)
-    other = path.with_name("notes.txt")
-    other.touch(mode=0o644)
     finding = only(found_by(check_permissions, path))
     assert finding.mark is Mark.WRONG
     assert str(path.parent) in finding.what
     assert finding.mend is not None
     assert finding.mend()
     assert {place: stat.S_IMODE(place.stat().st_mode) for place in wanted} == wanted
-    assert stat.S_IMODE(other.stat().st_mode) == 0o644
+    assert is_fine(found_by(check_permissions, path))
+
+
+def test_a_folder_that_holds_other_things_may_be_read_but_not_written(path: Path) -> None:
+    path.with_name("notes.txt").touch(mode=0o644)
+    path.parent.chmod(0o755)
+    assert is_fine(found_by(check_permissions, path))
+    path.parent.chmod(0o777)
+    finding = only(check_permissions(Scene(path, 1, None)))
+    assert (finding.mark, finding.advice) == (Mark.WRONG, f"Keep them out with: chmod go-w {path.parent}")
+    assert finding.mend is not None
+    assert finding.mend() == f"Only you can write to {path.parent} now."
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o755
+    assert is_fine(found_by(check_permissions, path))
+
+
+def test_a_folder_above_that_others_can_write_to_is_told_and_closed(path: Path) -> None:
+    above = path.parent.parent
+    above.chmod(0o777)
+    finding = only(check_permissions(Scene(path, 1, None)))
+    assert (finding.mark, finding.advice) == (Mark.WRONG, f"Keep them out with: chmod go-w {above}")
+    assert finding.mend is not None
+    assert finding.mend() == f"Only you can write to {above} now."
     assert is_fine(found_by(check_permissions, path))
 
 
@@ -127,10 +148,11 @@ def test_a_socket_that_others_could_use_is_wrong(path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_what_belongs_to_somebody_else_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.chown(path, 65_534, 65_534)
-    finding = only(found_by(check_permissions, path))
+    scene = Scene(path, 1, None)
+    finding = only(check_permissions(scene))
     assert (finding.mark, finding.mend) == (Mark.LOOK, None)
     monkeypatch.setattr(os, "geteuid", lambda: 12_345)
-    finding = only(found_by(check_permissions, path))
+    finding = only(check_permissions(scene))
     assert finding.mark is Mark.WRONG
     assert "sudo chown -R 12345" in finding.advice
 

@@ -17,7 +17,12 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Every, Scheduler, SchedulerError
 from halo_scheduler.backups import newest_usable
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.errors import StoreDamagedError, StoreTooNewError, StoreUnavailableError
+from halo_scheduler.errors import (
+    StoreDamagedError,
+    StoreTooNewError,
+    StoreUnavailableError,
+    UnsafeFilesError,
+)
 from ui.recovery_window import RecoveryWindow
 from ui.theme import Look
 
@@ -65,6 +70,7 @@ def _button(window: RecoveryWindow, name: str) -> QPushButton:
     [
         (StoreDamagedError("it is bad"), ("The file with your jobs is damaged", "restoreButton")),
         (StoreTooNewError("it is bad"), ("These jobs belong to a newer Halo", "retryButton")),
+        (UnsafeFilesError("it is bad"), ("Other users could change your jobs", "retryButton")),
         (StoreUnavailableError("it is bad"), ("The file with your jobs cannot be opened", "retryButton")),
     ],
 )

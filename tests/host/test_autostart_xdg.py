@@ -254,7 +254,7 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path: Path) -> N
     autostart = XdgAutostart(folder=tmp_path / "autostart")
     assert not autostart.is_on()
     with pytest.raises(
-        SchedulerError, match=r"^cannot write .*halo-scheduler\.desktop: File exists; check that"
+        SchedulerError, match=r"^cannot write .*halo-scheduler\.desktop: Not a directory; check that"
     ):
         autostart.turn_on(["halo"])
     autostart.turn_off()

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from halo_scheduler.errors import SchedulerError
+from halo_scheduler.host.private_files import make_folders
 
 
 def read(path: Path) -> bytes | None:
@@ -23,7 +24,7 @@ def read(path: Path) -> bytes | None:
 def replace(path: Path, content: bytes) -> None:
     """Put the content in place of what was there, wholly or not at all; a link stays a link."""
     with _in_a_sentence("write", path):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folders(path.parent)
         target = Path(os.path.realpath(path))
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:

@@ -1,0 +1,362 @@
+"""Private files: check who owns and who can change them before they are used; tighten what is ours, refuse the rest.
+
+The rules, and why they are so, are in docs/adr/0017. Windows keeps the folders of its users apart by itself.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import NoReturn
+
+from halo_scheduler.errors import UnsafeFilesError
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+ACCESS_BY_OTHERS = 0o077
+_WRITE_BY_OTHERS = 0o022
+_WRITE_BY_GROUP = 0o020
+_HAS_OWNERS = os.name == "posix"
+_DEFAULT_FOLDER, _DEFAULT_NAME = "halo-scheduler", "halo.db"
+_JOURNALS = ("-wal", "-shm", "-journal")
+_SHARED_FOLDERS = ("backups", "logs", "windows")
+_OWN_FOLDERS = ("spool", "trials", "run")
+_MOST_LINKS = 40
+_UNMAPPED_UID = 65_534
+_ALL_IDS = ["0", "0", "4294967295"]
+
+
+def require_private_database(database: Path) -> None:
+    """Create the folder of a database if it is missing, and check everything in it that Halo opens.
+
+    What is ours but open to others is tightened. UnsafeFilesError names what cannot be trusted, and the way out.
+    """
+    make_folders(database.parent)
+    if not _HAS_OWNERS:
+        return
+    folder = _require_data_folder(database)
+    real = os.path.realpath(database)
+    if os.path.dirname(real) != folder:
+        require_unchangeable_folder(Path(real).parent)
+    for suffix in ("", *_JOURNALS):
+        _require_own_file(real + suffix)
+    _require_own_file(str(secrets_file(database)), tighten=False)
+    for inner in inner_folders(database):
+        _require_own_folder(str(inner))
+
+
+def require_readable_database(database: Path) -> None:
+    """Check that nobody else could have changed a database that is about to be read; change nothing."""
+    if not _HAS_OWNERS:
+        return
+    real = os.path.realpath(database)
+    for folder in {os.path.dirname(real), str(database.parent)}:
+        require_unchangeable_folder(Path(folder))
+    for suffix in ("", *_JOURNALS):
+        _require_trusted_file(real + suffix)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder that only its owner can enter, or make one of ours so."""
+    make_folders(folder)
+    if _HAS_OWNERS:
+        _require_own_folder(str(folder))
+
+
+def make_folders(folder: Path) -> None:
+    """Create a folder and those above it, all of them private whatever the umask; refuse a way that others control."""
+    if not _HAS_OWNERS:
+        folder.mkdir(parents=True, exist_ok=True)
+        return
+    here, missing = _follow(folder)
+    for name in missing:
+        here = os.path.join(here, name)
+        try:
+            os.mkdir(here, FOLDER_MODE)
+        except FileExistsError:
+            continue  # Another program creates it in the same moment; its owner is checked by whoever uses it.
+        os.chmod(here, FOLDER_MODE)
+
+
+def require_safe_way(folder: Path) -> None:
+    """Refuse a folder in whose place others could put another, because of the folders above it."""
+    if _HAS_OWNERS:
+        _follow(folder)
+
+
+def require_unchangeable_folder(folder: Path) -> None:
+    """Refuse a folder whose files others could replace or add to."""
+    if not _HAS_OWNERS:
+        return
+    here, missing = _follow(folder)
+    if not missing:
+        _require_unchangeable(here, os.lstat(here), sticky_is_enough=False)
+
+
+def is_private_folder(folder: Path) -> bool:
+    """Tell whether there is such a folder, no link, that is ours and that nobody else can enter."""
+    try:
+        status = os.lstat(folder)
+    except OSError:
+        return False
+    if not _HAS_OWNERS:
+        return stat.S_ISDIR(status.st_mode)
+    is_ours = status.st_uid == os.geteuid() and not status.st_mode & ACCESS_BY_OTHERS
+    return stat.S_ISDIR(status.st_mode) and is_ours
+
+
+def is_own_folder(database: Path) -> bool:
+    """Tell whether the folder of a database is Halo's alone: the usual one, or one in which nothing else lies.
+
+    Such a folder is made private. One that was chosen, or is reached by a link, may serve others too.
+    """
+    folder = database.parent
+    if database.name != _DEFAULT_NAME or folder.is_symlink():
+        return False
+    if folder.name == _DEFAULT_FOLDER:
+        return True
+    try:
+        names = os.listdir(folder)
+    except PermissionError:
+        return True  # Closed to ourselves, and so to everybody.
+    return all(name.startswith(database.stem) or name in _SHARED_FOLDERS for name in names)
+
+
+def inner_folders(database: Path) -> Iterator[Path]:
+    """Return the folders that Halo keeps beside a database."""
+    for purpose in _OWN_FOLDERS:
+        yield database.with_name(f"{database.stem}-{purpose}")
+    for name in _SHARED_FOLDERS:
+        yield database.with_name(name)
+
+
+def secrets_file(database: Path) -> Path:
+    """Return where the secrets are that are kept in a file."""
+    return database.with_name(f"{database.stem}-secrets.json")
+
+
+def open_to_writers(folder: Path) -> list[Path]:
+    """Return the folders of ours, on the way to a folder, that others can write to although only we need to."""
+    statuses = {path: os.stat(path) for path in (folder.absolute(), *folder.absolute().parents)}
+    return [
+        path
+        for path, status in statuses.items()
+        if status.st_uid == os.geteuid()
+        and not status.st_mode & stat.S_ISVTX
+        and _is_writable_by_others(status)
+    ]
+
+
+def close_to_writers(folder: Path) -> None:
+    """Let nobody else write to a folder; who could read it still can."""
+    os.chmod(folder, stat.S_IMODE(os.stat(folder).st_mode) & ~_WRITE_BY_OTHERS)
+
+
+# --- The way to a folder -------------------------------------------------------------------------------------
+
+
+def _follow(path: Path) -> tuple[str, list[str]]:
+    """Return the folder where a path leads, and what of the path is missing there.
+
+    Refuse a way on which others could put another folder in place of ours.
+    """
+    here, left = "/", list(reversed(path.absolute().parts[1:]))
+    _require_unchangeable(here, os.lstat(here))
+    links = 0
+    while left:
+        step = os.path.join(here, left[-1])
+        status = _status(step)
+        if status is None:
+            break
+        left.pop()
+        if not stat.S_ISLNK(status.st_mode):
+            here = step
+            if left:
+                _require_unchangeable(here, status)
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        if not _is_trusted(status.st_uid):
+            _refuse_foreign(step, status, _CHOOSE)
+        target = Path(os.readlink(step))
+        here = "/" if target.is_absolute() else here
+        left += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+    return here, left[::-1]
+
+
+def _require_unchangeable(path: str, status: os.stat_result, *, sticky_is_enough: bool = True) -> None:
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    if not _is_trusted(status.st_uid):
+        _refuse_foreign(path, status, _CHOOSE)
+    # In a sticky folder such as /tmp others can add files, but neither rename nor remove ours.
+    if _is_writable_by_others(status) and not (sticky_is_enough and status.st_mode & stat.S_ISVTX):
+        _refuse_writable(path, status)
+
+
+def _is_writable_by_others(status: os.stat_result) -> bool:
+    writable = status.st_mode & _WRITE_BY_OTHERS
+    return bool(writable) and (
+        writable != _WRITE_BY_GROUP or not _is_private_group(status.st_gid, status.st_uid)
+    )
+
+
+def _is_trusted(uid: int) -> bool:
+    return uid in {os.geteuid(), 0} or (uid == _UNMAPPED_UID and _has_unmapped_users())
+
+
+@lru_cache(maxsize=1)
+def _has_unmapped_users() -> bool:
+    """Tell whether this is a sandbox that does not know root: what is root's then seems to be nobody's."""
+    try:
+        return Path("/proc/self/uid_map").read_text(encoding="ascii").split() != _ALL_IDS
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=16)
+def _is_private_group(gid: int, owner: int) -> bool:
+    """Tell whether a group has no other member than its user, as Debian and Fedora give one to everybody."""
+    import grp  # noqa: PLC0415 - not on every system
+
+    try:
+        group = grp.getgrgid(gid)
+    except KeyError:
+        return gid == owner
+    return group.gr_name == user_name(owner) and set(group.gr_mem) <= {group.gr_name}
+
+
+# --- What lies in it -----------------------------------------------------------------------------------------
+
+
+def _require_data_folder(database: Path) -> str:
+    """Return where the folder of a database really is, once nobody else can write to it."""
+    path = os.path.realpath(database.parent)
+    status = _own_folder(path)
+    if status.st_mode & ACCESS_BY_OTHERS and is_own_folder(database):
+        _tighten(path, status)
+    elif _is_writable_by_others(status):
+        _refuse_writable(path, status)
+    return path
+
+
+def _require_own_folder(path: str) -> None:
+    """Make a folder in our data folder private; one that we moved elsewhere, and linked, must be safe there."""
+    if os.path.islink(path):
+        require_unchangeable_folder(Path(path))
+    elif os.path.lexists(path):
+        _tighten(path, _own_folder(path))
+
+
+def _own_folder(path: str) -> os.stat_result:
+    status = os.lstat(path)
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    if status.st_uid != os.geteuid():
+        as_user = f"run Halo as that user: {_as_user(status.st_uid)}"
+        take_over = f"{_CHOOSE}, or take it over with: {_taking_over(path)}"
+        _refuse_foreign(path, status, as_user if os.geteuid() == 0 else take_over)
+    return status
+
+
+def _require_own_file(path: str, *, tighten: bool = True) -> None:
+    status = _plain_file(path)
+    if status is None:
+        return
+    if status.st_uid != os.geteuid():
+        _refuse_foreign(path, status, f"{_move_away(path)}, or take it over with: {_taking_over(path)}")
+    if tighten:
+        _tighten(path, status)
+
+
+def _require_trusted_file(path: str) -> None:
+    status = _plain_file(path)
+    if status is not None and not _is_trusted(status.st_uid):
+        _refuse_foreign(path, status, _move_away(path))
+
+
+def _plain_file(path: str) -> os.stat_result | None:
+    status = _status(path)
+    if status is not None and not stat.S_ISREG(status.st_mode):
+        kind = "a link" if stat.S_ISLNK(status.st_mode) else "not a plain file"
+        raise UnsafeFilesError(f"{path} cannot be used, because it is {kind}; {_move_away(path)}")
+    return status
+
+
+def _tighten(path: str, status: os.stat_result) -> None:
+    """Take every right from others, and leave ours as they are."""
+    if not status.st_mode & ACCESS_BY_OTHERS:
+        return
+    try:
+        os.chmod(path, stat.S_IMODE(status.st_mode) & ~ACCESS_BY_OTHERS)
+    except OSError as error:
+        if error.errno != errno.EROFS:  # On a disk that is read-only nobody else can write either.
+            raise
+        return
+    if os.lstat(path).st_mode & _WRITE_BY_OTHERS:
+        raise UnsafeFilesError(
+            f"other users can write to {path}, and its disk keeps no permissions; {_CHOOSE}"
+        )
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        return None
+
+
+# --- Sentences -----------------------------------------------------------------------------------------------
+
+_CHOOSE = "choose a folder of your own with HALO_HOME"
+
+
+def _refuse_foreign(path: str, status: os.stat_result, way_out: str) -> NoReturn:
+    owner, me = owner_words(status.st_uid), owner_words(os.geteuid())
+    raise UnsafeFilesError(f"{path} belongs to {owner}, not to {me}; {way_out}")
+
+
+def _refuse_writable(path: str, status: os.stat_result) -> NoReturn:
+    is_ours = status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX
+    way_out = f"keep them out with: chmod go-w {_quoted(path)}" if is_ours else _CHOOSE
+    raise UnsafeFilesError(f"other users can write to {path} and could change your jobs; {way_out}")
+
+
+def _as_user(uid: int) -> str:
+    name = user_name(uid)
+    return f"sudo -u {_quoted(f'#{name}' if name.isdigit() else name)} halo"
+
+
+def _taking_over(path: str) -> str:
+    return f"sudo chown -R {os.geteuid()} {_quoted(path)}"
+
+
+def _move_away(path: str) -> str:
+    return f"find out how it got there, then move it away with: mv {_quoted(path)} {_quoted(f'{path}.old')}"
+
+
+def user_name(uid: int) -> str:
+    """Return the name of a user; the number of one without a name."""
+    import pwd  # noqa: PLC0415 - not on every system
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def owner_words(uid: int) -> str:
+    """Return a user's name for a sentence."""
+    name = user_name(uid)
+    return f"user {name}" if name.isdigit() else name
+
+
+def _quoted(path: str) -> str:
+    import shlex  # noqa: PLC0415 - only for a refusal
+
+    return shlex.quote(path)
