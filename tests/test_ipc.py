@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from other_users import needs_other_users
+from process_probe import until
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Every, ipc
 from halo_scheduler.changes import Change, ChangeKind, gathered
 from halo_scheduler.engine.server import ChangeServer
+from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.ipc import ChangeStream, change_of, message_of, poke, socket_path
 from halo_scheduler.service import Scheduler
 
@@ -55,10 +61,65 @@ def test_a_program_without_its_variable_finds_the_folder_of_its_user_if_it_is_pr
     usual.chmod(mode)
     monkeypatch.setattr(ipc, "_RUNTIME_FOLDERS", tmp_path / "users")
     monkeypatch.setattr(ipc, "_LONGEST_PLACE", 1_000)
+    expected = usual if mode == 0o700 else tmp_path / "halo-run"
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(usual))
-    named = socket_path(tmp_path / "halo.db")
+    assert socket_path(tmp_path / "halo.db").parent == expected
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    assert (socket_path(tmp_path / "halo.db") == named) is (mode == 0o700)
+    assert socket_path(tmp_path / "halo.db").parent == expected
+
+
+def test_a_runtime_folder_that_is_not_private_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one that others can write to, they could take our name first."""
+    monkeypatch.setattr(ipc, "_RUNTIME_FOLDERS", tmp_path / "none")
+    monkeypatch.setattr(ipc, "_LONGEST_PLACE", 1_000)
+    shared, link = tmp_path / "shared", tmp_path / "link"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    link.symlink_to(tmp_path / "run")
+    for folder in (shared, link, tmp_path / "none"):
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+        assert socket_path(tmp_path / "halo.db").parent == tmp_path / "halo-run"
+
+
+def _listen_as_other(path: Path) -> subprocess.Popen[bytes]:
+    """Let another user listen at a place, and keep what is said to it."""
+    ready = path.with_name("ready")
+    process = subprocess.Popen([sys.executable, "-c", _LISTENS, path, ready], stdout=subprocess.PIPE)
+    until(ready.exists)
+    return process
+
+
+_LISTENS = """
+import os, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.settimeout(60)
+os.setgid(2002)
+os.setuid(2002)
+listener.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o777)
+listener.listen()
+open(sys.argv[2], "w").close()
+for _ in range(2):
+    connection, _ = listener.accept()
+    connection.settimeout(60)
+    print(connection.recv(1000), flush=True)
+"""
+
+
+@needs_other_users
+def test_nothing_is_said_to_a_server_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o1777)
+        place = Path(folder, "squatted")
+        monkeypatch.setattr(ipc, "socket_path", lambda _database: place)
+        with _listen_as_other(place) as server:
+            assert not poke(Path("halo.db"), [Change(ChangeKind.JOB, "secret id")])
+            with pytest.raises(PermissionError, match="another user listens"):
+                ChangeStream.connect(Path("halo.db"))
+            assert server.stdout is not None
+            assert server.stdout.read().split() == [b"b''", b"b''"]
 
 
 def _line(change: Change) -> bytes:
@@ -72,6 +133,7 @@ def test_a_folder_with_too_long_a_name_for_sockets_is_passed_over(
     folder.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     place = socket_path(tmp_path / "halo.db")
+    make_private_folder(place.parent)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{place}-window")
     Path(f"{place}-window").unlink()
@@ -136,19 +198,49 @@ def test_a_line_that_is_no_message_is_still_news(pair: tuple[ChangeStream, socke
     assert stream.take() == [_MUCH]
 
 
-def test_more_than_one_read_is_taken_at_once(pair: tuple[ChangeStream, socket.socket]) -> None:
+def test_of_many_changes_a_stream_gives_the_kinds(pair: tuple[ChangeStream, socket.socket]) -> None:
     stream, far = pair
-    far.setblocking(False)
-    line, sent = _line(Change(ChangeKind.JOB, "x" * 200)), 0
-    while sent < 400:
-        try:
-            far.sendall(line)
-        except BlockingIOError:
-            break
-        sent += 1
-    found = stream.take()
-    assert found is not None
-    assert len(found) == sent > 100
+    far.sendall(b"".join(_line(Change(ChangeKind.JOB, str(number))) for number in range(100)))
+    assert stream.take() == [_MUCH]
+
+
+def test_of_very_many_changes_a_stream_says_that_everything_may_have_changed(
+    pair: tuple[ChangeStream, socket.socket],
+) -> None:
+    stream, far = pair
+    far.sendall(b"".join(b"%d\n" % number for number in range(501)))
+    assert stream.take() == [Change(kind) for kind in ChangeKind]
+
+
+def test_one_look_reads_only_so_much(
+    pair: tuple[ChangeStream, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream, far = pair
+    line = _line(_MUCH)
+    monkeypatch.setattr(ipc, "_MOST_PER_LOOK", 2 * len(line))
+    far.sendall(5 * line)
+    for left in (3, 1, 0):
+        assert stream.take() == [_MUCH]
+        assert len(
+            stream._connection.recv(1_000, socket.MSG_PEEK | socket.MSG_DONTWAIT) if left else b""
+        ) == left * len(line)
+    assert stream.take() == []
+
+
+def test_who_sends_a_line_without_an_end_is_not_listened_to_any_more(
+    pair: tuple[ChangeStream, socket.socket],
+) -> None:
+    stream, far = pair
+    far.sendall(_line(_MUCH) + b"x" * 5_000)
+    assert stream.take() == [_MUCH]
+    assert stream.take() is None
+    assert not stream.is_open
+
+
+def test_a_line_that_is_nested_without_reason_is_still_news(pair: tuple[ChangeStream, socket.socket]) -> None:
+    stream, far = pair
+    far.sendall(b"[" * 4_000 + b"\n")
+    assert stream.take() == [_MUCH]
 
 
 def test_a_closed_stream_is_closed(pair: tuple[ChangeStream, socket.socket]) -> None:

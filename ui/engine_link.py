@@ -17,6 +17,8 @@ from .engine_thread import EngineThread, Farewell
 
 _LOOK_MS = 30_000
 _SOON_MS = 1_000
+# However much an engine has to tell, the window's thread listens only so often.
+_PAUSE_MS = 50
 
 
 class EnginePlace(StrEnum):
@@ -56,6 +58,9 @@ class EngineLink(QObject):
         self._look = QTimer(self)
         self._look.setSingleShot(True)
         self._look.timeout.connect(self._look_after_engine)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.timeout.connect(self._listen_on)
         thread.begun.connect(self._be_here)
         thread.held.connect(self._be_elsewhere)
         thread.failed.connect(self._be_nowhere)
@@ -131,7 +136,14 @@ class EngineLink(QObject):
         # What changed before anybody listened was told to nobody.
         self._backend.tell(Change(ChangeKind.JOB))
 
+    def _listen_on(self) -> None:
+        if self._notifier is not None:
+            self._notifier.setEnabled(True)
+
     def _hear(self) -> None:
+        if self._notifier is not None:
+            self._notifier.setEnabled(False)
+            self._pause.start(_PAUSE_MS)
         changes = self._stream.take() if self._stream is not None else []
         for change in changes or ():
             self._backend.tell(change)

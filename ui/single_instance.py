@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDeadlineTimer, QLockFile, QObject, QThread, Signal
 
+from halo_scheduler.host.peer import is_own_peer
+from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.ipc import socket_path
 
 if TYPE_CHECKING:
     from PySide6.QtNetwork import QLocalServer
 
+_LOG = logging.getLogger(__name__)
 # Qt's network module is loaded where it is needed: not before the first window.
 _RAISE = b"raise\n"
 _LONGEST_MS = 5_000
@@ -28,6 +32,7 @@ class SingleInstance(QObject):
         super().__init__(parent)
         path = socket_path(database)
         place = path.with_name(f"{path.name}-window")
+        self._folder = place.parent
         # Elsewhere than on Unix it is the name of a pipe, which is no place in a folder.
         self._name = str(place) if os.name == "posix" else place.name
         self._lock = QLockFile(f"{place}.lock")
@@ -36,7 +41,16 @@ class SingleInstance(QObject):
         self._server: QLocalServer | None = None
 
     def claim(self) -> bool:
-        """Become the one program; False when another already is."""
+        """Become the one program; False when another already is.
+
+        Without a private place for the lock there is no telling. The program then starts: it says what is wrong with
+        its folder, and the database keeps two engines apart.
+        """
+        try:
+            make_private_folder(self._folder)
+        except OSError as error:
+            _LOG.warning("Whether the program is open already cannot be told: %s", error)
+            return True
         return self._lock.tryLock(0)
 
     def listen(self) -> None:
@@ -64,7 +78,7 @@ class SingleInstance(QObject):
 
         connection = QLocalSocket()
         connection.connectToServer(self._name)
-        if not connection.waitForConnected(_LONGEST_MS):
+        if not connection.waitForConnected(_LONGEST_MS) or not is_own_peer(connection.socketDescriptor()):
             return False
         connection.write(_RAISE)
         is_heard = connection.waitForBytesWritten(_LONGEST_MS)
@@ -81,4 +95,5 @@ class SingleInstance(QObject):
         while self._server is not None and self._server.hasPendingConnections():
             connection = self._server.nextPendingConnection()
             connection.disconnected.connect(connection.deleteLater)
-            self.raise_requested.emit()
+            if is_own_peer(connection.socketDescriptor()):
+                self.raise_requested.emit()

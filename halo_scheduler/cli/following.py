@@ -6,7 +6,7 @@ import select
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import monotonic
+from time import monotonic, sleep
 
 import click
 
@@ -24,6 +24,7 @@ from halo_scheduler.service import Scheduler
 _FAILED = 1
 _INTERRUPTED = 130
 _LOOK_S = 0.2
+_SHORTEST_LOOK_S = 0.02
 _MOMENT_S = 1.0
 _PATIENCE_S = 10.0
 _LONGEST_QUESTION = 1_000
@@ -32,9 +33,9 @@ _LONGEST_NOTE = 1_000
 
 def begins(scheduler: Scheduler, run_id: str) -> bool:
     """Tell whether a run that was asked for begins, within a moment or as soon as the engine has looked."""
-    with _changes(scheduler) as stream:
+    with _news_of(scheduler) as news:
         moment_ends = monotonic() + _MOMENT_S
-        if _begins_until(scheduler, run_id, stream, lambda: monotonic() >= moment_ends):
+        if _begins_until(scheduler, run_id, news, lambda: monotonic() >= moment_ends):
             return True
         # The engine may only be busy: what it does not start when it looks again has to wait.
         asked_at, patience_ends = SystemClock().now_ms(), monotonic() + _PATIENCE_S
@@ -43,25 +44,23 @@ def begins(scheduler: Scheduler, run_id: str) -> bool:
         def is_enough() -> bool:
             return (scheduler.status().last_tick_at or 0) >= asked_at or monotonic() >= patience_ends
 
-        return _begins_until(scheduler, run_id, stream, is_enough)
+        return _begins_until(scheduler, run_id, news, is_enough)
 
 
-def _begins_until(
-    scheduler: Scheduler, run_id: str, stream: ChangeStream | None, is_enough: Callable[[], bool]
-) -> bool:
+def _begins_until(scheduler: Scheduler, run_id: str, news: _News, is_enough: Callable[[], bool]) -> bool:
     while True:
         is_last_look = is_enough()
         if scheduler.get_run(run_id) is not None:
             return True
         if is_last_look:
             return False
-        _wait(stream)
+        news.wait()
 
 
 def follow_run(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: bool = False) -> Run:
     """Show what a run prints until it is over, and return it."""
     printer = Printer(raw=raw, quiet=quiet)
-    with _changes(scheduler) as stream, scheduler.follow_output(run_id) as output:
+    with _news_of(scheduler) as news, scheduler.follow_output(run_id) as output:
         while True:
             run = scheduler.get_run(run_id)
             is_over = run is not None and run.outcome is not Outcome.RUNNING
@@ -75,7 +74,7 @@ def follow_run(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: b
                 raise SchedulerError(
                     "the engine is gone; the job may go on, and is looked after when it is back"
                 )
-            _wait(stream)
+            news.wait()
 
 
 def tell_end(scheduler: Scheduler, run: Run) -> None:
@@ -120,21 +119,31 @@ def interruptible(note: str) -> Iterator[None]:
 
 
 @contextmanager
-def _changes(scheduler: Scheduler) -> Iterator[ChangeStream | None]:
+def _news_of(scheduler: Scheduler) -> Iterator[_News]:
     try:
         stream = ChangeStream.connect(scheduler.path)
     except OSError:
-        yield None
+        yield _News(None)
         return
     try:
-        yield stream
+        yield _News(stream)
     finally:
         stream.close()
 
 
-def _wait(stream: ChangeStream | None) -> None:
-    """Wait a moment, or for news, whichever comes first."""
-    if stream is None or not stream.is_open:
-        select.select([], [], [], _LOOK_S)
-    elif select.select([stream], [], [], _LOOK_S)[0]:
-        stream.drain()
+class _News:
+    """Wakes whoever follows a run."""
+
+    def __init__(self, stream: ChangeStream | None) -> None:
+        self._stream = stream
+        self._woke_at = -_SHORTEST_LOOK_S
+
+    def wait(self) -> None:
+        """Wait a moment, or for news, whichever comes first; however much news there is, never without a pause."""
+        stream = self._stream
+        if stream is None or not stream.is_open:
+            sleep(_LOOK_S)
+        elif select.select([stream], [], [], _LOOK_S)[0]:
+            sleep(max(0.0, self._woke_at + _SHORTEST_LOOK_S - monotonic()))
+            stream.drain()
+        self._woke_at = monotonic()

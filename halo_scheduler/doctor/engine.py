@@ -8,6 +8,7 @@ from pathlib import Path
 
 from halo_scheduler.doctor.findings import Finding, Topic, fine, look, wrong
 from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.host.peer import is_own_peer
 from halo_scheduler.ipc import socket_path
 from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.schedule.words import counted
@@ -65,9 +66,9 @@ def _answers(database: Path) -> bool:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(_LIMIT_S)
             connection.connect(str(path))
+            return is_own_peer(connection.fileno())
     except OSError:
         return False
-    return True
 
 
 def _was_updated_since(row: EngineRow) -> bool:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import selectors
 import socket
-import struct
 from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal
 
 from halo_scheduler.changes import Change
-from halo_scheduler.ipc import LONGEST_LINE, change_of, message_of, socket_path
+from halo_scheduler.host.peer import is_own_peer
+from halo_scheduler.host.private_files import make_private_folder
+from halo_scheduler.ipc import LONGEST_LINE, change_of, decoded, message_of, socket_path
 
 _LOG = logging.getLogger(__name__)
 _MOST_CLIENTS = 64
@@ -59,6 +59,7 @@ class ChangeServer(QObject):
         return True
 
     def _listen(self, path: Path) -> None:
+        make_private_folder(path.parent)
         path.unlink(missing_ok=True)
         listener = socket.socket(socket.AF_UNIX)
         try:
@@ -128,7 +129,7 @@ class ChangeServer(QObject):
             while self._listener is not None and self._selector is not None:
                 connection, _ = self._listener.accept()
                 connection.setblocking(False)
-                if len(self._clients) >= _MOST_CLIENTS or not _is_own(connection):
+                if len(self._clients) >= _MOST_CLIENTS or not is_own_peer(connection.fileno()):
                     connection.close()
                     continue
                 client = _Client(connection)
@@ -228,17 +229,7 @@ class _Client:
 
 def _heard(line: bytes) -> tuple[object, object]:
     try:
-        message = json.loads(line)
+        message = decoded(line)
     except ValueError:
         return None, None
     return (message.get("say"), message) if isinstance(message, dict) else (None, None)
-
-
-def _is_own(connection: socket.socket) -> bool:
-    """Tell whether the peer belongs to our user, where the system says so."""
-    option = getattr(socket, "SO_PEERCRED", None)
-    if option is None:
-        return True  # The socket's permissions are the guard.
-    credentials = connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i"))
-    _, uid, _ = struct.unpack("3i", credentials)
-    return bool(uid == os.getuid())

@@ -19,7 +19,7 @@ import pytest
 from process_probe import LONG_S
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Cron, Every, Job, Outcome, Run, SchedulerShutdownError
+from halo_scheduler import Cron, Every, Job, Outcome, Run, SchedulerShutdownError, ipc
 from halo_scheduler.changes import ChangeKind
 from halo_scheduler.engine.loop import EngineLoop
 from halo_scheduler.engine.server import ChangeServer
@@ -173,11 +173,10 @@ def test_without_a_place_for_the_socket_jobs_run_all_the_same(
     qtbot: QtBot,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    tmp_path: Path,
 ) -> None:
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    (tmp_path / f"halo-{os.getuid()}").mkdir(mode=0o755)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    scheduler.path.with_name(f"{scheduler.path.stem}-run").touch()
+    monkeypatch.setattr(ipc, "_LONGEST_PLACE", 1_000)
     scheduler.on_job_due(lambda *_: None)
     scheduler.start()
     run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
@@ -199,7 +198,7 @@ def test_an_engine_that_lost_its_place_leaves_the_new_ones_socket(tmp_path: Path
 
 @pytest.mark.usefixtures("qapp")
 def test_a_stranger_is_turned_away(tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halo_scheduler.engine.server._is_own", lambda _connection: False)
+    monkeypatch.setattr("halo_scheduler.engine.server.is_own_peer", lambda _connection: False)
     server = ChangeServer(tmp_path / "halo.db")
     assert server.start()
     with qtbot.assertNotEmitted(server.changed, wait=200):
@@ -225,6 +224,23 @@ def test_a_client_that_says_nothing_is_dropped(
         silent.setblocking(False)
         qtbot.waitUntil(lambda: _is_hung_up(silent))
         assert not server._clients
+    server.stop()
+
+
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize("line", [b"[" * 4_095, b"{", b"\xff", b"7"])
+def test_a_client_that_talks_nonsense_is_dropped_without_a_word(
+    tmp_path: Path, qtbot: QtBot, caplog: pytest.LogCaptureFixture, line: bytes
+) -> None:
+    server = ChangeServer(tmp_path / "halo.db")
+    assert server.start()
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(socket_path(tmp_path / "halo.db")))
+        client.sendall(line + b"\n")
+        client.setblocking(False)
+        qtbot.waitUntil(lambda: _is_hung_up(client))
+    assert not server._clients
+    assert not caplog.records
     server.stop()
 
 

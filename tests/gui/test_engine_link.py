@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 
 import pytest
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Scheduler
@@ -15,7 +18,7 @@ from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.engine.server import ChangeServer
 from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreReplacedError, StoreUnavailableError
-from halo_scheduler.ipc import poke
+from halo_scheduler.ipc import poke, socket_path
 from ui.backend import Backend
 from ui.engine_link import EngineLink, EnginePlace, EngineState
 from ui.engine_thread import Farewell, _Host
@@ -62,6 +65,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot) -> Iter
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     made = Stage(tmp_path / "halo.db")
     yield made
+    made.link._hang_up()
     made.server.stop()
     made.scheduler.close()
 
@@ -102,6 +106,58 @@ def test_the_death_of_another_engine_is_noticed_at_once(stage: Stage, qtbot: QtB
     with qtbot.waitSignal(stage.link.taken_over):
         stage.thread.begun.emit()
     assert stage.link.state.place is EnginePlace.HERE
+
+
+_FLOODS = """
+import socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+print(flush=True)
+connection, _ = listener.accept()
+number = 0
+while True:
+    number += 1
+    connection.sendall(b"".join(b'{"kind":"job","job_id":"%d"}\\n' % (number + i) for i in range(4096)))
+"""
+
+
+def test_a_flood_does_not_hold_the_window_up(stage: Stage, qtbot: QtBot) -> None:
+    """Who sends without an end gets a bounded part of the window's time, and of its memory."""
+    path = socket_path(stage.scheduler.path)
+    with subprocess.Popen([sys.executable, "-c", _FLOODS, path], stdout=subprocess.PIPE) as flooding:
+        assert flooding.stdout is not None
+        flooding.stdout.readline()
+        heard: list[Change] = []
+        stage.backend.changed.connect(heard.append)
+        stage.thread.begun.emit()
+        qtbot.waitUntil(lambda: len(heard) > 20)
+        stream = stage.link._stream
+        assert stream is not None
+        beats: list[float] = []
+        beat = QTimer()
+        beat.timeout.connect(lambda: beats.append(monotonic()))
+        begun, looked = monotonic(), len(heard)
+        beat.start(10)
+        qtbot.waitUntil(lambda: len(beats) > 20)
+        beat.stop()
+        looks = (monotonic() - begun) / 0.05 + 1
+        assert len(heard) - looked <= looks * len(ChangeKind)
+        assert len(stream._buffer) <= 4_096
+        stage.link._hang_up()
+        flooding.kill()
+
+
+def test_who_sends_a_line_without_an_end_is_hung_up_on(stage: Stage, qtbot: QtBot) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(socket_path(stage.scheduler.path)))
+        listener.listen()
+        stage.thread.begun.emit()
+        connection, _ = listener.accept()
+        with connection:
+            qtbot.waitUntil(lambda: stage.link._stream is not None)
+            connection.sendall(b"x" * 10_000)
+            qtbot.waitUntil(lambda: stage.link._stream is None)
 
 
 def test_the_first_start_is_no_take_over(stage: Stage, qtbot: QtBot) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from halo_scheduler import ipc
 from ui.single_instance import SingleInstance
 
 
@@ -50,7 +52,7 @@ def test_the_second_raises_the_first_however_long_the_place_of_sockets_is(
     """The longest place that a socket may have lies within these lengths."""
     with tempfile.TemporaryDirectory(dir="/tmp") as short:
         folder = Path(short, "x" * (length - len(short) - 1))
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
         assert len(str(folder)) == length
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
         first, second = SingleInstance(Path(short, "halo.db")), SingleInstance(Path(short, "halo.db"))
@@ -109,6 +111,37 @@ def test_a_released_place_is_free(tmp_path: Path) -> None:
 def test_nobody_there_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ui.single_instance._LONGEST_MS", 20)
     assert not SingleInstance(tmp_path / "halo.db").raise_other()
+
+
+def test_a_taken_name_in_the_folder_of_all_does_not_keep_it_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Somebody else made /tmp/halo-UID first; a short path has another place, a long one does without."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    monkeypatch.setattr(ipc, "_RUNTIME_FOLDERS", tmp_path / "none")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    taken = tmp_path / f"halo-{os.getuid()}"
+    taken.touch()
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        first, second = SingleInstance(Path(short, "halo.db")), SingleInstance(Path(short, "halo.db"))
+        assert first.claim()
+        assert not second.claim()
+        first.release()
+    assert not caplog.records
+    long = SingleInstance(tmp_path / ("x" * 80) / "halo.db")
+    assert long.claim()
+    assert "cannot be told" in caplog.text
+    long.release()
+
+
+def test_another_users_window_is_not_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.single_instance._LONGEST_MS", 200)
+    first, second = SingleInstance(tmp_path / "halo.db"), SingleInstance(tmp_path / "halo.db")
+    assert first.claim()
+    first.listen()
+    monkeypatch.setattr("ui.single_instance.is_own_peer", lambda _descriptor: False)
+    assert not second.raise_other()
+    first.release()
 
 
 def test_only_its_user_can_reach_it(tmp_path: Path) -> None:
