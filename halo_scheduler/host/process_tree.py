@@ -115,14 +115,24 @@ def _may_be_ours(pid: int) -> bool:
 
 
 def _mark_of(pid: int) -> str | None:
+    """Return the run that a process of ours carries in its environment; anybody can start one that says the same."""
     try:
-        if not HAS_PROC:
-            environment: Mapping[str, str] = psutil.Process(pid).environ()
-            return environment.get(MARK)
-        _, found, rest = (b"\0" + read_file(f"/proc/{pid}/environ")).partition(f"\0{MARK}=".encode())
-        return rest.partition(b"\0")[0].decode(errors="replace") if found else None
+        mark = _claimed_mark_of(pid)
+        return mark if mark is not None and _is_ours(pid) else None
     except (OSError, psutil.Error):
         return None
+
+
+def _claimed_mark_of(pid: int) -> str | None:
+    if not HAS_PROC:
+        environment: Mapping[str, str] = psutil.Process(pid).environ()
+        return environment.get(MARK)
+    _, found, rest = (b"\0" + read_file(f"/proc/{pid}/environ")).partition(f"\0{MARK}=".encode())
+    return rest.partition(b"\0")[0].decode(errors="replace") if found else None
+
+
+def _is_ours(pid: int) -> bool:
+    return not hasattr(os, "getuid") or psutil.Process(pid).uids().real == os.getuid()
 
 
 def session_of(pid: int) -> int:

@@ -11,11 +11,19 @@ from pathlib import Path
 
 import psutil
 import pytest
+from other_users import OTHER, needs_other_users
 from process_probe import LONG_S, end_all, is_living, pids_in, until
 
 from halo_scheduler.host import process_tree
 from halo_scheduler.host.inherited_mark import mark_of, mark_tree
-from halo_scheduler.host.process_tree import MARK, ask_to_stop, find_members, kill, marked_processes
+from halo_scheduler.host.process_tree import (
+    MARK,
+    all_marked,
+    ask_to_stop,
+    find_members,
+    kill,
+    marked_processes,
+)
 
 # Whoever runs these tests beside us has marks of their own.
 _RUN, _ANOTHER, _OTHER = (f"{name}-{os.getpid()}" for name in ("run-of-this-test", "another-run", "other"))
@@ -161,6 +169,34 @@ def test_zombies_are_not_living(start: Start) -> None:
     until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
     assert find_members(_RUN, process.pid, [psutil.Process(process.pid)]) == []
     assert marked_processes([_RUN]) == {}
+
+
+@needs_other_users
+def test_the_mark_of_another_users_process_counts_for_nothing(start: Start) -> None:
+    """Everybody can read the run's id in the list of processes, and start one that carries it."""
+    mine = start("sleep 60")
+    # In a folder that everybody may enter; pytest closes its own.
+    with subprocess.Popen(
+        ["/bin/sleep", "60"],
+        cwd="/",
+        env={MARK: _RUN},
+        start_new_session=True,
+        user=OTHER,
+        group=OTHER,
+        extra_groups=[],
+    ) as foreign:
+        try:
+            until(lambda: b"sleep" in Path(f"/proc/{foreign.pid}/cmdline").read_bytes())
+            until(lambda: mine.pid in marked_processes([_RUN]).get(_RUN, []))
+            for found in (
+                marked_processes([_RUN])[_RUN],
+                all_marked()[_RUN],
+                _pids(find_members(_RUN, None)),
+            ):
+                assert mine.pid in found
+                assert foreign.pid not in found
+        finally:
+            foreign.kill()
 
 
 def test_marked_processes_are_told_by_run_in_order(start: Start) -> None:
