@@ -244,4 +244,6 @@ class RecoveryWindow(QWidget):
 
 
 def _as_sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+    """Return a text as a sentence; a command at its end stays as it has to be typed."""
+    ends_in_command = ": " in text.rpartition("; ")[2]
+    return f"{text[:1].upper()}{text[1:]}{'' if ends_in_command or text.endswith('.') else '.'}"

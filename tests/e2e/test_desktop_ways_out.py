@@ -40,6 +40,30 @@ def test_a_damaged_database_is_restored_with_one_key(bare_desktop: Desktop) -> N
         assert aside.read_bytes()[: len(_DAMAGE)] == _DAMAGE
 
 
+def _is_tried_again(desktop: Desktop) -> bool:
+    if not desktop.windows(_MAIN):
+        desktop.key("F5")
+    return bool(desktop.windows(_MAIN))
+
+
+def test_a_folder_that_others_can_write_to_is_refused_until_it_is_closed(bare_desktop: Desktop) -> None:
+    home = Path(bare_desktop.environment["HALO_HOME"])
+    home.mkdir(mode=0o700)
+    with Scheduler.open() as scheduler:
+        scheduler.change_settings(autostart_asked=True)
+    (home / "notes.txt").touch()
+    home.chmod(0o777)
+    before = sorted(home.iterdir())
+    with running(bare_desktop) as program:
+        bare_desktop.wait_for_window("^Halo$")
+        assert not bare_desktop.windows(_MAIN)
+        assert sorted(home.iterdir()) == before
+        home.chmod(0o755)
+        bare_desktop.wait_for(lambda: _is_tried_again(bare_desktop))
+        with Scheduler.open() as scheduler:
+            bare_desktop.wait_for(lambda: scheduler.status().pid == program.pid)
+
+
 @pytest.mark.parametrize(
     ("key", "outcome"), [("alt+w", Outcome.SUCCESS), ("alt+s", Outcome.CANCELLED)], ids=["wait", "stop"]
 )

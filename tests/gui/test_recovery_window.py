@@ -86,6 +86,14 @@ def test_what_is_wrong_and_the_best_way_out_are_told(
     assert list(kinds.values()).count("primary") == 1
 
 
+def test_a_command_that_helps_is_shown_as_it_has_to_be_typed(
+    look: Look, tmp_path: Path, qtbot: QtBot
+) -> None:
+    error = UnsafeFilesError("others can write to /x; keep them out with: chmod go-w /x")
+    window = _window(look, tmp_path / "halo.db", error, qtbot)
+    assert _text(window, "recoverySentence") == "Others can write to /x; keep them out with: chmod go-w /x"
+
+
 def test_a_window_that_goes_while_a_backup_is_looked_for_is_destroyed_where_it_was_made(
     look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
