@@ -65,6 +65,26 @@ def test_news_of_others_do_not_shorten_the_wait_for_a_start(
     assert begins(scheduler, "awaited")
 
 
+def test_whoever_follows_pauses_between_looks_however_much_news_there_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paused: list[float] = []
+    monkeypatch.setattr(following, "sleep", paused.append)
+    near, far = socket.socketpair()
+    with near, far:
+        news = following._News(ChangeStream(near))
+        for _ in range(3):
+            far.send(b"news\n")
+            news.wait()
+        first, *others = paused
+        assert first == 0
+        assert all(0 < pause <= following._SHORTEST_LOOK_S for pause in others)
+        far.close()
+        news.wait()
+        news.wait()
+        assert paused[-1] == following._LOOK_S
+
+
 @pytest.mark.usefixtures("lazy_engine")
 def test_an_engine_that_is_only_busy_is_waited_for(scheduler: Scheduler) -> None:
     assert begins(scheduler, scheduler.trigger(scheduler.add_job("job", Manual())))

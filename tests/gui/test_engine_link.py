@@ -115,10 +115,9 @@ listener.bind(sys.argv[1])
 listener.listen()
 print(flush=True)
 connection, _ = listener.accept()
-number = 0
+lines = b"".join(b'{"kind":"job","job_id":"%d"}\\n' % number for number in range(100_000))
 while True:
-    number += 1
-    connection.sendall(b"".join(b'{"kind":"job","job_id":"%d"}\\n' % (number + i) for i in range(4096)))
+    connection.sendall(lines)
 """
 
 
