@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from unittest.mock import patch
 
+from grid_account import GridAccount
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -21,7 +22,7 @@ from hypothesis.stateful import (
 from machine import Bench
 from surrounded import DISK, GROUP, NAS, SurroundedMachine
 
-from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Trigger, count_due
+from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Trigger
 from halo_scheduler.engine import takeover
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
 from halo_scheduler.model import (
@@ -37,7 +38,6 @@ from halo_scheduler.model import (
     Schedule,
     StatusReason,
 )
-from halo_scheduler.planning import MOST_COUNTED
 from halo_scheduler.schedule.days import local_day
 
 _SCHEDULES: st.SearchStrategy[Schedule] = st.one_of(
@@ -421,21 +421,10 @@ class SchedulerMachine(SurroundedMachine):
         if not hasattr(self, "bench"):
             return
         for job_id, (schedule, added_at) in self.steady.items():
-            if not isinstance(schedule, Every | Cron):
-                continue
-            runs = [
-                run for run in self.bench.scheduler.get_run_log(job_id, limit=100_000) if run.attempt == 1
-            ]
-            slots = [run for run in runs if run.trigger is Trigger.SCHEDULE and run.slot_at is not None]
-            off_grid = sum(run.source not in ("every", "cron", "catch-up") for run in slots)
-            if slots and not off_grid:
-                newest = max(run.slot_at or 0 for run in slots)
-                if any(run.outcome is Outcome.MISSED for run in slots):
-                    continue
-                expected = count_due(schedule, added_at, newest, anchor_at=added_at)
-                if any(run.passed_over >= MOST_COUNTED - 1 for run in slots):
-                    continue
-                assert expected == len(slots) + sum(run.passed_over for run in slots), (schedule, slots)
+            if isinstance(schedule, Every | Cron):
+                jitter_percent = self._record(job_id).spec.policy.jitter_percent
+                account = GridAccount(job_id, schedule, added_at, jitter_percent)
+                account.check(self.bench.scheduler.get_run_log(job_id, limit=100_000))
 
 
 TestSchedulerMachine = SchedulerMachine.TestCase

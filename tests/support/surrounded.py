@@ -17,10 +17,12 @@ from halo_scheduler.model import (
     JobStatus,
     Network,
     PathExists,
+    SkipReason,
     WaitingFor,
 )
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.schedule.quiet import quiet_at
+from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 
 GROUP = "calm"
@@ -161,28 +163,45 @@ class SurroundedMachine(RuleBasedStateMachine):
         waiting = [(run.caused_by, run.job_id) for run in self.bench.scheduler.list_waiting_chain_runs()]
         assert len(waiting) == len(set(waiting))
         assert set(waiting).isdisjoint(caused)
+        asked = {*caused, *waiting, *self._broken_links(asked={*caused, *waiting})}
         for run in log:
-            if run.outcome is not Outcome.RUNNING and run.id not in self.ends_seen:
+            is_over = run.outcome is not Outcome.RUNNING and run.id not in self.ends_seen
+            if is_over and not self._waits_for_retry(run):
                 self.ends_seen.add(run.id)
-                self._check_followers(run, log, {*caused, *waiting})
+                self._check_followers(run, log, asked)
+
+    def _broken_links(self, asked: set[tuple[str | None, str]]) -> set[tuple[str | None, str]]:
+        """Return which followers of which runs the journal says did not run; one that was skipped has a run."""
+        store = self.bench.scheduler._store
+        found: set[tuple[str | None, str]] = set()
+        for record in [*store.jobs.all(), *store.jobs.all(removed=True)]:
+            for event in store.events.of_kinds(record.id, [EventKind.CHAIN_BROKEN]):
+                link = (event.detail["run_id"], event.detail["follower"])
+                assert link not in found, link
+                is_skipped = event.detail["reason"] in (SkipReason.PAUSED, SkipReason.DISABLED)
+                assert is_skipped == (link in asked), event
+                found.add(link)
+        return found
 
     def _check_followers(self, run: Run, log: list[Run], asked: set[tuple[str | None, str]]) -> None:
-        record = self._record(run.job_id)
-        for follower in record.spec.followers:
-            is_followed = run.started_at is not None and run.outcome in _FOLLOWED[follower.on]
-            if is_followed and self._is_tried_again(run, record, log):
-                is_followed = False
-            is_said = (run.id, follower.job_id) in asked or "did not run after it" in run.note
-            assert is_said == is_followed, (run, follower)
+        is_last = run.started_at is not None and not _was_tried_again(run, log)
+        for follower in self._record(run.job_id).spec.followers:
+            is_followed = is_last and run.outcome in _FOLLOWED[follower.on]
+            assert ((run.id, follower.job_id) in asked) == is_followed, (run, follower)
 
-    def _is_tried_again(self, run: Run, record: JobRecord, log: list[Run]) -> bool:
-        if run.slot_at is None or run.trigger is not Trigger.SCHEDULE:
-            return False
-        if (record.slot_at, record.attempt) == (run.slot_at, run.attempt + 1):
-            return True
-        later = [found for found in log if (found.job_id, found.slot_at) == (run.job_id, run.slot_at)]
-        # What was skipped was no attempt: the one before it was the last.
-        return any(found.attempt > run.attempt and found.started_at is not None for found in later)
+    def _waits_for_retry(self, run: Run) -> bool:
+        """Tell whether another attempt is planned; until it starts or is given up, nothing follows."""
+        record = self._record(run.job_id)
+        is_scheduled = run.trigger is Trigger.SCHEDULE and run.slot_at is not None
+        return is_scheduled and (record.slot_at, record.attempt) == (run.slot_at, run.attempt + 1)
+
+
+def _was_tried_again(run: Run, log: list[Run]) -> bool:
+    if run.slot_at is None or run.trigger is not Trigger.SCHEDULE:
+        return False
+    later = [found for found in log if (found.job_id, found.slot_at) == (run.job_id, run.slot_at)]
+    # What was skipped was no attempt: the one before it was the last.
+    return any(found.attempt > run.attempt and found.started_at is not None for found in later)
 
 
 def _time(at: int) -> str:

@@ -1,0 +1,48 @@
+"""Whether the log of a job accounts for every grid point of its schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from halo_scheduler import Cron, Every, Outcome, Run, Trigger, count_due
+from halo_scheduler.planning import MOST_COUNTED
+from halo_scheduler.schedule.jitter import jitter_ms
+from halo_scheduler.schedule.next_run import next_run, previous_run
+
+
+class GridAccount:
+    """The grid of a job since it was added, compared with the runs that were recorded for it."""
+
+    def __init__(self, job_id: str, schedule: Every | Cron, added_at: int, jitter_percent: int) -> None:
+        self._job_id = job_id
+        self._schedule = schedule
+        self._added_at = added_at
+        self._jitter_percent = jitter_percent
+
+    def check(self, log: Sequence[Run]) -> None:
+        """Assert that each point up to the newest slot had its run or was counted as passed over by one."""
+        slots = [run for run in log if run.trigger is Trigger.SCHEDULE and run.slot_at is not None]
+        if not slots or any(run.passed_over >= MOST_COUNTED - 1 for run in slots):
+            return
+        until_at = max(_counted_until(run) for run in slots)
+        expected = count_due(self._schedule, self._added_at, until_at, anchor_at=self._added_at)
+        # A retry belongs to the slot of its first attempt, but a missed one also counts the points it passed over.
+        own = sum(run.attempt == 1 and self._has_own_point(run.slot_at or 0) for run in slots)
+        passed_over = sum(run.passed_over for run in slots)
+        assert expected.capped or expected == own + passed_over, (self._schedule, slots)
+
+    def _has_own_point(self, slot_at: int) -> bool:
+        """Tell whether a slot is a grid point, perhaps with its jitter; those of a backoff lie between two."""
+        point = previous_run(self._schedule, slot_at, anchor_at=self._added_at)
+        return point is not None and slot_at in (point, point + self._jitter_ms(point))
+
+    def _jitter_ms(self, point: int) -> int:
+        following = next_run(self._schedule, point, anchor_at=self._added_at) or point
+        return jitter_ms(self._job_id, point, following - point, self._jitter_percent)
+
+
+def _counted_until(run: Run) -> int:
+    """Return the instant up to which a run accounts for points: a missed one for all until that was noticed."""
+    at = run.finished_at if run.outcome is Outcome.MISSED else run.slot_at
+    assert at is not None
+    return at
