@@ -33,7 +33,7 @@ screenshots: setup test-packages
 	$(BIN)/python docs/screenshots.py
 
 dist: setup
-	$(BIN)/python -m build --no-isolation
+	$(BIN)/python .ci/dist.py
 
 setup: $(READY)
 

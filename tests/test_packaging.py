@@ -1,7 +1,8 @@
-"""The wheel: what is in it, and that it works on its own."""
+"""The packages: what is in the wheel, that it works on its own, and that a build can be repeated."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,23 +15,73 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).parents[1]
+_DATE = 1_700_000_000
 _NOT_SOURCE = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
 
 
-def _run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=300)
+def _run(*command: str | Path, cwd: Path, umask: int = -1, **environment: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        umask=umask,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel from a copy, so that nothing is left in the source tree."""
-    source = tmp_path_factory.mktemp("source") / "halo"
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build both packages from a copy, so that nothing is left in the source tree."""
+    source = _copy_source(tmp_path_factory.mktemp("source") / "halo", umask=0o022)
+    return _build(source, umask=0o022, SOURCE_DATE_EPOCH=str(_DATE))
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (found,) = built.glob("*.whl")
+    return found
+
+
+def _copy_source(source: Path, *, umask: int) -> Path:
+    """Copy the source as a user with that umask would have it, at another time than others."""
     shutil.copytree(_ROOT, source, ignore=_NOT_SOURCE)
-    _run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", source / "out", cwd=source)
-    (built,) = (source / "out").glob("*.whl")
-    return built
+    shutil.copytree(_ROOT / ".ci", source / ".ci")
+    for path in source.rglob("*"):
+        path.chmod(0o777 & ~umask)
+        os.utime(path, (_DATE - umask, _DATE - umask))
+    return source
+
+
+def _build(source: Path, *, umask: int, **environment: str) -> Path:
+    """Build as `make dist` does."""
+    _run(sys.executable, source / ".ci" / "dist.py", cwd=source, umask=umask, **environment)
+    return source / "dist"
+
+
+def _commit(source: Path) -> None:
+    _run("git", "init", "--quiet", cwd=source)
+    author = ("-c", "user.name=Halo", "-c", "user.email=halo@example.org", "-c", "commit.gpgSign=false")
+    command = ("git", *author, "commit", "--quiet", "--allow-empty", "--message=Release")
+    _run(*command, cwd=source, GIT_COMMITTER_DATE=f"{_DATE} +0000")
+
+
+def test_a_commit_gives_the_same_packages_to_the_byte_wherever_they_are_built(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    source = _copy_source(tmp_path / "another" / "place", umask=0o077)
+    _commit(source)
+
+    again = _build(source, umask=0o077)
+
+    packages = {path.name: path.read_bytes() for path in built.iterdir()}
+    assert sorted(Path(name).suffix for name in packages) == [".gz", ".whl"]
+    assert {path.name: path.read_bytes() for path in again.iterdir()} == packages
 
 
 def test_the_wheel_holds_every_module_and_resource_and_nothing_else(wheel: Path) -> None:
