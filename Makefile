@@ -1,6 +1,6 @@
 # The two commands of the README: `make run` and `make test`. Both set up whatever is missing first.
 .DEFAULT_GOAL := run
-.PHONY: run test lint bench screenshots dist setup system-packages test-packages clean
+.PHONY: run test explore lint bench screenshots dist setup system-packages test-packages clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,6 +13,10 @@ run: setup
 
 test: setup test-packages lint
 	$(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --max-worker-restart=0 --dist=loadfile --cov --cov-report=term $(ARGS)
+
+# Other random examples than in `make test`, until one fails or as long as FOR=2h or EXAMPLES=20000 says.
+explore: setup test-packages
+	@FOR="$(FOR)" EXAMPLES="$(EXAMPLES)" .ci/explore
 
 lint: setup
 	$(BIN)/ruff format --check .
