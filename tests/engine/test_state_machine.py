@@ -58,6 +58,7 @@ _POLICIES = st.builds(
 )
 _GROUPS = st.sampled_from([None, GROUP])
 _PROPOSALS = st.sampled_from([None, None, Proposal(every_ms=90_000), Proposal(next_ms=20_000, ttl_ms=30_000)])
+_OUTCOMES = st.sampled_from([Outcome.SUCCESS, Outcome.FAILURE, Outcome.SKIPPED])
 _STEPS = st.sampled_from([1, 999, 5_000, 30_000, 60_000, 3_600_000])
 
 
@@ -109,7 +110,7 @@ class SchedulerMachine(SurroundedMachine):
         self.steady[job_id] = (schedule, self.bench.clock.now_ms())
         return job_id
 
-    @rule(job_id=jobs, outcome=st.sampled_from([Outcome.SUCCESS, Outcome.FAILURE]), proposal=_PROPOSALS)
+    @rule(job_id=jobs, outcome=_OUTCOMES, proposal=_PROPOSALS)
     def run_its_slot(self, job_id: str, outcome: Outcome, proposal: Proposal | None) -> None:
         job = self.bench.scheduler.get_job(job_id)
         if job is None or job.next_run_at is None:
@@ -232,7 +233,7 @@ class SchedulerMachine(SurroundedMachine):
     @precondition(lambda self: bool(self.bench.open_runs))
     @rule(
         data=st.data(),
-        outcome=st.sampled_from([Outcome.SUCCESS, Outcome.FAILURE, Outcome.SKIPPED]),
+        outcome=_OUTCOMES,
         cost=st.sampled_from([None, 0.4, 2.0]),
         question=st.sampled_from(["", "Which?"]),
         proposal=_PROPOSALS,
@@ -263,7 +264,7 @@ class SchedulerMachine(SurroundedMachine):
 
     @rule(
         job_id=jobs,
-        outcome=st.sampled_from([Outcome.SUCCESS, Outcome.FAILURE, Outcome.SKIPPED]),
+        outcome=_OUTCOMES,
         cost=st.sampled_from([None, 0.4, 2.0]),
         question=st.sampled_from(["", "Which?"]),
     )

@@ -166,7 +166,7 @@ class SurroundedMachine(RuleBasedStateMachine):
         asked = {*caused, *waiting, *self._broken_links(asked={*caused, *waiting})}
         for run in log:
             is_over = run.outcome is not Outcome.RUNNING and run.id not in self.ends_seen
-            if is_over and not self._waits_for_retry(run):
+            if is_over and not self._may_be_tried_again(run, log):
                 self.ends_seen.add(run.id)
                 self._check_followers(run, log, asked)
 
@@ -184,24 +184,27 @@ class SurroundedMachine(RuleBasedStateMachine):
         return found
 
     def _check_followers(self, run: Run, log: list[Run], asked: set[tuple[str | None, str]]) -> None:
-        is_last = run.started_at is not None and not _was_tried_again(run, log)
+        # What was skipped was no attempt: the one before it was the last.
+        is_last = run.started_at is not None and _later_outcomes(run, log) <= {Outcome.SKIPPED}
         for follower in self._record(run.job_id).spec.followers:
             is_followed = is_last and run.outcome in _FOLLOWED[follower.on]
             assert ((run.id, follower.job_id) in asked) == is_followed, (run, follower)
 
-    def _waits_for_retry(self, run: Run) -> bool:
-        """Tell whether another attempt is planned; until it starts or is given up, nothing follows."""
+    def _may_be_tried_again(self, run: Run, log: list[Run]) -> bool:
+        """Tell whether another attempt is planned or under way; until that is decided, nothing follows."""
         record = self._record(run.job_id)
-        is_scheduled = run.trigger is Trigger.SCHEDULE and run.slot_at is not None
-        return is_scheduled and (record.slot_at, record.attempt) == (run.slot_at, run.attempt + 1)
+        is_planned = (record.slot_at, record.attempt) == (run.slot_at, run.attempt + 1)
+        is_slot = run.trigger is Trigger.SCHEDULE and run.slot_at is not None
+        return (is_slot and is_planned) or Outcome.RUNNING in _later_outcomes(run, log)
 
 
-def _was_tried_again(run: Run, log: list[Run]) -> bool:
+def _later_outcomes(run: Run, log: list[Run]) -> set[Outcome]:
+    """Return what became of the later attempts for the slot of a run, as far as they started."""
     if run.slot_at is None or run.trigger is not Trigger.SCHEDULE:
-        return False
-    later = [found for found in log if (found.job_id, found.slot_at) == (run.job_id, run.slot_at)]
-    # What was skipped was no attempt: the one before it was the last.
-    return any(found.attempt > run.attempt and found.started_at is not None for found in later)
+        return set()
+    slot = (run.job_id, run.slot_at)
+    later = [found for found in log if (found.job_id, found.slot_at) == slot and found.attempt > run.attempt]
+    return {found.outcome for found in later if found.started_at is not None}
 
 
 def _time(at: int) -> str:
