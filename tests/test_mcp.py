@@ -476,7 +476,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_whatever_is_sent_is_answered_or_refused_in_a_sentence(
     scheduler: Scheduler, data: st.DataObject

@@ -79,7 +79,7 @@ _CHANGES = st.lists(
 
 
 @given(_CHANGES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_comes_the_right_rows_are_shown_in_order(
     model: JobTableModel, changes: list[tuple[str, str, int]]
 ) -> None:
