@@ -26,6 +26,7 @@ from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Re
 from halo_scheduler.engine import takeover
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
 from halo_scheduler.model import (
+    Backoff,
     Caps,
     CatchUp,
     Follower,
@@ -48,7 +49,11 @@ _POLICIES = st.builds(
     Policy,
     time_limit=st.sampled_from(["1m", "2h", None]),
     catch_up=st.sampled_from(CatchUp),
+    catch_up_max_age=st.sampled_from([None, None, "5m", "3h"]),
     max_errors=st.sampled_from([0, 2, 5]),
+    backoff=st.sampled_from(
+        [Backoff.ladder(), Backoff.ladder(1_000, 90_000), Backoff.double(), Backoff.none()]
+    ),
     retry=st.sampled_from([Retry(), Retry(attempts=2, delay_ms=5_000)]),
     jitter_percent=st.sampled_from([0, 10]),
     caps=st.sampled_from([Caps(), Caps(), Caps(runs_per_day=1), Caps(runs_per_day=3, cost_per_day=1.0)]),
@@ -110,15 +115,17 @@ class SchedulerMachine(SurroundedMachine):
         self.steady[job_id] = (schedule, self.bench.clock.now_ms())
         return job_id
 
-    @rule(job_id=jobs, outcome=_OUTCOMES, proposal=_PROPOSALS)
-    def run_its_slot(self, job_id: str, outcome: Outcome, proposal: Proposal | None) -> None:
-        job = self.bench.scheduler.get_job(job_id)
-        if job is None or job.next_run_at is None:
-            return
-        self.bench.tick(max(0, job.next_run_at - self.bench.clock.now_ms()))
-        for run in self._open_runs():
-            if run.job_id == job_id:
-                self.finish_so(run, outcome, proposal=proposal)
+    @rule(job_id=jobs, outcomes=st.lists(_OUTCOMES, min_size=1, max_size=4), proposal=_PROPOSALS)
+    def run_its_slots(self, job_id: str, outcomes: list[Outcome], proposal: Proposal | None) -> None:
+        """Let the next slots of a job and their retries come and end, one after the other."""
+        for outcome in outcomes:
+            job = self.bench.scheduler.get_job(job_id)
+            if job is None or job.next_run_at is None:
+                return
+            self.bench.tick(max(0, job.next_run_at - self.bench.clock.now_ms()))
+            for run in self._open_runs():
+                if run.job_id == job_id:
+                    self.finish_so(run, outcome, proposal=proposal)
 
     @rule(target=jobs, ahead_ms=_STEPS, policy=_POLICIES)
     def add_once(self, ahead_ms: int, policy: Policy) -> str:
