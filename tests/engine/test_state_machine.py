@@ -345,7 +345,8 @@ class SchedulerMachine(SurroundedMachine):
         for run in self.bench.started[self.starts_checked :]:
             job = self.bench.scheduler.get_job(run.job_id)
             by_itself = (Trigger.SCHEDULE, Trigger.CHAIN)
-            if run.trigger not in by_itself or job is None or run.id not in self.bench.open_runs:
+            is_under_way = self.bench.recorded(run.id).outcome is Outcome.RUNNING
+            if run.trigger not in by_itself or job is None or not is_under_way:
                 continue
             assert run.job_id not in asking
             # What runs is counted when it ends.
