@@ -50,7 +50,7 @@ $(READY): pyproject.toml | system-packages
 		rm -rf $(VENV); \
 		echo "Please install Python 3.11 or newer with its venv module (Debian: sudo apt-get install -y python3-venv)." >&2; \
 		exit 1; }
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --upgrade pip --editable '.[dev]'
 	@touch $@
 
 system-packages:
