@@ -1,40 +1,77 @@
-"""Keeping secrets out of what is stored or shown, also where they lie across the borders of chunks."""
+"""Keeping secrets out of what is stored or shown, also where they lie across the borders of chunks.
+
+A secret is recognised as it is and in the encodings that programs print by themselves: in each of them only some
+characters change, so every character stands for all its spellings at once. Whole encodings (Base64, hexadecimal,
+UTF-16) are forms of their own. Colour codes and other invisible bytes within a secret do not hide it.
+"""
 
 from __future__ import annotations
 
-import json
 import re
+from base64 import b64encode
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from urllib.parse import quote
+from itertools import accumulate
 
 MARK = b"***"
 _SHORTEST_LINE = 8
+# Fewer characters of Base64 also turn up by chance.
+_SHORTEST_BASE64 = 8
+_PREFIX = 5
+_MOST_PREFIXES = 64
+# Beside a gap this much more is hidden, for colour codes within a secret that the gap has cut.
+_ROOM_FOR_ESCAPES = 64
+# A secret is not followed through more than this, however it is coloured.
+_MOST_HELD = 65_536
+
+# The two highest bits of every byte of UTF-8 that is not the first of its character.
+_CONTINUES = 0x80
+
+_NAMED = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt", "\xa0": "nbsp"}
+_LETTERED = {"\n": b"\\n", "\r": b"\\r", "\t": b"\\t", "\b": b"\\b", "\f": b"\\f"}
+# What a shell, or a URL's query, makes of single characters.
+_QUOTED = {"'": (b"'\\''", b"'\"'\"'", b"\\'"), " ": (b"+",), "\n": (b"\r\n",)}
+
+# Each begins with a plain byte, so that the search passes quickly over all others.
+_INVISIBLE = re.compile(
+    rb"\x1b(?:[\]PX^_][^\x07\x1b\n]*(?:\x1b\\|\x07)?|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)"
+    rb"|\xc2(?:\x9b[0-?]*[ -/]*[@-~]?|\xad)|\x00|\x07|\x08"
+    rb"|\xe2(?:\x80[\x8b-\x8f]|\x81\xa0)|\xef\xbb\xbf"
+)
+_SIGNS_OF_INVISIBLE = (
+    b"\x1b",
+    b"\x08",
+    b"\x00",
+    b"\x07",
+    b"\xc2\x9b",
+    b"\xc2\xad",
+    b"\xe2\x80",
+    b"\xe2\x81",
+    b"\xef\xbb",
+)
+
+Form = tuple[tuple[bytes, ...], ...]
+"""A secret in one encoding: the spellings of each of its parts, one after the other."""
 
 
 class Redactor:
-    """Knows some secrets, and replaces them wherever they appear: as they are, quoted in JSON or in a URL."""
+    """Knows some secrets, and replaces them wherever they appear, in any of their forms."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form.encode() for secret in secrets for form in _forms(secret)} - {b""}
-        # The longest first: where one secret begins with another, all of it must go.
-        chosen = sorted(forms, key=len, reverse=True)
-        self._pattern = re.compile(b"|".join(re.escape(form) for form in chosen)) if chosen else None
-        self.reach = len(chosen[0]) - 1 if chosen else 0
-        """How far a secret can reach over a border: its length but for one byte."""
+        forms = {form for secret in secrets for form in _forms(secret)}
+        prefixes = {prefix: form for form in forms for prefix in _prefixes(form)}
+        self._pattern = re.compile(_trie(prefixes)) if prefixes else None
+        self._forms: dict[int, list[Form]] = {}
+        for form in forms:
+            for first in {spelling[0] for spelling in form[0]}:
+                self._forms.setdefault(first, []).append(form)
+        self._longest = max(map(_longest, forms), default=0)
+        self.reach = self._longest - 1 + _ROOM_FOR_ESCAPES if forms else 0
+        """How far a secret can reach over a border."""
 
     def redacted(self, data: bytes, start: int = 0, end: int | None = None) -> bytes:
         """Return the bytes from `start` to `end`; of a secret that crosses either border nothing is shown."""
-        end = len(data) if end is None else end
-        pieces: list[bytes] = []
-        position = start
-        for first, behind in self.spans(data):
-            if first >= end:
-                break
-            if first >= start:
-                pieces += [data[position:first], MARK]
-            position = max(position, behind)
-        pieces.append(data[position:end])
-        return b"".join(pieces)
+        return _without(self.spans(data), data, start, len(data) if end is None else end)
 
     def text(self, text: str) -> str:
         """Return a text without secrets."""
@@ -44,17 +81,46 @@ class Redactor:
         """Return something that redacts a stream of chunks."""
         return RedactedStream(self)
 
-    def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
+    def spans(self, data: bytes) -> list[tuple[int, int]]:
         """Return where secrets lie, from the first byte to behind the last; those that overlap are one."""
+        return self.look(data)[0]
+
+    def look(self, data: bytes) -> tuple[list[tuple[int, int]], int]:
+        """Return where secrets lie, and up to where that is known whatever follows."""
         pattern = self._pattern
-        match = pattern.search(data) if pattern else None
-        while pattern and match:
-            first, behind = match.span()
+        if pattern is None:
+            return [], len(data)
+        found, settled = list(self._found(pattern, data)), self._first_open(pattern, data)
+        if any(sign in data for sign in _SIGNS_OF_INVISIBLE):
+            visible = _Visible(data)
+            seen = self._found(pattern, visible.data)
+            found += [(visible.place(first), visible.place(behind - 1) + 1) for first, behind in seen]
+            first_open = self._first_open(pattern, visible.data)
+            settled = min(settled, visible.place(first_open)) if first_open < len(visible.data) else settled
+        return list(_merged(sorted(found))), max(settled, len(data) - max(_MOST_HELD, self._longest))
+
+    def _found(self, pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, int]]:
+        match = pattern.search(data)
+        while match:
+            first = match.start()
+            behind = max(_ends(form, data, first)[0] for form in self._forms[data[first]])
+            if behind:
+                yield first, behind
             match = pattern.search(data, first + 1)
-            while match and match.start() < behind:
-                behind = max(behind, match.end())
-                match = pattern.search(data, match.start() + 1)
-            yield first, behind
+
+    def _first_open(self, pattern: re.Pattern[bytes], data: bytes) -> int:
+        """Return where the first secret begins that may go on behind the end."""
+        start = max(0, len(data) - self._longest)
+        short = max(start, len(data) - _PREFIX)
+        match = pattern.search(data, start)
+        while match and match.start() < short:
+            if self._is_open(data, match.start()):
+                return match.start()
+            match = pattern.search(data, match.start() + 1)
+        return next((at for at in range(short, len(data)) if self._is_open(data, at)), len(data))
+
+    def _is_open(self, data: bytes, at: int) -> bool:
+        return any(_ends(form, data, at)[1] for form in self._forms.get(data[at], ()))
 
 
 class RedactedStream:
@@ -68,14 +134,11 @@ class RedactedStream:
     def feed(self, chunk: bytes) -> bytes:
         """Take in a chunk, and return what is safe to show by now."""
         data = self._held + chunk
-        border = len(data) - self._redactor.reach
-        if border <= self._hidden:
-            self._held = data
-            return b""
+        spans, border = self._redactor.look(data)
         # A secret that begins before the border lies here as a whole; one that overlaps it may not.
-        begun = [behind for first, behind in self._redactor.spans(data) if first < border]
-        shown = self._redactor.redacted(data, start=self._hidden, end=border)
-        self._held, self._hidden = data[border:], max([border, *begun]) - border
+        begun = [behind for first, behind in spans if first < border]
+        shown = _without(spans, data, min(self._hidden, border), border)
+        self._held, self._hidden = data[border:], max([self._hidden, border, *begun]) - border
         return shown
 
     def leave_gap(self) -> None:
@@ -88,8 +151,200 @@ class RedactedStream:
         return self._redactor.redacted(held, start=min(self._hidden, len(held)))
 
 
-def _forms(secret: str) -> Iterator[str]:
-    yield from (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
-    yield from (quote(secret), quote(secret, safe=""))
+# --- Finding -----------------------------------------------------------------------------------------
+
+
+def _ends(form: Form, data: bytes, at: int) -> tuple[int, bool]:
+    """Return behind what a form that begins here ends, or 0; and whether it may go on behind the data."""
+    positions = {at}
+    is_open = False
+    for spellings in form:
+        following: set[int] = set()
+        for position in positions:
+            for spelling in spellings:
+                if data.startswith(spelling, position):
+                    following.add(position + len(spelling))
+                elif position + len(spelling) > len(data) and spelling.startswith(data[position:]):
+                    is_open = True
+        positions = following
+        if not positions:
+            return 0, is_open
+    return max(positions), is_open
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Join sorted spans that overlap."""
+    first = behind = -1
+    for start, end in spans:
+        if start < behind:
+            behind = max(behind, end)
+            continue
+        if behind > 0:
+            yield first, behind
+        first, behind = start, end
+    if behind > 0:
+        yield first, behind
+
+
+def _without(spans: Iterable[tuple[int, int]], data: bytes, start: int, end: int) -> bytes:
+    pieces: list[bytes] = []
+    position = start
+    for first, behind in spans:
+        if first >= end:
+            break
+        if first >= start:
+            pieces += [data[position:first], MARK]
+        position = max(position, behind)
+    pieces.append(data[position:end])
+    return b"".join(pieces)
+
+
+class _Visible:
+    """The bytes of some data that a terminal shows, and where each of them stands in the data."""
+
+    def __init__(self, data: bytes) -> None:
+        self._raw = data
+        self._pieces: list[tuple[int, int]] = []
+        self._offsets: list[int] = []
+        if b"\b" in data:
+            self._find_pieces()
+            self.data = b"".join(data[first:behind] for first, behind in self._pieces)
+        else:
+            self.data = _INVISIBLE.sub(b"", data)
+
+    def place(self, at: int) -> int:
+        """Return where a visible byte stands in the data."""
+        if not self._offsets:
+            self._find_pieces()
+        index = bisect_right(self._offsets, at) - 1
+        return self._pieces[index][0] + at - self._offsets[index]
+
+    def _find_pieces(self) -> None:
+        position = 0
+        for match in _INVISIBLE.finditer(self._raw):
+            self._add(position, match.start())
+            if match[0] == b"\b":
+                self._take_back()
+            position = match.end()
+        self._add(position, len(self._raw))
+        lengths = (behind - first for first, behind in self._pieces)
+        self._offsets = list(accumulate(lengths, initial=0))[:-1] or [0]
+
+    def _add(self, first: int, behind: int) -> None:
+        if first < behind:
+            self._pieces.append((first, behind))
+
+    def _take_back(self) -> None:
+        """Leave out the last character: what follows is drawn over it."""
+        is_within_character = True
+        while self._pieces and is_within_character:
+            first, behind = self._pieces.pop()
+            is_within_character = self._raw[behind - 1] & 0xC0 == _CONTINUES
+            self._add(first, behind - 1)
+
+
+# --- Forms -------------------------------------------------------------------------------------------
+
+
+def _forms(secret: str) -> Iterator[Form]:
+    """Yield a secret in every encoding."""
+    data = secret.encode()
+    if not data:
+        return
+    yield _spelled(secret)
     # A key of several lines may be printed line by line, and a last line without its end.
-    yield from (line for line in secret.splitlines() if len(line) >= _SHORTEST_LINE)
+    yield from (_spelled(line) for line in secret.splitlines() if len(line) >= _SHORTEST_LINE)
+    whole = (data.hex(), data.hex().upper(), *_in_base64(data))
+    yield from (((form.encode(),),) for form in whole)
+    yield ((secret.encode("utf-16-le"),),)
+
+
+def _spelled(text: str) -> Form:
+    """Return a text with all spellings of each character; what is always spelled the same is one part."""
+    parts: list[tuple[bytes, ...]] = []
+    for character in text:
+        spellings = _spellings(character)
+        if len(spellings) == 1 and parts and len(parts[-1]) == 1:
+            parts[-1] = (parts[-1][0] + spellings[0],)
+        else:
+            parts.append(spellings)
+    return tuple(parts)
+
+
+def _spellings(character: str) -> tuple[bytes, ...]:
+    """Return how JSON, URLs, HTML, shells and Python write a character; letters and digits they leave alone."""
+    plain = character.encode()
+    if character.isascii() and character.isalnum():
+        return (plain,)
+    found = {plain, _LETTERED.get(character, plain), *_QUOTED.get(character, ())}
+    if character.isascii() and character.isprintable():
+        found.add(b"\\" + plain)
+    for data in {plain, character.encode("latin-1", errors="ignore")} - {b""}:
+        found |= {data, *(_escaped(data, start) for start in ("%", "\\x")), _octal(data)}
+        found |= {_escaped(data, start).upper().replace(b"\\X", b"\\x") for start in ("%", "\\x")}
+    found |= {spelling.encode() for spelling in (*_in_utf16(character), *_in_html(character))}
+    return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
+
+
+def _escaped(data: bytes, start: str) -> bytes:
+    return "".join(f"{start}{byte:02x}" for byte in data).encode()
+
+
+def _octal(data: bytes) -> bytes:
+    return "".join(f"\\{byte:03o}" for byte in data).encode()
+
+
+def _in_utf16(character: str) -> Iterator[str]:
+    """Yield a character as JSON may write it."""
+    units = character.encode("utf-16-be").hex()
+    for digits in {units, units.upper()}:
+        yield "".join(f"\\u{digits[at : at + 4]}" for at in range(0, len(digits), 4))
+
+
+def _in_html(character: str) -> Iterator[str]:
+    code = ord(character)
+    yield from (f"&#{code};", f"&#{code:03};", f"&#x{code:x};", f"&#x{code:X};", f"&#X{code:X};")
+    if character in _NAMED:
+        yield f"&{_NAMED[character]};"
+
+
+def _in_base64(data: bytes) -> Iterator[str]:
+    """Yield what stays the same of some bytes in Base64, whatever stands before and behind them."""
+    for before in range(3):
+        first = -(-before * 8 // 6)
+        behind = (before + len(data)) * 8 // 6
+        text = b64encode(bytes(before) + data).decode()[first:behind]
+        if len(text) >= _SHORTEST_BASE64:
+            yield from {text, text.replace("+", "-").replace("/", "_")}
+
+
+def _longest(form: Form) -> int:
+    return sum(max(map(len, spellings)) for spellings in form)
+
+
+def _prefixes(form: Form) -> set[bytes]:
+    """Return what a form can begin with, as far as there are not too many such beginnings."""
+    found = {b""}
+    for spellings in form:
+        longer = {
+            before + spelling if len(before) < _PREFIX else before
+            for before in found
+            for spelling in spellings
+        }
+        if len(longer) > _MOST_PREFIXES and b"" not in found:
+            break
+        found = longer
+        if min(map(len, found)) >= _PREFIX:
+            break
+    return {prefix[:_PREFIX] for prefix in found}
+
+
+def _trie(words: Iterable[bytes]) -> bytes:
+    """Return a pattern that finds one of some words, none of them empty, looking at each byte once."""
+    following: dict[bytes, set[bytes]] = {}
+    for word in words:
+        if not word:
+            return b""
+        following.setdefault(word[:1], set()).add(word[1:])
+    branches = [re.escape(first) + _trie(rest) for first, rest in sorted(following.items())]
+    return branches[0] if len(branches) == 1 else b"(?:" + b"|".join(branches) + b")"

@@ -340,9 +340,10 @@ def test_behind_a_gap_the_first_line_is_not_whole() -> None:
 
 
 def test_what_lies_right_behind_a_gap_may_be_the_end_of_a_secret() -> None:
-    reader = LineReader(Redactor(["sec\n::needs-input ret"]))
+    redactor = Redactor(["sec\n::needs-input ret"])
+    reader = LineReader(redactor)
     reader.leave_gap()
-    reader.feed(b"\n::needs-input ret\n::needs-input fine\n::cost 1\n")
+    reader.feed(b"\n::needs-input ret\n::needs-input fine\n" + b"-" * redactor.reach + b"\n::cost 1\n")
     assert "ret" not in reader.end().question.split()
     assert reader.said.cost == 1.0
 

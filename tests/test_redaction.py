@@ -1,11 +1,15 @@
-"""No secret is shown: not in pieces, not quoted, not beside a gap."""
+"""No secret is shown: not in pieces, not quoted or encoded, not coloured, not beside a gap."""
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
+from encoded_secrets import HARD_SECRET, encoded
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from halo_scheduler.output_text import shown_text
 from halo_scheduler.redaction import MARK, Redactor
 
 # Few letters, so that secrets overlap each other and themselves; never the mark's own sign.
@@ -92,7 +96,7 @@ def test_nothing_of_a_secret_is_shown_beside_a_gap(
         (['quo"te\\d'], b'{"key": "quo\\"te\\\\d"}', b'{"key": "***"}'),
         (["gr\u00fc\u00dfe"], b'"gr\\u00fc\\u00dfe" ' + "grüße".encode(), b'"***" ***'),
         (["a b/c&d"], b"?a%20b/c%26d ?a%20b%2Fc%26d", b"?*** ?***"),
-        (["first-line\nsecond-line\nlast"], b"first-line\r\nsecond-line\r\nlast", b"***\r\n***\r\nlast"),
+        (["first-line\nsecond-line\nlast"], b"first-line\r\nsecond-line\r\nlast", b"***"),
         (["first-line\nsecond-line"], b"first-line\nsecond-line", b"***"),
         (["long-token\n"], b"[long-token]", b"[***]"),
         (["tok.n"], b"token", b"token"),
@@ -143,3 +147,109 @@ def test_a_stream_that_ended_has_nothing_more() -> None:
 
 def test_a_text_is_redacted_even_with_half_a_character_in_it() -> None:
     assert Redactor(["hunter22"]).text("ü hunter22 \ud800") == "ü *** ?"
+
+
+@pytest.mark.parametrize("form", sorted(encoded(HARD_SECRET)))
+def test_a_secret_is_recognised_in_common_encodings_at_every_border(form: str) -> None:
+    printed = encoded(HARD_SECRET)[form]
+    whole = b"before " + printed + b" behind"
+    redactor = Redactor([HARD_SECRET])
+    shown = redactor.redacted(whole)
+    assert MARK in shown
+    # What is left are colours, or of Base64 the user's name and what the secret shares with its neighbours.
+    assert _longest_common(printed, shown) <= len("\x1b[01;31m\x1b[K")
+    for border in range(len(whole) + 1):
+        assert _in_pieces(redactor, [whole[:border], whole[border:]]) == shown, border
+
+
+def _longest_common(one: bytes, other: bytes) -> int:
+    return max(
+        (
+            end - start
+            for start in range(len(one))
+            for end in range(start, len(one) + 1)
+            if one[start:end] in other
+        ),
+        default=0,
+    )
+
+
+@pytest.mark.parametrize(
+    "command", ['set -x; : "$1"', "printf '%q' \"$1\"", "declare -p 1 2>&1; v=$1; declare -p v"]
+)
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_a_secret_is_recognised_as_a_shell_quotes_it(command: str, locale: str) -> None:
+    ran = subprocess.run(
+        ["bash", "-c", command, "bash", HARD_SECRET], capture_output=True, check=False, env={"LC_ALL": locale}
+    )
+    printed = ran.stdout + ran.stderr
+    shown = Redactor([HARD_SECRET]).redacted(printed)
+    assert MARK in shown
+    assert _longest_common(HARD_SECRET.encode(), shown) < 4
+
+
+_COLOURS = st.sampled_from(
+    [
+        b"\x1b[31m",
+        b"\x1b[0;1;38;5;200m",
+        b"\x1b[K",
+        b"\xc2\x9b1m",
+        b"\x1b]0;title\x07",
+        b"\x1b(B",
+        b"\xe2\x80\x8b",
+        b"\x07",
+        b"",
+    ]
+)
+
+
+@st.composite
+def _coloured(draw: st.DrawFn) -> tuple[str, list[bytes]]:
+    """Return a secret, and a stream in pieces in which colours lie within it."""
+    secret = draw(st.text("abcdü&", min_size=4, max_size=9))
+    signs = [draw(_COLOURS) + _struck(sign.encode(), draw(st.booleans())) for sign in secret]
+    stream = b"<" + b"".join(signs) + draw(_COLOURS) + b">"
+    borders = sorted(draw(st.lists(st.integers(0, len(stream)), max_size=4)))
+    return secret, [stream[first:last] for first, last in zip([0, *borders], [*borders, None], strict=True)]
+
+
+def _struck(sign: bytes, is_bold: bool) -> bytes:
+    """Return a character as nroff prints it in bold: twice over itself."""
+    return sign + b"\b" + sign if is_bold else sign
+
+
+@given(_coloured())
+def test_colours_do_not_hide_a_secret(given_case: tuple[str, list[bytes]]) -> None:
+    secret, chunks = given_case
+    redactor = Redactor([secret])
+    whole = redactor.redacted(b"".join(chunks))
+    assert MARK in whole
+    assert secret not in shown_text(whole)
+    assert secret not in shown_text(_in_pieces(redactor, chunks))
+
+
+def test_a_stream_holds_back_only_what_may_become_a_secret() -> None:
+    stream = Redactor(["hunter22"]).stream()
+    assert stream.feed(b"a line without any\n") == b"a line without any\n"
+    assert stream.feed(b"hunt") == b""
+    assert stream.feed(b"ing\n") == b"hunting\n"
+
+
+def test_a_secret_that_never_ends_being_coloured_is_held_back_for_a_while_only() -> None:
+    stream = Redactor(["hunter22"]).stream()
+    shown = b"".join(stream.feed(b"h" + b"\x1b[1m" * 1_000) for _ in range(50))
+    assert len(shown) > 100_000
+
+
+@pytest.mark.parametrize("innocent", [b"hunt er22", b"HUNTER22", b"aHVudGVy", b"68756e74", b"hunter2&#50"])
+def test_what_is_no_secret_stays(innocent: bytes) -> None:
+    assert Redactor(["hunter22"]).redacted(innocent) == innocent
+
+
+def test_many_and_long_secrets_are_quickly_made_ready() -> None:
+    """The pattern grows with the number of secrets and their lines, not with every character of them."""
+    secrets = [f"{number:03}" + "&<ü'" * 1_000 for number in range(50)]
+    redactor = Redactor(secrets)
+    assert redactor._pattern is not None
+    assert len(redactor._pattern.pattern) < 100_000
+    assert redactor.redacted(b"x " + secrets[7].encode() + b" y") == b"x *** y"
