@@ -21,6 +21,8 @@ _PREFIX = 5
 _MOST_PREFIXES = 64
 # Beside a gap this much more is hidden, for colour codes within a secret that the gap has cut.
 _ROOM_FOR_ESCAPES = 64
+# Of output that is made of little else than secrets, the rest is hidden as a whole: looking for each takes too long.
+_MOST_FOUND = 50_000
 # A secret is not followed through more than this, however it is coloured.
 _MOST_HELD = 65_536
 
@@ -101,10 +103,15 @@ class Redactor:
 
     def _found(self, pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, int]]:
         match = pattern.search(data)
+        count = 0
         while match:
             first = match.start()
+            if count == _MOST_FOUND:
+                yield first, len(data)
+                return
             behind = max(_ends(form, data, first)[0] for form in self._forms[data[first]])
             if behind:
+                count += 1
                 yield first, behind
             match = pattern.search(data, first + 1)
 

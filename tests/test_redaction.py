@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from time import process_time
 
 import pytest
 from encoded_secrets import HARD_SECRET, encoded
@@ -253,3 +254,10 @@ def test_many_and_long_secrets_are_quickly_made_ready() -> None:
     assert redactor._pattern is not None
     assert len(redactor._pattern.pattern) < 100_000
     assert redactor.redacted(b"x " + secrets[7].encode() + b" y") == b"x *** y"
+
+
+def test_output_made_of_secrets_does_not_take_long() -> None:
+    redactor = Redactor(["aaaaaaaa"])
+    before = process_time()
+    assert redactor.redacted(b"a" * 3_000_000) == MARK
+    assert process_time() - before < 5
