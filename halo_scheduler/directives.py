@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Proposal
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import printed_line
 from halo_scheduler.proposing import NO_WISH, Wish, pairs_in, read_wish
 from halo_scheduler.redaction import Redactor
 
@@ -139,7 +139,7 @@ def _read_line(line: bytes) -> Said:
         if (cost := _COST.fullmatch(line)) is not None:
             return Said(cost=float(cost[1]))
         if (question := _QUESTION.fullmatch(line)) is not None:
-            text = plain_line(question[1].decode(errors="replace"), _LONGEST_QUESTION)
+            text = printed_line(question[1].decode(errors="replace"), _LONGEST_QUESTION)
             return Said(question=text)
         if (proposal := _PROPOSAL.fullmatch(line)) is not None:
             return _read_proposal(line, proposal[1])
@@ -154,5 +154,5 @@ def _read_proposal(line: bytes, said: bytes) -> Said:
 
 
 def _unreadable(line: bytes, why: str = "") -> Said:
-    shown = plain_line(line[:_LONGEST_LINE].decode(errors="replace"), _LONGEST_SHOWN)
+    shown = printed_line(line[:_LONGEST_LINE].decode(errors="replace"), _LONGEST_SHOWN)
     return Said(fault=f"a line of its output could not be read: {shown}{why}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from halo_scheduler.errors import JobNotFoundError, SchedulerError
 from halo_scheduler.model import Job, Question
+from halo_scheduler.output_text import shown_spec
 from halo_scheduler.schedule.words import shown
 
 if TYPE_CHECKING:
@@ -61,7 +62,12 @@ def find_removed(scheduler: Reader, wanted: str) -> Job:
 def _meant(names: list[JobName], wanted: str) -> str | None:
     """Return the id of the job that is meant, if one is; the beginning of an id has to be that of one job only."""
     # An id first: a job may be named like the id of another.
-    exact = [job for job in names if job.id == wanted] or [job for job in names if job.name == wanted]
+    exact = (
+        [job for job in names if job.id == wanted]
+        or [job for job in names if job.name == wanted]
+        # A name with invisible characters is shown, and so copied, with escapes.
+        or ([job for job in names if shown_spec(job.name) == wanted] if "\\u" in wanted else [])
+    )
     if exact:
         return exact[0].id
     begun = [job for job in names if len(wanted) >= _SHORTEST_PREFIX and job.id.startswith(wanted)]

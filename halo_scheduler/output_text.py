@@ -1,15 +1,20 @@
-"""Showing what a job printed: its bytes may be anything, what is shown is plain text.
+"""Text from outside as it is shown: specifications escaped, output as a terminal would leave it.
 
-Colours and cursor movements are left out, a progress bar that was drawn over and over shows its last state, and
-bytes that are no text show as a sign in their place.
+Whoever reviews a specification has to see every character of it, so nothing in it acts and nothing is invisible. What
+a job printed was meant for a terminal: colours and cursor movements are left out, a progress bar that was drawn over
+and over shows its last state, and bytes that are no text show as a sign in their place.
 """
 
 from __future__ import annotations
 
 import codecs
+import json
 import math
 import re
+import unicodedata
 
+LINE_END = " ↵ "
+"""Where a line ends in a text that is shown on one line; `\\n` would look like the two characters of a `printf`."""
 PROGRESS = b"::progress"
 _PROGRESS_LINE = re.compile(
     rb"::progress[ \t]+([0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[ \t]+([^\r\n]*))?\r?", re.ASCII
@@ -23,6 +28,106 @@ _ESCAPES = re.compile(
 _MOVES = re.compile(r"(\r|\x08|\x1b\[[02]?K)")
 # Everything that is not printed but does something; U+202A–202E and U+2066–2069 turn the direction of writing.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+# Every control and format character, line and paragraph separators, surrogates, and all else that is drawn as nothing
+# or as a mere space: fillers, joiners, variation selectors, tags, noncharacters.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160"
+    "\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufdd0-\ufdef"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001345f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    + "".join(f"{chr(plane | 0xFFFE)}{chr(plane | 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
+    + "]"
+)
+# Where writing needs an invisible character, between two visible ones, it hides nothing: in emoji that are drawn in
+# colour or joined, and between letters of the Arabic and Indian scripts.
+_EMOJI = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u2300-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf"
+    "\u2934\u2935\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+_JOINED = "\u0620-\u064a\u0671-\u06d3\u0900-\u0dff"
+_NEEDED = re.compile(
+    f"(?<=[{_EMOJI}])\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
+    f"|(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])"
+)
+_BLANKS = re.compile(r"[^\S\n]{2,}|\t")
+_LINE_ENDS = re.compile(r"\s*\n\s*")
+# Letters of other alphabets that are drawn like Latin ones.
+_LATIN = str.maketrans(
+    "аеорсухіјѕԁһԛԝАВЕКМНОРСТУХІЈЅοανιρΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdhqwABEKMHOPCTYXIJSoavipABEZHIKMNOPTYX"
+)
+_MOST_NAMED = 3
+_CONTROL_NAMES = {"\x1b": "ESCAPE", "\r": "CARRIAGE RETURN", "\b": "BACKSPACE", "\x7f": "DELETE"}
+
+
+def shown_spec(text: str) -> str:
+    """Return a text of several lines with every character that acts or cannot be seen escaped: `\\r`, `\\u200b`."""
+    return _HIDDEN.sub(_escaped, text) if _HIDDEN.search(text) else text
+
+
+def shown_styled(text: str) -> str:
+    """Return a text that may have colours of ours in it; JSON still means the same."""
+    return _HIDDEN.sub(_escaped_but_styles, text) if _HIDDEN.search(text) else text
+
+
+def plain_line(text: str, longest: int = _LONGEST_PROGRESS_TEXT) -> str:
+    """Return a text on one short line, with every character that acts or cannot be seen escaped."""
+    line = _LINE_ENDS.sub(LINE_END, _BLANKS.sub(" ", shown_spec(text).strip()))
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def is_shown_whole(text: str) -> bool:
+    """Tell whether every character of a text can be seen where it is shown as it is."""
+    return _HIDDEN.search(text) is None or shown_spec(text) == text
+
+
+def hidden_characters(text: str) -> list[str]:
+    """Return the names of the invisible characters of a text: "U+200B ZERO WIDTH SPACE"."""
+    return [_named(sign) for sign in dict.fromkeys(_HIDDEN.findall(text))]
+
+
+def hidden_words(text: str) -> str:
+    """Return which invisible characters a text has, for a sentence; nothing if it has none."""
+    if text.isascii() and text.isprintable():
+        return ""
+    names = hidden_characters(text)
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def looks_like(text: str) -> str:
+    """Return what stays of a text for the eye: two that share it can be mistaken for each other."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.casefold().split())
+    seen = _HIDDEN.sub("", unicodedata.normalize("NFKC", _HIDDEN.sub("", text)))
+    return " ".join(seen.translate(_LATIN).casefold().split())
+
+
+def json_text(data: object, indent: int | None = None) -> str:
+    """Return data as JSON with invisible characters escaped; it means the same."""
+    text = json.dumps(data, ensure_ascii=False, indent=indent)
+    return _HIDDEN.sub(_in_json, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    sign = match[0]
+    if _NEEDED.match(match.string, match.start()):
+        return sign
+    return sign.encode("unicode_escape").decode() if sign < " " else _in_json(match)
+
+
+def _escaped_but_styles(match: re.Match[str]) -> str:
+    return match[0] if match[0] < " " else _escaped(match)
+
+
+def _in_json(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def _named(sign: str) -> str:
+    name = unicodedata.name(sign, "") or _CONTROL_NAMES.get(sign, "")
+    return f"U+{ord(sign):04X} {name}".rstrip()
 
 
 class ShownText:
@@ -57,7 +162,7 @@ def shown_text(content: bytes) -> str:
     return text if _CONTROLS.search(text) is None else _shown_lines(text)
 
 
-def plain_line(text: str, longest: int = _LONGEST_PROGRESS_TEXT) -> str:
+def printed_line(text: str, longest: int = _LONGEST_PROGRESS_TEXT) -> str:
     """Return one short line of plain text."""
     line = " ".join(_shown_lines(text).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
@@ -72,7 +177,7 @@ def last_progress(lines: bytes) -> tuple[float, str] | None:
         line = lines[position : end if end >= 0 else None]
         match = _PROGRESS_LINE.fullmatch(line) if is_at_start else None
         if match is not None and math.isfinite(fraction := float(match[1])) and 0 <= fraction <= 1:
-            return fraction, plain_line((match[2] or b"").decode(errors="replace"))
+            return fraction, printed_line((match[2] or b"").decode(errors="replace"))
     return None
 
 

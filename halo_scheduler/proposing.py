@@ -11,7 +11,7 @@ from halo_scheduler.advice import LONGEST_REASON, require_ttl
 from halo_scheduler.checks import require_interval, require_text, require_whole
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Proposal
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import printed_line
 from halo_scheduler.schedule.interval import HOUR_MS, MAX_INTERVAL_MS
 from halo_scheduler.schedule.words import shown
 
@@ -73,7 +73,7 @@ def read_wish(pairs: Sequence[tuple[str, str]]) -> Wish:
     }
     if "ttl_ms" in found:
         require_ttl(found["ttl_ms"])
-    reason = plain_line(given["reason"], LONGEST_REASON) if "reason" in given else None
+    reason = printed_line(given["reason"], LONGEST_REASON) if "reason" in given else None
     return Wish(reason=reason, **found)
 
 

@@ -17,7 +17,7 @@ from halo_scheduler.checks import (
 )
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, HintSource, JobSpec, Once, Source
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import printed_line
 from halo_scheduler.planning import plan, plan_sooner
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -185,7 +185,7 @@ class Steering(Writer):
         given = Hints(
             **advice,
             expires_at=now_ms + require_ttl(require_interval("ttl", ttl)),
-            reason=plain_line(require_line("reason", reason, longest=LONGEST_REASON), LONGEST_REASON),
+            reason=printed_line(require_line("reason", reason, longest=LONGEST_REASON), LONGEST_REASON),
             source=source,
         )
         with self._store.transaction():

@@ -247,7 +247,7 @@ def test_a_question_is_told_however_the_run_ended(outcome: Outcome, trigger: Tri
     notice = notice_of(_run(outcome, trigger=trigger), _JOB, (), Settings(), _QUESTION)
     assert notice is not None
     assert (notice.kind, notice.title) == (NoticeKind.NEEDS_INPUT, "backup needs you")
-    assert notice.text == "Which branch? main or next?"
+    assert notice.text == "Which branch? ↵ main or next?"
 
 
 def test_a_question_is_not_told_where_nothing_is_to_be_told() -> None:
@@ -267,7 +267,7 @@ def test_a_question_of_a_run_that_disabled_its_job_tells_both() -> None:
     assert notice is not None
     assert (notice.kind, notice.text) == (
         NoticeKind.NEEDS_INPUT,
-        "It was disabled, too. Which branch? main or next?",
+        "It was disabled, too. Which branch? ↵ main or next?",
     )
     silent = replace(job, policy=Policy(notify=Notify.NONE))
     notice = notice_of(_run(_BAD), silent, (), Settings(), _QUESTION)

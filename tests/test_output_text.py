@@ -1,7 +1,9 @@
-"""Output is shown as plain text, and its progress lines are understood."""
+"""Output is shown as plain text, its progress lines are understood, and of a specification nothing is hidden."""
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
 from time import process_time
 
@@ -9,7 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_scheduler.output_text import ShownText, last_progress, plain_line, shown_text
+from halo_scheduler.output_text import (
+    ShownText,
+    hidden_words,
+    is_shown_whole,
+    json_text,
+    last_progress,
+    looks_like,
+    plain_line,
+    printed_line,
+    shown_spec,
+    shown_styled,
+    shown_text,
+)
 
 
 def shown_output(content: bytes) -> str:
@@ -144,8 +158,8 @@ def test_the_last_valid_progress_line_counts(lines: bytes, expected: tuple[float
         ("\x1b[31mred", "red"),
     ],
 )
-def test_a_plain_line_is_one_short_line(text: str, line: str) -> None:
-    assert plain_line(text) == line
+def test_a_printed_line_is_one_short_line(text: str, line: str) -> None:
+    assert printed_line(text) == line
 
 
 @pytest.mark.parametrize(
@@ -162,3 +176,162 @@ def test_a_whole_output_is_shown_as_its_lines_are(content: bytes, text: str) -> 
     assert shown_text(content) == text
     lines = ShownText()
     assert lines.feed(content) + lines.end() == text
+
+
+# --- Specifications ----------------------------------------------------------------------------------
+
+_INVISIBLE = (
+    "\u200b\u200c\u200d\u200e\u202e\u2066\u061c\u00ad\u034f\u115f\u1160\u3164\uffa0\u2800\ufeff\ufe0f\u180e"
+)
+_HOSTILE = st.text(
+    st.sampled_from(
+        "ab ❤👩ق\n\t\r\x00\x1b\x9b\b\x7f\u2028\ud800\ufffe\U000e0041\U000e0100\U0010ffff" + _INVISIBLE
+    )
+    | st.characters()
+)
+
+
+def _is_invisible(sign: str) -> bool:
+    """Tell what nobody can see, by Unicode's own tables and not by ours."""
+    return unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Zl", "Zp"} or sign in _INVISIBLE
+
+
+def test_every_control_format_and_separating_character_is_escaped() -> None:
+    wrong = [
+        hex(code)
+        for code in range(0x110000)
+        if _is_invisible(chr(code)) and chr(code) not in "\n\t" and is_shown_whole(f"a{chr(code)}b")
+    ]
+    assert wrong == []
+
+
+def test_what_fonts_leave_out_is_escaped() -> None:
+    ignorable = [
+        *range(0x17B4, 0x17B6),
+        *range(0x180B, 0x1810),
+        0x2065,
+        *range(0xFDD0, 0xFDF0),
+        *range(0xFE00, 0xFE10),
+        *range(0xFFF0, 0xFFFC),
+        *range(0xE0000, 0xE1000),
+        *(plane + end for plane in range(0, 0x110000, 0x10000) for end in (0xFFFE, 0xFFFF)),
+    ]
+    assert [hex(code) for code in ignorable if is_shown_whole(f"a{chr(code)}b")] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "grüße",
+        "日本語　です",
+        "שלום",
+        "ไทย",
+        "❤\ufe0f backup",
+        "👨\u200d👩\u200d👧",
+        "1\ufe0f\u20e3",
+        "می\u200cخواهم",
+        "a\tb\nc",
+    ],
+)
+def test_what_people_write_is_shown_as_it_is(text: str) -> None:
+    assert shown_spec(text) == text
+    assert is_shown_whole(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("touch owned #\rrsync -a ~/photos", r"touch owned #\rrsync -a ~/photos"),
+        ("-delete \x1b]; touch owned", r"-delete \x1b]; touch owned"),
+        ("owned #\b\becho", r"owned #\x08\x08echo"),
+        ("a\x9b8mb\x7f", r"a\u009b8mb\u007f"),
+        ("deploy\u200b", r"deploy\u200b"),
+        ("news\U000e0041", r"news\udb40\udc41"),
+        ("a\ufe0fb\u200dc", r"a\ufe0fb\u200dc"),
+        ("❤\ufe0f\ufe0f", "❤\ufe0f\\ufe0f"),
+        ("half \ud800", r"half \ud800"),
+    ],
+)
+def test_what_acts_or_cannot_be_seen_is_escaped(text: str, shown: str) -> None:
+    assert shown_spec(text) == plain_line(text) == shown
+    assert not is_shown_whole(text)
+
+
+@given(_HOSTILE)
+def test_no_invisible_character_is_left_but_within_emoji_and_words(text: str) -> None:
+    for shown in (shown_spec(text), plain_line(text)):
+        for at, sign in enumerate(shown):
+            if _is_invisible(sign) and sign not in "\n\t":
+                assert sign in "\ufe0f\u200c\u200d"
+                assert at > 0
+                assert not shown[at - 1].isascii() or shown[at + 1] == "\u20e3"
+    assert "\n" not in plain_line(text)
+    assert shown_spec(shown_spec(text)) == shown_spec(text)
+
+
+@given(_HOSTILE)
+def test_texts_that_are_shown_alike_differ_in_blanks_and_escapes_only(text: str) -> None:
+    """What was escaped can be read back, but for a backslash that was there before."""
+    if "\\" in text or "\ud800" in text:
+        return
+    read = re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), shown_spec(text))
+    read = re.sub(r"\\x([0-9a-f]{2})|\\r", lambda match: chr(int(match[1], 16)) if match[1] else "\r", read)
+    assert read.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") == text
+
+
+def test_a_line_end_is_seen_where_it_decides_what_runs() -> None:
+    assert plain_line("echo safe # \n touch owned\n") == "echo safe # ↵ touch owned"
+    assert plain_line(r"printf 'a\nb'") == r"printf 'a\nb'"
+
+
+def test_padding_pushes_nothing_out_of_sight() -> None:
+    assert plain_line("safe" + " \t\u00a0" * 500 + "evil", 20) == "safe evil"
+    assert plain_line("x" * 30, 20) == "x" * 19 + "…"
+
+
+@given(st.recursive(_HOSTILE, lambda inner: st.lists(inner) | st.dictionaries(_HOSTILE, inner), max_leaves=5))
+def test_json_means_the_same_and_shows_everything(data: object) -> None:
+    text = json_text(data, indent=2)
+    assert json.loads(text) == json.loads(json.dumps(data))
+    assert not [sign for sign in text if _is_invisible(sign) and sign != "\n"]
+
+
+@given(st.lists(_HOSTILE))
+def test_json_that_is_printed_means_the_same(data: list[str]) -> None:
+    printed = shown_styled(json.dumps(data, ensure_ascii=False))
+    assert json.loads(printed) == json.loads(json.dumps(data))
+
+
+def test_colours_of_ours_stay() -> None:
+    assert shown_styled("\x1b[1ma\u202eb\x9b\x1b[0m") == "\x1b[1ma\\u202eb\\u009b\x1b[0m"
+
+
+def test_invisible_characters_are_named() -> None:
+    assert hidden_words("a\tb\n") == ""
+    assert hidden_words("a\u200bb\u200b\x1b") == "U+200B ZERO WIDTH SPACE, U+001B ESCAPE"
+    assert hidden_words("\x01\x02\x03\x04\x05") == "U+0001, U+0002, U+0003 and 2 more"
+    assert hidden_words("❤\ufe0f") == "U+FE0F VARIATION SELECTOR-16"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "deploy\u200b",
+        "Deploy",
+        "deploy\u3164",
+        " deploy ",
+        "ｄｅｐｌｏｙ",
+        "dерlоу",
+        "\u202edeploy",
+        "deplo\u00ady",
+        "DEΡLOY",
+    ],
+)
+def test_names_that_look_alike_are_alike(other: str) -> None:
+    assert looks_like(other) == looks_like("deploy")
+
+
+@pytest.mark.parametrize("other", ["deploy2", "de ploy", "employ", "deplöy", ""])
+def test_names_that_look_different_are_different(other: str) -> None:
+    assert looks_like(other) != looks_like("deploy")

@@ -18,7 +18,7 @@ from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_o
 from halo_scheduler.directives import NOTHING_SAID, LineReader, Said
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects, Run
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import printed_line
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.secret_refs import filled_in, referenced_names
 
@@ -304,7 +304,7 @@ class HttpWork(QObject):
             else:
                 self._report(Outcome.FAILURE, refusal, http_status=status)
             return
-        answer = plain_line(f"{status} {_phrase_of(reply)}".rstrip())
+        answer = printed_line(f"{status} {_phrase_of(reply)}".rstrip())
         wanted = " or ".join(map(str, expected)) if expected else "2xx"
         self._report(
             Outcome.FAILURE, f"{_place(reply.url())} answered {answer}; expected {wanted}", http_status=status
@@ -338,7 +338,9 @@ class HttpWork(QObject):
                 self._report(Outcome.FAILURE, sentence, http_status=status)
                 return
             self._headers = {key: value for key, value in self._headers.items() if self._may_anybody_get(key)}
-        self._write(self._redactor.redacted(f"[redirected to {plain_line(target.toString())}]\n\n".encode()))
+        self._write(
+            self._redactor.redacted(f"[redirected to {printed_line(target.toString())}]\n\n".encode())
+        )
         self._send(target)
 
     def _may_anybody_get(self, name: str) -> bool:
@@ -362,9 +364,9 @@ class HttpWork(QObject):
                 sentence = f"{place} timed out"
             case _Error.SslHandshakeFailedError:
                 reason = "; ".join(dict.fromkeys(self._tls_errors)) or reply.errorString()
-                sentence = f"no safe connection (TLS) to {place}: {plain_line(reason)}"
+                sentence = f"no safe connection (TLS) to {place}: {printed_line(reason)}"
             case _:
-                sentence = f"the request to {place} failed: {plain_line(reply.errorString())}"
+                sentence = f"the request to {place} failed: {printed_line(reply.errorString())}"
         return sentence
 
     def _report_unwritable(self, error: OSError) -> None:

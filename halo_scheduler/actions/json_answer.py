@@ -7,7 +7,7 @@ from typing import Any
 
 from halo_scheduler.directives import NOTHING_SAID, Said
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import printed_line
 from halo_scheduler.proposing import read_wish
 from halo_scheduler.redaction import Redactor
 
@@ -70,7 +70,7 @@ def _pairs(given: object, redactor: Redactor) -> list[tuple[str, str]]:
         raise ScheduleError("a key is there twice")
     pairs: list[tuple[str, str]] = []
     for raw_key, value in given.items():
-        key = plain_line(redactor.text(raw_key), _LONGEST_KEY)
+        key = printed_line(redactor.text(raw_key), _LONGEST_KEY)
         if value is None:
             continue
         if not isinstance(value, str):

@@ -22,7 +22,7 @@ from halo_scheduler.directives import NOTHING_SAID, Said
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.model import Action, action_from_dict
-from halo_scheduler.output_text import last_progress, plain_line
+from halo_scheduler.output_text import last_progress, printed_line
 from halo_scheduler.redaction import RedactedStream, Redactor
 from halo_scheduler.strict_json import decode
 
@@ -213,7 +213,7 @@ class Spool:
             return ""
         tail = redactor.redacted(_read(self.output_path, start), redactor.reach if start else 0)
         lines = [line for line in tail.splitlines() if line.strip() and not line.startswith(b"::")]
-        return plain_line(lines[-1].decode(errors="replace")) if lines else ""
+        return printed_line(lines[-1].decode(errors="replace")) if lines else ""
 
     # --- Reading -------------------------------------------------------------------------------------
 

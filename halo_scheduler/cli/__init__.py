@@ -13,6 +13,7 @@ import click
 from halo_scheduler.cli.command_table import CommandTable
 from halo_scheduler.cli.plain_signs import PLAIN_SIGNS
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
+from halo_scheduler.output_text import shown_spec
 
 _FAILED = 1
 _WRONG_USE = 2
@@ -124,7 +125,7 @@ def _fault(error: OSError) -> str:
 
 def _fail(sentence: str, exit_code: int) -> None:
     try:
-        click.echo(f"halo: {sentence}", err=True)
+        click.echo(f"halo: {shown_spec(sentence)}", err=True)
     except OSError:
         _leave_quietly()
     sys.exit(exit_code)

@@ -16,10 +16,10 @@ _USUAL_GRACE_MS = 10 * SECOND_MS
 
 
 def action_words(action: Action) -> str:
-    """Return what a job runs, sends or asks, on one line."""
+    """Return what a job runs, sends or asks."""
     match action:
         case Command(argv=argv, line=line, shell=shell):
-            return _on_one_line(shlex.join(argv) if argv else f"{line} ({shell})")
+            return shlex.join(argv) if argv else f"{line.strip()} ({shell})"
         case HttpRequest(method=method, url=url):
             return f"{method} {url}"
         case Prompt(text=text, agent=agent):
@@ -38,8 +38,8 @@ def more_words(action: Action) -> list[tuple[str, str]]:
             stdin = action.stdin if isinstance(action, Command) else ""
             return [
                 ("where", action.directory or ""),
-                ("with", _on_one_line(shlex.join(pairs))),
-                ("stdin", _on_one_line(stdin)),
+                ("with", shlex.join(pairs)),
+                ("stdin", stdin),
                 ("ends", _code_words(action)),
             ]
         case HttpRequest(headers=headers, body=body):
@@ -78,11 +78,6 @@ def _answer_words(request: HttpRequest) -> str:
 
 def _numbers(codes: Sequence[int]) -> str:
     return listed([str(code) for code in codes], last="or")
-
-
-def _on_one_line(code: str) -> str:
-    """Return some lines as one; where they end can decide what they mean."""
-    return code.strip().replace("\n", " ↵ ")
 
 
 def work_words(action: Action) -> str:

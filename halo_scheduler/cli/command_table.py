@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+
+from halo_scheduler.cli.escaped_streams import escaped_streams
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -94,6 +96,11 @@ _ENTRIES = {name: entry for section in SECTIONS.values() for name, entry in sect
 
 class CommandTable(click.Group):
     """A group that loads a command only when it is used: most of them need much that the others do not."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command; whatever it prints, nothing in it is invisible."""
+        with escaped_streams():
+            return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
         return list(_ENTRIES)

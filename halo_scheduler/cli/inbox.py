@@ -15,7 +15,7 @@ from halo_scheduler.cli.typed_text import text_of_stdin
 from halo_scheduler.errors import JobNotFoundError, SchedulerError
 from halo_scheduler.finding import MOST_QUESTIONS, near_name, open_questions, require_engine
 from halo_scheduler.model import Question, QuestionState
-from halo_scheduler.output_text import plain_line, shown_text
+from halo_scheduler.output_text import plain_line, shown_spec
 from halo_scheduler.service import Scheduler
 
 _MOST_SETTLED = 100
@@ -65,7 +65,7 @@ def _show(question: Question, name: str) -> None:
         f"{mark} {click.style(name, bold=True)} · {moment(question.asked_at)} · "
         f"{short_id(question.run_id)}{about}{state}"
     )
-    for line in shown_text(question.text.encode(errors="replace")).splitlines():
+    for line in shown_spec(question.text).splitlines():
         click.echo(f"    {line}")
     if question.answer:
         click.echo(click.style(f"    → {plain_line(question.answer, _LONGEST_TITLE)}", dim=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import shutil
 import sys
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from halo_scheduler.model import JobStatus, Outcome, StatusReason
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import hidden_characters, is_shown_whole, plain_line, shown_styled
 from halo_scheduler.schedule.describe import describe_when, local_time
 from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.words import counted, short_date
@@ -46,7 +45,6 @@ WAITS = click.style("▲", fg="yellow")
 """The sign of what is due and may not start yet, and of what needs a look."""
 LATE_MS = MINUTE_MS
 """From here on, a run that has not started is not merely about to."""
-_TURNS = re.compile("[\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # Marks above and below others, and signs that only tell how to draw their neighbours.
 _TAKE_NO_ROOM = {"Mn", "Me", "Cf"}
 _GAP = "  "
@@ -157,8 +155,16 @@ def short_id(run_id: str) -> str:
 
 def typed(name: str) -> str:
     """Return a name as it has to be typed in a shell."""
-    quoted = shlex.quote(name)
+    quoted = _ansi_quoted(name) if not is_shown_whole(name) else shlex.quote(name)
     return f"-- {quoted}" if name.startswith("-") else quoted
+
+
+def _ansi_quoted(name: str) -> str:
+    """Return a name in quotes in which a shell reads escapes, so that nothing of it is invisible."""
+    signs = (
+        sign if sign.isascii() or not hidden_characters(sign) else f"\\U{ord(sign):08x}" for sign in name
+    )
+    return "$'" + "".join(f"\\{sign}" if sign in "\\'" else sign for sign in signs) + "'"
 
 
 def folded(text: str, indent: int) -> str:
@@ -177,7 +183,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], spare: S
 
     Where that would leave too little of them, those under the spare headings are left out one after the other.
     """
-    cells = [headings, *([_straight(cell) for cell in row] for row in rows)]
+    cells = [headings, *([shown_styled(cell) for cell in row] for row in rows)]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     if sys.stdout.isatty():
         room = shutil.get_terminal_size().columns
@@ -187,11 +193,6 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], spare: S
     lines = [_GAP.join(map(_padded, row, widths)).rstrip() for row in cells]
     # At once: a thousand lines one by one take as long as everything else.
     click.echo("\n".join([click.style(lines[0], dim=True), *lines[1:]]))
-
-
-def _straight(cell: str) -> str:
-    """Return a cell without the signs that turn the direction of the line behind them."""
-    return cell if cell.isascii() else _TURNS.sub("\ufffd", cell)
 
 
 def print_json_list(items: Sequence[object]) -> None:

@@ -28,7 +28,7 @@ from jeepney.auth import BEGIN, Authenticator
 from jeepney.bus import get_bus
 from jeepney.fds import FileDescriptor, fds_buf_size
 
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import printed_line
 from halo_scheduler.schedule.interval import SECOND_MS
 
 # A service that was just started for us, or on a busy machine, may need a while.
@@ -274,8 +274,8 @@ def _words_of(error: Message) -> str:
         return "it does not run here"
     match error.body:
         case (str(words), *_) if words.strip():
-            return plain_line(words).rstrip(".")
-    return plain_line(name)
+            return printed_line(words).rstrip(".")
+    return printed_line(name)
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from halo_scheduler.mcp.editing_tools import EDITING_TOOLS
 from halo_scheduler.mcp.reading_tools import READING_TOOLS
 from halo_scheduler.mcp.tools import ToolSpec
 from halo_scheduler.mcp.views import View
+from halo_scheduler.output_text import shown_spec
 from halo_scheduler.schedule.words import shown
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import AssistantAccess
@@ -190,12 +191,25 @@ def _offered(tool: ToolSpec) -> Tool:
 
 
 def _answer(view: View) -> CallToolResult:
-    text = _sayable(json.dumps(view, ensure_ascii=False))
+    text = _sayable(json.dumps(_shown(view), ensure_ascii=False))
     return CallToolResult(content=[TextContent(text=text)], structured_content=json.loads(text))
 
 
 def _refusal(sentence: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=_sayable(sentence))], is_error=True)
+    return CallToolResult(content=[TextContent(text=_sayable(shown_spec(sentence)))], is_error=True)
+
+
+def _shown(data: Any) -> Any:
+    """Return plain data with escapes in the place of characters that nobody who follows along could see."""
+    match data:
+        case str():
+            return shown_spec(data)
+        case dict():
+            return {shown_spec(key): _shown(value) for key, value in data.items()}
+        case list() | tuple():
+            return [_shown(item) for item in data]
+        case _:
+            return data
 
 
 def _sayable(text: str) -> str:

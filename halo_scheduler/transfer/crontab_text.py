@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+from halo_scheduler.output_text import hidden_words
+
 _UP_TO_PERCENT = re.compile(r"(?:[^\\%]++|\\.)*+\\?", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _INPUT_PERCENT = re.compile(r"\\?%")
@@ -39,8 +40,8 @@ def command_field(command: str, stdin: str = "") -> str:
     """Return how a command and its standard input are written; ValueError says why they cannot be."""
     if "\n" in command:
         raise ValueError("its command has several lines")
-    if _CONTROLS.search(command) or _CONTROLS.search(stdin):
-        raise ValueError("it has control characters, which an editor would not show")
+    if words := hidden_words(command) or hidden_words(stdin):
+        raise ValueError(f"it has characters that an editor would not show: {words}")
     if _ODD_BACKSLASHES.search(command):
         raise ValueError("its command has a backslash before a percent sign")
     if stdin and not stdin.endswith("\n"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from halo_scheduler.checks import require_label, require_whole
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import SCHEMA_VERSION, JobSpec
+from halo_scheduler.output_text import json_text
 from halo_scheduler.quiet_times import MOST_QUIET_TIMES, QuietTime
 from halo_scheduler.schedule.words import shown
 from halo_scheduler.transfer.circles import circle_fault, find_circles
@@ -66,7 +66,7 @@ def write_document(document: Document, header: Sequence[str] = _HEADER) -> str:
 
 def write_document_as_json(document: Document) -> str:
     """Return a document as JSON."""
-    return json.dumps(document_to_plain(document), ensure_ascii=False, indent=2) + "\n"
+    return json_text(document_to_plain(document), indent=2) + "\n"
 
 
 def write_job(

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from halo_scheduler.output_text import hidden_characters, is_shown_whole
+
 _INDENT = "  "
 _LONGEST_LIST = 90
 # The lists whose items stand apart.
@@ -21,9 +23,6 @@ _AMBIGUOUS = re.compile(
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*|-{1,3}|\.{3}|=",
     re.IGNORECASE,
 )
-# What may not stand in a text as it is: line ends, controls, and what an editor would not show.
-_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # The key of a chain: YAML 1.1 takes it for a boolean, but it is ours and read by us.
 _OWN_KEYS = {"on"}
 
@@ -86,7 +85,7 @@ def _block(head: str, text: str, indent: str) -> Iterator[str]:
 def _is_block(text: str) -> bool:
     """Tell whether a text has several lines, and nothing that would make them another text."""
     lines = text.rstrip("\n").split("\n")
-    if "\n" not in text or _HIDDEN.search(text.replace("\n", "")):
+    if "\n" not in text or not is_shown_whole(text):
         return False
     return lines[0][:1] not in {"", " ", "\t"} and lines[-1].strip() != ""
 
@@ -110,13 +109,17 @@ def _scalar(value: object, plain: re.Pattern[str] = _PLAIN) -> str:
 
 
 def _text(text: str, plain: re.Pattern[str]) -> str:
-    if plain.fullmatch(text) and not _AMBIGUOUS.fullmatch(text) and not _HIDDEN.search(text):
+    if plain.fullmatch(text) and not _AMBIGUOUS.fullmatch(text) and is_shown_whole(text):
         return text
-    is_visible = not _HIDDEN.search(text) and "\t" not in text and "\n" not in text
+    is_visible = is_shown_whole(text) and "\t" not in text and "\n" not in text
     if is_visible and ('"' in text or "\\" in text):
         return "'" + text.replace("'", "''") + "'"
-    return _ESCAPED.sub(_escape, json.dumps(text, ensure_ascii=False))
+    quoted = json.dumps(text, ensure_ascii=False)
+    return quoted if is_shown_whole(quoted) else "".join(map(_escaped, quoted))
 
 
-def _escape(match: re.Match[str]) -> str:
-    return f"\\u{ord(match[0]):04x}"
+def _escaped(sign: str) -> str:
+    """Return a character so that it can be seen; unlike JSON, YAML has no escapes for halves of one."""
+    if (sign.isascii() and sign.isprintable()) or not hidden_characters(sign):
+        return sign
+    return f"\\u{ord(sign):04x}" if sign <= "\uffff" else f"\\U{ord(sign):08x}"

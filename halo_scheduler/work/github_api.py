@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import printed_line
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.work.github_memory import GithubMemory
 from halo_scheduler.work.item import SourceError
@@ -115,7 +115,7 @@ class GithubApi:
         except (ValueError, RecursionError):
             return ""
         said = data.get("message") if isinstance(data, dict) else None
-        return plain_line(self.redactor.text(said[:1_000])).rstrip(".") if isinstance(said, str) else ""
+        return printed_line(self.redactor.text(said[:1_000])).rstrip(".") if isinstance(said, str) else ""
 
     @property
     def _host(self) -> str:
@@ -125,7 +125,7 @@ class GithubApi:
         status = answer.status
         said = f" ({message})" if message else ""
         if status < _FIRST_REFUSAL:
-            target = plain_line(redirect_target(request.url, answer))
+            target = printed_line(redirect_target(request.url, answer))
             return f"{self._host} sends us on to {target}; if that is right, change the repository or the base URL"
         if status == _UNAUTHORIZED:
             return self._token_refused(said)

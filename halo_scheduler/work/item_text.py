@@ -6,7 +6,7 @@ import codecs
 import re
 from collections.abc import Iterable
 
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import printed_line
 
 LONGEST_BODY = 1 << 20
 _MIB = 1 << 20
@@ -25,12 +25,12 @@ _SHORT_PRIORITY = re.compile(r"p[0-9]", re.IGNORECASE)
 def plain_title(text: str, otherwise: str) -> str:
     """Return one short line; what to say otherwise when there is nothing in it."""
     # Cut before it is looked at closely: a title of five million characters costs no more than another.
-    return plain_line(_encodable(text[: 4 * _LONGEST_TITLE]), _LONGEST_TITLE) or otherwise
+    return printed_line(_encodable(text[: 4 * _LONGEST_TITLE]), _LONGEST_TITLE) or otherwise
 
 
 def plain_labels(names: Iterable[str]) -> tuple[str, ...]:
     """Return labels as short lines."""
-    lines = (plain_line(_encodable(name[: 4 * _LONGEST_WORD]), _LONGEST_WORD) for name in names)
+    lines = (printed_line(_encodable(name[: 4 * _LONGEST_WORD]), _LONGEST_WORD) for name in names)
     return tuple(line for line in lines if line)[:_MOST_LABELS]
 
 

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import printed_line
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.work.item import SourceError
 
@@ -264,7 +264,7 @@ def _translated(error: Exception, host: str, patience_s: float, redactor: Redact
         case OSError():
             return SourceError(f"{host} cannot be reached: {error.strerror or type(error).__name__}")
         case _:
-            reason = plain_line(redactor.text(str(error))) or type(error).__name__
+            reason = printed_line(redactor.text(str(error))) or type(error).__name__
             return SourceError(f"{host} does not answer as a web server does: {reason}")
 
 

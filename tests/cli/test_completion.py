@@ -129,7 +129,7 @@ def test_runs_are_offered_with_their_outcomes_and_jobs_with_a_word_in_one_line(
         scheduler._store.runs.insert([make_run(id="abc123", job_id=job.id, started_at=1, finished_at=2)], 1)
     (run,) = _offered("halo logs 'my report' --run a", monkeypatch, capsys)
     assert run == ("plain", "abc123", "success")
-    assert _offered("halo show my", monkeypatch, capsys) == [("plain", "my report", "what happened")]
+    assert _offered("halo show my", monkeypatch, capsys) == [("plain", "my report", "what ↵ happened")]
 
 
 def test_without_a_database_or_with_a_broken_one_nothing_is_offered_and_nothing_said(

@@ -130,7 +130,8 @@ def test_a_terminal_gets_lines_that_fit_and_colours_unless_it_wants_none(
         scheduler._store.database.rows("UPDATE scheduler_jobs SET name = ?", [name])
     text = _on_terminal("doctor", columns=70)
     assert "\x1b[31m■" in text
-    assert "]0;title" not in text
+    assert "\x1b]0;title" not in text
+    assert r"bad \x1b]0;title\x07" in text
     plain = text.replace("\x1b[0m", "").replace("\x1b[31m", "")
     assert max(len(line) for line in plain.splitlines() if str(home) not in line) <= 80
     monkeypatch.setenv("NO_COLOR", "1")

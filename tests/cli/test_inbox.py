@@ -51,7 +51,7 @@ def test_questions_are_shown_whole_with_their_job_and_item(scheduler: Scheduler)
     lines = _halo("inbox").output.splitlines()
     assert lines[0].startswith("◆ review · ")
     assert lines[0].endswith(f" · {first.run_id[:8]} · on 7")
-    assert lines[1:3] == ["    Which one?", "    The first or the second?"]
+    assert lines[1:3] == ["    Which one?", r"    The first\x1b[31m or the second?"]
     assert lines[-1] == "answer with: halo answer RUN TEXT"
     listed = json.loads(_halo("inbox", "--json").output)
     assert [(item["run_id"], item["job_name"]) for item in listed] == [

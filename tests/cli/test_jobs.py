@@ -188,7 +188,7 @@ def test_what_asks_is_marked_in_the_list_and_shown_whole() -> None:
     assert [line.split()[0] for line in lines[1:]] == ["◆", "●"]
     assert "waits for your answer" in lines[1]
     text = _halo("show", "backup").output
-    assert "asks you  Which one?" in text
+    assert "asks you  Which \\x1b[31mone?" in text
     assert f"halo answer {question.run_id[:8]} TEXT" in text
     (listed,) = json.loads(_halo("show", "backup", "--json").output)["questions"]
     assert (listed["run_id"], listed["state"]) == (question.run_id, "open")
@@ -201,7 +201,7 @@ def test_a_run_is_shown_with_its_item_and_what_it_cost() -> None:
         with scheduler._store.transaction():
             scheduler._store.runs.insert([run], 1)
     for command in ("show", "history"):
-        assert "success, worked on 7: Fix it, cost 0.0004" in _halo(command, "backup").output
+        assert "success, worked on 7: Fix\\x1b[31m it, cost 0.0004" in _halo(command, "backup").output
 
 
 def test_what_an_assistant_made_is_resumed_by_a_person() -> None:
@@ -258,9 +258,9 @@ def test_the_last_runs_are_shown_with_their_errors() -> None:
         scheduler.tick()
     text = _halo("show", "backup").output
     assert "■" in text
-    assert "failure (RuntimeError: no space left)" in text
+    assert "failure (RuntimeError: no space\\x1b[31m left)" in text
     assert "\x1b" not in text
-    assert "RuntimeError: no space left), by hand\n" in _halo("history").output
+    assert "RuntimeError: no space\\x1b[31m left), by hand\n" in _halo("history").output
     (run,) = json.loads(_halo("history", "backup", "--json").output)
     assert (run["outcome"], run["started_at"], run["duration_ms"]) == (Outcome.FAILURE, 1_800_000_000_000, 0)
     assert json.loads(_halo("history", "--outcome", "success", "--json").output) == []
@@ -315,13 +315,13 @@ def test_a_table_fits_the_terminal_and_wide_signs_stay_aligned(
 
 def test_signs_that_take_no_room_keep_a_table_aligned(capsys: pytest.CaptureFixture[str]) -> None:
     shown.print_table(
-        ["NAME", ""], [["e\u0301a", "|"], ["❤\ufe0f", "|"], ["a\u200b\u200db", "|"], ["กำ\u0e34", "|"]]
+        ["NAME", ""], [["e\u0301a", "|"], ["❤\ufe0f", "|"], ["a\u200bb", "|"], ["กำ\u0e34", "|"]]
     )
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "e\u0301a    |",
-        "❤\ufe0f     |",
-        "a\u200b\u200db    |",
-        "กำ\u0e34    |",
+        "e\u0301a        |",
+        "❤\ufe0f         |",
+        "a\\u200bb  |",
+        "กำ\u0e34        |",
     ]
 
 
@@ -330,7 +330,7 @@ def test_no_name_turns_the_direction_of_a_line() -> None:
         scheduler.add_job("\u202egpj.exe\u2066", Manual())
     for command in (["list"], ["show", "\u202egpj.exe\u2066"]):
         output = _halo(*command).output
-        assert "�gpj.exe�" in output
+        assert "\\u202egpj.exe\\u2066" in output
         assert "\u202e" not in output
 
 

@@ -69,13 +69,13 @@ def test_a_job_that_waits_says_for_what_wherever_it_is_listed() -> None:
     lines = _halo("list").output.splitlines()
     assert sorted(" ".join(line.split()[:2]) for line in lines[1:]) == ["▲ backup", "▲ sync", "● other"]
     text = "\n".join(lines)
-    assert "waiting for mains power " in text
+    assert r"waiting for mains power\x1b[31m " in text
     assert "waiting for a place" in text
     shown = _halo("show", "backup").output
-    assert "status    waiting for mains power, until " in shown
+    assert r"status    waiting for mains power\x1b[31m, until " in shown
     assert json.loads(_halo("show", "backup", "--json").output)["waits_until"] == until
     status = _halo("status").output
-    assert "▲ backup: waiting for mains power\n" in status
+    assert "▲ backup: waiting for mains power\\x1b[31m\n" in status
     assert "late" not in status
     waiting = {item["name"]: item for item in json.loads(_halo("status", "--json").output)["waiting"]}
     assert waiting["backup"]["id"] == backup
@@ -249,7 +249,7 @@ def test_a_run_is_shown_with_its_cause_its_proposal_and_its_note() -> None:
         with scheduler._store.transaction():
             scheduler._store.runs.insert(runs, 1)
         scheduler.remove_job(backup)
-    proposed = "proposed every 5 min for 1 h, the next after 1 min 30 s (queue is long)"
+    proposed = "proposed every 5 min for 1 h, the next after 1 min 30 s (queue\\x1b[31m is long)"
     for command in ("show", "history"):
         text = _halo(command, "report").output
         assert f"success, {proposed}, after backup\n" in text

@@ -17,9 +17,9 @@ pytestmark = pytest.mark.usefixtures("qapp")
     ("action", "words"),
     [
         (Command(argv=("echo", "a b")), "echo 'a b'"),
-        (shell("echo a\necho b"), "echo a echo b"),
+        (shell("echo a\necho b"), "echo a ↵ echo b"),
         (HttpRequest(url="https://example.org"), "GET https://example.org"),
-        (Prompt(text="sum\nup"), "prompt: sum up"),
+        (Prompt(text="sum\nup"), "prompt: sum ↵ up"),
         (Prompt(text="sum up", agent="codex"), "prompt for codex: sum up"),
         (Prompt(text=" \n"), "prompt: Execute scheduled task."),
         (Prompt(text="<b>x</b>"), "prompt: <b>x</b>"),

@@ -35,7 +35,7 @@ from ui.editor.summary import (
     ("action", "words"),
     [
         (Command(argv=("echo", "a b")), "echo 'a b'"),
-        (shell("echo a\necho b"), "echo a echo b"),
+        (shell("echo a\necho b"), "echo a ↵ echo b"),
         (HttpRequest(url="https://example.org"), "GET https://example.org"),
         (Prompt(text="sum up"), "prompt: sum up"),
         (

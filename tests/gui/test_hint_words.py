@@ -39,7 +39,7 @@ def test_advice_is_told_while_it_counts(hints: Hints, words: str) -> None:
     [
         (Hints(), ""),
         (Hints(source=HintSource.JOB), "From the job itself"),
-        (Hints(reason="a long\nqueue"), "a long queue"),
+        (Hints(reason="a long\nqueue"), "a long ↵ queue"),
         (Hints(reason="x", source=HintSource.USER), "From you: x"),
     ],
 )

@@ -210,7 +210,7 @@ def test_every_source_has_words(source: Source) -> None:
         (Proposal(every_ms=300_000, ttl_ms=5_400_000), "every 5 min for 1 h 30 min"),
         (Proposal(next_ms=600_000), "a run 10 min later"),
         (Proposal(every_ms=10_000, next_ms=45_000), "every 10 s for 1 h and a run 45 s later"),
-        (Proposal(next_ms=60_000, reason="two\nlines"), "a run 1 min later: two lines"),
+        (Proposal(next_ms=60_000, reason="two\nlines"), "a run 1 min later: two ↵ lines"),
     ],
 )
 def test_what_a_run_proposed_is_told(proposal: Proposal | None, words: str) -> None:

@@ -69,7 +69,7 @@ def test_without_groups_there_is_no_choice_of_them(toolbar: JobToolbar) -> None:
 
 
 def test_an_ampersand_in_a_group_is_an_ampersand(toolbar: JobToolbar) -> None:
-    assert menu_text("a & b\nc") == "a && b c"
+    assert menu_text("a & b\nc") == "a && b ↵ c"
     toolbar.set_groups(["r&d"], {})
     assert _action(toolbar, "groupFilterMenu", "r").text() == "r&&d"
 

@@ -203,7 +203,7 @@ def test_a_job_that_waits_says_for_what() -> None:
         waiting_reason="mains power and <i>nas</i>\u202e:22 to answer",
     )
     row = make_row(job)
-    reason = "mains power and <i>nas</i>\ufffd:22 to answer"
+    reason = "mains power and <i>nas</i>\\u202e:22 to answer"
     assert next_text(row, None, NOW) == f"waiting for {reason}"
     assert status_sentence(job, NOW) == f"Waiting for {reason}"
     tip = cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)

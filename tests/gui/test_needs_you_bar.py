@@ -35,7 +35,7 @@ def test_it_is_there_only_while_something_is_asked(bar: NeedsYouBar) -> None:
 
 def test_one_question_is_told_at_once(bar: NeedsYouBar) -> None:
     bar.show_questions([("fix", "Which\nbranch?")])
-    assert _words(bar) == "fix asks: Which branch?"
+    assert _words(bar) == "fix asks: Which ↵ branch?"
 
 
 def test_several_are_counted_and_told_by_their_jobs(bar: NeedsYouBar) -> None:

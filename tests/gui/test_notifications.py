@@ -205,7 +205,7 @@ def test_a_text_from_outside_is_shown_as_it_is(
     assert (server.told[0].title, server.told[0].text) == ("<i>x</i> & failed", expected)
 
 
-def test_signs_that_no_message_can_carry_are_left_out(
+def test_signs_that_no_message_can_carry_are_escaped(
     qtbot: QtBot, serve: Serve, notifications: Notifications
 ) -> None:
     server = serve()
@@ -213,7 +213,7 @@ def test_signs_that_no_message_can_carry_are_left_out(
     notifications.show(Notice(kind=NoticeKind.FAILED, title=text, text=text, job_id="b"))
     _wait_for(qtbot, server, 1)
     (told,) = server.told
-    assert told.title.startswith("one two")
+    assert told.title.startswith(r"one ↵ two\x00three \udcff\x1b[31m \u202ex")
     assert told.title.isprintable()
     assert len(told.title) <= 200
     assert len(told.text) <= 500

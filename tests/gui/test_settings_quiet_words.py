@@ -28,7 +28,7 @@ _MORNING: dict[str, Any] = {"start": "08:00", "end": "10:00"}
             "Mon and Thu, 22:00 to 06:00 · all jobs · Asia/Tokyo",
         ),
         ({"start": "08:00", "end": "08:00"}, "Every day, 08:00 for a whole day · all jobs"),
-        ({"group": "\u202e<b>"}, "Every day, 22:00 to 06:00 · group \ufffd<b>"),
+        ({"group": "\u202e<b>"}, "Every day, 22:00 to 06:00 · group \\u202e<b>"),
     ],
 )
 def test_what_a_quiet_time_says(fields: dict[str, Any], words: str) -> None:

@@ -193,7 +193,7 @@ def test_names_from_outside_stay_short_lines(menu: TrayMenu) -> None:
     jobs = tuple(JobName(str(number), name) for number, name in enumerate(names))
     menu.show_state(TrayState(runnable=jobs, job_count=5))
     shown = _texts(_submenu(menu, "trayRunMenu"))
-    assert shown == ["a && b", "two lines", "x" * 47 + "…", "\ufffdright", "<b>bold</b>"]
+    assert shown == ["a && b", "two ↵ lines", "x" * 47 + "…", r"\u202eright", "<b>bold</b>"]
 
 
 def test_what_waits_has_a_row_that_says_for_what_and_opens_the_job(menu: TrayMenu, qtbot: QtBot) -> None:

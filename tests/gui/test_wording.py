@@ -273,7 +273,7 @@ def test_a_long_tooltip_is_cut() -> None:
 
 
 def test_one_line_has_no_line_breaks_and_no_direction_marks() -> None:
-    assert one_line("a\nb\u202ec") == "a b\ufffdc"
+    assert one_line("a\nb\u202ec") == "a ↵ b\\u202ec"
 
 
 def test_short_lines_of_a_tooltip_stay_whole() -> None:

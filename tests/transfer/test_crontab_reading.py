@@ -267,7 +267,7 @@ def test_a_line_is_named_after_its_program(command: str, name: str) -> None:
         (["# a", "# b", "# c", "# d", "# e"], "", ""),
         (["# " + "long " * 30], "", ("long " * 30).strip()),
         (["# not kept: its retries", "# Backup"], "Backup", ""),
-        (["# tab\there \x1b[31mred"], "tab here red", ""),
+        (["# tab\there \x1b[31mred"], r"tab here \x1b[31mred", ""),
     ],
 )
 def test_a_comment_names_the_line_below_it(comments: list[str], name: str, description: str) -> None:

@@ -44,8 +44,10 @@ def test_what_can_be_written_is_read_back(command: str, stdin: str) -> None:
     ("command", "stdin", "reason"),
     [
         ("a\nb", "", "several lines"),
-        ("a\rb", "", "control characters"),
-        ("a", "\x1b\n", "control characters"),
+        ("a\rb", "", "an editor would not show: U\\+000D"),
+        ("a", "\x1b\n", "an editor would not show: U\\+001B"),
+        ("echo \u202e", "", "U\\+202E RIGHT-TO-LEFT OVERRIDE"),
+        ("echo \U000e0041", "", "U\\+E0041 TAG LATIN CAPITAL LETTER A"),
         (r"a \% b", "", "backslash before a percent sign"),
         ("a", "no end", "end the last line"),
         ("a\\", "in\n", "ends with a backslash"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import TextIO
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Run
+from halo_scheduler.output_text import json_text
 from halo_scheduler.schedule.describe import local_time
 
 from .choice import JobName
@@ -77,7 +77,7 @@ def write_json(file: TextIO, pages: Iterable[Page]) -> Iterator[int]:
     for runs, names in pages:
         for run in runs:
             file.write(",\n" if count else "\n")
-            file.write(json.dumps(_as_data(run, names), ensure_ascii=False))
+            file.write(json_text(_as_data(run, names)))
             count += 1
         yield count
     file.write("\n]\n")
