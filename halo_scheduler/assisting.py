@@ -22,13 +22,14 @@ from halo_scheduler.model import (
     SkipReason,
     StatusReason,
 )
-from halo_scheduler.output_text import shown_text
+from halo_scheduler.output_text import hidden_words
 from halo_scheduler.refusals import refuse_unobservable
 from halo_scheduler.schedule.words import UNNAMED_ASSISTANT
 from halo_scheduler.settings import AssistantAccess
 from halo_scheduler.steering import Steering
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.transfer.review import texts_in
 from halo_scheduler.work_sources import GithubSource, WorkSource
 
 if TYPE_CHECKING:
@@ -128,11 +129,13 @@ class Assisting(Importing, Steering, Asking):
 
     def propose_interval_for_assistant(self, job_id: str, interval: str, ttl: str, reason: str) -> None:
         """Advise a pace for a while."""
+        _refuse_hiding({"reason": reason})
         with self._starting(job_id):
             self.propose_interval(job_id, interval, ttl, reason, source=HintSource.ASSISTANT)
 
     def propose_next_run_for_assistant(self, job_id: str, at: int, ttl: str, reason: str) -> None:
         """Advise one run at an instant."""
+        _refuse_hiding({"reason": reason})
         with self._starting(job_id):
             self.propose_next_run(job_id, at, ttl, reason, source=HintSource.ASSISTANT)
 
@@ -253,27 +256,11 @@ def _refuse_new_secrets(before: Action, after: Action) -> None:
 
 
 def _refuse_hiding(after: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
-    """Refuse new texts of which a terminal or a window would not show all: a person decides by what is shown."""
-    known = {text for _, text in _texts(before or {})}
-    for path, text in _texts(after):
-        if text not in known and shown_text(text.encode()) != text:
-            raise ScheduleError(
-                "has control characters that would hide a part of it; write it without them", path=path
-            )
-
-
-def _texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Give all texts of a spec, each with the path of its field."""
-    match value:
-        case str():
-            yield path, value
-        case dict():
-            for key, item in value.items():
-                yield path, key
-                yield from _texts(item, f"{path}.{key}" if path else key)
-        case list():
-            for index, item in enumerate(value):
-                yield from _texts(item, f"{path}[{index}]")
+    """Refuse new texts with characters that nobody can see: a person decides by what is shown."""
+    known = {text for _, text in texts_in(before or {})}
+    for path, text in texts_in(after):
+        if text not in known and (words := hidden_words(text)):
+            raise ScheduleError(f"has invisible characters ({words}); write it without them", path=path)
 
 
 def _goes_elsewhere(before: WorkSource | None, after: WorkSource | None) -> bool:

@@ -268,7 +268,7 @@ def test_followers_are_changed_as_a_whole_and_the_job_waits_for_a_person(schedul
         ({"policy": {"in_quiet_time": "run"}}, "policy.in_quiet_time: must be one of wait, skip"),
         (
             {"policy": {"conditions": [{"kind": "path", "path": "/a\u202eb"}]}},
-            "has control characters that would hide a part of it",
+            "has invisible characters",
         ),
     ],
 )

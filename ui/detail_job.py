@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import pairwise
 
@@ -29,6 +29,10 @@ from .widgets.wrapped_text import WrappedText
 from .wording import one_line, status_advice
 
 _LONGEST_NAME = 60
+
+
+def _sentences(notes: Iterable[str]) -> str:
+    return "\n".join(f"{note[:1].upper()}{note[1:]}." for note in notes)
 
 
 def _scrolled(column: Callable[[QVBoxLayout], None], parent: QWidget) -> QScrollArea:
@@ -70,6 +74,7 @@ class OneJob(QWidget):
         self._buttons = ActionButtons(look, actions, "detail")
         self._description = WrappedText(look, name="detailDescription", most_lines=6)
         self._streak = WrappedText(look, name="detailStreak", tone=Tone.ERROR)
+        self._review = SentenceNote(look, name="review")
         self._waiting = SentenceNote(look, name="waiting")
         # Most jobs have none of these.
         self._hint, self._starts_only = LatePart(self._make_hint), LatePart(lambda: StartsOnly(look))
@@ -101,7 +106,7 @@ class OneJob(QWidget):
         column.addWidget(self._buttons)
         self._asked_place = QVBoxLayout()
         column.addLayout(self._asked_place)
-        for upper in (self._waiting, self._advice, self._description, self._streak):
+        for upper in (self._review, self._waiting, self._advice, self._description, self._streak):
             column.addWidget(upper)
             # What says nothing takes no room, not even that between two.
             upper.setVisible(False)
@@ -162,6 +167,7 @@ class OneJob(QWidget):
         self._streak.set_text(streak_sentence(job))
         if details.questions or "_asked" in vars(self):
             self._asked.show_questions(details.questions)
+        self._review.show_sentence(_sentences(details.notes))
         advice = status_advice(job)
         self._advice.show_sentence(advice)
         self._what.show_job(job, details.default_agent)

@@ -13,6 +13,7 @@ from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.explain import error_sentences
 from halo_scheduler.schedule.quiet import Quiet
 from halo_scheduler.service import Scheduler
+from halo_scheduler.transfer.review import Reviewer
 
 from .models.job_rows import as_waiting
 from .needs_you_reading import MOST_READ, plain_lines
@@ -51,6 +52,8 @@ class JobDetails:
     """Its runs that another job started and that have not begun, the longest first."""
     caused_waits: Mapping[str, int] = field(default_factory=dict)
     """How many runs of other jobs that it started have not begun, by the id of the job."""
+    notes: tuple[str, ...] = ()
+    """What of it cannot be seen, and which other names look like its own."""
     waits_until: int | None = None
     """When its planned run is skipped if its conditions still do not hold."""
 
@@ -94,6 +97,7 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
         chain_waits=chain_waits,
         caused_waits=Counter(one.job_id for one in waits if one.cause_job_id == job_id),
         waits_until=scheduler.get_waits_until(job_id),
+        notes=tuple(Reviewer(known.name for known in scheduler.list_job_names()).notes(job.spec)),
     )
 
 

@@ -31,6 +31,7 @@ from halo_scheduler.schedule.explain import moment_in_words
 from halo_scheduler.schedule.quiet import quiet_at
 from halo_scheduler.schedule.words import counted, listed
 from halo_scheduler.service import Scheduler
+from halo_scheduler.transfer.review import Reviewer
 
 _LONGEST = 1_000
 _LABEL_WIDTH = 12
@@ -51,6 +52,7 @@ class Standing:
     waiting: Sequence[WaitingRun]
     waits_until: int | None
     quiet_times: Sequence[QuietTime]
+    notes: Sequence[str]
 
 
 def standing_of(scheduler: Scheduler, job: Job) -> Standing:
@@ -62,6 +64,7 @@ def standing_of(scheduler: Scheduler, job: Job) -> Standing:
         waiting=[run for run in scheduler.list_waiting_chain_runs() if run.job_id == job.id],
         waits_until=scheduler.get_waits_until(job.id),
         quiet_times=[time for time in scheduler.get_settings().quiet_times if time.is_for(job.group)],
+        notes=Reviewer(known.name for known in scheduler.list_job_names()).notes(job.spec),
     )
 
 
@@ -71,6 +74,7 @@ def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
     found = [
         ("id", job.id),
         ("status", f"{status_words(job)}{_end_words(standing.waits_until, now_ms)}"),
+        *(("beware", note) for note in standing.notes),
         ("about", job.description),
         ("group", job.group or ""),
         ("does", action_words(job.action)),

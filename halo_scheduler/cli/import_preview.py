@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import click
@@ -14,12 +14,13 @@ from halo_scheduler.cli.action_words import action_words, more_words, work_words
 from halo_scheduler.cli.policy_words import condition_words, policy_words
 from halo_scheduler.cli.shown import cost_words
 from halo_scheduler.model import Caps, FollowOn, InQuietTime, Job, JobSpec, Policy
-from halo_scheduler.output_text import plain_line, shown_text
+from halo_scheduler.output_text import plain_line, shown_spec
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.words import counted
 from halo_scheduler.transfer.field_changes import FieldChange
 from halo_scheduler.transfer.import_plan import Alteration, Creation, ImportPlan
+from halo_scheduler.transfer.review import Reviewer
 from halo_scheduler.transfer.surrounding_changes import LimitChange, QuietTimeChange
 
 _NEW = click.style("+", fg="green")
@@ -40,10 +41,11 @@ def print_preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool, i
     Of one that is refused anyway, not everything that it would do is of interest.
     """
     names = {**names, **{job_id: name for name, job_id in plan.new_ids.items()}}
+    reviewer = Reviewer(names.values())
     how = ", paused until you resume them" if paused else ""
     most = _MOST_REFUSED if is_refused else None
-    _section(f"To be created{how}:", plan.created, lambda one: _created(one, names), most)
-    _section("To be changed:", plan.changed, _changed, most)
+    _section(f"To be created{how}:", plan.created, lambda one: _created(one, names, reviewer), most)
+    _section("To be changed:", plan.changed, lambda one: _changed(one, reviewer), most)
     _section("To be removed, into the trash:", plan.removed, lambda one: [f"{_GONE} {_line(one.name)}"], most)
     _section("Quiet times:", plan.quiet_times, lambda one: [_quiet_time(one)], most)
     _section("Limits of groups:", plan.group_limits, lambda one: [_limit(one)], most)
@@ -67,14 +69,14 @@ def _section(
     click.echo("\n".join(shown))
 
 
-def _created(creation: Creation, names: Mapping[str, str]) -> list[str]:
+def _created(creation: Creation, names: Mapping[str, str], reviewer: Reviewer) -> list[str]:
     spec = creation.spec
     off = "" if spec.enabled else " (disabled)"
     lines = [f"{_NEW} {click.style(_line(spec.name), bold=True)}{off}"]
     for label, text in _details(spec, names):
         if text:
             lines.append(f"{click.style(f'{label:<8}', dim=True)} {_line(text)}")
-    return lines + [f"{_NOTE} {_line(note)}" for note in creation.draft.notes]
+    return lines + _notes([*creation.draft.notes, *reviewer.notes(spec)])
 
 
 def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -104,11 +106,15 @@ def _cap_words(caps: Caps) -> str:
     return " · ".join(parts)
 
 
-def _changed(alteration: Alteration) -> list[str]:
+def _changed(alteration: Alteration, reviewer: Reviewer) -> list[str]:
     lines = [f"{_OTHER} {click.style(_line(alteration.before.name), bold=True)}"]
     for change in alteration.changes:
         lines += _change(change)
-    return lines + [f"{_NOTE} {_line(note)}" for note in alteration.draft.notes]
+    return lines + _notes([*alteration.draft.notes, *reviewer.notes(alteration.after)])
+
+
+def _notes(notes: Iterable[str]) -> list[str]:
+    return [f"{_NOTE} {_line(note)}" for note in notes]
 
 
 def _change(change: FieldChange) -> list[str]:
@@ -120,7 +126,7 @@ def _change(change: FieldChange) -> list[str]:
 
 def _line_changes(before: object, after: object) -> Iterator[str]:
     """Yield how texts of several lines differ."""
-    old, new = (shown_text(str(text).encode()).splitlines() for text in (before, after))
+    old, new = (shown_spec(str(text)).splitlines() for text in (before, after))
     for line in list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]:
         colour = {"+": "green", "-": "red"}.get(line[:1])
         yield click.style(f"  {line}", fg=colour)

@@ -18,6 +18,7 @@ from halo_scheduler.model import Job, JobStatus, StatusReason
 from halo_scheduler.schedule.when import parse_when
 from halo_scheduler.schedule.words import counted, listed
 from halo_scheduler.service import Scheduler
+from halo_scheduler.transfer.review import Reviewer
 
 _NEED_A_LOOK = (StatusReason.ASSISTANT, StatusReason.IMPORTED)
 _MOST_NAMED = 5
@@ -104,7 +105,8 @@ def resume(*, names: tuple[str, ...], everything: bool, imported: bool, yes: boo
       halo resume --imported
 
     What an assistant made or changed is shown to you first. With --all, disabled jobs stay so, and so does what was
-    imported or an assistant made: look at those and name them.
+    imported or an assistant made: look at those and name them. So does with --imported what has invisible characters
+    or a name that looks like another one.
     """
     if sum((bool(names), everything, imported)) != 1:
         raise click.UsageError("give either the names of jobs, --all or --imported")
@@ -113,21 +115,30 @@ def resume(*, names: tuple[str, ...], everything: bool, imported: bool, yes: boo
             _resume_many(scheduler, imported=imported)
             return
         for job in _find(scheduler, names):
-            if job.status_reason is StatusReason.ASSISTANT and not yes and sys.stdin.isatty():
-                print_details(job, standing_of(scheduler, job), SystemClock().now_ms(), LONGEST_TEXT)
-                if not click.confirm("Let it run?", err=True):
-                    raise click.ClickException(f"{job.name} stays as it is")
+            _show_first(scheduler, job, yes=yes)
             scheduler.resume_job(job.id, seen=job.spec)
             resumed = scheduler.get_job(job.id) or job
             click.echo(f"{job.name} goes on; next: {next_words(resumed, SystemClock().now_ms())}")
 
 
+def _show_first(scheduler: Scheduler, job: Job, *, yes: bool) -> None:
+    """Show what nobody has looked at, and ask, where somebody can answer; else say what is odd about it."""
+    standing = standing_of(scheduler, job)
+    is_unseen = job.status_reason is StatusReason.ASSISTANT or (
+        job.status_reason is StatusReason.IMPORTED and standing.notes
+    )
+    if is_unseen and not yes and sys.stdin.isatty():
+        print_details(job, standing, SystemClock().now_ms(), LONGEST_TEXT)
+        if not click.confirm("Let it run?", err=True):
+            raise click.ClickException(f"{job.name} stays as it is")
+        return
+    _tell_notes(job, standing.notes)
+
+
 def _resume_many(scheduler: Scheduler, *, imported: bool) -> None:
     before = _by_id(scheduler)
     if imported:
-        for job in before.values():
-            if job.status_reason is StatusReason.IMPORTED:
-                scheduler.resume_job(job.id, seen=job.spec)
+        _resume_imported(scheduler, list(before.values()))
     else:
         scheduler.resume_all()
     after = scheduler.list_jobs()
@@ -138,6 +149,23 @@ def _resume_many(scheduler: Scheduler, *, imported: bool) -> None:
         more = [f"{len(left) - _MOST_NAMED} more"] if len(left) > _MOST_NAMED else []
         words = listed([*left[:_MOST_NAMED], *more])
         click.echo(f"{WAITS} still paused until you have looked at it: {words}", err=True)
+
+
+def _resume_imported(scheduler: Scheduler, jobs: Sequence[Job]) -> None:
+    """Resume what was imported, but for jobs that have something odd about them."""
+    reviewer = Reviewer(job.name for job in jobs)
+    for job in jobs:
+        if job.status_reason is not StatusReason.IMPORTED:
+            continue
+        if notes := reviewer.notes(job.spec):
+            _tell_notes(job, notes)
+        else:
+            scheduler.resume_job(job.id, seen=job.spec)
+
+
+def _tell_notes(job: Job, notes: Sequence[str]) -> None:
+    for note in notes:
+        click.echo(f"{WAITS} {job.name}: {note}", err=True)
 
 
 def _find(scheduler: Scheduler, names: Sequence[str]) -> list[Job]:

@@ -1,0 +1,50 @@
+"""What a person has to notice before they let a job run: what cannot be seen, and names that look like others."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from halo_scheduler.model import JobSpec
+from halo_scheduler.output_text import hidden_words, looks_like
+
+
+class Reviewer:
+    """Knows the names of all jobs, so that it can tell which could be taken for another."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._alike: dict[str, set[str]] = defaultdict(set)
+        for name in names:
+            self._alike[looks_like(name)].add(name)
+
+    def notes(self, spec: JobSpec) -> list[str]:
+        """Return a sentence for each field with invisible characters, and one for each name like its own."""
+        data = spec.to_dict()
+        found = texts_in(data) if _may_hide(data) else ()
+        hidden = ((path, hidden_words(text)) for path, text in found)
+        alike = sorted(self._alike[looks_like(spec.name)] - {spec.name})
+        return [
+            *(f"invisible characters in {path}: {words}" for path, words in hidden if words),
+            *(f"its name looks like that of another job: {name}" for name in alike),
+        ]
+
+
+def _may_hide(data: object) -> bool:
+    """Tell at a glance whether plain data may have invisible characters: most of ten thousand jobs have none."""
+    text = json.dumps(data, ensure_ascii=False)
+    return "\\" in text or bool(hidden_words(text))
+
+
+def texts_in(data: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield all texts in plain data, each with the path of its field; a key has the path of its object."""
+    match data:
+        case str():
+            yield path, data
+        case dict():
+            for key, item in data.items():
+                yield path, key
+                yield from texts_in(item, f"{path}.{key}" if path else key)
+        case list():
+            for index, item in enumerate(data):
+                yield from texts_in(item, f"{path}[{index}]")
