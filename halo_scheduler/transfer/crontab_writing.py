@@ -22,7 +22,7 @@ from halo_scheduler.model import (
     Prompt,
     Schedule,
 )
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import shown_spec
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.words import listed
@@ -63,11 +63,11 @@ def write_crontab(specs: Sequence[JobSpec]) -> str:
         try:
             line = _line(spec)
         except ValueError as error:
-            left_out.append(f"# {plain_line(spec.name)}: {error}")
+            left_out.append(f"# {shown_spec(spec.name)}: {error}")
             continue
         sign = "" if spec.enabled else "# disabled: "
         notes = [f"# not kept: {listed(line.notes)}"] if line.notes else []
-        lines.setdefault(line.zone, []).extend([*notes, f"# {plain_line(spec.name)}", f"{sign}{line.text}"])
+        lines.setdefault(line.zone, []).extend([*notes, f"# {shown_spec(spec.name)}", f"{sign}{line.text}"])
     return "\n".join([*_HEADER, *_sections(lines), *_left_out(left_out), ""])
 
 

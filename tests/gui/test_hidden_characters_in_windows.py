@@ -10,6 +10,7 @@ import pytest
 from commands import shell
 from job_values import NOW
 from machine import Bench
+from pane_desk import PaneDesk
 from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QModelIndex, QObject, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
@@ -125,20 +126,18 @@ def test_the_job_window_shows_every_character(qtbot: QtBot, bench: Bench, backen
 
 
 def test_the_pane_points_out_what_cannot_be_seen_and_names_that_look_alike(
-    qtbot: QtBot, bench: Bench, backend: Backend
+    qtbot: QtBot, tmp_path: Path
 ) -> None:
-    bench.scheduler.add_job("deploy", Manual(), shell("true"))
-    bench.scheduler.add_job("Deploy", Every("1h"), shell("echo \u200b"))
-    window = MainWindow(backend, Look(Theme.LIGHT))
-    qtbot.addWidget(window)
-    with qtbot.waitSignal(window._loader.loaded):
-        window.show()
-    qtbot.waitUntil(lambda: window._pane._asked is None and not window._totals.is_due)
-    texts = list(_texts_of(window))
-    assert (
+    desk = PaneDesk(qtbot, tmp_path / "halo.db")
+    desk.scheduler.add_job("deploy", Manual(), shell("true"))
+    desk.show(desk.scheduler.add_job("Deploy", Every("1h"), shell("echo \u200b")))
+    assert desk.text("reviewSentence") == (
         "Invisible characters in action.line: U+200B ZERO WIDTH SPACE.\n"
-        "Its name looks like that of another job: deploy." in texts
+        "Its name looks like that of another job: deploy."
     )
+    desk.show(desk.scheduler.add_job("plain", Manual(), shell("true")))
+    assert not desk.is_shown("reviewNote")
+    desk.bench.close()
 
 
 def test_history_shows_every_character(qtbot: QtBot, bench: Bench, backend: Backend) -> None:

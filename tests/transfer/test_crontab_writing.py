@@ -21,6 +21,7 @@ from halo_scheduler.model import (
     Schedule,
     action_from_dict,
 )
+from halo_scheduler.output_text import shown_spec
 from halo_scheduler.transfer.crontab_reading import read_crontab
 from halo_scheduler.transfer.crontab_writing import write_crontab
 from halo_scheduler.work_sources import FolderSource
@@ -99,7 +100,7 @@ def test_every_job_is_a_line_or_a_reason(specs: list[JobSpec]) -> None:
     text = write_crontab(specs)
     lines = text.split("\n")
     for spec in specs:
-        assert any(line.startswith(f"# {spec.name}") for line in lines)
+        assert any(line.startswith(f"# {shown_spec(spec.name)}") for line in lines)
     entries = [line for line in lines if line and not line.startswith(("#", "CRON_TZ="))]
     drafts = read_crontab(text.encode(), is_user=lambda _word: False)
     assert drafts.faults == ()
