@@ -16,6 +16,7 @@ from typing import IO
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.core_dumps import CORE_LIMIT
+from halo_scheduler.host.inherited_mark import marking_line
 from halo_scheduler.host.login_environment import Environment, encoded
 from halo_scheduler.host.process_tree import MARK
 from halo_scheduler.model import Command, Job, ProcessAction, Run
@@ -91,7 +92,7 @@ def own_variables(job: Job, run: Run) -> dict[str, str]:
 
 def spawn(launch: Launch, spool: Spool) -> subprocess.Popen[bytes]:
     """Start a process that writes into its spool and lives on without us; LaunchError when the system refuses."""
-    argv = launch.argv if _IS_WINDOWS else shimmed(launch.argv, spool.code_path)
+    argv = launch.argv if _IS_WINDOWS else _marked(shimmed(launch.argv, spool.code_path), launch)
     try:
         for path, content in launch.files.items():
             spool.write(path, content)
@@ -119,6 +120,13 @@ def shimmed(argv: Sequence[str], code_path: str) -> list[str]:
     # The name first: should the shell have to complain, it does so under the program's name.
     *shell, script = _SHIM
     return [*shell, f"{CORE_LIMIT.restoring_line}{script}", argv[0], code_path, *argv]
+
+
+def _marked(shim: Sequence[str], launch: Launch) -> list[str]:
+    """Return a shim that first marks itself, and so whatever it starts."""
+    shell, flag, script, *rest = shim
+    run_id = launch.environment.get(MARK.encode(), b"").decode()
+    return [shell, flag, marking_line(run_id) + script, *rest]
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from halo_scheduler.actions.run_tree import RunTree
 from halo_scheduler.actions.spool import NOT_YET, Spool, Ticket
 from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.host.inherited_mark import mark_tree
 from halo_scheduler.host.process import process_start
 from halo_scheduler.host.reaper import REAPER
 from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason
@@ -80,7 +79,7 @@ class ProcessWork:
 
     def adopt(self, session: int, *, is_alive: bool) -> None:
         """Go on with a process that an earlier engine started, be it only with what is left of it."""
-        self._tree.begin(session)
+        self._tree.session = session
         self._redactor = None if self._action.secret_names else Redactor()
         self._listen()
         self._size = self._spool.size()
@@ -136,7 +135,6 @@ class ProcessWork:
             self._spool.write_ticket(self._ticket(NOT_YET, ""))
         process = spawn(launch, self._spool)
         REAPER.leave_to_owner(process)
-        mark_tree(process.pid, self._run.id)
         return process
 
     def _wait_until_in_charge(self) -> None:
@@ -145,7 +143,7 @@ class ProcessWork:
             sleep(_IN_CHARGE_LOOK_S)
 
     def _take_up(self, process: subprocess.Popen[bytes], redactor: Redactor) -> None:
-        self._tree.begin(process.pid)
+        self._tree.session = process.pid
         self._redactor = redactor
         self._listen()
         self.next_look_at = self._desk.home.now_ms() + _FIRST_LOOK_MS

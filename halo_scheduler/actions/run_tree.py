@@ -29,12 +29,6 @@ class RunTree:
         self._seen: list[psutil.Process] = []
         self._denied: list[psutil.Process] = []
 
-    def begin(self, session: int) -> None:
-        """Note the first process of the run."""
-        self.session = session
-        stat = stat_of(session)
-        self._began = 0 if stat is None else stat.started
-
     def members(self) -> list[psutil.Process]:
         """Return what lives of the run; gone is what two looks in a row do not find.
 
@@ -47,6 +41,8 @@ class RunTree:
 
     def ask_to_stop(self) -> None:
         """Ask all members to stop."""
+        first = None if self.session is None else stat_of(self.session)
+        self._began = 0 if first is None else first.started
         members = self.members()
         self.is_asked = bool(beside_first(members, self.session))
         ask_to_stop(members, self.session)

@@ -10,11 +10,11 @@ import hashlib
 import sys
 from contextlib import suppress
 
-from halo_scheduler.host.proc_files import children_of
-
 if sys.platform == "linux":
     import resource
 
+# A kernel with 32 bits has no room for them.
+_HAS_MARKS = sys.platform == "linux" and sys.maxsize > 1 << 32
 _LOCKS = 10  # RLIMIT_LOCKS on every architecture; Python has no name for it
 _SIGNATURE = 0x4A10
 _BITS = 48
@@ -42,21 +42,19 @@ def read_mark(pid: int) -> int:
     return _UNREADABLE
 
 
-def mark_tree(pid: int, run_id: str) -> None:
-    """Mark a process that was just started, and those it may have started meanwhile.
+def marking_line(run_id: str) -> str:
+    """Return what a shell does to mark itself, before it starts anything; empty where there are no marks.
 
-    Children are listed after their parent is marked: all that come later inherit the mark.
+    From outside it could be done only after the shell was started, and then that has often started others already.
     """
-    mark, left = mark_of(run_id), [pid]
-    while left:
-        process = left.pop()
-        if read_mark(process) != mark and set_mark(process, mark):
-            left += children_of(process)
+    mark = mark_of(run_id)
+    # The first option is that of dash and BusyBox, the second that of Bash.
+    return f"{{ ulimit -S -w {mark} || ulimit -S -x {mark}; }} 2>/dev/null; " if _HAS_MARKS else ""
 
 
 def set_mark(pid: int, mark: int) -> bool:
     """Set the limit of a process and tell whether that was possible; 0 is this process."""
-    if sys.platform == "linux" and sys.maxsize > 1 << 32:  # A kernel with 32 bits has no room for it.
+    if sys.platform == "linux" and _HAS_MARKS:
         with suppress(OSError, ValueError):
             _, hard = resource.prlimit(pid, _LOCKS)
             resource.prlimit(pid, _LOCKS, (mark, hard))

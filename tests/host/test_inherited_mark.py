@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from process_probe import end_all, pids_in, until
 
-from halo_scheduler.host.inherited_mark import OWN_MARK, is_mark, mark_of, mark_tree, read_mark, set_mark
+from halo_scheduler.host.inherited_mark import OWN_MARK, is_mark, mark_of, marking_line, read_mark, set_mark
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a limit")
 
 _UNLIMITED = -1
-
-
-@pytest.fixture
-def asleep(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process with a child and a grandchild, whose numbers are noted."""
-    line = "echo $$ >a.pid; sh -c 'echo $$ >b.pid; sh -c \"echo \\$\\$ >c.pid; exec sleep 60\" & wait' & wait"
-    process = subprocess.Popen(["/bin/sh", "-c", line], cwd=tmp_path)
-    until(lambda: len(pids_in(tmp_path)) == 3)
-    yield process
-    end_all(pids_in(tmp_path))
-    process.wait()
 
 
 def test_marks_differ_by_run_and_are_told_from_other_limits() -> None:
@@ -35,11 +22,15 @@ def test_marks_differ_by_run_and_are_told_from_other_limits() -> None:
     assert not any(is_mark(value) for value in (_UNLIMITED, 0, 1_024, 2**63 - 1, read_mark(2**22 + 1)))
 
 
-def test_what_was_started_before_the_mark_is_marked_too(
-    asleep: subprocess.Popen[bytes], tmp_path: Path
-) -> None:
-    mark_tree(asleep.pid, "run")
-    assert [read_mark(pid) for pid in pids_in(tmp_path)] == [mark_of("run")] * 3
+@pytest.mark.parametrize("shell", ["sh", "dash", "bash --posix", "busybox ash"])
+def test_a_shell_marks_itself_without_a_word(shell: str) -> None:
+    program, *options = shell.split()
+    if shutil.which(program) is None:
+        pytest.skip(f"there is no {program} here")
+    line = marking_line("run") + "(exec grep locks /proc/self/limits)"
+    done = subprocess.run([program, *options, "-c", line], capture_output=True, check=True, text=True)
+    assert done.stdout.split()[-3:] == [str(mark_of("run")), "unlimited", "locks"]
+    assert done.stderr == ""
 
 
 def test_a_mark_outlives_a_cleared_environment_and_forbids_nothing() -> None:
@@ -58,5 +49,4 @@ def test_a_mark_outlives_a_cleared_environment_and_forbids_nothing() -> None:
 def test_a_process_that_is_gone_has_no_mark() -> None:
     process = subprocess.Popen(["true"])
     process.wait()
-    mark_tree(process.pid, "run")
     assert not set_mark(process.pid, mark_of("run"))

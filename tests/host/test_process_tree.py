@@ -15,7 +15,7 @@ from other_users import OTHER, needs_other_users
 from process_probe import LONG_S, end_all, is_living, pids_in, until
 
 from halo_scheduler.host import process_tree
-from halo_scheduler.host.inherited_mark import mark_of, mark_tree
+from halo_scheduler.host.inherited_mark import mark_of, set_mark
 from halo_scheduler.host.process_tree import (
     MARK,
     all_marked,
@@ -133,7 +133,7 @@ def test_an_orphan_that_cleared_its_environment_is_found_by_its_inherited_mark(
 ) -> None:
     os.mkfifo(tmp_path / "gate")
     process = start("read go <gate; (setsid env -i sh -c 'echo $$ >child.pid; exec sleep 60' &)")
-    mark_tree(process.pid, _RUN)
+    set_mark(process.pid, mark_of(_RUN))
     (tmp_path / "gate").write_text("go\n")
     process.wait(LONG_S)
     children = _noted(tmp_path, 1)

@@ -14,7 +14,7 @@ from process_probe import LONG_S, end_all, is_living, pids_in, until
 from PySide6.QtCore import QProcess
 
 from halo_scheduler.host import reaper as module
-from halo_scheduler.host.inherited_mark import OWN_MARK, mark_of, mark_tree, read_mark, set_mark
+from halo_scheduler.host.inherited_mark import OWN_MARK, mark_of, read_mark, set_mark
 from halo_scheduler.host.proc_files import stat_of
 from halo_scheduler.host.process_tree import marked_processes
 from halo_scheduler.host.reaper import Reaper
@@ -53,7 +53,7 @@ def orphan(reaper: Reaper, tmp_path: Path) -> Iterator[Orphan]:
         gate = f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; "
         process = subprocess.Popen(["/bin/sh", "-c", gate + line], cwd=tmp_path, start_new_session=True)
         if run_id:
-            mark_tree(process.pid, run_id)
+            set_mark(process.pid, mark_of(run_id))
         (tmp_path / "go").touch()
         process.wait(LONG_S)
         (pid,) = until(lambda: pids_in(tmp_path))
@@ -147,7 +147,7 @@ def test_an_exit_code_that_is_awaited_is_never_taken(reaper: Reaper, *, new_sess
     if new_session:
         # Without this, the mark would tell it for an orphan of the run.
         reaper.leave_to_owner(process)
-        mark_tree(process.pid, "run")
+        set_mark(process.pid, mark_of("run"))
     until(lambda: not is_living(process.pid))
     assert not any(_reaps(reaper, process.pid, now_ms) for now_ms in (_NOW, _NOW + _DAY_MS))
     assert process.wait() == 7
