@@ -29,6 +29,7 @@ bench: setup test-packages
 	$(BIN)/python benchmarks/schedule.py
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/work.py
+	$(BIN)/python benchmarks/web.py
 	$(BIN)/python benchmarks/terminal.py
 	$(BIN)/python benchmarks/transfer.py
 	$(BIN)/python benchmarks/desktop.py $(ARGS)

@@ -21,9 +21,6 @@ def default_headers(request: HttpRequest) -> dict[str, str]:
     if request.body:
         is_json = request.body_kind is BodyKind.JSON
         headers["Content-Type"] = "application/json" if is_json else "text/plain; charset=utf-8"
-    elif request.method.upper() == "POST":
-        # Qt would add it by itself to some, with a warning.
-        headers["Content-Type"] = "application/x-www-form-urlencoded"
     return headers
 
 

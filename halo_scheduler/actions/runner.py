@@ -11,6 +11,7 @@ from typing import Protocol
 
 from halo_scheduler.actions.assignment import Assignment
 from halo_scheduler.actions.ending import UNSEEN_END, outcome_of, with_said, without_secrets
+from halo_scheduler.actions.http import HttpWork
 from halo_scheduler.actions.process import ProcessWork
 from halo_scheduler.actions.spool import NOT_YET, Output, Spool, Ticket, left_behind
 from halo_scheduler.actions.work import (
@@ -44,14 +45,6 @@ class ReadSecrets(Protocol):
     def __call__(self, names: Iterable[str], *, unchanged_since: int | None = None) -> Secrets: ...
 
 
-class StartHttp(Protocol):
-    """Begins an HTTP request."""
-
-    def __call__(
-        self, desk: Desk, run: Run, request: HttpRequest, spool: Spool, secrets: Secrets, *, reads_lines: bool
-    ) -> Work: ...
-
-
 @dataclass(frozen=True, slots=True)
 class BegunStop:
     """Why an earlier engine was to stop a run, and since when: what ended later ended because of that."""
@@ -80,13 +73,11 @@ class Runner:
         folder: Path,
         desk: Desk,
         read_secrets: ReadSecrets,
-        http: StartHttp | None,
         open_source: OpenSource | None = None,
     ) -> None:
         self._folder = folder
         self._desk = desk
         self._read_secrets = read_secrets
-        self._http = http
         self._open_source = open_source
         self._preparing: dict[str, threading.Event] = {}
 
@@ -95,10 +86,10 @@ class Runner:
         action = job.action
         if isinstance(action, ProcessAction):
             return self._start_process(job, run, action, occasion)
-        if isinstance(action, HttpRequest) and self._http is not None:
-            secrets = self._read_secrets(action.secret_names)
-            spool = self.spool(run.id)
-            return self._http(self._desk, run, action, spool, secrets, reads_lines=job.reads_lines)
+        if isinstance(action, HttpRequest):
+            request = HttpWork(self._desk, run, action, self.spool(run.id), reads_lines=job.reads_lines)
+            request.start(self._read_secrets(action.secret_names))
+            return request
         return None
 
     def _start_process(self, job: Job, run: Run, action: ProcessAction, occasion: Occasion) -> Work:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halo_scheduler.actions.callback import Handlers
-from halo_scheduler.actions.runner import StartHttp
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.actions.work import BY_USER, QUIT, TIME_LIMIT, Ended, Occasion, StopReason
 from halo_scheduler.changes import Change, ChangeKind
@@ -85,9 +84,9 @@ class Engine:
         self._told_unsupported: set[str] = set()
         self.wake: Callable[[], None] = lambda: None
 
-    def equip(self, watch: Watch, http: StartHttp | None) -> None:
+    def equip(self, watch: Watch) -> None:
         """Let runs use what an event loop offers."""
-        self._workshop.equip(watch, http)
+        self._workshop.equip(watch)
 
     def read_environment(self) -> None:
         """Ask the login shell for its environment, before a command has to wait for that."""

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer, Signal
 
-from halo_scheduler.actions.http import HttpStarter
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.engine import MAX_DELAY_MS, Engine
@@ -49,7 +48,7 @@ class EngineLoop(QObject):
         super().__init__()
         self._engine = engine
         self._watch = NotifierWatch(self) if HAS_PIDFD else None
-        engine.equip(self._watch or ThreadWatch(engine.post), HttpStarter(self).start)
+        engine.equip(self._watch or ThreadWatch(engine.post))
         self._clock = clock
         self._path = store.database.path
         self._maintenance = Maintenance(store)

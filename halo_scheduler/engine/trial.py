@@ -10,7 +10,6 @@ from pathlib import Path
 import psutil
 from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
 
-from halo_scheduler.actions.http import HttpStarter
 from halo_scheduler.actions.runner import ReadSecrets, Runner
 from halo_scheduler.actions.spool import Spool, SpoolReader, left_behind
 from halo_scheduler.actions.threads import DaemonPool
@@ -118,8 +117,8 @@ class Trial(QObject):
             output_limit=lambda: _OUTPUT_LIMIT,
             spool_limit=lambda: _SPOOL_LIMIT,
         )
-        work_desk = WorkDesk(folder, self._read_secrets, self._clock.now_ms)
-        return Runner(folder, desk, self._reader, HttpStarter(self).start, work_desk.open)
+        work_desk = WorkDesk(folder, self._read_secrets, self._clock.now_ms, environment=login_environment)
+        return Runner(folder, desk, self._reader, work_desk.open)
 
     def _set_timers(self) -> None:
         self._timer.setInterval(_LOOK_MS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 
-from halo_scheduler.actions.runner import Runner, StartHttp
+from halo_scheduler.actions.runner import Runner
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.actions.work import Desk, Home
 from halo_scheduler.errors import StoreError
@@ -28,14 +28,16 @@ class Workshop:
         self._folder = spool_folder(store.database.path)
         self._environment = LoginEnvironment()
         self._secrets = SecretStore(store.secrets, store.database.path)
-        self.work_desk = WorkDesk(self._folder, self._secrets.reader, home.now_ms)
-        self.runner = self._make_runner(ThreadWatch(home.post), None)
+        self.work_desk = WorkDesk(
+            self._folder, self._secrets.reader, home.now_ms, environment=self._environment.get
+        )
+        self.runner = self._make_runner(ThreadWatch(home.post))
 
-    def equip(self, watch: Watch, http: StartHttp | None) -> None:
+    def equip(self, watch: Watch) -> None:
         """Let runs use what an event loop offers."""
-        self.runner = self._make_runner(watch, http)
+        self.runner = self._make_runner(watch)
 
-    def _make_runner(self, watch: Watch, http: StartHttp | None) -> Runner:
+    def _make_runner(self, watch: Watch) -> Runner:
         desk = Desk(
             home=self._home,
             watch=watch,
@@ -43,7 +45,7 @@ class Workshop:
             output_limit=lambda: self._number(OUTPUT_LIMIT_BYTES),
             spool_limit=lambda: self._number(SPOOL_LIMIT_BYTES),
         )
-        return Runner(self._folder, desk, self._secrets.reader, http, self.work_desk.open)
+        return Runner(self._folder, desk, self._secrets.reader, self.work_desk.open)
 
     def _number(self, setting: NumberSetting) -> int:
         """Return a setting; a run must be able to end also while the database cannot be read."""

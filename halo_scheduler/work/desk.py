@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -34,10 +35,17 @@ class WorkDesk:
     """
 
     def __init__(
-        self, folder: Path, read_secrets: ReadSecrets, now_ms: Callable[[], int], *, web: Web | None = None
+        self,
+        folder: Path,
+        read_secrets: ReadSecrets,
+        now_ms: Callable[[], int],
+        *,
+        environment: Callable[[], Mapping[str, str]] = lambda: os.environ,
+        web: Web | None = None,
     ) -> None:
         self._notes = ClaimNotes(folder)
         self._read_secrets = read_secrets
+        self._environment = environment
         self._web = web
         self._memory = GithubMemory(now_ms)
 
@@ -61,7 +69,7 @@ class WorkDesk:
         from halo_scheduler.work.github import Github  # noqa: PLC0415
         from halo_scheduler.work.web import Web  # noqa: PLC0415
 
-        self._web = self._web or Web()
+        self._web = self._web or Web(environment=self._environment)
         return Github(source, token, self._web, self._memory)
 
     def claimed(self) -> set[str]:

@@ -12,7 +12,7 @@ from machine import Bench, FakeSurroundings
 from process_probe import until
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import After, Every, HttpRequest, Manual, Outcome, Policy
+from halo_scheduler import After, Every, Manual, Outcome, Policy
 from halo_scheduler.actions.work import Ended
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import StoreUnavailableError
@@ -141,7 +141,8 @@ def test_a_fault_in_keeping_awake_is_not_the_runs(
 
 
 def test_a_run_that_never_starts_holds_nothing(bench: Bench, keeper: type[FakeKeeper]) -> None:
-    job_id = bench.scheduler.add_job("web", Every("1h"), HttpRequest(url="http://127.0.0.1/"), policy=_AWAKE)
+    job_id = bench.scheduler.add_job("job", Every("1h"), policy=_AWAKE)
+    bench.scheduler._get_handlers()._by_name.clear()
     bench.tick(_HOUR)
     (run,) = bench.scheduler.get_run_log(job_id)
     assert (run.outcome, keeper.held) == (Outcome.SKIPPED, {})

@@ -158,7 +158,7 @@ def test_a_server_that_is_not_there_is_told() -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         port = deaf.getsockname()[1]
-        with pytest.raises(SourceError, match=f"127.0.0.1:{port} cannot be reached: Connection refused"):
+        with pytest.raises(SourceError, match=f"127.0.0.1:{port} refused the connection"):
             _get(f"http://127.0.0.1:{port}/")
 
 
@@ -167,18 +167,23 @@ def test_a_name_that_nobody_has_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with pytest.raises(SourceError, match=r"the address of github\.example cannot be found"):
+    with pytest.raises(SourceError, match=r"the name 'github\.example' was not found"):
         _get("http://github.example/")
 
 
 def test_a_name_that_cannot_be_one_is_told() -> None:
-    with pytest.raises(SourceError, match="cannot be found; check the base URL"):
+    with pytest.raises(SourceError, match="was not found"):
         _get(f"http://{'a' * 64}.example/")
 
 
-def test_an_address_that_cannot_be_sent_is_told(site: Site) -> None:
-    with pytest.raises(SourceError, match="cannot be found; check the base URL"):
-        _get(site.url("/ümlaut"))
+def test_an_address_that_is_none_is_told() -> None:
+    with pytest.raises(SourceError, match="is no web address; check the base URL"):
+        _get("http://[broken/")
+
+
+def test_an_address_is_sent_in_ascii(site: Site) -> None:
+    assert _get(site.url("/ümlaut")).status == 404
+    assert site.seen[0].path == "/%C3%BCmlaut"
 
 
 def test_a_name_service_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +253,12 @@ def test_an_answer_of_just_the_most_is_taken(site: Site) -> None:
     ],
 )
 def test_a_connection_that_is_cut_is_told(raw: bytes) -> None:
-    with _says(raw) as url, pytest.raises(CutOffError, match="closed the connection in the middle"):
+    with (
+        _says(raw) as url,
+        pytest.raises(
+            CutOffError, match=r"closed the connection (before it had|in the middle of its) answer"
+        ),
+    ):
         _get(url)
 
 
@@ -305,7 +315,7 @@ def test_a_server_that_nobody_vouches_for_gets_no_token(
 
 
 def test_a_server_without_encryption_is_told(site: Site) -> None:
-    with pytest.raises(SourceError, match=f"there is no safe connection to 127.0.0.1:{site.port}: "):
+    with pytest.raises(SourceError, match=rf"no safe connection \(TLS\) to 127.0.0.1:{site.port}: "):
         _get(site.answer().replace("http:", "https:"))
 
 

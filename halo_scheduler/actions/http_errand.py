@@ -1,0 +1,192 @@
+"""A request with all its redirects, from the thread that sends it; loaded with the first HTTP job."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
+
+from halo_scheduler.actions.http_headers import credentials, default_headers, without
+from halo_scheduler.actions.http_record import Record
+from halo_scheduler.actions.spool import Spool
+from halo_scheduler.actions.work import Ended
+from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects
+from halo_scheduler.output_text import plain_line, printed_line
+from halo_scheduler.redaction import Redactor
+from halo_scheduler.secret_refs import filled_in, referenced_names
+from halo_scheduler.web.addresses import Address, AddressError
+from halo_scheduler.web.asking import Answer, Question, ask
+from halo_scheduler.web.faults import WebError
+from halo_scheduler.web.line import Line, LineCutError
+from halo_scheduler.web.proxies import Proxies
+
+_MOST_REDIRECTS = 10
+_SEE_OTHER = 303
+_MOVED = frozenset({301, 302, _SEE_OTHER})
+_REDIRECTS = _MOVED | {307, 308}
+# What may be sent to a host the user did not name.
+_HARMLESS_HEADERS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
+# What only we know: with another length, or none, a body would end elsewhere than the server believes.
+_FRAMING_HEADERS = frozenset({"content-length", "transfer-encoding"})
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+class _FailedError(Exception):
+    """The request cannot succeed any more; its argument is the sentence."""
+
+
+class Errand:
+    """Sends one request, and others where redirects lead; `cut` ends it from any thread."""
+
+    def __init__(self, run_id: str, request: HttpRequest, spool: Spool, *, reads_lines: bool) -> None:
+        self._run_id = run_id
+        self._request = request
+        self._spool = spool
+        self._reads_lines = reads_lines
+        self._line = Line()
+        self._status: int | None = None
+        self._is_whole = False
+
+    def cut(self) -> None:
+        """Close the connection at once; `run` then returns what it has."""
+        self._line.cut()
+
+    def run(self, secrets: Mapping[str, str], environment: Mapping[str, str]) -> Ended:
+        """Do it all; when this returns, the connection is closed and all that came is written."""
+        proxies = Proxies(environment)
+        with self._line:
+            try:
+                question = self._question(secrets)
+            except _FailedError as failure:
+                return self._failed(str(failure))
+            redactor = Redactor([*secrets.values(), *credentials(question.headers), *proxies.secrets])
+            try:
+                record = Record(self._spool.create(), redactor, reads_lines=self._reads_lines)
+                with closing(record):
+                    ended = self._go(question, proxies, record)
+            except OSError as error:
+                ended = self._failed(f"its output cannot be written: {error.strerror}")
+        return replace(ended, error=redactor.text(ended.error))
+
+    def _go(self, question: Question, proxies: Proxies, record: Record) -> Ended:
+        outcome, error = Outcome.FAILURE, ""
+        try:
+            self._follow_all(question, proxies, record)
+            outcome = Outcome.SUCCESS
+        except (_FailedError, WebError) as failure:
+            error = str(failure)
+        except LineCutError:
+            error = "it was stopped"
+        record.flush()
+        said = record.said(is_whole=self._is_whole)
+        return Ended(
+            run_id=self._run_id,
+            outcome=outcome,
+            error=error,
+            note=said.fault,
+            http_status=self._status,
+            cost=said.cost,
+            question=said.question,
+            proposal=said.proposal,
+        )
+
+    def _failed(self, sentence: str) -> Ended:
+        return Ended(run_id=self._run_id, outcome=Outcome.FAILURE, error=sentence)
+
+    # --- Sending -------------------------------------------------------------------------------------
+
+    def _question(self, secrets: Mapping[str, str]) -> Question:
+        request = self._request
+        is_json = request.body_kind is BodyKind.JSON
+        escape = (lambda value: json.dumps(value)[1:-1]) if is_json else str
+        headers = default_headers(request)
+        for name, value in request.headers.items():
+            if name.lower() in _FRAMING_HEADERS:
+                continue
+            headers = without(headers, name) | {name: filled_in(value, secrets)}
+            if _CONTROL.search(headers[name]):
+                # Only a secret can bring them in.
+                raise _FailedError(
+                    f"a secret in the header {name} has more than one line or control characters"
+                )
+        try:
+            address = Address.read(request.url)
+        except AddressError:
+            raise _FailedError(f"{plain_line(request.url)} is no web address") from None
+        body = filled_in(request.body, secrets, escape).encode()
+        return Question(method=request.method, address=address, headers=headers, body=body)
+
+    def _follow_all(self, question: Question, proxies: Proxies, record: Record) -> None:
+        """Send the request, and go where redirects lead; returns when the answer is the wanted one."""
+        for redirects in range(_MOST_REDIRECTS + 1):
+            answer = self._send(question, proxies, record)
+            target = self._judge(question, answer, redirects)
+            if target is None:
+                return
+            question = self._redirected(question, target, answer.status)
+            record.note_redirect(str(target))
+
+    def _send(self, question: Question, proxies: Proxies, record: Record) -> Answer:
+        self._status, self._is_whole = None, False
+        answer = ask(self._line, question, proxies)
+        self._status = answer.status
+        record.begin(answer)
+        for piece in answer.pieces():
+            record.take(piece)
+        record.flush()
+        self._is_whole = True
+        return answer
+
+    # --- Judging -------------------------------------------------------------------------------------
+
+    def _judge(self, question: Question, answer: Answer, redirects: int) -> Address | None:
+        """Return where the answer leads; None when it is the wanted one."""
+        expected = self._request.expected_statuses
+        status, place = answer.status, question.address.place
+        if status in expected if expected else 200 <= status < 300:  # noqa: PLR2004 - any 2xx
+            return None
+        location = answer.header("location") if status in _REDIRECTS else ""
+        if location:
+            return self._allowed_target(question.address, location, redirects)
+        phrase = answer.phrase.decode(errors="replace")
+        wanted = " or ".join(map(str, expected)) if expected else "2xx"
+        raise _FailedError(
+            f"{place} answered {printed_line(f'{status} {phrase}'.rstrip())}; expected {wanted}"
+        )
+
+    def _allowed_target(self, address: Address, location: str, redirects: int) -> Address:
+        """Return where a redirect leads, if it is to be followed."""
+        try:
+            target = address.joined(location)
+        except AddressError:
+            raise _FailedError(
+                f"{address.place} redirects to something that is neither http nor https"
+            ) from None
+        policy = self._request.redirects
+        there = f"{address.place} redirects to {target.place}"
+        if policy is Redirects.NONE or (policy is Redirects.SAME_HOST and not address.is_same_host(target)):
+            raise _FailedError(f"{there}, which the job does not follow")
+        if address.scheme == "https" and target.scheme == "http":
+            raise _FailedError(f"{there}, which is not encrypted")
+        if redirects >= _MOST_REDIRECTS:
+            raise _FailedError(f"{there}: more than {_MOST_REDIRECTS} redirects in a row")
+        return target
+
+    def _redirected(self, question: Question, target: Address, status: int) -> Question:
+        """Return what is asked where a redirect leads: a stranger gets neither credentials nor a body."""
+        method, headers, body = question.method, question.headers, question.body
+        if status == _SEE_OTHER or (status in _MOVED and method.upper() == "POST"):
+            method = "HEAD" if method.upper() == "HEAD" else "GET"
+            headers, body = without(headers, "Content-Type"), b""
+        if not question.address.is_same_owner(target):
+            if body:
+                there = f"{question.address.place} redirects to {target.place}"
+                raise _FailedError(f"{there}, which must not get the body")
+            headers = {name: value for name, value in headers.items() if self._may_anybody_get(name)}
+        return Question(method=method, address=target, headers=headers, body=body)
+
+    def _may_anybody_get(self, name: str) -> bool:
+        has_secret = bool(referenced_names([self._request.headers.get(name, "")]))
+        return name.lower() in _HARMLESS_HEADERS and not has_secret

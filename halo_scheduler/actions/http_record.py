@@ -1,0 +1,67 @@
+"""What is kept of the answers to a request: written as they come, without secrets, and searched for words to us."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from halo_scheduler.actions.http_headers import shown_value
+from halo_scheduler.actions.json_answer import JsonAnswer
+from halo_scheduler.directives import NOTHING_SAID, LineReader, Said
+from halo_scheduler.output_text import printed_line
+from halo_scheduler.redaction import Redactor
+
+if TYPE_CHECKING:
+    from halo_scheduler.web.asking import Answer
+
+
+class Record:
+    """Writes to a descriptor, which it closes; OSError when that fails."""
+
+    def __init__(self, descriptor: int, redactor: Redactor, *, reads_lines: bool) -> None:
+        self._descriptor = descriptor
+        self._redactor = redactor
+        self._reads_lines = reads_lines
+        self._stream = redactor.stream()
+        self._lines: LineReader | None = None
+        self._json: JsonAnswer | None = None
+
+    def begin(self, answer: Answer) -> None:
+        """Write the head of an answer; what an earlier one said, on the way here, does not count."""
+        self._stream = self._redactor.stream()
+        self._lines = LineReader(self._redactor) if self._reads_lines else None
+        self._json = JsonAnswer(answer.header("content-type")) if self._reads_lines else None
+        lines = [f"HTTP {answer.status} ".encode() + answer.phrase]
+        for name, value in answer.headers():
+            if name == "content-encoding" and answer.is_decoded:
+                continue  # The body below is another than the one it tells of.
+            lines.append(name.encode("latin-1") + b": " + shown_value(name, value))
+        self._write(self._stream.feed(b"\n".join(line.rstrip() for line in lines) + b"\n\n"))
+
+    def take(self, piece: bytes) -> None:
+        """Write a piece of the body."""
+        if self._lines is not None:
+            self._lines.feed(piece)
+        if self._json is not None:
+            self._json.feed(piece)
+        self._write(self._stream.feed(piece))
+
+    def flush(self) -> None:
+        """Write what was held back in case it became a secret."""
+        self._write(self._stream.end())
+
+    def note_redirect(self, target: str) -> None:
+        """Write where the next answer comes from."""
+        self._write(self._redactor.redacted(f"[redirected to {printed_line(target)}]\n\n".encode()))
+
+    def said(self, *, is_whole: bool) -> Said:
+        """Return what the last answer said; JSON can only be read as a whole."""
+        said = NOTHING_SAID if self._lines is None else self._lines.end()
+        return said.and_then(self._json.read(self._redactor)) if is_whole and self._json is not None else said
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def _write(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._descriptor, data) :]
