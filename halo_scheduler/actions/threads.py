@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import logging
 import queue
 import threading
@@ -27,7 +28,8 @@ class DaemonPool:
                 self._idle -= 1
         if not has_idle:
             # First: what gets no thread must not be done later by one that counts on something else.
-            threading.Thread(target=self._serve, name="halo-worker", daemon=True).start()
+            # Not a `Thread`: its `start` waits until it runs, 5 ms for each while others are busy.
+            _thread.start_new_thread(self._serve, ())
         self._work.put(work)
 
     def _serve(self) -> None:

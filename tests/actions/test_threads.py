@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import queue
 import threading
 
@@ -27,11 +28,11 @@ def test_work_that_got_no_thread_is_not_done_later(monkeypatch: pytest.MonkeyPat
     pool = DaemonPool()
     done: queue.SimpleQueue[str] = queue.SimpleQueue()
 
-    def find_no_thread(_: threading.Thread) -> None:
+    def find_no_thread(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as context:
-        context.setattr(threading.Thread, "start", find_no_thread)
+        context.setattr(_thread, "start_new_thread", find_no_thread)
         with pytest.raises(RuntimeError, match="new thread"):
             pool.submit(lambda: done.put("refused"))
     # Whoever was refused has said so by now.

@@ -648,4 +648,4 @@ def test_without_conditions_nothing_that_observes_or_keeps_awake_is_loaded_or_st
         capture_output=True,
         text=True,
     )
-    assert done.stdout.strip() == "[] ['MainThread', 'halo-worker']"
+    assert done.stdout.strip() == "[] ['MainThread']"
