@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 from urllib.parse import urljoin
 
@@ -29,6 +30,7 @@ class Address:
     """Path and query."""
 
     @classmethod
+    @lru_cache(maxsize=256)
     def read(cls, text: str) -> Self:
         """Read an absolute address; AddressError when it is none, or leads neither to http nor to https."""
         try:

@@ -18,6 +18,8 @@ from math import ceil
 from time import monotonic
 from typing import Any, Self
 
+from halo_scheduler.web.turns import Turns
+
 _LONGEST_HEAD = 256 << 10
 # With several addresses, one that is silent must not use up the patience for all.
 _PATIENCE_PER_ADDRESS_S = 5.0
@@ -50,6 +52,7 @@ class Line:
         self._ear.setblocking(False)
         self._socket: socket.socket | None = None
         self._head_left: int | None = None
+        self._turns = Turns()
 
     def __enter__(self) -> Self:
         return self
@@ -136,6 +139,7 @@ class Line:
             raise OSError(code, os.strerror(code))
 
     def _hang_up(self) -> None:
+        self._turns.leave()
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -152,6 +156,7 @@ class Line:
 
     def receive_into(self, buffer: Any) -> int:
         """Read what there is, at least one byte; 0 when the other side has closed the connection."""
+        self._turns.give_back()
         while True:
             self.check()
             with suppress(BlockingIOError, InterruptedError):
@@ -180,6 +185,7 @@ class Line:
             self._head_left -= size
             if self._head_left < 0:
                 raise HeadTooLongError
+        self._turns.take(size, self.check)
         return size
 
     def _wait(self, *, for_writing: bool = False, patience_s: float | None = None) -> None:

@@ -740,6 +740,21 @@ def test_a_secret_in_the_address_of_a_redirect_is_not_stored(client: Client, sit
     assert TOKEN.encode() not in result.output
 
 
+def test_a_proxy_of_the_login_environment_is_used_and_its_password_not_stored(
+    client: Client, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def page(visit: Visit) -> None:
+        visit.answer(407, body=site.seen[-1].headers["proxy-authorization"].encode() + b" hunter22")
+
+    site.page(page, "http://far.test/")
+    monkeypatch.setenv("http_proxy", f"http://me:hunter22@127.0.0.1:{site.port}")
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    client.scheduler._get_engine().read_environment()
+    result = client.get("http://far.test/")
+    assert result.error == "far.test answered 407 Proxy Authentication Required; expected 2xx"
+    assert result.output.endswith(b"\n\nBasic *** ***")
+
+
 def test_a_missing_secret_is_told_and_nothing_is_sent(client: Client, site: Site) -> None:
     error = client.get(site.answer(), headers={"Authorization": "Bearer ${secret:NONE}"}).error
     assert error == "the secret NONE is not set; set it with: halo secret set NONE"

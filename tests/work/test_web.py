@@ -91,10 +91,19 @@ def test_a_server_that_echoes_the_token_gets_it_taken_out(site: Site) -> None:
     assert (answer.headers["x-echo"], answer.body) == ("Bearer ***", b"you sent ***!")
 
 
-def test_proxies_of_the_environment_are_not_used(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:1")
-    assert _get(site.answer()).status == 200
+def test_a_proxy_of_the_environment_is_used_and_its_password_taken_out(site: Site) -> None:
+    def page(visit: Visit) -> None:
+        visit.answer(body=site.seen[-1].headers["proxy-authorization"].encode() + b" hunter22")
+
+    site.page(page, "http://github.example/")
+    proxy = f"http://me:hunter22@127.0.0.1:{site.port}"
+    answer = _get("http://github.example/", Web(environment=lambda: {"http_proxy": proxy}))
+    assert answer.body == b"Basic *** ***"
+
+
+def test_this_machine_is_asked_without_a_proxy(site: Site) -> None:
+    web = Web(environment=lambda: {"http_proxy": "http://127.0.0.1:1", "all_proxy": "http://127.0.0.1:1"})
+    assert _get(site.answer(), web).status == 200
 
 
 # --- Redirects ---------------------------------------------------------------------------------------
