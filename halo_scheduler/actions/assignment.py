@@ -7,9 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from halo_scheduler.actions.launch import Launch, LaunchError, command_line, own_variables, prepare
+from halo_scheduler.actions.launch import Launch, command_line, own_variables, prepare
 from halo_scheduler.actions.prompt import beginning_of_text, compose, item_in_markdown
 from halo_scheduler.actions.spool import Spool
+from halo_scheduler.actions.start_errors import LaunchError
 from halo_scheduler.actions.work import NO_OCCASION, Occasion, OpenedSource
 from halo_scheduler.agents import LONGEST_ARGUMENT_BYTES, Agent, Delivery
 from halo_scheduler.host.login_environment import Environment, encoded

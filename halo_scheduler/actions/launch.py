@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 from typing import IO
 
-from halo_scheduler.actions.spool import Spool
-from halo_scheduler.errors import SchedulerError
+from halo_scheduler.actions.spool import Spool, Ticket
+from halo_scheduler.actions.start_errors import LaunchError, launch_error
 from halo_scheduler.host.core_dumps import CORE_LIMIT
 from halo_scheduler.host.inherited_mark import marking_line
 from halo_scheduler.host.login_environment import Environment, encoded
@@ -25,19 +25,20 @@ from halo_scheduler.secret_refs import filled_in
 _IS_WINDOWS = sys.platform == "win32"
 # It outlives a polite stop, so as to write down how the program ended; a group is signalled as one, so the
 # program hears of it too. What the shell itself has to say about that is not the program's output: hence the
-# brackets, as dash would otherwise give its own words the program's stream.
+# brackets, as dash would otherwise give its own words the program's stream. It writes into a file that has room for
+# a code already (`<>` does not empty it), as the disk may be full by then: first a plus, so that one that could not
+# fork can be told from a program that ended with the same code.
 _SHIM = (
     "/bin/sh",
     "-c",
-    'trap : HUP INT TERM; f=$1; shift; exec 3>&2 2>/dev/null; (exec "$@" 2>&3 3>&-); c=$?; echo $c >"$f"; exit $c',
+    (
+        "trap : HUP INT TERM; f=$1; shift; exec 3>&2 2>/dev/null; "
+        '(echo + 1<>"$f"; exec "$@" 2>&3 3>&-); c=$?; umask 077; echo $c 1<>"$f"; exit $c'
+    ),
 )
 _LONGEST_SHOWN = 500
 _LONGEST_INTERPRETER = 256
 _LINE_FLAGS = {"cmd": "/c", "powershell": "-Command", "pwsh": "-Command"}
-
-
-class LaunchError(SchedulerError):
-    """A process cannot be started; the message is the run's error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +91,19 @@ def own_variables(job: Job, run: Run) -> dict[str, str]:
     }
 
 
-def spawn(launch: Launch, spool: Spool) -> subprocess.Popen[bytes]:
-    """Start a process that writes into its spool and lives on without us; LaunchError when the system refuses."""
+def spawn(launch: Launch, spool: Spool, ticket: Ticket | None = None) -> subprocess.Popen[bytes]:
+    """Start a process that writes into its spool and lives on without us; LaunchError when the system refuses.
+
+    The ticket, if there must be one before the process is, is left first.
+    """
     argv = launch.argv if _IS_WINDOWS else _marked(shimmed(launch.argv, spool.code_path), launch)
     try:
+        if ticket is not None:
+            spool.write_ticket(ticket)
         for path, content in launch.files.items():
             spool.write(path, content)
+        if not _IS_WINDOWS:
+            spool.reserve_code()
         output = spool.create()
         try:
             with _standard_input(launch.stdin, spool.folder) as stdin:
@@ -112,7 +120,7 @@ def spawn(launch: Launch, spool: Spool) -> subprocess.Popen[bytes]:
         finally:
             os.close(output)
     except (OSError, ValueError) as error:
-        raise LaunchError(f"it could not be started: {_reason(error)}") from error
+        raise launch_error(error) from error
 
 
 def shimmed(argv: Sequence[str], code_path: str) -> list[str]:
@@ -200,7 +208,3 @@ def _require_interpreter(path: str, named: str) -> None:
 def _shown(path: str) -> str:
     """Return a path as a sentence may quote it: its end says more than its beginning."""
     return path if len(path) <= _LONGEST_SHOWN else f"…{path[-_LONGEST_SHOWN:]}"
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -13,16 +13,15 @@ import psutil
 
 from halo_scheduler.actions.assignment import Assignment
 from halo_scheduler.actions.ending import SIGNAL_BASE, outcome_of, with_said, without_secrets
-from halo_scheduler.actions.launch import spawn
+from halo_scheduler.actions.launch import Launch, spawn
 from halo_scheduler.actions.run_tree import RunTree
 from halo_scheduler.actions.spool import NOT_YET, Spool, Ticket
+from halo_scheduler.actions.start_errors import NO_FORK, ShortageError, why_not_started
 from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
-from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.process import process_start
 from halo_scheduler.host.reaper import REAPER
 from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason
 from halo_scheduler.redaction import Redactor
-from halo_scheduler.work.item import NoWorkError, SourceError
 
 _FIRST_LOOK_MS = 250
 _QUIET_LOOK_MS = 1_000
@@ -35,6 +34,8 @@ _UNKILLABLE_MS = 10_000
 _DRAIN_LOOK_MS = 500
 _LONGEST_SPAWN_S = 1.0
 _IN_CHARGE_LOOK_S = 0.05
+# Most shortages pass within seconds; a run that still cannot start then must not keep its place.
+_SHORTAGE_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 
 
 class ProcessWork:
@@ -97,7 +98,7 @@ class ProcessWork:
         except Exception as error:  # noqa: BLE001 - whatever keeps it from starting is this run's failure
             if self._is_left:
                 assignment.give_back()
-            outcome, reason, sentence = _why_not_started(error)
+            outcome, reason, sentence = why_not_started(error)
             redacted = Redactor(values.values()).text(sentence)
             self._desk.home.post(lambda: self._report(outcome, redacted, reason=reason))
         else:
@@ -122,18 +123,35 @@ class ProcessWork:
             taken = (self._run.id, item.id, item.title, item.url)
             self._desk.home.post(lambda: self._desk.home.note_item(*taken))
         launch = assignment.hand_over(launch, item, self._spool)
+        process = self._spawn_patiently(launch, has_secrets=bool(secrets))
+        if process is None and self._is_left:
+            # Whoever comes after us may have looked for it before we had it.
+            assignment.give_back()
+        return process
+
+    def _spawn_patiently(self, launch: Launch, *, has_secrets: bool) -> subprocess.Popen[bytes] | None:
+        """Start the process, and try again for a while if the machine has no room for it; None if called off."""
+        for pause_s in _SHORTAGE_PAUSES_S:
+            with suppress(ShortageError):
+                return self._spawn(launch, has_secrets=has_secrets)
+            sleep(pause_s)
+        return self._spawn(launch, has_secrets=has_secrets)
+
+    def _spawn(self, launch: Launch, *, has_secrets: bool) -> subprocess.Popen[bytes] | None:
         self._wait_until_in_charge()
         with self._start_lock:
             self._is_starting = not self._is_called_off
         if not self._is_starting:
-            if self._is_left:
-                # Whoever comes after us may have looked for it before we had it.
-                assignment.give_back()
             return None
-        if secrets:
+        try:
             # Whoever reads the output must know what to take out of it, also if the job is edited meanwhile.
-            self._spool.write_ticket(self._ticket(NOT_YET, ""))
-        process = spawn(launch, self._spool)
+            ticket = self._ticket(NOT_YET, "") if has_secrets else None
+            process = spawn(launch, self._spool, ticket)
+        except ShortageError:
+            with self._start_lock:
+                # Nobody may wait for a process, or start one, after the engine has left.
+                self._is_starting, self._is_called_off = False, self._is_left
+            raise
         REAPER.leave_to_owner(process)
         return process
 
@@ -294,6 +312,9 @@ class ProcessWork:
 
     def _report_exit(self) -> None:
         code = self._known_code()
+        if code and self._process is not None and not self._spool.was_started():
+            self._report(Outcome.INTERRUPTED, NO_FORK)
+            return
         if code is None and self._process is not None:
             code = SIGNAL_BASE - self._process.returncode
         outcome, reason, error = outcome_of(self._action, code)
@@ -361,15 +382,3 @@ def _wait_for(pid: int) -> None:
     """Wait until a process that is not our child is gone."""
     with suppress(psutil.Error):
         psutil.Process(pid).wait()
-
-
-def _why_not_started(error: Exception) -> tuple[Outcome, SkipReason | None, str]:
-    match error:
-        case NoWorkError():
-            return Outcome.SKIPPED, SkipReason.NO_WORK, ""
-        case SourceError():
-            return Outcome.FAILURE, SkipReason.SOURCE_UNAVAILABLE, str(error)
-        case SchedulerError():
-            return Outcome.FAILURE, None, str(error)
-        case _:
-            return Outcome.FAILURE, None, f"it could not be started: {error}"

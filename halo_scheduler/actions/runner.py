@@ -169,7 +169,7 @@ class Runner:
 
     def _ended_unseen(self, run: Run, action: ProcessAction | None, spool: Spool, now_ms: int) -> Ended:
         written = spool.read_code()
-        if action is None or not spool.exists():
+        if action is None or not spool.was_started():
             error = _CRASHED if action is None else "Halo ended before it was started"
             output = self._kept(action, spool)
             return Ended(run_id=run.id, outcome=Outcome.INTERRUPTED, error=error, output=output)

@@ -32,6 +32,8 @@ _BLOCK = 4_096
 _LAST_LINES = 16_384
 _OUTPUT, _CODE, _TICKET, _SAID = ".out", ".code", ".ticket", ".said"
 _PROMPT, _WORK, _CAUSE = ".prompt", ".work", ".cause"
+# As long as the longest code with its end of line.
+_NO_CODE = b"    "
 _SUFFIXES = frozenset({_OUTPUT, _CODE, _TICKET, _SAID, _PROMPT, _WORK, _CAUSE})
 
 
@@ -109,6 +111,10 @@ class Spool:
         """Write one of the run's files; a crash of the machine ends the run too, so that nothing needs to be synced."""
         with os.fdopen(self._open_new(path, os.O_TRUNC), "wb") as file:
             file.write(content)
+
+    def reserve_code(self) -> None:
+        """Make the file for the exit code, with room for it: whatever fills the disk meanwhile, it can be written."""
+        self.write(self.code_path, _NO_CODE)
 
     def write_ticket(self, ticket: Ticket) -> None:
         """Leave word of the process."""
@@ -231,11 +237,18 @@ class Spool:
     def read_code(self) -> tuple[int, int] | None:
         """Return the exit code that the shim wrote, and when, in epoch milliseconds; None if it did not."""
         try:
-            text = _read(self.code_path)
+            text, newline, _ = _read(self.code_path).partition(b"\n")
             ended_at = os.stat(self.code_path).st_mtime_ns // 1_000_000
-            return (int(text), ended_at) if text.endswith(b"\n") else None
+            return (int(text), ended_at) if newline else None
         except (OSError, ValueError):
             return None
+
+    def was_started(self) -> bool:
+        """Tell whether the shim came so far as to start the program, or, without one, whether anything did."""
+        with suppress(OSError):
+            return _read(self.code_path) != _NO_CODE
+        ticket = self.read_ticket()
+        return self.exists() or (ticket is not None and ticket.pid != NOT_YET)
 
     def exists(self) -> bool:
         """Tell whether anything was printed, or could have been."""

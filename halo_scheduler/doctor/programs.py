@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from shlex import quote
 
-from halo_scheduler.actions.launch import LaunchError, command_line, prepare
+from halo_scheduler.actions.launch import command_line, prepare
+from halo_scheduler.actions.start_errors import LaunchError
 from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, wrong
 from halo_scheduler.doctor.patience import within
 from halo_scheduler.doctor.scene import Scene

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halo_scheduler.actions.callback import Handlers
+from halo_scheduler.actions.start_errors import why_not_started
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.actions.work import BY_USER, QUIT, TIME_LIMIT, Ended, Occasion, StopReason
 from halo_scheduler.changes import Change, ChangeKind
@@ -408,15 +409,14 @@ class Engine:
     # --- Starting ------------------------------------------------------------------------------------
 
     def _try_to_start(self, record: JobRecord, run: Run) -> bool:
-        """Start a claimed run; whatever keeps it from starting is its failure and nobody else's."""
+        """Start a claimed run; whatever keeps it from starting is its own end and disturbs nobody else."""
         try:
             is_started = self._start(record, run)
         except StaleEngineError:
             raise
         except Exception as error:  # noqa: BLE001 - the one broad catch: a fault in one job, recorded
-            sentence = f"it could not be started: {error}"
-            failed = Ended(run_id=run.id, outcome=Outcome.FAILURE, error=sentence)
-            self.end(failed)
+            outcome, reason, sentence = why_not_started(error)
+            self.end(Ended(run_id=run.id, outcome=outcome, reason=reason, error=sentence))
             return True
         if is_started:
             self._keep_awake(self._runs[run.id])

@@ -12,7 +12,6 @@ from machine import START, Bench
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Every, Manual, Outcome, Policy, Retry, Run, Source, Trigger
-from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.engine.settlement import Settlement
 from halo_scheduler.model import SkipReason
 from halo_scheduler.work.desk import WorkDesk
@@ -283,8 +282,7 @@ def test_a_run_that_asks_while_no_engine_is_there_is_heard_by_the_next(shop: Age
     shop.note()
     shop.scheduler.stop(wait=False)
     go_on.touch()
-    code = spool_folder(shop.scheduler.path) / f"{run_id}.code"
-    shop.until(lambda: code.exists() and code.read_text())
+    shop.until(lambda: shop.has_exit_code(run_id))
     shop.scheduler.start()
     run = shop.end_of(run_id)
     assert (run.outcome, run.cost) == (Outcome.SUCCESS, 0.25)
@@ -311,10 +309,9 @@ def test_the_item_of_a_run_with_secrets_waits_for_what_can_only_be_read_with_the
     run_id = shop.begin(prompt)
     shop.note()
     shop.scheduler.stop(wait=False)
-    written = spool_folder(shop.scheduler.path) / f"{run_id}.code"
     if not is_adopted:
         go_on.touch()
-        shop.until(lambda: written.exists() and written.read_text())
+        shop.until(lambda: shop.has_exit_code(run_id))
     shop.scheduler.start()
     go_on.touch()
     shop.end_of(run_id)

@@ -9,7 +9,7 @@ from typing import Any
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Manual, Outcome, Policy, Run
-from halo_scheduler.actions.spool import spool_folder
+from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.model import Action
 from halo_scheduler.service import Scheduler
 
@@ -61,6 +61,10 @@ class Workshop:
     def text(self, run: Run) -> str:
         """Return what a run printed."""
         return self.scheduler.get_output(run.id).decode()
+
+    def has_exit_code(self, run_id: str) -> bool:
+        """Tell whether the shim of a run wrote down its exit code, be it that nobody looks."""
+        return Spool(spool_folder(self.scheduler.path), run_id).read_code() is not None
 
     def spooled(self) -> list[str]:
         """Return the names of the files that runs have left."""
