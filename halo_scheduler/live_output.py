@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Self
 
-from halo_scheduler.actions.spool import Spool, SpoolReader, spool_folder
+from halo_scheduler.actions.spool import Spool, spool_folder
+from halo_scheduler.actions.spool_reader import SpoolReader
 from halo_scheduler.errors import SecretError
 from halo_scheduler.model import Outcome, ProcessAction
 from halo_scheduler.redaction import Redactor

@@ -10,7 +10,7 @@ from halo_scheduler.directives import NOTHING_SAID, LineReader, Said
 from halo_scheduler.redaction import Redactor
 
 _CHUNK = 1 << 20
-_SKIPPED = "it printed so much while Halo was not running that not all of it was searched for :: lines"
+_SKIPPED = "{because} that not all of its output was searched for :: lines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,12 @@ class Hearing:
         self._position = position
         self._reader.leave_gap()
 
-    def pass_over(self, position: int) -> None:
-        """Go on nearer to the end, and say that much was not read."""
+    def pass_over(self, position: int, because: str) -> None:
+        """Go on nearer to the end, and say why much was not read."""
         if position > self._position:
             self.skip_to(position)
-            self._reader.said = self._reader.said.and_then(Said(fault=_SKIPPED))
+            fault = _SKIPPED.format(because=because)
+            self._reader.said = self._reader.said.and_then(Said(fault=fault))
 
     def follow_cut(self, at: int) -> None:
         """Go on where the output was cut off: what is written there follows what was read last."""

@@ -13,20 +13,18 @@ import psutil
 
 from halo_scheduler.actions.assignment import Assignment
 from halo_scheduler.actions.ending import SIGNAL_BASE, outcome_of, with_said, without_secrets
+from halo_scheduler.actions.growth import Growth
 from halo_scheduler.actions.launch import Launch, spawn
 from halo_scheduler.actions.run_tree import RunTree
 from halo_scheduler.actions.spool import NOT_YET, Spool, Ticket
 from halo_scheduler.actions.start_errors import NO_FORK, ShortageError, why_not_started
-from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
+from halo_scheduler.actions.work import FILLS_DISK, Desk, Ended, Secrets, StopReason, kept_output
 from halo_scheduler.host.process import process_start
 from halo_scheduler.host.reaper import REAPER
 from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason
 from halo_scheduler.redaction import Redactor
 
-_FIRST_LOOK_MS = 250
 _QUIET_LOOK_MS = 1_000
-_BUSY_LOOK_MS = 500
-_BUSY_BYTES = 4 << 20
 _MOST_HEARD = 16 << 20
 _STOP_LOOK_MS = 50
 _STOP_LOOK_SLOW_MS = 1_000
@@ -61,7 +59,7 @@ class ProcessWork:
         self._kill_at = 0
         self._stop_looks = 0
         self._is_unkillable = False
-        self._size = 0
+        self._growth = Growth(spool)
         # Guards the moment of the start: either it is called off in time, or its process is waited for.
         self._start_lock = threading.Lock()
         self._is_starting = False
@@ -83,8 +81,8 @@ class ProcessWork:
         self._tree.session = session
         self._redactor = None if self._action.secret_names else Redactor()
         self._listen()
-        self._size = self._spool.size()
         self.next_look_at = self._desk.home.now_ms()
+        self._growth.begin(self.next_look_at)
         if is_alive:
             self._watch(session, lambda: _wait_for(session))
         else:
@@ -164,7 +162,7 @@ class ProcessWork:
         self._tree.session = process.pid
         self._redactor = redactor
         self._listen()
-        self.next_look_at = self._desk.home.now_ms() + _FIRST_LOOK_MS
+        self.next_look_at = self._growth.begin(self._desk.home.now_ms())
         self._watch(process.pid, process.wait)
         if self._why is not None:
             self._begin_stop(self._desk.home.now_ms())
@@ -197,6 +195,7 @@ class ProcessWork:
             self._conclude()
             return None
         if self._why is not None:
+            self._spool.cap(self._desk.spool_limit())
             self._go_on_stopping(now_ms)
             return None
         if self._is_main_gone:
@@ -205,15 +204,14 @@ class ProcessWork:
         # Said first, so that a full disk is not asked about without a pause.
         self.next_look_at = now_ms + _QUIET_LOOK_MS
         is_behind = self._spool.hear(_MOST_HEARD)
+        self._growth.look(now_ms)
         self._spool.cap(self._desk.spool_limit())
+        if self._growth.fills_disk:
+            self.stop(now_ms, FILLS_DISK)
+            return None
+        self.next_look_at = now_ms if is_behind else self._growth.next_look_at()
         self._leave_ticket(self._tree.session)
-        size = self._spool.size()
-        grown, self._size = size - self._size, size
-        if grown > _BUSY_BYTES:
-            self.next_look_at = now_ms + _BUSY_LOOK_MS
-        if is_behind:
-            self.next_look_at = now_ms
-        return self._spool.new_progress(self._redactor) if grown and self._redactor else None
+        return self._spool.new_progress(self._redactor) if self._growth.grown and self._redactor else None
 
     def shift(self, by_ms: int) -> None:
         """Move all instants it waits for: the clock was set."""

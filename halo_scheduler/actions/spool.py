@@ -20,16 +20,18 @@ from halo_scheduler.actions.hearing import Heard, Hearing
 from halo_scheduler.actions.holes import data_from, hole_from, punch_hole, used_bytes
 from halo_scheduler.directives import NOTHING_SAID, Said
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.host.disk_space import disk_space
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.model import Action, action_from_dict
 from halo_scheduler.output_text import last_progress, printed_line
-from halo_scheduler.redaction import RedactedStream, Redactor
+from halo_scheduler.redaction import Redactor
 from halo_scheduler.strict_json import decode
 
 _WINDOW = 65_536
-_CHUNK = 1 << 20
 _BLOCK = 4_096
 _LAST_LINES = 16_384
+# Also on a full disk: it is little, and more than what is stored of an output.
+_ALWAYS_ALLOWED = 1 << 20
 _OUTPUT, _CODE, _TICKET, _SAID = ".out", ".code", ".ticket", ".said"
 _PROMPT, _WORK, _CAUSE = ".prompt", ".work", ".cause"
 # As long as the longest code with its end of line.
@@ -133,16 +135,23 @@ class Spool:
                 os.unlink(self._stem + suffix)
 
     def cap(self, most_bytes: int) -> bool:
-        """Take the middle out of an output that uses more than so much of the disk; tell whether it did."""
+        """Take the middle out of an output that uses more of the disk than so much, or than may be used of it.
+
+        Tells whether it did.
+        """
         try:
             status = os.stat(self.output_path)
         except OSError:
             return False
-        if used_bytes(status) <= most_bytes:
+        used = used_bytes(status)
+        allowed = self._allowed(used, most_bytes)
+        if used <= allowed:
             return False
-        head = most_bytes // 4 // _BLOCK * _BLOCK
-        tail_from = (status.st_size - most_bytes // 4) // _BLOCK * _BLOCK
+        head = allowed // 4 // _BLOCK * _BLOCK
+        tail_from = (status.st_size - allowed // 4) // _BLOCK * _BLOCK
         if self._hearing is not None:
+            if allowed < most_bytes:
+                self._hearing.pass_over(tail_from, "the disk was so full")
             tail_from = min(tail_from, self._hearing.needed_from // _BLOCK * _BLOCK)
         if tail_from <= head:
             return False
@@ -150,6 +159,13 @@ class Spool:
         if punch_hole(self.output_path, head, tail_from - head):
             return True
         return self._cut_off(head, status.st_size)
+
+    def _allowed(self, used: int, most_bytes: int) -> int:
+        """Return how much of the disk an output may use, so that some stays free; a little always."""
+        if used <= _ALWAYS_ALLOWED:
+            return most_bytes
+        space = disk_space(self.folder)
+        return most_bytes if space is None else min(most_bytes, max(_ALWAYS_ALLOWED, used + space.room))
 
     def _cut_off(self, at: int, size: int) -> bool:
         """Take off all behind a place; the child adds at the end, wherever that is now."""
@@ -189,7 +205,9 @@ class Spool:
     def hear_at_once(self, most_bytes: int) -> None:
         """Take in what is new, and of too much only the beginning and the end."""
         if self._hearing is not None and self.hear(most_bytes // 2):
-            self._hearing.pass_over(self.size() - most_bytes // 2)
+            self._hearing.pass_over(
+                self.size() - most_bytes // 2, "it printed so much while Halo was not running"
+            )
             self.hear(most_bytes // 2)
 
     def said(self) -> Said:
@@ -283,52 +301,6 @@ class Spool:
             os.close(descriptor)
 
 
-class SpoolReader:
-    """Follows an output while it grows; what it gives is redacted."""
-
-    def __init__(self, path: str, redactor: Redactor) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self._stream: RedactedStream = redactor.stream()
-        self._position = 0
-
-    def read(self) -> bytes:
-        """Return what was added since the last call, a piece at a time; nothing when there is nothing new."""
-        while True:
-            before = self._position
-            piece = self._next_piece()
-            # All of a piece may be held back, and more follow.
-            if piece or self._position == before:
-                return piece
-
-    def _next_piece(self) -> bytes:
-        gap = self._passed_cut()
-        start = data_from(self._descriptor, self._position)
-        if start > self._position:
-            gap += _gap(start - self._position)
-        if gap:
-            self._stream.leave_gap()
-        chunk = os.pread(self._descriptor, _CHUNK, start)
-        # Looked for after reading: the hole may have been made in between.
-        chunk = chunk[: hole_from(self._descriptor, start) - start]
-        self._position = start + len(chunk)
-        return gap + self._stream.feed(chunk)
-
-    def _passed_cut(self) -> bytes:
-        """Go on from the end of a file that was cut off, where holes are not known."""
-        size = os.fstat(self._descriptor).st_size
-        if size >= self._position:
-            return b""
-        lost, self._position = self._position - size, size
-        return _gap(lost)
-
-    def end(self) -> bytes:
-        """Return what was held back: nothing follows."""
-        return self._stream.end()
-
-    def close(self) -> None:
-        os.close(self._descriptor)
-
-
 def _read(path: str, start: int = 0, most: int | None = None) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -370,10 +342,13 @@ def _kept(descriptor: int, most_bytes: int, redactor: Redactor, cut: _Cut) -> Ou
     tail_start = min(len(tail), reach)
     left_out = total - head_end - (len(tail) - tail_start)
     content = (
-        redactor.redacted(head, end=head_end) + _gap(left_out) + redactor.redacted(tail, start=tail_start)
+        redactor.redacted(head, end=head_end)
+        + gap_words(left_out)
+        + redactor.redacted(tail, start=tail_start)
     )
     return Output.of(content, total)
 
 
-def _gap(left_out: int) -> bytes:
+def gap_words(left_out: int) -> bytes:
+    """Return what stands in the place of what was left out."""
     return f"\n[… {left_out:,} bytes left out …]\n".encode()

@@ -64,6 +64,9 @@ class StopReason:
 
 BY_USER = StopReason(Outcome.CANCELLED, "stopped by the user")
 TIME_LIMIT = StopReason(Outcome.TIMEOUT, "it ran longer than its time limit")
+FILLS_DISK = StopReason(
+    Outcome.FAILURE, "stopped: it filled the disk with its output faster than Halo could shorten that"
+)
 QUIT = StopReason(Outcome.CANCELLED, "stopped because Halo was quit")
 
 

@@ -11,7 +11,8 @@ import psutil
 from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
 
 from halo_scheduler.actions.runner import ReadSecrets, Runner
-from halo_scheduler.actions.spool import Spool, SpoolReader, left_behind
+from halo_scheduler.actions.spool import Spool, left_behind
+from halo_scheduler.actions.spool_reader import SpoolReader
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.actions.work import (
     BY_USER,

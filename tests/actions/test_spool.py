@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 
 from halo_scheduler import Command, HttpRequest, Prompt
 from halo_scheduler.actions import spool as spool_module
-from halo_scheduler.actions.holes import punch_hole
+from halo_scheduler.actions.holes import punch_hole, used_bytes
 from halo_scheduler.actions.spool import (
     Spool,
-    SpoolReader,
     Ticket,
     left_behind,
     spool_folder,
 )
+from halo_scheduler.actions.spool_reader import SpoolReader
 from halo_scheduler.directives import NOTHING_SAID, Said
+from halo_scheduler.host.disk_space import DiskSpace
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.model import Action, Proposal
 from halo_scheduler.redaction import Redactor
@@ -592,7 +593,7 @@ def test_at_once_only_so_much_is_heard_and_that_is_told(spool: Spool, child: Chi
     child(b"::cost 1\n" + _NUMBERS + b"::cost 2\n" + _NUMBERS + b"::cost 4\n")
     spool.hear_at_once(1_000)
     assert spool.said().cost == 5.0
-    assert "not all of it was searched" in spool.said().fault
+    assert "not all of its output was searched" in spool.said().fault
 
 
 @pytest.mark.parametrize("most_bytes", [320_012, 400_000, _LOT])
@@ -695,3 +696,63 @@ def test_a_reader_goes_on_behind_a_cut_with_a_mark(spool: Spool, child: Child) -
     assert _NUMBERS.startswith(shown)
     # What came right behind the cut might have been the end of a secret.
     assert _read_all(reader) == b" *** end"
+
+
+# --- On a disk with little room -------------------------------------------------------------------
+
+
+@pytest.fixture
+def space(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Set what is free of a disk of 400 MiB, of which 20 are kept free."""
+
+    def set_free(free: int) -> None:
+        monkeypatch.setattr(spool_module, "disk_space", lambda _folder: DiskSpace(400 << 20, free))
+
+    return set_free
+
+
+def test_an_output_gives_back_what_must_stay_free(
+    spool: Spool, child: Child, space: Callable[[int], None]
+) -> None:
+    child(b"x" * (8 << 20))
+    space(21 << 20)
+    assert not spool.cap(_LOT)
+    space(19 << 20)
+    assert spool.cap(_LOT)
+    # Of the 7 MiB that it may take, it goes on with half.
+    assert used_bytes(Path(spool.output_path).stat()) <= 4 << 20
+
+
+def test_of_a_small_output_nothing_is_taken_however_full_the_disk(
+    spool: Spool, child: Child, space: Callable[[int], None]
+) -> None:
+    child(b"x" * (1 << 20))
+    space(0)
+    assert not spool.cap(_LOT)
+
+
+def test_on_a_full_disk_the_beginning_and_the_end_are_kept(
+    spool: Spool, child: Child, space: Callable[[int], None]
+) -> None:
+    child(b"first" + b"x" * (8 << 20) + b"last!")
+    space(0)
+    assert spool.cap(_LOT)
+    kept = _kept(spool, 256 << 10)
+    assert kept.startswith(b"first")
+    assert kept.endswith(b"last!")
+
+
+def test_on_a_full_disk_an_output_is_shortened_before_all_of_it_was_heard(
+    spool: Spool, child: Child, space: Callable[[int], None]
+) -> None:
+    spool.listen(Redactor())
+    child(b"::cost 1\n" + b"x\n" * (4 << 20) + b"::cost 2\n")
+    space(100 << 20)
+    spool.hear(1 << 20)
+    assert not spool.cap(4 << 20)  # What was not heard is kept, as long as there is room.
+    space(0)
+    assert spool.cap(4 << 20)
+    assert not spool.hear(_LOT)
+    said = spool.said()
+    assert said.cost == 3.0
+    assert said.fault == "the disk was so full that not all of its output was searched for :: lines"
