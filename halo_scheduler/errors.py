@@ -88,6 +88,14 @@ class UnsafeFilesError(StoreUnavailableError):
     """Somebody else owns the files of the database, or could change them."""
 
 
+class StoreFullError(StoreUnavailableError):
+    """The disk of the database has no room left."""
+
+
+class StoreReadOnlyError(StoreUnavailableError):
+    """The database can be read, but not written."""
+
+
 class StoreDamagedError(StoreError):
     """The file is no database, or a broken one."""
 

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from time import monotonic
@@ -23,6 +24,7 @@ from halo_scheduler.errors import (
     SchedulerShutdownError,
     StaleEngineError,
     StoreError,
+    StoreFullError,
 )
 from halo_scheduler.home import database_path
 from halo_scheduler.ipc import poke
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = ["RunStats", "Scheduler", "Status"]
 
 _SETTLE_S = 1.0
+_OPENING_TRIES = 3
 _STOP_RUNS_MS = 60_000  # beyond the grace that jobs give their runs
 _LOG = logging.getLogger(__name__)
 
@@ -91,8 +94,20 @@ class Scheduler(Assisting):
         if max_concurrent is not None:
             require_whole("max_concurrent", max_concurrent, 1)
         clock = clock or SystemClock()
-        store = Store.open(database_path() if path is None else Path(path), clock.now_ms())
+        store = _open_store(database_path() if path is None else Path(path), clock.now_ms())
         return cls(store, clock, max_concurrent, owner)
+
+    @classmethod
+    def open_to_read(cls, path: str | os.PathLike[str] | None = None, *, clock: Clock | None = None) -> Self:
+        """Open a database for whoever only reads: also one that cannot be written, which `refusal` then tells."""
+        clock = clock or SystemClock()
+        where = database_path() if path is None else Path(path)
+        return cls(Store.open_to_read(where, clock.now_ms()), clock, None)
+
+    @property
+    def refusal(self) -> str:
+        """Why the database can only be read: a sentence; nothing if it can be written."""
+        return self._store.database.refusal
 
     def close(self) -> None:
         """Stop without waiting, and close the database."""
@@ -234,11 +249,16 @@ class Scheduler(Assisting):
         if end_runs and running:
             engine.stop_runs()
             self._wait(engine, _STOP_RUNS_MS + self._longest_grace_ms())
+        unrecorded = engine.running_count - engine.living_count
         if self._loop is not None:
             self._loop.stop()
             self._retire_loop()
         engine.give_up()
         self._engine = None
+        if wait and unrecorded:
+            what = counted(unrecorded, "run")
+            sentence = f"the end of {what} could not be recorded; the next engine does that"
+            raise SchedulerShutdownError(sentence, unrecorded)
         if running:
             what = counted(running, "run")
             how = ", stopped now" if end_runs else ""
@@ -269,7 +289,7 @@ class Scheduler(Assisting):
         while engine.running_count and (left_s := deadline - monotonic()) > 0:
             if engine.wait_for_end(left_s):
                 engine.tick()
-        return engine.running_count
+        return engine.living_count
 
     def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
         """Call the listener after every change made through this scheduler; returns how to end that."""
@@ -328,3 +348,14 @@ class Scheduler(Assisting):
                 listener(change)
             except Exception:  # noqa: BLE001 - a listener's fault is not the scheduler's
                 _LOG.exception("a listener failed")
+
+
+def _open_store(path: Path, now_ms: int) -> Store:
+    """Open a database; on a full disk, make some room for it first, which a job that goes on printing may take."""
+    for _ in range(_OPENING_TRIES):
+        with suppress(StoreFullError):
+            return Store.open(path, now_ms)
+        from halo_scheduler.engine.room import make_room_beside  # noqa: PLC0415 - on a full disk only
+
+        make_room_beside(path)
+    return Store.open(path, now_ms)

@@ -50,6 +50,11 @@ class Growth:
         """Whether it filled the disk again and again, however much was taken out of it in between."""
         return self._presses >= _MOST_PRESSES
 
+    def note(self) -> str:
+        """Return what to note on a run that failed: that there was no room for what it had to write."""
+        space = self._space()
+        return "the disk was full when it ended" if space is not None and space.is_full else ""
+
     def next_look_at(self) -> int:
         """Return when to look again: before it can have filled the disk at its pace."""
         return self._looked_at + self._pause_ms()

@@ -32,8 +32,7 @@ _UNKILLABLE_MS = 10_000
 _DRAIN_LOOK_MS = 500
 _LONGEST_SPAWN_S = 1.0
 _IN_CHARGE_LOOK_S = 0.05
-# Most shortages pass within seconds; a run that still cannot start then must not keep its place.
-_SHORTAGE_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
+_SHORTAGE_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)  # Longer, it would keep its place from others.
 
 
 class ProcessWork:
@@ -129,21 +128,21 @@ class ProcessWork:
 
     def _spawn_patiently(self, launch: Launch, *, has_secrets: bool) -> subprocess.Popen[bytes] | None:
         """Start the process, and try again for a while if the machine has no room for it; None if called off."""
+        # Whoever reads the output must know what to take out of it, also if the job is edited meanwhile.
+        ticket = self._ticket(NOT_YET, "") if has_secrets else None
         for pause_s in _SHORTAGE_PAUSES_S:
             with suppress(ShortageError):
-                return self._spawn(launch, has_secrets=has_secrets)
+                return self._spawn(launch, ticket)
             sleep(pause_s)
-        return self._spawn(launch, has_secrets=has_secrets)
+        return self._spawn(launch, ticket)
 
-    def _spawn(self, launch: Launch, *, has_secrets: bool) -> subprocess.Popen[bytes] | None:
+    def _spawn(self, launch: Launch, ticket: Ticket | None) -> subprocess.Popen[bytes] | None:
         self._wait_until_in_charge()
         with self._start_lock:
             self._is_starting = not self._is_called_off
         if not self._is_starting:
             return None
         try:
-            # Whoever reads the output must know what to take out of it, also if the job is edited meanwhile.
-            ticket = self._ticket(NOT_YET, "") if has_secrets else None
             process = spawn(launch, self._spool, ticket)
         except ShortageError:
             with self._start_lock:
@@ -316,7 +315,8 @@ class ProcessWork:
         if code is None and self._process is not None:
             code = SIGNAL_BASE - self._process.returncode
         outcome, reason, error = outcome_of(self._action, code)
-        self._report(outcome, error, reason=reason, exit_code=code)
+        note = self._growth.note() if outcome is Outcome.FAILURE else ""
+        self._report(outcome, error, reason=reason, exit_code=code, note=note)
 
     def _report_stopped(self) -> None:
         why = self._why

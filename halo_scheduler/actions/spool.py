@@ -134,6 +134,11 @@ class Spool:
             with suppress(FileNotFoundError):
                 os.unlink(self._stem + suffix)
 
+    def empty(self) -> None:
+        """Give back what the output takes of the disk: it is kept elsewhere by now."""
+        with suppress(OSError):
+            os.truncate(self.output_path, 0)
+
     def cap(self, most_bytes: int) -> bool:
         """Take the middle out of an output that uses more of the disk than so much, or than may be used of it.
 

@@ -49,12 +49,16 @@ class Claims:
         self._chain_runs = ChainRuns(store, self._unstarted, is_output_awaited)
         self._usage_kept_from = ""
 
-    def claim(self, now_ms: int, running: Iterable[str | None]) -> list[tuple[JobRecord, Run]]:
+    def claim(
+        self, now_ms: int, running: Iterable[str | None], seen_until: int | None = None
+    ) -> list[tuple[JobRecord, Run]]:
         """Turn due jobs into running ones, the oldest first, as far as they may start and there are places.
 
-        `running` are the groups of the runs under way.
+        `running` are the groups of the runs under way; `seen_until` is when it could last be
+        claimed, if that has not been possible since.
         """
         self._outlook.begin(now_ms)
+        self._slots.seen_until = seen_until
         in_group = Counter(running)
         places = self._max_concurrent() - in_group.total()
         by_hand = self._by_hand.claim(now_ms, places)

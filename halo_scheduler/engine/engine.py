@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,13 +19,15 @@ from halo_scheduler.engine.clock_steps import ClockSteps
 from halo_scheduler.engine.endings import Ending, Endings, ending_of
 from halo_scheduler.engine.inbox import Inbox
 from halo_scheduler.engine.leftovers import Leftovers, find_leftovers
+from halo_scheduler.engine.outage import Outage, ended_at
 from halo_scheduler.engine.outlook import Outlook
 from halo_scheduler.engine.recovery import Recovery
+from halo_scheduler.engine.room import Room
 from halo_scheduler.engine.takeover import take_over
 from halo_scheduler.engine.under_way import RunsUnderWay, UnderWay
 from halo_scheduler.engine.wakefulness import Wakefulness
 from halo_scheduler.engine.workshop import Workshop
-from halo_scheduler.errors import StaleEngineError
+from halo_scheduler.errors import StaleEngineError, StoreUnavailableError
 from halo_scheduler.host.watch import Watch
 from halo_scheduler.model import Callback, Outcome, Run, SkipReason
 from halo_scheduler.occasions import occasion_of
@@ -38,6 +41,7 @@ from halo_scheduler.store.store import Store
 if TYPE_CHECKING:
     from halo_scheduler.conditions.surroundings import Surroundings
 
+_LOG = logging.getLogger(__name__)
 MAX_DELAY_MS = 60_000
 _SURELY_OURS_MS = 1_000
 
@@ -74,6 +78,8 @@ class Engine:
         self._works = self._runs.works
         self._inbox = Inbox()
         self._ended: list[Ended] = []
+        self._room = Room(store.database, self._runs, lambda: self._ended, clock.now_ms)
+        self._outage = Outage()
         self._has_news = False
         self._generation = 0
         self._claims = self._make_claims()
@@ -161,14 +167,17 @@ class Engine:
     def running_count(self) -> int:
         return len(self._runs)
 
+    @property
+    def living_count(self) -> int:
+        """How many runs have not ended: those that have may still have to be recorded."""
+        return len(self._runs.ids.difference(ended.run_id for ended in self._ended))
+
     def start(self) -> None:
         """Take the engine's row and put right what the last engine left; EngineHeldError names a holder."""
         now_ms = self._clock.now_ms()
         self._store.check()
-        changes = [Change(ChangeKind.ENGINE)]
         try:
-            with self._store.transaction():
-                left = self._take_over(now_ms, changes)
+            left, changes = self._room.given_to(lambda: self._take_row(now_ms))
         except BaseException:
             self._generation = 0
             raise
@@ -177,6 +186,11 @@ class Engine:
         self._take_up(left)
         for change in [*changes, *self._take_news()]:
             self._tell(change)
+
+    def _take_row(self, now_ms: int) -> tuple[Leftovers, list[Change]]:
+        changes = [Change(ChangeKind.ENGINE)]
+        with self._store.transaction():
+            return self._take_over(now_ms, changes), changes
 
     def _take_over(self, now_ms: int, changes: list[Change]) -> Leftovers:
         taken = take_over(self._store, self._owner, self._recovery.zone, now_ms)
@@ -218,17 +232,23 @@ class Engine:
         self._outlook.close()
 
     def give_up(self) -> None:
-        """Leave the engine's row to others."""
+        """Leave the engine's row to others; should that not be possible, they take it once this process is gone."""
         if not self.is_started:
             return
         self.leave_runs()
-        self._aftermath.give_up()
+        try:
+            self._aftermath.give_up()
+            self._room.given_to(self._leave_row)
+        except StoreUnavailableError as error:
+            _LOG.warning("%s; what is not recorded yet is recorded by the next engine.", error)
+        self._generation = 0
+        self._tell(Change(ChangeKind.ENGINE))
+
+    def _leave_row(self) -> None:
         now_ms = self._clock.now_ms()
         with self._store.transaction():
             if self._store.lease.give_up(self._generation, now_ms):
                 self._store.events.append(now_ms, EventKind.ENGINE_STOPPED, running=len(self._runs))
-        self._generation = 0
-        self._tell(Change(ChangeKind.ENGINE))
 
     def is_overlooking(self) -> bool:
         """Tell whether something could have started at the last tick, but did not."""
@@ -251,6 +271,17 @@ class Engine:
 
     def tick(self) -> list[str]:
         """Record what ended, claim what is due in one transaction, then start it; return the started runs."""
+        now_ms = self._clock.now_ms()
+        try:
+            started = self._room.given_to(self._tick)
+        except StoreUnavailableError:
+            self._outage.begin_or_go_on(self._last_tick_at, now_ms)
+            self._ended = ended_at(self._ended, now_ms)
+            raise
+        self._outage.end()
+        return started
+
+    def _tick(self) -> list[str]:
         self.take_in()
         self.look()
         self._has_news = False
@@ -260,9 +291,10 @@ class Engine:
         self._take_news()  # Of a tick that failed, nothing is true.
         with self._store.transaction():
             changes += self._recovery.end_pauses(now_ms)
-            zone = self._recovery.notice_jumps(self._last_tick_at, now_ms)
+            zone = self._recovery.notice_jumps(self._outage.awake_until(self._last_tick_at), now_ms)
             changes += self._endings.record_late(self._aftermath.late_outputs.arrived.values(), now_ms)
             self._record_ends(now_ms, changes)
+            self._recovery.settle_outage(self._outage, now_ms)
             self._take_requests(now_ms, changes)
             self._end_overdue(now_ms, changes)
             claimed = self._claim(now_ms, changes)
@@ -402,7 +434,8 @@ class Engine:
     def _claim(self, now_ms: int, changes: list[Change]) -> list[tuple[JobRecord, Run]]:
         if not self._claiming:
             return []
-        claimed = self._claims.claim(now_ms, [under_way.group for under_way in self._runs.still_running()])
+        running = [under_way.group for under_way in self._runs.still_running()]
+        claimed = self._claims.claim(now_ms, running, self._outage.seen_until)
         changes += [Change(ChangeKind.RUN_STARTED, job_id=run.job_id, run_id=run.id) for _, run in claimed]
         return claimed
 

@@ -22,6 +22,8 @@ from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)
 _AFTER_FAULT_MS = 5_000
+# So often it is tried in vain to record the last ends before a stop goes on without that.
+_MOST_FAULTS = 2
 _LONGEST_WAIT_MS = 2**31 - 1
 
 
@@ -78,6 +80,7 @@ class EngineLoop(QObject):
         self._must_tick = True
         self._is_stopped = False
         self._last_fault = ""
+        self._faults = 0
 
     def start(self) -> None:
         """Take the engine's row and begin."""
@@ -110,12 +113,15 @@ class EngineLoop(QObject):
             self._watch.close()
 
     def wait_until_idle(self, timeout_ms: int) -> int:
-        """Let the event loop go on until no run is left or the time is over; return how many are left."""
+        """Let the event loop go on until all runs are recorded or the time is over; return how many have not ended.
+
+        Those that have ended are not waited for when they cannot be recorded: the next engine does that.
+        """
         if self._engine.running_count:
             self._wait_limit.start(min(max(0, timeout_ms), _LONGEST_WAIT_MS))
             self._waiting.exec()
             self._wait_limit.stop()
-        return self._engine.running_count
+        return self._engine.living_count
 
     def tell(self, change: Change) -> None:
         """Pass a change on to those who listen in other processes."""
@@ -155,16 +161,18 @@ class EngineLoop(QObject):
             if str(error) != self._last_fault:
                 _LOG.error("%s", error)
             self._last_fault = str(error)
+            self._faults += 1
             self._must_tick, delay_ms = True, _AFTER_FAULT_MS
             self._beat()
         except Exception:  # noqa: BLE001 - whatever it was, the loop goes on: jobs depend on it
             _LOG.exception("A tick failed.")
             self._must_tick, delay_ms = True, _AFTER_FAULT_MS
         else:
-            self._last_fault = ""
+            self._last_fault, self._faults = "", 0
         if not self._is_stopped:
             self._timer.start(min(max(delay_ms, 0), MAX_DELAY_MS))
-        if not self._engine.running_count:
+        is_stuck = self._faults >= _MOST_FAULTS and not self._engine.living_count
+        if is_stuck or not self._engine.running_count:
             self.idle.emit()
 
     def _tick(self) -> None:

@@ -1,4 +1,4 @@
-"""Housekeeping: a daily backup, and old runs pruned in small steps."""
+"""Housekeeping: a daily backup, old runs pruned in small steps, some room held in reserve."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import threading
 from pathlib import Path
 
 from halo_scheduler.errors import StoreError
-from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS
 from halo_scheduler.store.backup import back_up, list_backups
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.jobs import TRASH_MS
+from halo_scheduler.store.reserve import hold_reserve
 from halo_scheduler.store.settings import OUTPUT_KEPT_BYTES, RUNS_KEPT_DAYS, RUNS_KEPT_PER_JOB
 from halo_scheduler.store.store import Store
 
@@ -27,12 +28,19 @@ class Maintenance:
         self._store = store
         self._seen_at: int | None = None
         self._prune_at = 0
+        self._reserve_at = 0
         self._backup: threading.Thread | None = None
         self._backed_up_at: int | None = None
 
     def tick(self, now_ms: int) -> None:
-        """Begin a backup when the last is a day old; delete some runs that are too old or too many."""
+        """Begin a backup when the last is a day old; delete some runs that are too old or too many.
+
+        Room on the disk that was given up when it was full is taken again, as soon as there is some.
+        """
         self._distrust_a_new_time(now_ms)
+        if now_ms >= self._reserve_at:
+            self._reserve_at = now_ms + MINUTE_MS
+            hold_reserve(self._store.database.path)
         if now_ms >= self._prune_at:
             self._prune(now_ms)
         if self._is_backup_due(now_ms):

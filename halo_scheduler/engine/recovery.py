@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 
 from halo_scheduler.changes import Change, ChangeKind, gathered
+from halo_scheduler.engine.outage import OUTAGE, Outage
 from halo_scheduler.errors import StoreError
 from halo_scheduler.followers import ask_instead_of_retry
 from halo_scheduler.ids import new_run_id
@@ -34,6 +35,7 @@ _LOG = logging.getLogger(__name__)
 _GAP_MS = 75_000
 _BACKWARDS_MS = 1_000
 _ZONE_CHECK_MS = 60_000
+_MISSED = {OUTAGE: "the database could not be written at that time"}
 
 
 class OneJob:
@@ -137,6 +139,13 @@ class Recovery:
             self._change_zone(self.zone, zone, now_ms)
         return zone
 
+    def settle_outage(self, outage: Outage, now_ms: int) -> None:
+        """Write down that nothing could be recorded for a while, and settle the slots that came in it."""
+        if outage.seen_until is None:
+            return
+        self._store.events.append(now_ms, EventKind.STORE_OUTAGE, since=outage.since)
+        self._settle_missed(outage.seen_until, now_ms, OUTAGE)
+
     def _settle_missed(self, awake_until: int, now_ms: int, reason: str) -> None:
         """Catch up, or record as missed, the slots that nobody was awake for."""
         saved: list[JobRecord] = []
@@ -213,7 +222,7 @@ def _missed_run(record: JobRecord, now_ms: int, reason: str) -> Run:
         attempt=record.attempt,
         outcome=Outcome.MISSED,
         reason=SkipReason.MISSED,
-        error="Halo was not running at that time",
+        error=_MISSED.get(reason, "Halo was not running at that time"),
         finished_at=now_ms,
         late_ms=now_ms - (record.next_run_at or now_ms),
         passed_over=passed_over(record) + int(others),

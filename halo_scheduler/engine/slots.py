@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.engine.outage import OUTAGE
 from halo_scheduler.engine.outlook import Wait
 from halo_scheduler.engine.unstarted import Unstarted
 from halo_scheduler.followers import ask_instead_of_retry
@@ -40,6 +41,8 @@ class Slots:
         # By job: the slot, and what it waited for before it lacked a place.
         self._waited: dict[str, tuple[int | None, str]] = {}
         self._has_asked = False
+        self.seen_until: int | None = None
+        """When slots could last be claimed, if that has not been possible since."""
 
     def renewed(self, record: JobRecord, now_ms: int) -> JobRecord | None:
         """Return a job planned anew whose slot had its run: only a clock that went back can bring it up again."""
@@ -121,19 +124,24 @@ class Slots:
         return asked
 
     def _has_waited(self, record: JobRecord) -> bool:
-        return record.waiting_for in _WAITED or record.id in self._waited
+        return record.waiting_for in _WAITED or record.id in self._waited or self.seen_until is not None
 
     def _passed_reason(self, record: JobRecord, now_ms: int) -> str:
         """Return for what a slot waited while others passed by, if some did."""
         slot_at, waited = self._waited.pop(record.id, (None, ""))
         if slot_at != record.slot_at:
             waited = ""
-        waited = waited or _WAITED.get(record.waiting_for, "")
+        waited = waited or _WAITED.get(record.waiting_for, "") or self._outage_at(record)
         if not waited or record.slot_at is None:
             return ""
         spec = record.spec
         passed = count_due(spec.schedule, record.slot_at, now_ms, anchor_at=spec.anchor_at, most=1)
         return waited if passed else ""
+
+    def _outage_at(self, record: JobRecord) -> str:
+        """Return the reason for which a slot could not be claimed in its time, if it came during an outage."""
+        is_unseen = self.seen_until is not None and (record.next_run_at or 0) > self.seen_until
+        return OUTAGE if is_unseen else ""
 
 
 def _waited_long(record: JobRecord, now_ms: int) -> str:

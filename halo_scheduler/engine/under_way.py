@@ -136,10 +136,20 @@ class RunsUnderWay:
 
     def look(self, now_ms: int) -> list[tuple[str, float, str]]:
         """Look after the runs that want it; return the progress of those that made some."""
+        due = [
+            (run_id, work)
+            for run_id, work in self.works.items()
+            if work.next_look_at is not None and work.next_look_at <= now_ms
+        ]
+        return self._looked_at(due, now_ms)
+
+    def look_at_all(self, now_ms: int) -> None:
+        """Look after all of them, whether they want it or not: their output may have to be shortened."""
+        self._looked_at(list(self.works.items()), now_ms)
+
+    def _looked_at(self, works: list[tuple[str, Work]], now_ms: int) -> list[tuple[str, float, str]]:
         news: list[tuple[str, float, str]] = []
-        for run_id, work in list(self.works.items()):
-            if work.next_look_at is None or work.next_look_at > now_ms:
-                continue
+        for run_id, work in works:
             try:
                 progress = work.look(now_ms)
             except OSError as error:

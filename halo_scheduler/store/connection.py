@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,12 +12,22 @@ from typing import Any, Self
 
 import apsw
 
-from halo_scheduler.errors import StoreDamagedError, StoreError, StoreReplacedError, StoreUnavailableError
+from halo_scheduler.errors import (
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreReplacedError,
+    StoreUnavailableError,
+)
+from halo_scheduler.host.disk_space import disk_space
 from halo_scheduler.host.private_files import FILE_MODE, require_private_database, require_readable_database
 
 _BUSY_TIMEOUT_MS = 5_000
 _BETWEEN_LOOKS_S = 0.01
 _READING_TIMEOUT_MS = 1_000
+# A new journal needs about as much.
+_LEAST_FREE = 64 << 10
 _AS_IT_IS = "mode=ro&immutable=1"
 _SETTINGS = (
     "PRAGMA synchronous = FULL",
@@ -40,6 +51,8 @@ class Database:
         self._connection = connection
         self.identity = _identity(path)
         """What tells this file from every other that may come into its place; "" when it is gone."""
+        self.refusal = ""
+        """Why it can only be read, if somebody wanted to write: a sentence."""
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -65,8 +78,8 @@ class Database:
                 return cls(path, _reading_connection(path, _AS_IT_IS))
             try:
                 return cls(path, _reading_connection(path, "mode=ro"))
-            except apsw.CantOpenError:
-                # A journal on a disk that cannot be written: what it holds is out of reach, but not the rest.
+            except (apsw.CantOpenError, apsw.IOError):
+                # A journal on a disk that is read-only or full: what it holds is out of reach, but not the rest.
                 return cls(path, _reading_connection(path, _AS_IT_IS))
 
     @classmethod
@@ -106,6 +119,10 @@ class Database:
     def changes(self) -> int:
         """Return how many rows the last statement changed."""
         return self._connection.changes()
+
+    def reuse_journal(self) -> None:
+        """Copy the journal into the main file as far as nobody reads it, so that its room can be used again."""
+        self.rows("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -174,10 +191,10 @@ _SENTENCES: tuple[tuple[tuple[type[Exception], ...], type[StoreError], str], ...
     ),
     (
         (apsw.ReadOnlyError,),
-        StoreUnavailableError,
+        StoreReadOnlyError,
         "{path} cannot be written; check its permissions and its disk",
     ),
-    ((apsw.FullError,), StoreUnavailableError, "the disk of {path} is full; make some room and try again"),
+    ((apsw.FullError,), StoreFullError, "the disk of {path} is full; make some room and try again"),
     (
         (apsw.NotADBError, apsw.CorruptError),
         StoreDamagedError,
@@ -200,10 +217,25 @@ _SENTENCES: tuple[tuple[tuple[type[Exception], ...], type[StoreError], str], ...
 def _translation(path: Path, error: Exception) -> Exception:
     if isinstance(error, (StoreError, apsw.ConstraintError)):
         return error  # Told already, or a promise of the schema that held: its caller understands it.
+    error = _named(path, error)
     kind, sentence = next((kind, text) for causes, kind, text in _SENTENCES if isinstance(error, causes))
     # Of what the system says, without its number and the path, which is there already.
     said = error.strerror.lower() if isinstance(error, OSError) and error.strerror else error
     return kind(sentence.format(path=path, error=said))
+
+
+def _named(path: Path, error: Exception) -> Exception:
+    """Return an error as what it comes from: SQLite does not always say that the disk is full or read-only."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.EROFS:
+        return apsw.ReadOnlyError(str(error))
+    if number == errno.ENOSPC:
+        return apsw.FullError(str(error))
+    if isinstance(error, (apsw.IOError, apsw.CantOpenError)):
+        space = disk_space(str(path.parent))
+        if space is not None and space.free < _LEAST_FREE:
+            return apsw.FullError(str(error))
+    return error
 
 
 def _reading_connection(path: Path, how: str) -> apsw.Connection:

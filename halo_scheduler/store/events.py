@@ -40,6 +40,7 @@ class EventKind(StrEnum):
     ENGINE_STOPPED = "engine-stopped"
     ENGINE_ALARM = "engine-alarm"
     SLEEP_GAP = "sleep-gap"
+    STORE_OUTAGE = "store-outage"
     CLOCK_JUMP = "clock-jump"
     ZONE_CHANGE = "zone-change"
 

@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from halo_scheduler.errors import StoreTooNewError
+from halo_scheduler.errors import StoreFullError, StoreReadOnlyError, StoreTooNewError
 from halo_scheduler.store.backup import back_up
 from halo_scheduler.store.connection import Database
 
 NEWEST = 7
 """The number of the last step: a database that has it is opened without looking at the steps."""
 _STEP = re.compile(r"([0-9]{4})_.+\.sql")
+
+
+def open_up_to_date(path: Path, now_ms: int) -> Database:
+    """Open a database, creating it or bringing it up to date."""
+    database = Database.open(path)
+    try:
+        migrate(database, now_ms)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def open_to_read(path: Path, now_ms: int) -> Database:
+    """Open a database as those do who write; one that cannot be written is opened as it is, and says so."""
+    try:
+        return open_up_to_date(path, now_ms)
+    except (StoreReadOnlyError, StoreFullError) as error:
+        database = Database.open_for_reading(path)
+        if stored_version(database) != NEWEST:
+            database.close()
+            raise
+        database.refusal = str(error)
+        return database
 
 
 def migrate(database: Database, now_ms: int) -> None:

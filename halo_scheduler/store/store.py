@@ -17,7 +17,7 @@ from halo_scheduler.store.outputs import OutputTable
 from halo_scheduler.store.questions import QuestionTable
 from halo_scheduler.store.requests import RequestTable
 from halo_scheduler.store.runs import RunTable
-from halo_scheduler.store.schema import migrate
+from halo_scheduler.store.schema import open_to_read, open_up_to_date
 from halo_scheduler.store.secret_names import SecretTable
 from halo_scheduler.store.settings import GroupTable, SettingTable
 from halo_scheduler.store.usage import UsageTable
@@ -44,13 +44,12 @@ class Store:
     @classmethod
     def open(cls, path: Path, now_ms: int) -> Self:
         """Open a database, creating it or bringing it up to date."""
-        database = Database.open(path)
-        try:
-            migrate(database, now_ms)
-        except BaseException:
-            database.close()
-            raise
-        return cls(database)
+        return cls(open_up_to_date(path, now_ms))
+
+    @classmethod
+    def open_to_read(cls, path: Path, now_ms: int) -> Self:
+        """Open a database as `open` does; one that cannot be written is opened as it is, and says so."""
+        return cls(open_to_read(path, now_ms))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

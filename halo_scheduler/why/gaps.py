@@ -1,4 +1,4 @@
-"""When nobody was awake to run the jobs."""
+"""When nobody was awake to run the jobs, or could record what happened."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class EngineGap:
     began_at: int | None
     ended_at: int | None
     is_sleep: bool = False
+    is_outage: bool = False
 
     def words(self, now_ms: int) -> str:
         """Return "Halo was not running from 22:00 to 07:30"."""
@@ -27,6 +28,8 @@ class EngineGap:
             began = "" if self.began_at is None else f" since {moment_in_words(self.began_at, now_ms)}"
             return f"Halo has not been running{began}"
         what = "the machine slept" if self.is_sleep else "Halo was not running"
+        if self.is_outage:
+            what = "the database could not be written"
         ended = moment_in_words(self.ended_at, now_ms)
         if self.began_at is None:
             return f"{what} until {ended}"
@@ -41,6 +44,9 @@ def is_awake(store: Store, now_ms: int) -> bool:
 
 def gap_at(store: Store, at: int, now_ms: int) -> EngineGap | None:
     """Return the time without an engine in which an instant lies."""
+    for event in store.events.of_kinds(None, [EventKind.STORE_OUTAGE]):
+        if event.detail["since"] <= at < event.at:
+            return EngineGap(event.detail["since"], event.at, is_outage=True)
     for event in store.events.gaps_after(at, _LOOKED_AT):
         is_sleep = event.kind is EventKind.SLEEP_GAP
         began_at = event.detail.get("since" if is_sleep else "awake_until")

@@ -88,6 +88,7 @@ def passed_words(reason: str) -> str:
         "sleep": "the machine slept",
         "condition": "the run before was still waiting for its conditions",
         "quiet time": "it was a quiet time",
+        "database unavailable": "the database could not be written",
         "clock went back": "the clock was set back",
         "zone changed": "the machine moved to another time zone",
     }.get(reason, "")

@@ -241,13 +241,13 @@ def test_a_run_that_cannot_be_started_is_a_failure_and_the_others_go_on(
 
     def refuse(handler: Any, job: Any, run: Any, ended: Any) -> None:
         if job.name == "bad":
-            raise RuntimeError("can't start new thread")
+            raise RuntimeError("no way")
         start(handler, job, run, ended)
 
     monkeypatch.setattr(handlers, "start", refuse)
     bench.tick(_MINUTE)
     (bad,) = bench.scheduler.get_run_log(ids[0])
-    assert (bad.outcome, bad.error) == (Outcome.FAILURE, "it could not be started: can't start new thread")
+    assert (bad.outcome, bad.error) == (Outcome.FAILURE, "it could not be started: no way")
     (good,) = bench.scheduler.get_run_log(ids[1])
     assert good.outcome is Outcome.RUNNING
 

@@ -27,6 +27,7 @@ class House:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
+        self.log_path = folder / "daemon.log"
         for name in ("run", "home", "halo"):
             (folder / name).mkdir(mode=0o700)
         for name, value in {
@@ -40,6 +41,7 @@ class House:
         self.scheduler = Scheduler.open()
         self._daemon: subprocess.Popen[bytes] | None = None
         self._count = 0
+        self.second_job = ""
 
     @property
     def pid(self) -> int:
@@ -51,7 +53,7 @@ class House:
         self, argv: tuple[str | Path, ...] = _DAEMON, environment: Mapping[str, str] | None = None
     ) -> None:
         """Start a daemon and wait until it runs the jobs."""
-        with (self.folder / "daemon.log").open("ab") as log:
+        with self.log_path.open("ab") as log:
             self._daemon = subprocess.Popen(argv, stderr=log, env={**os.environ, **(environment or {})})
         until(lambda: self._is_held_by(self.pid))
 
@@ -64,7 +66,7 @@ class House:
 
     def log(self) -> str:
         """Return what the daemons said."""
-        return (self.folder / "daemon.log").read_text()
+        return self.log_path.read_text()
 
     def crash(self) -> None:
         """Kill the daemon, as kill -9 does."""

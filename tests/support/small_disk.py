@@ -34,8 +34,11 @@ class SmallDisk:
                         break
         return path
 
-    def set_read_only(self, value: bool) -> None:
-        subprocess.run(["mount", "-o", f"remount,{'ro' if value else 'rw'}", self.folder], check=True)
+    def break_down(self) -> None:
+        """Make it read-only under the hands of those who write, as an ext4 does after an error."""
+        shown = subprocess.run(["findmnt", "-no", "SOURCE", self.folder], check=True, capture_output=True)
+        device = Path(shown.stdout.decode().strip()).name
+        Path(f"/sys/fs/ext4/{device}/trigger_fs_error").write_text("1")
 
 
 @contextmanager
@@ -62,7 +65,22 @@ def _mount(folder: Path, image: Path, kind: str, size: str) -> None:
             pytest.skip("needs mkfs.ext4, to make a small disk")
         subprocess.run(["truncate", "--size", size.upper(), image], check=True)
         subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", image], check=True)
-        command = ["mount", "-o", "loop", image, folder]
+        command = ["mount", "-o", "loop,errors=remount-ro", image, folder]
     mounted = subprocess.run(command, capture_output=True, check=False)
     if mounted.returncode:
         pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.decode().strip()}")
+
+
+@contextmanager
+def seen_read_only(folder: Path, place: Path) -> Iterator[Path]:
+    """Have a folder a second time, where nothing can be written."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("needs root, to mount a folder read-only")
+    place.mkdir()
+    subprocess.run(["mount", "--bind", folder, place], check=True)
+    try:
+        subprocess.run(["mount", "-o", "remount,bind,ro", place], check=True)
+        yield place
+    finally:
+        # Lazily: SQLite closes a file only when nobody in the process holds a lock on it, under whatever name.
+        subprocess.run(["umount", "--lazy", place], check=True)
