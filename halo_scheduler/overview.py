@@ -10,7 +10,7 @@ from halo_scheduler.model import JobStatus
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.job_lines import JobLine, JobLineTable, WaitingAfter
 from halo_scheduler.store.names import NameTable
-from halo_scheduler.store.schema import migrate
+from halo_scheduler.store.schema import open_to_read
 
 if TYPE_CHECKING:
     from halo_scheduler.settings import Settings
@@ -28,14 +28,13 @@ class Overview:
 
     @classmethod
     def open(cls, now_ms: int, path: Path | None = None) -> Self:
-        """Open a database, or the default one, creating it or bringing it up to date."""
-        database = Database.open(database_path() if path is None else path)
-        try:
-            migrate(database, now_ms)
-        except BaseException:
-            database.close()
-            raise
-        return cls(database)
+        """Open a database, or the default one, creating it or bringing it up to date if it can be written."""
+        return cls(open_to_read(database_path() if path is None else path, now_ms))
+
+    @property
+    def refusal(self) -> str:
+        """Why the database can only be read: a sentence; nothing if it can be written."""
+        return self._database.refusal
 
     @classmethod
     def open_for_reading(cls, path: Path | None = None) -> Self:

@@ -11,6 +11,7 @@ from halo_scheduler.agents import Agent, Delivery
 from halo_scheduler.cli.asking_first import ask_first
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.completing import complete_agents
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.shown import WAITS, print_table
 from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.model import Prompt
@@ -49,7 +50,7 @@ def list_(*, as_json: bool) -> None:
       halo agent list
       halo agent list --json
     """
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         settings = scheduler.get_settings()
     if as_json:
         data = [

@@ -10,6 +10,7 @@ import click
 from halo_scheduler.chains import WaitingRun, alike
 from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.given import count_up_to
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.shown import (
     WAITS,
     due_words,
@@ -24,7 +25,6 @@ from halo_scheduler.model import InQuietTime, SkipReason
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.explain import duration_in_words, moment_in_words
-from halo_scheduler.service import Scheduler
 from halo_scheduler.upcoming import Upcoming
 
 _MOST_RUNS = 1_000
@@ -54,7 +54,7 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
     why a run is planned for just this time.
     """
     now_ms = SystemClock().now_ms()
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         chosen = {find_job(scheduler, name).id for name in names} or None
         runs = scheduler.list_upcoming(count, chosen)
         waiting = [

@@ -10,6 +10,7 @@ import click
 
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.completing import complete_settings
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.finding import near_name
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Settings
@@ -49,7 +50,7 @@ def get(*, name: str | None, as_json: bool) -> None:
       halo config get max_concurrent
     """
     names = NAMES if name is None else [_known(name)]
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         settings = scheduler.get_settings()
     if as_json and name is None:
         names = [*names, *_FORMER_NAMES]

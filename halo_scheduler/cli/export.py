@@ -14,9 +14,9 @@ import click
 
 from halo_scheduler.checks import LONGEST_TEXT
 from halo_scheduler.cli.completing import complete_jobs
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.finding import find_job
 from halo_scheduler.output_text import plain_line
-from halo_scheduler.service import Scheduler
 
 if TYPE_CHECKING:
     from halo_scheduler.transfer.exporting import Export
@@ -45,7 +45,7 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
     """
     from halo_scheduler.transfer.exporting import FileFormat, export_all, export_some, written  # noqa: PLC0415
 
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         jobs = scheduler.list_jobs()
         if names:
             chosen = {job.id: job for job in (find_job(scheduler, name) for name in names)}

@@ -10,6 +10,7 @@ import click
 from halo_scheduler.checks import require_label
 from halo_scheduler.cli.completing import complete_groups
 from halo_scheduler.cli.given import NONE, count_up_to
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.shown import WAITS, print_table
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.finding import near_name
@@ -55,7 +56,7 @@ def group(*, name: str | None, max_concurrent: int | str | None, as_json: bool) 
             raise click.UsageError("say which group: halo group NAME --max-concurrent N")
         _limit(name, None if isinstance(max_concurrent, str) else max_concurrent)
         return
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         groups = _groups(scheduler)
     if name is not None and name not in groups:
         raise SchedulerError(f"there is no group {name!r}{near_name(name, list(groups))}")

@@ -10,6 +10,7 @@ import click
 
 from halo_scheduler.cli.completing import complete_questions
 from halo_scheduler.cli.following import begins, exit_code_of, follow_run, interruptible, tell_end
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.shown import ASKS, moment, short_id, typed
 from halo_scheduler.cli.typed_text import text_of_stdin
 from halo_scheduler.errors import JobNotFoundError, SchedulerError
@@ -40,7 +41,7 @@ def inbox(*, everything: bool, as_json: bool) -> None:
       halo answer 3f2a9c1b "Take the second one."
       halo answer 3f2a9c1b --dismiss
     """
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         limit = _MOST_SETTLED if everything else MOST_QUESTIONS
         found = scheduler.list_questions(include_settled=everything, limit=limit)
         names = _names(scheduler)

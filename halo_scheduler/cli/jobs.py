@@ -9,6 +9,7 @@ import click
 from halo_scheduler.cli.asking_first import ask_first
 from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.details import Standing, print_details, standing_of
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
 from halo_scheduler.cli.shown import duration, folded, moment, outcome_mark, typed
 from halo_scheduler.clock import SystemClock
@@ -32,7 +33,7 @@ def show(*, name: str, as_json: bool) -> None:
       halo show 3f2a9c1b --json
     """
     now_ms = SystemClock().now_ms()
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         job = find_job(scheduler, name)
         runs = scheduler.get_run_log(job.id, limit=_RECENT)
         standing = standing_of(scheduler, job)

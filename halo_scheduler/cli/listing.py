@@ -16,6 +16,7 @@ from halo_scheduler.cli.shown import (
     print_table,
     status_mark,
     tell_nobody_runs,
+    tell_refusal,
 )
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import JobStatus
@@ -47,6 +48,7 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
         return
     now_ms = SystemClock().now_ms()
     with Overview.open(now_ms) as overview:
+        tell_refusal(overview.refusal)
         jobs = overview.list_jobs(status=wanted, group=group, text=text)
         asking = overview.get_asking()
         waiting = overview.get_waiting_after()
@@ -78,9 +80,9 @@ def _is_overdue(job: JobLine, now_ms: int) -> bool:
 
 def _print_json(status: JobStatus | None, group: str | None, text: str | None) -> None:
     """Print everything about the jobs, for which everything has to be read."""
-    from halo_scheduler.service import Scheduler  # noqa: PLC0415 - the table above comes without it
+    from halo_scheduler.cli.reading_jobs import open_to_read  # noqa: PLC0415 - the table above comes without it
 
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         jobs = scheduler.list_jobs(status=status, group=group, text=text)
     print_json_list([job.to_dict() for job in jobs])
 

@@ -10,6 +10,7 @@ import click
 from halo_scheduler.cli.asking_first import ask_first
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.completing import complete_groups, complete_quiet_times, complete_zones
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.shown import WAITS, print_table
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import SchedulerError
@@ -141,7 +142,7 @@ def _remove(scheduler: Scheduler, gone: QuietTime) -> None:
 
 def _list(*, as_json: bool) -> None:
     now_ms = SystemClock().now_ms()
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         times = scheduler.get_settings().quiet_times
     held = [quiet_at([time], time.group, now_ms) for time in times]
     if as_json:

@@ -22,6 +22,7 @@ from halo_scheduler.cli.following import (
 from halo_scheduler.cli.given import count_up_to
 from halo_scheduler.cli.option_sections import choice_of
 from halo_scheduler.cli.printer import Printer
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.run_words import cause_words, causes_of, run_data, run_words
 from halo_scheduler.cli.shown import (
     WAITS,
@@ -155,7 +156,7 @@ def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool)
       halo history backup --limit 100
       halo history --outcome failure --json
     """
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         job = None if name is None else find_job(scheduler, name, also_removed=True)
         chosen = Outcome(outcome) if outcome else None
         runs = scheduler.get_run_log(job.id if job else None, limit=limit, outcome=chosen)
@@ -207,7 +208,7 @@ def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
       halo logs backup --run 3f2a9c1b
       halo logs backup --raw | less -R
     """
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         job = find_job(scheduler, name, also_removed=True)
         found = _find_run(scheduler, job, run_id)
         if follow and found.outcome is Outcome.RUNNING:

@@ -10,6 +10,7 @@ import click
 from halo_scheduler.cli.asking_first import ask_first
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.completing import complete_secrets
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.shown import moment, print_table
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.finding import near_name
@@ -59,7 +60,7 @@ def list_(*, as_json: bool) -> None:
       halo secret list
       halo secret list --json
     """
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         found = scheduler.list_secrets()
     if as_json:
         data = [{"name": item.name, "place": item.place, "changed_at": item.changed_at} for item in found]

@@ -117,6 +117,12 @@ def tell_nobody_runs() -> None:
     click.echo(f"{WAITS} nothing runs the jobs at the moment; start it with: halo daemon", err=True)
 
 
+def tell_refusal(refusal: str) -> None:
+    """Say why nothing can be recorded at the moment, if that is so."""
+    if refusal:
+        click.echo(f"{WAITS} {refusal}; this is what it holds", err=True)
+
+
 def moment(at: int) -> str:
     """Return the local date and time of an instant."""
     local = local_time(at)

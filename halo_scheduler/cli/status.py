@@ -5,16 +5,19 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from halo_scheduler.chains import WaitingRun, alike
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.shown import WAITS, waiting_status
 from halo_scheduler.clock import SystemClock
+from halo_scheduler.host.disk_space import disk_space
 from halo_scheduler.model import Job
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.describe import describe_when
-from halo_scheduler.service import Scheduler, Status
+from halo_scheduler.service import Status
 from halo_scheduler.strict_json import encode
 
 _LONGEST = 500
@@ -31,7 +34,7 @@ def status(*, as_json: bool) -> None:
       halo status
       halo status --json
     """
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         found = scheduler.status()
         jobs = scheduler.list_jobs()
         runs = scheduler.list_waiting_chain_runs()
@@ -47,6 +50,7 @@ def status(*, as_json: bool) -> None:
     ahead = [job.next_run_at for job in jobs if job.next_run_at is not None and job.waiting_for is None]
     _show(found, min(ahead, default=None), SystemClock().now_ms())
     _show_waiting(waiting, runs, {job.id: job.name for job in jobs})
+    _show_disk(scheduler.path)
 
 
 def _show(found: Status, next_due_at: int | None, now_ms: int) -> None:
@@ -68,6 +72,15 @@ def _show_waiting(jobs: Sequence[Job], runs: Sequence[WaitingRun], names: dict[s
     ]
     for line in lines:
         click.echo(f"{WAITS} {plain_line(line, _LONGEST)}")
+
+
+def _show_disk(database: Path) -> None:
+    space = disk_space(str(database.parent))
+    if space is not None and space.is_full:
+        left = f"{space.free >> 10} KB are free"
+        click.echo(
+            f"{WAITS} the disk of {database} is full ({left}); make some room, or runs cannot be recorded"
+        )
 
 
 def _runs_words(count: int) -> str:

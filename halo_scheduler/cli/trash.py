@@ -8,6 +8,7 @@ import click
 
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.completing import complete_removed
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.shown import next_words, print_table, short_id
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_removed
@@ -38,7 +39,7 @@ def trash(context: click.Context, *, as_json: bool) -> None:
 
 
 def _list(*, as_json: bool) -> None:
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         jobs = scheduler.list_removed()
         times = scheduler.get_trash_times()
     jobs = [job for job in jobs if job.id in times]

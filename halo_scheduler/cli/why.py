@@ -9,6 +9,7 @@ import click
 
 from halo_scheduler.checks import LONGEST_NAME
 from halo_scheduler.cli.completing import complete_jobs
+from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.shown import folded, outcome_mark
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_job
@@ -16,7 +17,6 @@ from halo_scheduler.model import Outcome
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.interval import MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.when import parse_when
-from halo_scheduler.service import Scheduler
 from halo_scheduler.why.answer import Answer, Verdict
 
 _TIME_OF_DAY = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?", re.ASCII)
@@ -72,7 +72,7 @@ def why(*, name: str, when: str | None, as_json: bool) -> None:
       halo why backup --at "2027-03-28 02:30" --json
     """
     at, span_ms = _asked(when, SystemClock().now_ms())
-    with Scheduler.open() as scheduler:
+    with open_to_read() as scheduler:
         job = find_job(scheduler, name)
         answer = scheduler.why(job.id, at, span_ms=span_ms)
     if as_json:
