@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -121,7 +122,7 @@ def test_an_output_that_was_deleted_is_not_taken_for_a_run_that_never_started(ho
     Path(spool.output_path).unlink()
     ticket = spool.read_ticket()
     assert ticket is not None
-    subprocess.run(["pkill", "-KILL", "-s", str(ticket.pid)], check=True)
+    os.killpg(ticket.pid, signal.SIGKILL)
     house.start()
     run = house.end_of(run_id)
     assert (run.outcome, run.error) == (
