@@ -25,6 +25,7 @@ class Growth:
         self._looked_at = 0
         self._elapsed_ms = 1
         self._presses = 0
+        self._has_filled = False
         self.grown = 0
         """By how much it grew between the last two looks."""
 
@@ -44,6 +45,7 @@ class Growth:
         self._elapsed_ms, self._looked_at = max(1, now_ms - self._looked_at), now_ms
         is_pressed = self.grown > _NOTABLE_BYTES and (space := self._space()) is not None and space.is_full
         self._presses = self._presses + 1 if is_pressed else 0
+        self._has_filled |= is_pressed
 
     @property
     def fills_disk(self) -> bool:
@@ -53,7 +55,8 @@ class Growth:
     def note(self) -> str:
         """Return what to note on a run that failed: that there was no room for what it had to write."""
         space = self._space()
-        return "the disk was full when it ended" if space is not None and space.is_full else ""
+        is_full = self._has_filled or (space is not None and space.is_full)
+        return "the disk was full while it ran" if is_full else ""
 
     def next_look_at(self) -> int:
         """Return when to look again: before it can have filled the disk at its pace."""

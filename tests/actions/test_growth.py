@@ -107,3 +107,13 @@ def test_one_that_prints_little_is_not_blamed_for_a_disk_that_others_filled(scen
     for _ in range(100):
         scene.look(10_000)
     assert not scene.growth.fills_disk
+
+
+def test_a_disk_that_was_full_once_is_noted_also_when_there_is_room_again(scene: _Scene) -> None:
+    scene.growth.begin(0)
+    assert scene.growth.note() == ""
+    scene.free = 0
+    assert scene.growth.note() == "the disk was full while it ran"
+    scene.look(_MB)
+    scene.free = _TOTAL
+    assert scene.growth.note() == "the disk was full while it ran"

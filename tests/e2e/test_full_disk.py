@@ -64,7 +64,7 @@ def test_a_noisy_job_on_a_small_disk_stops_nobody_and_has_its_true_end(house: Ho
     run = house.end_of(house.begin(shell(_NOISE), time_limit="10s"))
     # Its own program gives up when the disk is full, if it is quick enough to fill that.
     assert (run.outcome, run.exit_code) in [(Outcome.FAILURE, 1), (Outcome.TIMEOUT, 143)]
-    assert run.note == ("the disk was full when it ended" if run.outcome is Outcome.FAILURE else "")
+    assert run.note == ("the disk was full while it ran" if run.outcome is Outcome.FAILURE else "")
     assert house.text(run.id).startswith("a chatty line")
     _goes_on(house)
     house.wait_until_cleared()
