@@ -29,9 +29,12 @@ class Growth:
         self.grown = 0
         """By how much it grew between the last two looks."""
 
-    def begin(self, now_ms: int) -> int:
-        """Begin with what there is; return when to look first: early on a disk that is quickly filled."""
-        self._size, self._looked_at = self._spool.size(), now_ms
+    def begin(self, now_ms: int, *, known_bytes: int = 0) -> int:
+        """Begin with what is known already; return when to look first: early on a disk that is quickly filled.
+
+        What a quick program has printed by now is not known yet: the first look must not miss it.
+        """
+        self._size, self._looked_at = known_bytes, now_ms
         space = self._space()
         if space is None:
             return now_ms + _FIRST_LOOK_MS

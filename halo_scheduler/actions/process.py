@@ -81,7 +81,7 @@ class ProcessWork:
         self._redactor = None if self._action.secret_names else Redactor()
         self._listen()
         self.next_look_at = self._desk.home.now_ms()
-        self._growth.begin(self.next_look_at)
+        self._growth.begin(self.next_look_at, known_bytes=self._spool.size())
         if is_alive:
             self._watch(session, lambda: _wait_for(session))
         else:

@@ -41,6 +41,20 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Scene:
     return _Scene(tmp_path, monkeypatch)
 
 
+def test_what_was_printed_before_the_first_look_is_growth(scene: _Scene) -> None:
+    scene.look(10)
+    scene.growth.begin(0)
+    scene.look(0)
+    assert scene.growth.grown == 10
+
+
+def test_what_an_earlier_engine_has_read_is_no_growth(scene: _Scene) -> None:
+    scene.look(10)
+    scene.growth.begin(0, known_bytes=10)
+    scene.look(0)
+    assert scene.growth.grown == 0
+
+
 @pytest.mark.parametrize(("room", "first_ms"), [(380 * _MB, 190), (100 * _MB, 50), (_MB, 20), (-_MB, 20)])
 def test_the_first_look_comes_before_the_fastest_can_have_filled_the_disk(
     scene: _Scene, room: int, first_ms: int
