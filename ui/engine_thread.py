@@ -14,6 +14,7 @@ from halo_scheduler.errors import (
     EngineHeldError,
     SchedulerError,
     SchedulerShutdownError,
+    StoreDamagedError,
     StoreReplacedError,
 )
 from halo_scheduler.model import JobSpec, Outcome
@@ -167,7 +168,7 @@ class _Host(QObject):
         if scheduler is None or scheduler.runs_jobs or self._is_stopping:
             return
         self._forget()
-        if isinstance(scheduler.lost_by, StoreReplacedError):
+        if isinstance(scheduler.lost_by, (StoreReplacedError, StoreDamagedError)):
             self.failed.emit(scheduler.lost_by)
         else:
             self.lost.emit()

@@ -27,7 +27,7 @@ from halo_scheduler.engine.takeover import take_over
 from halo_scheduler.engine.under_way import RunsUnderWay, UnderWay
 from halo_scheduler.engine.wakefulness import Wakefulness
 from halo_scheduler.engine.workshop import Workshop
-from halo_scheduler.errors import StaleEngineError, StoreUnavailableError
+from halo_scheduler.errors import StaleEngineError, StoreReplacedError, StoreUnavailableError
 from halo_scheduler.host.watch import Watch
 from halo_scheduler.model import Callback, Outcome, Run, SkipReason
 from halo_scheduler.occasions import occasion_of
@@ -445,7 +445,7 @@ class Engine:
         """Start a claimed run; whatever keeps it from starting is its own end and disturbs nobody else."""
         try:
             is_started = self._start(record, run)
-        except StaleEngineError:
+        except (StaleEngineError, StoreReplacedError):
             raise
         except Exception as error:  # noqa: BLE001 - the one broad catch: a fault in one job, recorded
             outcome, reason, sentence = why_not_started(error)
@@ -461,6 +461,8 @@ class Engine:
         # this process may have been frozen since, for longer than the lease lasts.
         if abs(self._clock.now_ms() - self._last_tick_at) > _SURELY_OURS_MS:
             self._store.lease.check(self._generation)
+        # Another engine may run the same slot from a file, or a journal, that came into the place of ours.
+        self._store.database.require_in_place()
         action = record.spec.action
         if isinstance(action, Callback):
             handler = self._handlers.find(action.name)

@@ -15,7 +15,13 @@ from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
 from halo_scheduler.engine.server import ChangeServer
 from halo_scheduler.engine.wakeups import ClockWatcher, SleepWatcher
 from halo_scheduler.engine.watchdog import LoopWatch, StartWatch, record_alarm
-from halo_scheduler.errors import SchedulerError, StaleEngineError, StoreError, StoreReplacedError
+from halo_scheduler.errors import (
+    SchedulerError,
+    StaleEngineError,
+    StoreDamagedError,
+    StoreError,
+    StoreReplacedError,
+)
 from halo_scheduler.host.watch import ThreadWatch
 from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.store.store import Store
@@ -153,7 +159,7 @@ class EngineLoop(QObject):
             if self._engine.look() or self._must_tick or self._engine.delay_ms() == 0:
                 self._tick()
             delay_ms = min(self._engine.delay_ms(), self._engine.look_delay_ms())
-        except (StaleEngineError, StoreReplacedError) as error:
+        except (StaleEngineError, StoreReplacedError, StoreDamagedError) as error:
             self._lose(error)
             return
         except StoreError as error:

@@ -6,9 +6,9 @@ import errno
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import apsw
 
@@ -39,8 +39,17 @@ _SETTINGS = (
     "PRAGMA wal_autocheckpoint = 4000",
 )
 
+_TABLES = "SELECT name, rootpage FROM sqlite_schema ORDER BY name"
+
 Row = tuple[Any, ...]
 Value = str | int | float | bytes | None
+
+
+class _Content(NamedTuple):
+    """What changes whenever somebody writes to a file."""
+
+    size: int
+    written_ns: int
 
 
 class Database:
@@ -51,6 +60,8 @@ class Database:
         self._connection = connection
         self.identity = _identity(path)
         """What tells this file from every other that may come into its place; "" when it is gone."""
+        self._journals = _journals(path)
+        self._content = _content(path)
         self.refusal = ""
         """Why it can only be read, if somebody wanted to write: a sentence."""
 
@@ -90,6 +101,10 @@ class Database:
 
     def close(self) -> None:
         """Close; a second time does nothing."""
+        if any(now not in ("", ours) for now, ours in zip(_journals(self.path), self._journals, strict=True)):
+            # Others have begun new journals: copying ours into the main file would tear apart what they wrote.
+            with suppress(apsw.ConnectionClosedError):
+                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._connection.close()
 
     def rows(self, sql: str, values: Sequence[Value] = ()) -> list[Row]:
@@ -136,13 +151,50 @@ class Database:
         if self._connection.in_transaction:
             yield
             return
+        self.require_in_place()
+        with self._between("BEGIN IMMEDIATE"):
+            self._require_intact()
+            yield
+
+    def require_in_place(self) -> None:
+        """Raise StoreReplacedError when others find another file, or other journals, than this connection has open.
+
+        SQLite would go on writing into a file that nobody will ever find. It deletes the journals of a database only
+        when its last connection is closed, so those of an open one never change.
+        """
         if _identity(self.path) != self.identity:
-            # SQLite would go on writing into a file that nobody will ever find.
             raise StoreReplacedError(
                 f"{self.path} was deleted or replaced while it was in use; start Halo again to use what is there now"
             )
-        with self._between("BEGIN IMMEDIATE"):
-            yield
+        if any(self._journals) and _journals(self.path) != self._journals:
+            raise StoreReplacedError(
+                f"the journal of {self.path} ({self.path.name}-wal, {self.path.name}-shm) was deleted or replaced "
+                "while it was in use; start Halo again to use what is there now"
+            )
+
+    def _require_intact(self) -> None:
+        """Raise StoreDamagedError when somebody wrote over the file, which SQLite does not notice.
+
+        Between checkpoints the file does not change. When it has, a new connection must find the same tables in the
+        same places; nobody can move them meanwhile, because this is called inside a transaction.
+        """
+        content = _content(self.path)
+        if content == self._content:
+            return
+        if not content.size or self._seen_by_others() != self.rows(_TABLES):
+            raise StoreDamagedError(
+                f"{self.path} was overwritten while it was in use; restore a backup with: halo backup restore --latest"
+            )
+        self._content = content
+
+    def _seen_by_others(self) -> list[Row]:
+        """Return what another process finds that opens the database now."""
+        with translated(self.path):
+            connection = _reading_connection(self.path, "mode=ro")
+            try:
+                return connection.execute(_TABLES).fetchall()
+            finally:
+                connection.close()
 
     @contextmanager
     def _between(self, begin: str) -> Iterator[None]:
@@ -255,7 +307,22 @@ def _make_private(path: Path) -> None:
     """Check everything that SQLite will open before it does: it would replay a journal that somebody else planted."""
     require_private_database(path)
     # SQLite gives its -wal and -shm files the permissions of the main one.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
+    # One that exists is not opened here: closing it would drop the locks of every other connection in this process.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
+
+
+def _journals(path: Path) -> list[str]:
+    """Return the identities of a database's journals; "" for one that is missing."""
+    return [_identity(path.with_name(path.name + ending)) for ending in ("-wal", "-shm")]
+
+
+def _content(path: Path) -> _Content:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return _Content(0, 0)
+    return _Content(status.st_size, status.st_mtime_ns)
 
 
 def _identity(path: Path) -> str:

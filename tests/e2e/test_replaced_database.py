@@ -12,7 +12,7 @@ import pytest
 from daemons import House
 from process_probe import LONG_S, until
 
-from halo_scheduler import Cron
+from halo_scheduler import Command, Cron
 from halo_scheduler.ipc import poke
 from halo_scheduler.service import Scheduler
 
@@ -88,3 +88,65 @@ def test_a_daemon_stops_when_its_database_is_deleted(house: House) -> None:
     house.scheduler.path.unlink()
     assert _exit_code(house) == 1
     assert "was deleted or replaced" in house.log()
+
+
+def _delete_journal(path: Path) -> None:
+    for ending in ("-wal", "-shm"):
+        path.with_name(path.name + ending).unlink()
+
+
+def test_no_slot_runs_twice_when_the_journal_is_deleted_under_a_daemon(house: House) -> None:
+    """A second daemon sees nothing of the first one's row, which was in the journal."""
+    path, ran = house.scheduler.path, house.folder / "ran"
+    program = ("sh", "-c", f"echo $HALO_SLOT >> {ran}")
+    house.scheduler.add_job("job", Cron("* * * * * *", timezone="UTC"), Command(argv=program))
+    house.start()
+    until(lambda: ran.exists() and len(ran.read_text().split()) >= 2)
+    # What was written so far is in the main file, so that the second daemon has the job too.
+    house.scheduler._store.database.reuse_journal()
+    first = house._daemon
+    assert first is not None
+    _delete_journal(path)
+    house.scheduler.close()
+    house.scheduler = Scheduler.open()
+    assert first.wait(LONG_S) == 1
+    assert "the journal of" in house.log()
+    house.start()
+    before = len(ran.read_text().split())
+    until(lambda: len(ran.read_text().split()) >= before + 2)
+    slots = ran.read_text().split()
+    assert len(slots) == len(set(slots))
+    assert house.stop() == 0
+
+
+def test_two_daemons_never_run_side_by_side_after_the_journal_was_deleted(house: House) -> None:
+    house.start()
+    first = house._daemon
+    assert first is not None
+    _delete_journal(house.scheduler.path)
+    house.scheduler.close()
+    house.scheduler = Scheduler.open()
+    house.start()
+    assert poke(house.scheduler.path)
+    try:
+        assert first.wait(LONG_S) == 1
+    finally:
+        first.kill()
+    assert house.stop() == 0
+
+
+@pytest.mark.parametrize("how", ["emptied", "a backup"])
+def test_a_daemon_stops_when_somebody_writes_over_its_database(house: House, how: str) -> None:
+    house.start()
+    backup = house.scheduler.make_backup().path.read_bytes()
+    # As long as the journal holds every page, nothing is lost with the main file.
+    house.scheduler._store.database.reuse_journal()
+    house.scheduler.add_job("job", Cron("* * * * * *", timezone="UTC"))
+    path = house.scheduler.path
+    subprocess.run(["dd", f"of={path}", "status=none"], input=b"" if how == "emptied" else backup, check=True)
+    assert _exit_code(house) == 1
+    assert "overwritten" in house.log() or "damaged" in house.log()
+    path.unlink()
+    _delete_journal(path)
+    house.scheduler.close()
+    house.scheduler = Scheduler.open()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 import tempfile
 import zlib
 from importlib import resources
@@ -14,7 +16,12 @@ import apsw
 import pytest
 
 from halo_scheduler import Every, Outcome, Run, Source, Trigger
-from halo_scheduler.errors import StoreDamagedError, StoreTooNewError, StoreUnavailableError
+from halo_scheduler.errors import (
+    StoreDamagedError,
+    StoreReplacedError,
+    StoreTooNewError,
+    StoreUnavailableError,
+)
 from halo_scheduler.model import JobSpec, Question, QuestionState, SkipReason
 from halo_scheduler.settings import AssistantAccess
 from halo_scheduler.store import schema
@@ -257,6 +264,95 @@ def test_a_replaced_file_is_noticed(path: Path) -> None:
         with pytest.raises(StoreUnavailableError, match="deleted or replaced"), store.transaction():
             store.jobs.insert([_record("2", "lost")])
     store.close()
+
+
+@pytest.mark.parametrize("endings", [("-wal", "-shm"), ("-wal",), ("-shm",)])
+def test_a_deleted_journal_is_noticed(path: Path, endings: tuple[str, ...]) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    for ending in endings:
+        path.with_name(path.name + ending).unlink()
+    with pytest.raises(StoreReplacedError, match="was deleted or replaced"), store.transaction():
+        store.jobs.insert([_record("2", "lost")])
+    # Others make new ones: these are not ours either.
+    for ending in endings:
+        path.with_name(path.name + ending).touch()
+    with pytest.raises(StoreReplacedError, match="was deleted or replaced"):
+        store.database.require_in_place()
+    store.close()
+
+
+_ADD = """
+import sys
+from pathlib import Path
+from halo_scheduler.store.store import Store
+store = Store.open(Path(sys.argv[1]), 1)
+store.settings.save({"max_concurrent": 7})
+"""
+
+
+@pytest.mark.parametrize("is_used_by_others", [False, True])
+def test_a_deleted_journal_is_kept_unless_others_have_begun_a_new_one(
+    path: Path, is_used_by_others: bool
+) -> None:
+    store = Store.open(path, _NOW)
+    store.database.reuse_journal()
+    store.jobs.insert([_record()])
+    for ending in ("-wal", "-shm"):
+        path.with_name(path.name + ending).unlink()
+    if is_used_by_others:
+        subprocess.run([sys.executable, "-c", _ADD, path], check=True)
+    store.close()
+    after = Store.open(path, _NOW)
+    assert len(after.jobs.all()) == (0 if is_used_by_others else 1)
+    assert (after.settings.read().max_concurrent == 7) == is_used_by_others
+    after.check()
+    after.close()
+
+
+def test_the_journal_of_an_open_database_outlives_those_who_come_and_go(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    Store.open(path, _NOW).close()
+    come_and_go = (
+        "import sys; from pathlib import Path; from halo_scheduler.store.store import Store; "
+        f"Store.open(Path(sys.argv[1]), {_NOW}).close()"
+    )
+    subprocess.run([sys.executable, "-c", come_and_go, path], check=True)
+    for _ in range(2):
+        with store.transaction():
+            store.settings.save({"max_concurrent": 3})
+        store.database.reuse_journal()
+    store.close()
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux lists the locks on a file")
+def test_opening_a_database_twice_keeps_the_locks_of_the_first(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    inode = f":{path.stat().st_ino} "
+    assert inode in Path("/proc/locks").read_text()
+    Store.open(path, _NOW).close()
+    assert inode in Path("/proc/locks").read_text()
+    store.close()
+
+
+def test_a_file_that_somebody_empties_is_noticed(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    os.truncate(path, 0)
+    with pytest.raises(StoreDamagedError, match="overwritten"), store.transaction():
+        store.jobs.insert([_record("2", "lost")])
+
+
+def test_a_backup_that_is_copied_over_the_open_file_is_noticed(path: Path) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record(str(number), f"job {number}") for number in range(300)])
+    backup = back_up(store.database, _NOW)
+    store.database.reuse_journal()
+    with store.transaction():
+        store.jobs.insert([_record("1000", "later")])
+    path.write_bytes(backup.path.read_bytes())
+    with pytest.raises(StoreDamagedError), store.transaction():
+        store.jobs.insert([_record("1001", "lost")])
 
 
 def test_a_truncated_wal_opens_consistently(path: Path) -> None:
