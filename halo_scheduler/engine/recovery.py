@@ -184,6 +184,18 @@ class Recovery:
         changed = [record for record, before in zip(back, planned, strict=True) if record != before]
         self._store.jobs.save_states(changed)
         self._plan_all([record for record in back if record.attempt == 1], now_ms, "clock went back")
+        self._set_pauses_back(was_ms, now_ms)
+
+    def _set_pauses_back(self, was_ms: int, now_ms: int) -> None:
+        """Let pauses that were begun by the old time last as long as they would have."""
+        shifted = [
+            # Ahead of now, so that the next look for an instant finds those that are over.
+            record.evolve(paused_until=max((record.paused_until or 0) + now_ms - was_ms, now_ms + 1))
+            for record in self._store.jobs.pauses_ahead(now_ms)
+            if (paused := self._store.events.last(record.id, EventKind.JOB_PAUSED)) and paused.at > now_ms
+        ]
+        self._store.jobs.save_states(shifted)
+        self._news += [Change(ChangeKind.JOB, job_id=record.id) for record in shifted]
 
     def _change_zone(self, before: str, after: str, now_ms: int) -> None:
         """Plan cron jobs without a zone anew; what is already due stays due, and a retry keeps its delay."""

@@ -192,6 +192,12 @@ class JobTable:
             "WHERE paused_until IS NOT NULL AND removed_at IS NULL AND paused_until <= ?", now_ms
         )
 
+    def pauses_ahead(self, now_ms: int) -> list[JobRecord]:
+        """Return the jobs whose pause ends later."""
+        return self._records(
+            "WHERE paused_until IS NOT NULL AND removed_at IS NULL AND paused_until > ?", now_ms
+        )
+
     def unplanned(self) -> list[JobRecord]:
         """Return the active jobs that have no plan, such as manual ones."""
         return self._records(

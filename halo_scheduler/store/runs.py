@@ -61,9 +61,13 @@ class RunTable:
         self._database.run_many(_INSERT, ((*_values_of(run), generation) for run in runs))
 
     def finish(self, ends: Sequence[tuple[str, RunEnd]]) -> None:
-        """Write how runs ended, once: what is no longer running stays as it is, and so does what was noted before."""
+        """Write how runs ended, once: what is no longer running stays as it is, and so does what was noted before.
+
+        When the clock was set back meanwhile, a run ends when it began: nothing takes less than no time.
+        """
         self._database.run_many(
-            "UPDATE scheduler_run_log SET outcome = ?, reason = ?, error = ?, finished_at = ?, "
+            "UPDATE scheduler_run_log SET outcome = ?, reason = ?, error = ?, "
+            "finished_at = max(?, ifnull(started_at, 0)), "
             f"note = {_WITH_NOTE}, exit_code = ?, http_status = ?, cost = ?, proposal = ? "
             "WHERE id = ? AND outcome = 'running'",
             (

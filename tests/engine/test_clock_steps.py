@@ -13,7 +13,7 @@ from machine import START
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Cron, Every, Manual, Outcome, Policy
+from halo_scheduler import Callback, Cron, Every, Manual, Outcome, Policy
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.engine.clock_steps import ClockSteps
 from halo_scheduler.engine.engine import MAX_DELAY_MS
@@ -229,3 +229,51 @@ def test_an_anchor_that_was_chosen_to_lie_ahead_is_waited_for(
     job = scheduler.get_job(job_id)
     assert job is not None
     assert job.next_run_at == START + HOUR_MS
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_pause_lasts_as_long_as_it_was_meant_to_when_the_clock_is_set_back(
+    scheduler: Scheduler, clock: ManualClock, qtbot: QtBot
+) -> None:
+    scheduler.start()
+    job_id, other = scheduler.add_job("job", Every("1h")), scheduler.add_job("other", Every("1h"))
+    long_ago = scheduler.add_job("paused before the new time", Every("1h"))
+    scheduler.pause_job(long_ago, clock.now_ms() + DAY_MS)
+    clock.advance(3 * HOUR_MS)
+    _wake(scheduler)
+    _settle(scheduler, qtbot)
+    scheduler.pause_job(job_id, clock.now_ms() + 20 * SECOND_MS)
+    scheduler.pause_job(other)
+    _settle(scheduler, qtbot)
+    clock.set(clock.now_ms() - 2 * HOUR_MS)
+    _wake(scheduler)
+    _settle(scheduler, qtbot)
+    paused = scheduler._store.jobs.get_many([job_id, other, long_ago])
+    assert paused[job_id].paused_until == clock.now_ms() + 20 * SECOND_MS
+    assert paused[other].paused_until is None
+    assert paused[long_ago].paused_until == START + DAY_MS
+    clock.advance(20 * SECOND_MS)
+    _wake(scheduler)
+    _settle(scheduler, qtbot)
+    paused = scheduler._store.jobs.get_many([job_id, other])
+    assert not paused[job_id].paused
+    assert paused[other].paused
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_run_takes_no_less_than_no_time_when_the_clock_is_set_back(
+    scheduler: Scheduler, clock: ManualClock, qtbot: QtBot
+) -> None:
+    running: Future[None] = Future()
+    scheduler.on_job_due(lambda *_: running, "slow")
+    job_id = scheduler.add_job("job", Manual(), Callback("slow"))
+    scheduler.start()
+    run_id = scheduler.trigger(job_id)
+    _settle(scheduler, qtbot)
+    clock.set(clock.now_ms() - 2 * HOUR_MS)
+    running.set_result(None)
+    qtbot.waitUntil(lambda: bool(_runs(scheduler, job_id)))
+    run = scheduler.get_run(run_id)
+    assert run is not None
+    assert run.duration_ms == 0
+    assert run.finished_at == run.started_at
