@@ -208,7 +208,15 @@ class Scheduler(Assisting):
         loop = EngineLoop(engine, self._clock, self._store, heartbeat=heartbeat, alarmed=alarmed)
         loop.changed_elsewhere.connect(self._tell)
         loop.lost.connect(self._lose_engine)
-        loop.start()
+        try:
+            loop.start()
+        except BaseException:
+            # It holds descriptors from the moment it is made.
+            loop.stop()
+            self._ended_loops.append(loop)
+            engine.give_up()
+            self._engine = None
+            raise
         if adopt_orphans:
             engine.adopt_orphans()
         self._loop = loop

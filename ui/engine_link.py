@@ -148,11 +148,8 @@ class EngineLink(QObject):
         for change in changes or ():
             self._backend.tell(change)
         if changes is None and not self._is_leaving:
-            self._hang_up()
-            if self.state.place is EnginePlace.ELSEWHERE:
-                self._thread.start()
-            else:
-                self._look.start(_SOON_MS)
+            # Not at once: whoever hangs up on everybody would be called again and again.
+            self._lose()
 
     def _hang_up(self) -> None:
         if self._notifier is not None:

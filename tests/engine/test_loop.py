@@ -157,6 +157,26 @@ def test_housekeeping_that_fails_does_not_stop_the_loop(
     assert "Housekeeping failed" in caplog.text
 
 
+def _count_epolls() -> int:
+    # Of a descriptor that was closed since it was listed, nothing is known.
+    return sum("eventpoll" in os.path.realpath(link) for link in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux lists the open descriptors")
+def test_a_start_in_vain_leaves_no_descriptor_open(scheduler: Scheduler) -> None:
+    scheduler.start()
+    with Scheduler.open(scheduler.path) as other:
+        before = _count_epolls()
+        for _ in range(3):
+            with pytest.raises(EngineHeldError):
+                other.start()
+        assert _count_epolls() <= before
+        scheduler.stop()
+        other.start()
+        assert other.runs_jobs
+
+
 @pytest.mark.usefixtures("qapp")
 def test_a_second_start_is_refused_and_harms_nothing(scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.on_job_due(lambda *_: None)

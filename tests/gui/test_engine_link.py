@@ -97,7 +97,10 @@ def test_another_engine_is_named(stage: Stage) -> None:
     assert stage.states == [EngineState(EnginePlace.ELSEWHERE, "the jobs are run by halo (process 7)")]
 
 
-def test_the_death_of_another_engine_is_noticed_at_once(stage: Stage, qtbot: QtBot) -> None:
+def test_the_death_of_another_engine_is_noticed_soon(
+    stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.engine_link._SOON_MS", 10)
     stage.server.start()
     stage.thread.held.emit("the jobs are run by halo (process 7)")
     qtbot.waitUntil(lambda: _is_heard(stage))
@@ -237,9 +240,10 @@ def test_nothing_is_taken_over_while_leaving(stage: Stage, qtbot: QtBot) -> None
 
 
 def test_a_stranger_on_the_socket_is_not_taken_for_the_engine(
-    stage: Stage, tmp_path: Path, qtbot: QtBot
+    stage: Stage, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A socket that hangs up at once must not make the window spin."""
+    monkeypatch.setattr("ui.engine_link._SOON_MS", 200)
     stage.server.start()
     path = next(tmp_path.glob("halo-*"))
     stage.server.stop()
@@ -250,4 +254,7 @@ def test_a_stranger_on_the_socket_is_not_taken_for_the_engine(
         qtbot.waitUntil(lambda: stage.link._stream is not None)
         peer, _ = stranger.accept()
         peer.close()
+        qtbot.waitUntil(lambda: stage.link._stream is None)
+        assert stage.thread.starts == 0
+        assert stage.link._look.remainingTime() > 100
         qtbot.waitUntil(lambda: stage.thread.starts == 1)
