@@ -191,21 +191,29 @@ class Scheduler(Assisting):
         *,
         adopt_orphans: bool = False,
         heartbeat: Callable[[], None] = lambda: None,
+        heartbeat_ms: int | None = None,
         alarmed: Callable[[Alarm], None] = lambda _alarm: None,
     ) -> None:
         """Run due jobs from now on; needs a Qt event loop. EngineHeldError names another engine.
 
         With `adopt_orphans`, this process becomes a subreaper on Linux until `stop`: no process can leave the tree of
         its run unseen. That concerns every process it starts, so it is for programs that are Halo's own.
-        `heartbeat` is called after each tick. `alarmed` is called when the engine notices that it does not do its
-        work, on whatever thread: the engine's own may be what hangs.
+        `heartbeat` is called whenever the loop wakes up and works, and at least once in `heartbeat_ms`. `alarmed` is
+        called when the engine notices that it does not do its work, on whatever thread: its own may be what hangs.
         """
         from halo_scheduler.engine.loop import EngineLoop  # noqa: PLC0415 - Qt, for those who need it
 
         if self._loop is not None:
             raise EngineHeldError("this scheduler already runs its jobs")
         engine = self._get_engine()
-        loop = EngineLoop(engine, self._clock, self._store, heartbeat=heartbeat, alarmed=alarmed)
+        loop = EngineLoop(
+            engine,
+            self._clock,
+            self._store,
+            heartbeat=heartbeat,
+            heartbeat_ms=heartbeat_ms,
+            alarmed=alarmed,
+        )
         loop.changed_elsewhere.connect(self._tell)
         loop.lost.connect(self._lose_engine)
         try:

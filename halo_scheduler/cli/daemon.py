@@ -84,7 +84,9 @@ def run_daemon(
     with Scheduler.open(clock=clock, owner="the Halo daemon") as scheduler, StopSignals() as signals:
         prepare(scheduler)
         scheduler.subscribe(lambda change: _LOG.info("%s %s", change.kind, change.job_id or ""))
-        scheduler.start(adopt_orphans=True, heartbeat=manager.ping)
+        scheduler.start(
+            adopt_orphans=True, heartbeat=manager.ping, heartbeat_ms=manager.ping_interval_ms or None
+        )
         scheduler.subscribe(lambda _change: None if scheduler.runs_jobs else application.exit(_FAILED))
         click.echo(f"halo: running the jobs of {scheduler.path}", err=True)
         manager.tell_ready(f"running the jobs of {scheduler.path}")

@@ -30,6 +30,8 @@ _LOG = logging.getLogger(__name__)
 _AFTER_FAULT_MS = 5_000
 # So often it is tried in vain to record the last ends before a stop goes on without that.
 _MOST_FAULTS = 2
+# However often somebody wants to hear that the loop works, it does not spin.
+_LEAST_SLEEP_MS = 50
 _LONGEST_WAIT_MS = 2**31 - 1
 
 
@@ -50,9 +52,13 @@ class EngineLoop(QObject):
         store: Store,
         *,
         heartbeat: Callable[[], None] = lambda: None,
+        heartbeat_ms: int | None = None,
         alarmed: Callable[[Alarm], None] = lambda _alarm: None,
     ) -> None:
-        """`heartbeat` is called after each tick; `alarmed` on any thread when the engine does not do its work."""
+        """`heartbeat` is called whenever the loop works, at least once in `heartbeat_ms`.
+
+        `alarmed` is called on any thread when the engine does not do its work.
+        """
         super().__init__()
         self._engine = engine
         self._watch = NotifierWatch(self) if HAS_PIDFD else None
@@ -67,6 +73,7 @@ class EngineLoop(QObject):
         self._clock_watcher = ClockWatcher(self)
         self._clock_watcher.clock_was_set.connect(self.look_again)
         self._heartbeat = heartbeat
+        self._longest_sleep_ms = min(max(heartbeat_ms or MAX_DELAY_MS, _LEAST_SLEEP_MS), MAX_DELAY_MS)
         self._alarmed = alarmed
         self._loop_watch = LoopWatch(clock, lambda: self._raise_alarm(AlarmKind.SILENT))
         self._start_watch = StartWatch(clock)
@@ -169,14 +176,17 @@ class EngineLoop(QObject):
             self._last_fault = str(error)
             self._faults += 1
             self._must_tick, delay_ms = True, _AFTER_FAULT_MS
-            self._beat()
+            # The loop works, and would do more if the store let it.
+            self._loop_watch.beat()
+            self._heartbeat()
         except Exception:  # noqa: BLE001 - whatever it was, the loop goes on: jobs depend on it
             _LOG.exception("A tick failed.")
             self._must_tick, delay_ms = True, _AFTER_FAULT_MS
         else:
             self._last_fault, self._faults = "", 0
+            self._heartbeat()
         if not self._is_stopped:
-            self._timer.start(min(max(delay_ms, 0), MAX_DELAY_MS))
+            self._timer.start(min(max(delay_ms, 0), self._longest_sleep_ms))
         is_stuck = self._faults >= _MOST_FAULTS and not self._engine.living_count
         if is_stuck or not self._engine.running_count:
             self.idle.emit()
@@ -184,16 +194,11 @@ class EngineLoop(QObject):
     def _tick(self) -> None:
         self._must_tick = False
         started = self._engine.tick()
-        self._beat()
+        self._loop_watch.beat()
         if self._start_watch.is_stuck(has_started=bool(started), is_overlooking=self._engine.is_overlooking):
             _LOG.error("Something is due and a place is free, but nothing is started.")
             self._raise_alarm(AlarmKind.STARVED)
         self._keep_house()
-
-    def _beat(self) -> None:
-        """Show that the loop works, or would if the store let it."""
-        self._loop_watch.beat()
-        self._heartbeat()
 
     def _lose(self, error: SchedulerError) -> None:
         _LOG.error("%s; this engine stops.", error)

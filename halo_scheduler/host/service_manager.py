@@ -10,6 +10,8 @@ from typing import Self
 from halo_scheduler.clock import Clock
 
 _PINGS_PER_LIMIT = 4
+# More microseconds than that are no limit, but a mistake.
+_MOST_DIGITS = 18
 
 
 class ServiceManager:
@@ -18,7 +20,8 @@ class ServiceManager:
     def __init__(self, address: str, watchdog_ms: int, clock: Clock) -> None:
         """`watchdog_ms` is after how long without a ping the manager takes the process for hung; 0 for never."""
         self._address = address
-        self._between_pings_ms = watchdog_ms // _PINGS_PER_LIMIT
+        self.ping_interval_ms = watchdog_ms // _PINGS_PER_LIMIT
+        """How often the manager needs to hear that the process works; 0 for never."""
         self._clock = clock
         self._pinged_ms: int | None = None
 
@@ -28,7 +31,8 @@ class ServiceManager:
         address = environment.pop("NOTIFY_SOCKET", "")
         limit_us = environment.pop("WATCHDOG_USEC", "")
         is_ours = environment.pop("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
-        watchdog_ms = int(limit_us) // 1_000 if limit_us.isdecimal() and is_ours else 0
+        is_limit = limit_us.isdecimal() and len(limit_us) <= _MOST_DIGITS
+        watchdog_ms = int(limit_us) // 1_000 if is_limit and is_ours else 0
         return cls(address, watchdog_ms, clock)
 
     def tell_ready(self, status: str) -> None:
@@ -45,8 +49,8 @@ class ServiceManager:
     def ping(self) -> None:
         """Say that the process works, but no more often than the manager needs to hear it."""
         now_ms = self._clock.monotonic_ms()
-        is_soon = self._pinged_ms is not None and now_ms - self._pinged_ms < self._between_pings_ms
-        if self._between_pings_ms and not is_soon:
+        is_soon = self._pinged_ms is not None and now_ms - self._pinged_ms < self.ping_interval_ms
+        if self.ping_interval_ms and not is_soon:
             self._pinged_ms = now_ms
             self._tell("WATCHDOG=1")
 

@@ -39,7 +39,8 @@ def _until_heard(manager: socket.socket, message: str) -> None:
 
 
 def test_a_daemon_tells_that_it_is_ready_works_and_stops(house: House, manager: socket.socket) -> None:
-    environment = {"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "4000"}
+    # Pings come so slowly that they do not fill the socket while nobody reads it.
+    environment = {"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "4000000"}
     house.start(environment=environment)
     _until_heard(manager, "READY=1")
     _until_heard(manager, "WATCHDOG=1")

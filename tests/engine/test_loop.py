@@ -316,6 +316,23 @@ def test_idle_the_loop_sleeps_for_a_minute(scheduler: Scheduler, qtbot: QtBot) -
 
 
 @pytest.mark.usefixtures("qapp")
+def test_an_idle_loop_shows_that_it_works_as_often_as_somebody_wants(
+    scheduler: Scheduler, qtbot: QtBot
+) -> None:
+    beats: list[int] = []
+    scheduler.add_job("job", Every("1d"))
+    scheduler.start(heartbeat=lambda: beats.append(1), heartbeat_ms=50)
+    loop = scheduler._loop
+    assert isinstance(loop, EngineLoop)
+    qtbot.waitUntil(lambda: not loop._must_tick and len(beats) > 1)
+    ticks = scheduler.status().ticks
+    before = len(beats)
+    qtbot.waitUntil(lambda: len(beats) >= before + 4)
+    assert loop._timer.remainingTime() <= 50
+    assert scheduler.status().ticks == ticks
+
+
+@pytest.mark.usefixtures("qapp")
 def test_a_backup_is_made_on_the_first_day(scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.start()
     folder = scheduler.path.parent / "backups"

@@ -53,6 +53,7 @@ def test_pings_are_sent_a_few_times_within_the_limit(heard: socket.socket) -> No
     clock = ManualClock(START)
     environment = _environment(heard, WATCHDOG_USEC="240000000", WATCHDOG_PID=str(os.getpid()))
     manager = ServiceManager.take(environment, clock)
+    assert manager.ping_interval_ms == 60_000
     for _ in range(240):
         manager.ping()
         clock.advance(1_000)
@@ -60,11 +61,18 @@ def test_pings_are_sent_a_few_times_within_the_limit(heard: socket.socket) -> No
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"WATCHDOG_USEC": "x"}, {"WATCHDOG_USEC": "9999", "WATCHDOG_PID": "1"}]
+    "given",
+    [
+        {},
+        {"WATCHDOG_USEC": "x"},
+        {"WATCHDOG_USEC": "9" * 5_000},
+        {"WATCHDOG_USEC": "9999", "WATCHDOG_PID": "1"},
+    ],
 )
 def test_nothing_is_pinged_that_does_not_wait_for_it(heard: socket.socket, given: dict[str, str]) -> None:
     manager = ServiceManager.take(_environment(heard, **given), ManualClock(START))
     manager.ping()
+    assert manager.ping_interval_ms == 0
     assert _messages(heard) == []
 
 
