@@ -22,9 +22,12 @@ _PROGRESS_LINE = re.compile(
 _LONGEST_PROGRESS_TEXT = 200
 _LONGEST_PENDING = 65_536
 # Operating-system commands and their like up to their end, then control sequences, then single escapes.
-_ESCAPES = re.compile(
-    r"\x1b[\]PX^_].*?(?:\x1b\\|\x07|\x9c|$)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|\x1b"
+ESCAPES = (
+    r"\x1b[\]PX^_][^\n]*?(?:\x1b\\|\x07|\x9c|(?=\n|\Z))"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*(?:[@-~]|\Z)|\x1b[ -/]*[0-~]|\x1b"
 )
+"""What a terminal takes for an escape sequence and does not show; redaction looks through the same ones."""
+_ESCAPES = re.compile(ESCAPES)
 _MOVES = re.compile(r"(\r|\x08|\x1b\[[02]?K)")
 # Everything that is not printed but does something; U+202A–202E and U+2066–2069 turn the direction of writing.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")

@@ -2,7 +2,8 @@
 
 A secret is recognised as it is and in the encodings that programs print by themselves: in each of them only some
 characters change, so every character stands for all its spellings at once. Whole encodings (Base64, hexadecimal,
-UTF-16) are forms of their own. Colour codes and other invisible bytes within a secret do not hide it.
+UTF-16) are forms of their own. Colour codes and other invisible bytes within a secret do not hide it, and neither does
+a line that is drawn over: the text that is shown in the end is searched as well.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from base64 import b64encode
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
+
+from halo_scheduler.output_text import ESCAPES, shown_text
 
 MARK = b"***"
 _SHORTEST_LINE = 8
@@ -31,15 +34,22 @@ _CONTINUES = 0x80
 
 _NAMED = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt", "\xa0": "nbsp"}
 _LETTERED = {"\n": b"\\n", "\r": b"\\r", "\t": b"\\t", "\b": b"\\b", "\f": b"\\f"}
-# What a shell, or a URL's query, makes of single characters.
-_QUOTED = {"'": (b"'\\''", b"'\"'\"'", b"\\'"), " ": (b"+",), "\n": (b"\r\n",)}
+# What a shell, SQL, CSV or a URL's query makes of single characters.
+_QUOTED = {
+    "'": (b"'\\''", b"'\"'\"'", b"\\'", b"''"),
+    '"': (b'""',),
+    " ": (b"+",),
+    "\n": (b"\r\n",),
+}
 
 # Each begins with a plain byte, so that the search passes quickly over all others.
 _INVISIBLE = re.compile(
-    rb"\x1b(?:[\]PX^_][^\x07\x1b\n]*(?:\x1b\\|\x07)?|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)"
-    rb"|\xc2(?:\x9b[0-?]*[ -/]*[@-~]?|\xad)|\x00|\x07|\x08"
-    rb"|\xe2(?:\x80[\x8b-\x8f]|\x81\xa0)|\xef\xbb\xbf"
+    ESCAPES.replace(r"\x9b", r"\xc2\x9b").replace(r"\x9c", r"\xc2\x9c").encode()
+    + rb"|\xc2\xad|\x00|\x07|\x08|\xe2(?:\x80[\x8b-\x8f]|\x81\xa0)|\xef\xbb\xbf"
 )
+# What a line can be put together with that does not stand in it like this.
+_DRAWS = re.compile(rb"[\x08\r\x1b]|\xc2\x9b")
+_ERASED_LINE = b"\x1b[2K"
 _SIGNS_OF_INVISIBLE = (
     b"\x1b",
     b"\x08",
@@ -73,7 +83,8 @@ class Redactor:
 
     def redacted(self, data: bytes, start: int = 0, end: int | None = None) -> bytes:
         """Return the bytes from `start` to `end`; of a secret that crosses either border nothing is shown."""
-        return _without(self.spans(data), data, start, len(data) if end is None else end)
+        shown = _without(self.spans(data), data, start, len(data) if end is None else end)
+        return shown if (drawn := self.drawn(shown)) is None else drawn
 
     def text(self, text: str) -> str:
         """Return a text without secrets."""
@@ -86,6 +97,14 @@ class Redactor:
     def spans(self, data: bytes) -> list[tuple[int, int]]:
         """Return where secrets lie, from the first byte to behind the last; those that overlap are one."""
         return self.look(data)[0]
+
+    def drawn(self, data: bytes) -> bytes | None:
+        """Return data as it is shown, without secrets, if a secret can be seen only there; otherwise None."""
+        if self._pattern is None or _DRAWS.search(data) is None:
+            return None
+        shown = shown_text(data).encode(errors="replace")
+        spans = self.spans(shown)
+        return _without(spans, shown, 0, len(shown)) if spans else None
 
     def look(self, data: bytes) -> tuple[list[tuple[int, int]], int]:
         """Return where secrets lie, and up to where that is known whatever follows."""
@@ -137,6 +156,7 @@ class RedactedStream:
         self._redactor = redactor
         self._held = b""
         self._hidden = 0
+        self._line = b""
 
     def feed(self, chunk: bytes) -> bytes:
         """Take in a chunk, and return what is safe to show by now."""
@@ -146,7 +166,7 @@ class RedactedStream:
         begun = [behind for first, behind in spans if first < border]
         shown = _without(spans, data, min(self._hidden, border), border)
         self._held, self._hidden = data[border:], max([self._hidden, border, *begun]) - border
-        return shown
+        return self._drawn(shown)
 
     def leave_gap(self) -> None:
         """Go on behind a gap: what lies right before and behind it may be a part of a secret."""
@@ -155,7 +175,16 @@ class RedactedStream:
     def end(self) -> bytes:
         """Return the rest: nothing follows that could complete a secret."""
         held, self._held = self._held, b""
-        return self._redactor.redacted(held, start=min(self._hidden, len(held)))
+        return self._drawn(self._redactor.redacted(held, start=min(self._hidden, len(held))))
+
+    def _drawn(self, shown: bytes) -> bytes:
+        """Return what follows on a line; if it would draw a secret there, the line is begun anew without it."""
+        lines = self._line + shown
+        drawn = self._redactor.drawn(lines)
+        if drawn is not None:
+            shown, lines = _ERASED_LINE + drawn, drawn
+        self._line = lines[lines.rfind(b"\n") + 1 :][-_MOST_HELD:]
+        return shown
 
 
 # --- Finding -----------------------------------------------------------------------------------------
@@ -261,7 +290,7 @@ def _forms(secret: str) -> Iterator[Form]:
     yield _spelled(secret)
     # A key of several lines may be printed line by line, and a last line without its end.
     yield from (_spelled(line) for line in secret.splitlines() if len(line) >= _SHORTEST_LINE)
-    whole = (data.hex(), data.hex().upper(), *_in_base64(data))
+    whole = {*_in_hexadecimal(data), *_in_base64(data), *_in_utf16(secret)}
     yield from (((form.encode(),),) for form in whole)
     yield ((secret.encode("utf-16-le"),),)
 
@@ -301,9 +330,9 @@ def _octal(data: bytes) -> bytes:
     return "".join(f"\\{byte:03o}" for byte in data).encode()
 
 
-def _in_utf16(character: str) -> Iterator[str]:
-    """Yield a character as JSON may write it."""
-    units = character.encode("utf-16-be").hex()
+def _in_utf16(text: str) -> Iterator[str]:
+    """Yield a character, or every one of a text, as JSON may write it."""
+    units = text.encode("utf-16-be").hex()
     for digits in {units, units.upper()}:
         yield "".join(f"\\u{digits[at : at + 4]}" for at in range(0, len(digits), 4))
 
@@ -313,6 +342,15 @@ def _in_html(character: str) -> Iterator[str]:
     yield from (f"&#{code};", f"&#{code:03};", f"&#x{code:x};", f"&#x{code:X};", f"&#X{code:X};")
     if character in _NAMED:
         yield f"&{_NAMED[character]};"
+
+
+def _in_hexadecimal(data: bytes) -> Iterator[str]:
+    """Yield bytes as dumps write them, and with every one escaped, also those that need not be."""
+    plain = data.hex()
+    for digits in {plain, plain.upper()}:
+        pairs = [digits[at : at + 2] for at in range(0, len(digits), 2)]
+        yield from (separator.join(pairs) for separator in ("", ":", " ", "-"))
+        yield from ("".join(f"{start}{pair}" for pair in pairs) for start in ("\\x", "%"))
 
 
 def _in_base64(data: bytes) -> Iterator[str]:

@@ -10,7 +10,7 @@ from encoded_secrets import HARD_SECRET, encoded
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from halo_scheduler.output_text import shown_text
+from halo_scheduler.output_text import ShownText, shown_text
 from halo_scheduler.redaction import MARK, Redactor
 
 # Few letters, so that secrets overlap each other and themselves; never the mark's own sign.
@@ -24,7 +24,8 @@ def _secrets_and_chunks(draw: st.DrawFn) -> tuple[list[str], list[bytes]]:
     """Return secrets, and a stream in pieces that has some of them in it."""
     secrets = draw(_SECRETS)
     pieces = draw(st.lists(st.sampled_from(secrets).map(str.encode) | _CHUNKS.map(b"".join), max_size=6))
-    stream = b"".join(pieces).replace(b"*", b"")
+    # What draws over a line is taken out as a whole or line by line, and so has tests of its own.
+    stream = b"".join(pieces).translate(None, b"*\b\r\x1b\x9b")
     borders = sorted(draw(st.lists(st.integers(0, len(stream)), max_size=8)))
     return secrets, [
         stream[first:last] for first, last in zip([0, *borders], [*borders, len(stream)], strict=True)
@@ -261,3 +262,73 @@ def test_output_made_of_secrets_does_not_take_long() -> None:
     before = process_time()
     assert redactor.redacted(b"a" * 3_000_000) == MARK
     assert process_time() - before < 5
+
+
+# --- Lines that are drawn over -----------------------------------------------------------------------
+
+_HEAD, _TAIL = "hunt", "er-2"
+_DRAWN = st.lists(
+    st.sampled_from(
+        [_HEAD, _TAIL, "h", "u", "nt", "er", "-2", " ", "    ", "x", "\n"]
+        + ["\r", "\b", "\x07", "\x1b", "\x1b[1m", "\x1b[", "\x1b[K", "\x1b[2K", "\x9b0m", "\x9c", "\x9d"]
+        + ["\x1b]0;t", "\x1bP", "\x1b\\", "\x1bc", "\x00"]
+    ),
+    max_size=12,
+).map(lambda pieces: "".join(pieces).encode())
+_HIDDEN_IN_DRAWING = [
+    f"{_HEAD}\x1b]0;t\x9c{_TAIL}",
+    f"{_HEAD}\x1b]0;t\x1b[1mq\x07{_TAIL}",
+    f"{_HEAD}\x1bPab\x1bcd\x1b\\{_TAIL}",
+    f"    {_TAIL}\r{_HEAD}",
+    f"{_HEAD}xx\b\b{_TAIL}",
+    f"before {_TAIL}\r       \x1b[2K{_HEAD}\x1b]0;\r\x07    \b\b\b\b\b\b\b\b{_HEAD}{_TAIL}",
+]
+
+
+@given(_DRAWN)
+@example(b"    er-2\rhunt")
+def test_what_is_drawn_over_a_line_never_shows_a_secret(printed: bytes) -> None:
+    assert _HEAD + _TAIL not in shown_text(Redactor([_HEAD + _TAIL]).redacted(printed))
+
+
+@pytest.mark.parametrize("printed", _HIDDEN_IN_DRAWING)
+def test_known_ways_to_draw_a_secret_are_seen_through(printed: str) -> None:
+    shown = shown_text(Redactor([_HEAD + _TAIL]).redacted(f"one\n{printed}\nthree\n".encode()))
+    assert _HEAD + _TAIL not in shown
+    assert MARK.decode() in shown
+    assert shown.startswith("one\n")
+    assert shown.endswith("\nthree\n")
+
+
+@given(st.lists(_DRAWN, max_size=6))
+@example([b"    er-2", b"\rhu", b"nt"])
+@example([b"hunt\x1b[1", b"mer-2"])
+def test_what_is_drawn_over_a_line_in_pieces_never_shows_a_secret(chunks: list[bytes]) -> None:
+    stream, shown, lines = Redactor([_HEAD + _TAIL]).stream(), ShownText(), ""
+    for piece in [*map(stream.feed, chunks), stream.end()]:
+        lines += shown.feed(piece)
+        assert _HEAD + _TAIL not in lines + shown.unfinished()
+
+
+def test_a_progress_bar_without_a_secret_stays_as_it_was_printed() -> None:
+    printed = b"\r".join(b"\x1b[32m%3d%%\x1b[0m" % percent for percent in range(101)) + b"\n"
+    redactor = Redactor([_HEAD + _TAIL])
+    assert redactor.redacted(printed) == printed
+    assert _in_pieces(redactor, [printed[at : at + 7] for at in range(0, len(printed), 7)]) == printed
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "it''s \"x\"",
+        "it's \"\"x\"\"",
+        "it's \"x\"".encode().hex(":"),
+        "it's \"x\"".encode().hex(" ").upper(),
+        "it's \"x\"".encode().hex("-"),
+        "".join(f"\\x{ord(sign):02x}" for sign in "it's \"x\""),
+        "".join(f"%{ord(sign):02X}" for sign in "it's \"x\""),
+        "".join(f"\\u{ord(sign):04x}" for sign in "it's \"x\""),
+    ],
+)
+def test_databases_and_dumps_do_not_hide_a_secret(printed: str) -> None:
+    assert Redactor(["it's \"x\""]).text(f"<{printed}>") == "<***>"
