@@ -6,8 +6,9 @@ A line counts from its first character to its last, and only if it has at most 1
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from halo_scheduler.advice import LONGEST_REASON
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Proposal
 from halo_scheduler.output_text import printed_line
@@ -50,6 +51,16 @@ class Said:
             question=questions[:_LONGEST_QUESTION],
             fault=self.fault or later.fault,
             wish=self.wish if later.wish is NO_WISH else self.wish.and_then(later.wish),
+        )
+
+    def without_secrets(self, redactor: Redactor) -> Said:
+        """Return the same without secrets that can be seen only in a text as it is shown."""
+        reason = self.wish.reason
+        return replace(
+            self,
+            question=redactor.text(self.question)[:_LONGEST_QUESTION],
+            fault=redactor.text(self.fault),
+            wish=replace(self.wish, reason=redactor.text(reason)[:LONGEST_REASON]) if reason else self.wish,
         )
 
 
@@ -123,7 +134,7 @@ class LineReader:
     def _take(self, said: Said) -> None:
         self._lines += 1
         fault = _TOO_MANY if self._lines == _MOST_LINES else ""
-        self.said = self.said.and_then(said).and_then(Said(fault=fault))
+        self.said = self.said.and_then(said.without_secrets(self._redactor)).and_then(Said(fault=fault))
 
     def _keep(self, data: bytes, position: int, pending: int | None) -> None:
         """Keep what the next piece may continue, and as much before it as a secret can reach."""

@@ -314,6 +314,13 @@ def test_a_secret_is_taken_out_before_a_line_is_read() -> None:
     assert "hunter" not in _said(b"::cost hunter22\n", secrets=(_HIDDEN,)).fault
 
 
+@pytest.mark.parametrize("start", [b"::needs-input ", b"::halo every=5m reason="])
+def test_a_secret_that_only_its_own_text_draws_is_taken_out(start: bytes) -> None:
+    said = _said(start + b"xxxxer22" + 20 * b"\b" + b"hunt\n", secrets=(_HIDDEN,))
+    assert "***" in f"{said}"
+    assert _HIDDEN not in f"{said}"
+
+
 def test_a_secret_that_looks_like_a_line_says_nothing() -> None:
     assert _said(b"x\n::cost 5\n", secrets=("::cost 5",)) == NOTHING_SAID
     assert _said(b"x\n::cost 5\n", secrets=("x\n::cost",)) == NOTHING_SAID

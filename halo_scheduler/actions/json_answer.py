@@ -48,7 +48,7 @@ class JsonAnswer:
         if not isinstance(answer, dict) or answer.get(_KEY) is None:
             return NOTHING_SAID
         try:
-            return Said(wish=read_wish(_pairs(answer[_KEY], redactor)))
+            return Said(wish=read_wish(_pairs(answer[_KEY], redactor))).without_secrets(redactor)
         except ScheduleError as error:
             return Said(fault=f"the halo of its answer could not be read: {error}")
 

@@ -242,7 +242,7 @@ class Spool:
             return ""
         tail = redactor.redacted(_read(self.output_path, start), redactor.reach if start else 0)
         lines = [line for line in tail.splitlines() if line.strip() and not line.startswith(b"::")]
-        return printed_line(lines[-1].decode(errors="replace")) if lines else ""
+        return redactor.text(printed_line(lines[-1].decode(errors="replace"))) if lines else ""
 
     # --- Reading -------------------------------------------------------------------------------------
 
@@ -293,7 +293,8 @@ class Spool:
         whole = data[: data.rfind(b"\n") + 1]
         is_within_line = self._is_within_line or start > self._read_to
         self._read_to, self._is_within_line = start + len(whole), is_within_line and not whole
-        return last_progress(redactor.redacted(whole.partition(b"\n")[2] if is_within_line else whole))
+        found = last_progress(redactor.redacted(whole.partition(b"\n")[2] if is_within_line else whole))
+        return None if found is None else (found[0], redactor.text(found[1]))
 
     def kept(self, most_bytes: Callable[[], int], redactor: Redactor) -> Output:
         """Return the output as it is stored: redacted, and with its middle left out when it is too long."""

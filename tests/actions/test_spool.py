@@ -417,6 +417,13 @@ def test_a_secret_in_the_progress_is_redacted(spool: Spool, child: Child) -> Non
     assert spool.new_progress(Redactor([_HIDDEN])) == (0.5, "with *** in it")
 
 
+def test_progress_does_not_draw_a_secret_either(spool: Spool, child: Child) -> None:
+    half = len(_HIDDEN) // 2
+    drawn = f"{'x' * half}{_HIDDEN[half:]}{50 * chr(8)}{_HIDDEN[:half]}"
+    child(f"::progress 0.5 {drawn}\n".encode())
+    assert spool.new_progress(Redactor([_HIDDEN])) == (0.5, "***")
+
+
 def test_the_last_progress_of_much_output_is_found(spool: Spool, child: Child) -> None:
     child(b"::progress 0.1\n" + b"x\n" * 100_000 + b"::progress 0.2\n")
     assert spool.new_progress(Redactor()) == (0.2, "")
