@@ -130,12 +130,13 @@ def _offered(
 def _begun(ctx: click.Context, param: click.Parameter, incomplete: str, named: Named) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem  # noqa: PLC0415
 
-    from halo_scheduler.output_text import plain_line  # noqa: PLC0415
+    from halo_scheduler.output_text import is_shown_whole, plain_line  # noqa: PLC0415
 
     typed = ctx.params.get(param.name or "")
     taken = set(typed) if isinstance(typed, tuple | list) else set()
     return [
         CompletionItem(name, help=plain_line(about, _LONGEST_HELP) or None)
         for name, about in named
-        if name.startswith(incomplete) and name not in taken
+        # Shells print what they offer as it is: a name with hidden characters would look like another one.
+        if name.startswith(incomplete) and name not in taken and is_shown_whole(name)
     ]

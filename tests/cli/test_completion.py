@@ -132,6 +132,20 @@ def test_runs_are_offered_with_their_outcomes_and_jobs_with_a_word_in_one_line(
     assert _offered("halo show my", monkeypatch, capsys) == [("plain", "my report", "what ↵ happened")]
 
 
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_a_name_that_cannot_be_seen_whole_is_not_offered(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Scheduler.open() as scheduler:
+        for name in ("report", "report\u200b", "report\u202egnp"):
+            scheduler.add_job(name, Manual(), group=f"{name}s")
+    assert [word.strip() for _, word, _ in _offered("halo show rep", monkeypatch, capsys, shell)] == [
+        "report"
+    ]
+    offered = _offered("halo list --group rep", monkeypatch, capsys, shell)
+    assert [word.strip() for _, word, _ in offered] == ["reports"]
+
+
 def test_without_a_database_or_with_a_broken_one_nothing_is_offered_and_nothing_said(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
