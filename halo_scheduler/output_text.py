@@ -33,12 +33,13 @@ _MOVES = re.compile(r"(\r|\x08|\x1b\[[02]?K)")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 # Every control and format character, line and paragraph separators, surrogates, and all else that is drawn as nothing
-# or as a mere space: fillers, joiners, variation selectors, tags, noncharacters.
+# or as a mere space: fillers, joiners, variation selectors, tags, noncharacters. What is for private use looks as some font likes.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160"
     "\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufdd0-\ufdef"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001345f"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U00016fe4\U0001d159"
+    "\ue000-\uf8ff\U000f0000-\U0010ffff"
     + "".join(f"{chr(plane | 0xFFFE)}{chr(plane | 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
     + "]"
 )
@@ -53,6 +54,7 @@ _NEEDED = re.compile(
     f"(?<=[{_EMOJI}])\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
     f"|(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])"
 )
+_EMOJI_TO_COME = range(0x1F000, 0x1FB00)
 _BLANKS = re.compile(r"[^\S\n]{2,}|\t")
 _LINE_ENDS = re.compile(r"\s*\n\s*")
 # Letters of other alphabets that are drawn like Latin ones.
@@ -63,30 +65,45 @@ _MOST_NAMED = 3
 _CONTROL_NAMES = {"\x1b": "ESCAPE", "\r": "CARRIAGE RETURN", "\b": "BACKSPACE", "\x7f": "DELETE"}
 
 
+def _hidden_in(text: str) -> re.Pattern[str]:
+    """Return what finds the hidden characters of a text: those always hidden, and its unassigned ones."""
+    if text.isascii():
+        return _HIDDEN
+    unassigned = {sign for sign in set(text) if unicodedata.category(sign) == "Cn"}
+    # Python may be older than an emoji, which fonts show all the same.
+    signs = "".join(sign for sign in unassigned if ord(sign) not in _EMOJI_TO_COME)
+    return re.compile(f"{_HIDDEN.pattern}|[{signs}]") if signs else _HIDDEN
+
+
 def shown_spec(text: str) -> str:
     """Return a text of several lines with every character that acts or cannot be seen escaped: `\\r`, `\\u200b`."""
-    return _HIDDEN.sub(_escaped, text) if _HIDDEN.search(text) else text
+    return _hidden_in(text).sub(_escaped, text)
 
 
 def shown_styled(text: str) -> str:
     """Return a text that may have colours of ours in it; JSON still means the same."""
-    return _HIDDEN.sub(_escaped_but_styles, text) if _HIDDEN.search(text) else text
+    return _hidden_in(text).sub(_escaped_but_styles, text)
 
 
 def plain_line(text: str, longest: int = _LONGEST_PROGRESS_TEXT) -> str:
     """Return a text on one short line, with every character that acts or cannot be seen escaped."""
-    line = _LINE_ENDS.sub(LINE_END, _BLANKS.sub(" ", shown_spec(text).strip()))
+    line = whole_line(text)
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def whole_line(text: str) -> str:
+    """Return all of a text on one line, with every character that acts or cannot be seen escaped."""
+    return _LINE_ENDS.sub(LINE_END, _BLANKS.sub(" ", shown_spec(text).strip()))
 
 
 def is_shown_whole(text: str) -> bool:
     """Tell whether every character of a text can be seen where it is shown as it is."""
-    return _HIDDEN.search(text) is None or shown_spec(text) == text
+    return shown_spec(text) == text
 
 
 def hidden_characters(text: str) -> list[str]:
     """Return the names of the invisible characters of a text: "U+200B ZERO WIDTH SPACE"."""
-    return [_named(sign) for sign in dict.fromkeys(_HIDDEN.findall(text))]
+    return [_named(sign) for sign in dict.fromkeys(_hidden_in(text).findall(text))]
 
 
 def hidden_words(text: str) -> str:
@@ -102,14 +119,14 @@ def looks_like(text: str) -> str:
     """Return what stays of a text for the eye: two that share it can be mistaken for each other."""
     if text.isascii() and text.isprintable():
         return " ".join(text.casefold().split())
-    seen = _HIDDEN.sub("", unicodedata.normalize("NFKC", _HIDDEN.sub("", text)))
+    seen = _HIDDEN.sub("", unicodedata.normalize("NFKC", _hidden_in(text).sub("", text)))
     return " ".join(seen.translate(_LATIN).casefold().split())
 
 
 def json_text(data: object, indent: int | None = None) -> str:
     """Return data as JSON with invisible characters escaped; it means the same."""
     text = json.dumps(data, ensure_ascii=False, indent=indent)
-    return _HIDDEN.sub(_in_json, text)
+    return _hidden_in(text).sub(_in_json, text)
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -335,3 +335,18 @@ def test_names_that_look_alike_are_alike(other: str) -> None:
 @pytest.mark.parametrize("other", ["deploy2", "de ploy", "employ", "deplöy", ""])
 def test_names_that_look_different_are_different(other: str) -> None:
     assert looks_like(other) != looks_like("deploy")
+
+
+@pytest.mark.parametrize(
+    "sign", ["\U0001d159", "\U00016fe4", "\ue000", "\U000f0000", "\u0378", "\U0003ffff", "\U00050000"]
+)
+def test_signs_without_a_shape_of_their_own_are_escaped(sign: str) -> None:
+    assert sign not in shown_spec(f"a{sign}b")
+    assert hidden_words(f"a{sign}b").startswith(f"U+{ord(sign):04X}")
+    assert sign not in json_text([f"a{sign}b"])
+    assert not is_shown_whole(f"a{sign}b")
+    assert looks_like(f"a{sign}b") == "ab"
+
+
+def test_emoji_that_are_newer_than_this_python_are_shown() -> None:
+    assert shown_spec("\U0001fae8 \U0001fadf") == "\U0001fae8 \U0001fadf"

@@ -7,6 +7,7 @@ import shlex
 from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.model import Action, Callback, Command, HttpRequest, Prompt
+from halo_scheduler.output_text import shown_spec
 from halo_scheduler.prompt_text import NOTHING_TO_SAY
 from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
 
@@ -36,7 +37,7 @@ def action_words(action: Action) -> str:
 
 
 def _prompt_words(prompt: Prompt) -> str:
-    text = prompt.text.strip() or NOTHING_TO_SAY
+    text = shown_spec(prompt.text).strip() or NOTHING_TO_SAY
     if not prompt.agent:
         return tr("prompt: {text}").format(text=text)
     return tr("prompt for {agent}: {text}").format(agent=one_line(prompt.agent, _LONGEST_AGENT), text=text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.model import Callback, Job, Prompt
+from halo_scheduler.output_text import shown_spec
 from halo_scheduler.prompt_text import NOTHING_TO_SAY
 from halo_scheduler.reports import Usage
 
@@ -86,7 +87,7 @@ class Today(Section):
 
 
 def _first_lines(prompt: Prompt) -> str:
-    return plain_lines((prompt.text.strip() or NOTHING_TO_SAY)[:_LONGEST_PROMPT])
+    return plain_lines((shown_spec(prompt.text).strip() or NOTHING_TO_SAY)[:_LONGEST_PROMPT])
 
 
 def _agent_words(prompt: Prompt, default_agent: str) -> str:

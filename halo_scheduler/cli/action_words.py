@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from halo_scheduler.model import Action, Callback, Command, HttpRequest, ProcessAction, Prompt, Redirects
+from halo_scheduler.output_text import shown_spec
 from halo_scheduler.prompt_text import NOTHING_TO_SAY
 from halo_scheduler.schedule.interval import SECOND_MS, interval_in_words
 from halo_scheduler.schedule.words import listed
@@ -19,11 +20,11 @@ def action_words(action: Action) -> str:
     """Return what a job runs, sends or asks."""
     match action:
         case Command(argv=argv, line=line, shell=shell):
-            return shlex.join(argv) if argv else f"{line.strip()} ({shell})"
+            return shlex.join(argv) if argv else f"{shown_spec(line).strip()} ({shell})"
         case HttpRequest(method=method, url=url):
             return f"{method} {url}"
         case Prompt(text=text, agent=agent):
-            return f"asks {agent or 'the default agent'}: {text.strip() or NOTHING_TO_SAY}"
+            return f"asks {agent or 'the default agent'}: {shown_spec(text).strip() or NOTHING_TO_SAY}"
         case Callback(name=name):
             return f"calls {name or 'a function'} of the program that embeds Halo"
         case _:

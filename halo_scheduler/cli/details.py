@@ -23,7 +23,7 @@ from halo_scheduler.cli.shown import (
 )
 from halo_scheduler.finding import open_questions
 from halo_scheduler.model import FollowOn, InQuietTime, Job, Question
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.output_text import plain_line, whole_line
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.describe import describe
@@ -33,7 +33,6 @@ from halo_scheduler.schedule.words import counted, listed
 from halo_scheduler.service import Scheduler
 from halo_scheduler.transfer.review import Reviewer
 
-_LONGEST = 1_000
 _LABEL_WIDTH = 12
 _ENDS = {
     FollowOn.SUCCESS: "after each success",
@@ -96,12 +95,12 @@ def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
     return [(label, text) for label, text in found if text]
 
 
-def print_details(job: Job, standing: Standing, now_ms: int, longest: int = _LONGEST) -> None:
+def print_details(job: Job, standing: Standing, now_ms: int) -> None:
     """Print everything about a job but its runs."""
     name = click.style(plain_line(job.name, LONGEST_NAME), bold=True)
     click.echo(f"{status_mark(job, asks=bool(standing.questions))} {name}")
     for label, text in details(job, standing, now_ms):
-        words = folded(plain_line(text, longest), _LABEL_WIDTH)
+        words = folded(whole_line(text), _LABEL_WIDTH)
         click.echo(f"  {click.style(f'{label:<9}', dim=True)} {words}")
 
 

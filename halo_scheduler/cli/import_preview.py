@@ -9,12 +9,11 @@ from typing import TypeVar
 
 import click
 
-from halo_scheduler.checks import LONGEST_TEXT
 from halo_scheduler.cli.action_words import action_words, more_words, work_words
 from halo_scheduler.cli.policy_words import condition_words, policy_words
 from halo_scheduler.cli.shown import cost_words
 from halo_scheduler.model import Caps, FollowOn, InQuietTime, Job, JobSpec, Policy
-from halo_scheduler.output_text import plain_line, shown_spec
+from halo_scheduler.output_text import shown_spec, whole_line
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.words import counted
@@ -170,4 +169,4 @@ def _most(limit: int | None) -> str:
 
 
 def _line(text: str) -> str:
-    return plain_line(text, LONGEST_TEXT)
+    return whole_line(text)

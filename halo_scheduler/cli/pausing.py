@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from halo_scheduler.checks import LONGEST_TEXT, require_interval
+from halo_scheduler.checks import require_interval
 from halo_scheduler.cli.completing import complete_jobs
 from halo_scheduler.cli.details import print_details, standing_of
 from halo_scheduler.cli.shown import WAITS, moment, next_words, status_words
@@ -128,7 +128,7 @@ def _show_first(scheduler: Scheduler, job: Job, *, yes: bool) -> None:
         job.status_reason is StatusReason.IMPORTED and standing.notes
     )
     if is_unseen and not yes and sys.stdin.isatty():
-        print_details(job, standing, SystemClock().now_ms(), LONGEST_TEXT)
+        print_details(job, standing, SystemClock().now_ms())
         if not click.confirm("Let it run?", err=True):
             raise click.ClickException(f"{job.name} stays as it is")
         return

@@ -79,6 +79,31 @@ def test_a_preview_and_the_details_show_what_an_imported_command_runs(kind: str,
         assert found.status_reason is StatusReason.IMPORTED
 
 
+@pytest.mark.parametrize(
+    "action",
+    [
+        Command(line=f"echo hello #{'x' * 5_000}\ntouch owned8", shell="/bin/sh"),
+        Command(argv=("echo", "\u200b" * 5_000, "touch owned8")),
+        Prompt(text=f"Say hello.{' padding' * 5_000} touch owned8"),
+    ],
+)
+def test_the_details_show_an_action_to_its_end(action: Command | Prompt) -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("job", Manual(), action)
+    output = _halo("show", "job").output
+    assert "touch owned8" in output
+    assert "…" not in output
+
+
+@pytest.mark.parametrize(
+    "action", [Command(line="\x1ctrue\x1f\x85", shell="/bin/sh"), Prompt(text="\x1ctrue\x1f\x85")]
+)
+def test_the_details_show_control_blanks_at_the_ends(action: Command | Prompt) -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.add_job("job", Manual(), action)
+    assert r"\x1ctrue\x1f\u0085" in _halo("show", "job").output
+
+
 def test_a_preview_shows_what_the_line_of_a_crontab_runs() -> None:
     preview = _halo(
         "import", "-", "--yes", stdin=b"30 2 * * * find ~/tmp -mtime +7 -delete \x1b]; touch owned5\n"
