@@ -191,15 +191,6 @@ class Assisting(Importing, Steering, Asking):
                 f"assistants may not run {found.spec.name}{after}; a person can allow it in that job's settings"
             )
 
-    def _with_followers(self, record: JobRecord) -> Iterator[JobRecord]:
-        """Yield a job, then the jobs that run after it, then those that run after them."""
-        seen, found = {record.id}, [record]
-        while found:
-            yield from found
-            following = {item.job_id for job in found for item in job.spec.followers} - seen
-            seen |= following
-            found = list(self._store.jobs.get_many(following).values()) if following else []
-
     def _refuse_capped(self, record: JobRecord) -> None:
         """Refuse what a person could still start by hand: nobody watches what an assistant spends."""
         usage = self.get_usage(record.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -227,6 +227,8 @@ class Editing(Writer):
             # What a person has yet to review starts nothing: the last failed attempt has the followers from before.
             in_force = spec if paused_by is None else record.spec
             changed = self._ask_instead_of_retry(record, edited.evolve(spec=in_force))
+            if decides_consent(record.spec, spec):
+                changed += self._drop_refused_advice(now_ms)
         self._changed(Change(ChangeKind.JOB, job_id=job_id), *changed)
 
     def _after_edit(self, record: JobRecord, spec: JobSpec, now_ms: int) -> JobRecord:
@@ -255,6 +257,26 @@ class Editing(Writer):
             errors = edited.errors + int(edited.attempt > 1)
             edited = without_plan(edited.evolve(counted_until=now_ms, errors=errors))
         return plan(edited, now_ms, self._store.runs.has_slot, reason="edited")
+
+    def _drop_refused_advice(self, now_ms: int) -> list[Change]:
+        """Drop what assistants advised on jobs that they may not start, or that start such a job."""
+        dropped = [
+            self._without_hints(record, now_ms)
+            for record in self._store.jobs.all()
+            if record.hints.source is HintSource.ASSISTANT
+            and not all(found.spec.policy.assistants_may_run for found in self._with_followers(record))
+        ]
+        self._store.jobs.save_states(dropped)
+        return [Change(ChangeKind.JOB, job_id=record.id) for record in dropped]
+
+    def _with_followers(self, record: JobRecord) -> Iterator[JobRecord]:
+        """Yield a job, then the jobs that run after it, then those that run after them."""
+        seen, found = {record.id}, [record]
+        while found:
+            yield from found
+            following = {item.job_id for job in found for item in job.spec.followers} - seen
+            seen |= following
+            found = list(self._store.jobs.get_many(following).values()) if following else []
 
     def _forget_deadlines(self, job_id: str) -> None:
         """Let runs after other jobs that wait for their conditions begin anew to count how long."""
@@ -306,6 +328,12 @@ class Editing(Writer):
         row = self._store.lease.read()
         self._store.runs.insert([skipped], 0 if row is None else row.generation)
         return [Change(ChangeKind.RUN_FINISHED, job_id=record.id, run_id=skipped.id)]
+
+
+def decides_consent(before: JobSpec, after: JobSpec) -> bool:
+    """Tell whether a change decides what assistants may start, by the job itself or by what runs after it."""
+    old, new = before.policy.assistants_may_run, after.policy.assistants_may_run
+    return (old, before.followers) != (new, after.followers)
 
 
 def _checked(paused_by: StatusReason | None) -> StatusReason | None:

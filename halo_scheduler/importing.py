@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.editing import Editing
+from halo_scheduler.editing import Editing, decides_consent
 from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.ids import new_job_id
 from halo_scheduler.model import Condition, JobSpec, PathExists, StatusReason
@@ -134,6 +134,8 @@ class Importing(Editing):
             edited = self._after_edit(record, one.after, now_ms)
             self._store.jobs.save_states([edited])
             changes += self._ask_instead_of_retry(record, edited)
+        if any(decides_consent(one.before, one.after) for one in alterations):
+            changes += self._drop_refused_advice(now_ms)
         return changes
 
     def _create(

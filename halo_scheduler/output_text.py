@@ -33,7 +33,8 @@ _MOVES = re.compile(r"(\r|\x08|\x1b\[[02]?K)")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 # Every control and format character, line and paragraph separators, surrogates, and all else that is drawn as nothing
-# or as a mere space: fillers, joiners, variation selectors, tags, noncharacters. What is for private use looks as some font likes.
+# or as a mere space: fillers, joiners, variation selectors, tags, noncharacters; what is for private use has no shape
+# that everybody sees.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160"
     "\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufdd0-\ufdef"

@@ -170,11 +170,7 @@ class Steering(Writer):
             record = self._existing(job_id)
             if record.hints == _NO_HINTS and record.next_source not in _BY_HINT:
                 return  # Planning anew could only move what nobody advised.
-            cleared = record.evolve(hints=_NO_HINTS)
-            # A retry stays where it is: it belongs to a slot that was due before.
-            if record.attempt == 1 and not self._is_in_its_slot(record):
-                cleared = plan(cleared, now_ms, self._store.runs.has_slot)
-            self._store.jobs.save_states([cleared])
+            self._store.jobs.save_states([self._without_hints(record, now_ms)])
             self._store.events.append(now_ms, EventKind.JOB_HINTED, job_id, source=source, cleared=True)
         self._changed(Change(ChangeKind.JOB, job_id=job_id))
 

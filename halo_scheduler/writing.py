@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 
 from halo_scheduler.changes import Change
 from halo_scheduler.followers import ask_instead_of_retry
+from halo_scheduler.model import Hints
+from halo_scheduler.planning import plan
 from halo_scheduler.reading import Reader
 from halo_scheduler.store.job_records import JobRecord
 
@@ -20,6 +22,14 @@ class Writer(Reader, ABC):
     def _is_in_its_slot(self, record: JobRecord) -> bool:
         """Whether the job runs because it was due: then it is planned when that run ends."""
         return record.run_id is not None and self._store.runs.is_scheduled(record.run_id)
+
+    def _without_hints(self, record: JobRecord, now_ms: int) -> JobRecord:
+        """Return a job without advice, planned as its schedule says."""
+        cleared = record.evolve(hints=Hints())
+        # A retry stays where it is: it belongs to a slot that was due before.
+        if record.attempt > 1 or self._is_in_its_slot(record):
+            return cleared
+        return plan(cleared, now_ms, self._store.runs.has_slot)
 
     def _ask_instead_of_retry(self, before: JobRecord, after: JobRecord) -> list[Change]:
         """Ask for what follows a failed attempt that a change leaves without the next: it was the last after all."""

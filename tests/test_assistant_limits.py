@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import AssistantAccess
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.requests import RequestKind
+from halo_scheduler.transfer.document import read_document
 
 _NOW = 1_800_000_000_000
 _HOUR = 3_600_000
@@ -235,6 +237,38 @@ def test_consent_that_is_taken_back_takes_its_advice_along(scheduler: Scheduler)
     assert _job(scheduler, job_id).next_run_at == _NOW + 60_000
     scheduler.update_job(job_id, policy=_NO_CONSENT)
     assert (_job(scheduler, job_id).hints, _job(scheduler, job_id).next_run_at) == (Hints(), planned)
+
+
+@pytest.mark.parametrize("change", ["consent", "followers"])
+def test_consent_that_is_taken_back_takes_advice_on_jobs_before_it_along(
+    scheduler: Scheduler, change: str
+) -> None:
+    last = scheduler.add_job("deploy", Manual(), _TRUE)
+    guarded = scheduler.add_job("guarded", Manual(), _TRUE, policy=_NO_CONSENT)
+    middle = scheduler.add_job("test", Manual(), _TRUE, followers=[Follower(job_id=last)])
+    first = scheduler.add_job("build", Every("1d"), _TRUE, followers=[Follower(job_id=middle)])
+    other = scheduler.add_job("other", Every("1d"), _TRUE)
+    planned = _job(scheduler, first).next_run_at
+    for job_id in (first, other):
+        _STARTING["next"](scheduler, job_id)
+    if change == "consent":
+        scheduler.update_job(last, policy=_NO_CONSENT)
+    else:
+        scheduler.update_job(middle, followers=(Follower(job_id=guarded),))
+    assert (_job(scheduler, first).hints, _job(scheduler, first).next_run_at) == (Hints(), planned)
+    assert _job(scheduler, other).next_run_at == _NOW + 60_000
+
+
+def test_an_import_that_takes_consent_back_takes_advice_along(scheduler: Scheduler) -> None:
+    last = scheduler.add_job("deploy", Manual(), _TRUE)
+    first = scheduler.add_job("build", Every("1d"), _TRUE, followers=[Follower(job_id=last)])
+    _STARTING["next"](scheduler, first)
+    action = {"kind": "command", "argv": ["true"]}
+    policy = {"assistants_may_run": False}
+    job = {"name": "deploy", "schedule": "manual", "action": action, "policy": policy}
+    drafts = read_document(json.dumps({"version": 1, "jobs": [job]}).encode(), is_json=True)
+    scheduler.apply_import(scheduler.plan_import(drafts))
+    assert _job(scheduler, first).hints == Hints()
 
 
 def test_the_advice_of_others_stays_when_consent_is_taken_back(scheduler: Scheduler) -> None:

@@ -82,7 +82,7 @@ def test_a_preview_and_the_details_show_what_an_imported_command_runs(kind: str,
 @pytest.mark.parametrize(
     "action",
     [
-        Command(line=f"echo hello #{'x' * 5_000}\ntouch owned8", shell="/bin/sh"),
+        Command(line=f"echo hello #{'x' * 5_000}\ntouch owned8", shell="/bin/sh"),  # noqa: S604 - never run
         Command(argv=("echo", "\u200b" * 5_000, "touch owned8")),
         Prompt(text=f"Say hello.{' padding' * 5_000} touch owned8"),
     ],
@@ -96,7 +96,11 @@ def test_the_details_show_an_action_to_its_end(action: Command | Prompt) -> None
 
 
 @pytest.mark.parametrize(
-    "action", [Command(line="\x1ctrue\x1f\x85", shell="/bin/sh"), Prompt(text="\x1ctrue\x1f\x85")]
+    "action",
+    [
+        Command(line="\x1ctrue\x1f\x85", shell="/bin/sh"),  # noqa: S604 - never run
+        Prompt(text="\x1ctrue\x1f\x85"),
+    ],
 )
 def test_the_details_show_control_blanks_at_the_ends(action: Command | Prompt) -> None:
     with Scheduler.open() as scheduler:
