@@ -168,7 +168,7 @@ class Assisting(Importing, Steering, Asking):
             record = self._existing(job_id)
             _refuse_unseen(record)
             if self._is_stopped_by_person(record):
-                state = "paused" if record.disabled_reason is None else "disabled"
+                state = "disabled" if record.disabled_reason is StatusReason.USER else "paused"
                 raise SchedulerError(
                     f"a person {state} {record.spec.name}, and only a person can let it run again"
                 )

@@ -73,12 +73,19 @@ class Steering(Writer):
                         now_ms, EventKind.JOB_PAUSED, record.id, until=record.paused_until
                     )
 
+    def get_pausing_assistant(self, job_id: str) -> str | None:
+        """Return the name of the assistant that paused a job itself; None if it is not, or if a person paused it."""
+        return self._pausing_assistant(self._existing(job_id))
+
+    def _pausing_assistant(self, record: JobRecord) -> str | None:
+        if not record.paused or record.paused_by is not None:
+            return None
+        paused = self._store.events.last(record.id, EventKind.JOB_PAUSED)
+        return None if paused is None else paused.assistant
+
     def _is_paused_by_assistant(self, record: JobRecord) -> bool:
         """Whether an assistant paused a job itself, and no person has paused it since."""
-        if not record.paused or record.paused_by is not None:
-            return False
-        paused = self._store.events.last(record.id, EventKind.JOB_PAUSED)
-        return paused is not None and paused.assistant is not None
+        return self._pausing_assistant(record) is not None
 
     def _pause(self, job_ids: list[str], until: int | None) -> None:
         now_ms = self._clock.now_ms()

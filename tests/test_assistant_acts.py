@@ -177,11 +177,11 @@ def test_why_names_who_left_a_job_waiting(scheduler: Scheduler) -> None:
     at = moment_in_words(_NOW, _NOW)
     with scheduler.acting_for("claude-code"):
         scheduler.pause_job_for_assistant(job_id)
-        assert f"The assistant claude-code paused it at {at}." in scheduler.why(job_id).sentences
+        assert f"The assistant “claude-code” paused it at {at}." in scheduler.why(job_id).sentences
         scheduler.resume_job_for_assistant(job_id)
         assert not any("claude" in said for said in scheduler.why(job_id).sentences)
         scheduler.update_job_for_assistant(job_id, lambda _spec: {"followers": (follower,)})
-    assert f"The assistant claude-code changed its followers at {at}." in scheduler.why(job_id).sentences
+    assert f"The assistant “claude-code” changed its followers at {at}." in scheduler.why(job_id).sentences
     scheduler.resume_job(job_id)
     scheduler.pause_job(job_id)
     assert not any("claude" in said for said in scheduler.why(job_id).sentences)
@@ -197,9 +197,9 @@ def test_why_names_who_changed_a_schedule(scheduler: Scheduler, clock: ManualClo
         )
     clock.set(due_at + 2 * _HOUR)
     said = " ".join(scheduler.why(job_id, due_at).sentences)
-    assert "by the assistant claude-code" in said
+    assert "by the assistant “claude-code”" in said
     paused = " ".join(scheduler.why(job_id, due_at + _HOUR // 2, span_ms=60_000).sentences)
-    assert "as the assistant claude-code had made or changed it" in paused
+    assert "as the assistant “claude-code” had made or changed it" in paused
 
 
 def test_why_names_who_paused_a_job(scheduler: Scheduler, clock: ManualClock) -> None:
@@ -210,7 +210,7 @@ def test_why_names_who_paused_a_job(scheduler: Scheduler, clock: ManualClock) ->
         clock.set(due_at + _HOUR // 2)
         scheduler.resume_job_for_assistant(job_id)
     (said,) = scheduler.why(job_id, due_at).sentences
-    assert said.endswith(", by the assistant claude-code.")
+    assert said.endswith(", by the assistant “claude-code”.")
 
 
 def test_a_run_says_which_assistant_asked_for_it(scheduler: Scheduler) -> None:
@@ -224,5 +224,5 @@ def test_a_run_says_which_assistant_asked_for_it(scheduler: Scheduler) -> None:
     scheduler.tick()
     runs = {run.id: run for run in scheduler.get_run_log(job_id)}
     assert runs[by_assistant].outcome is Outcome.SUCCESS
-    assert runs[by_assistant].note == "asked for by the assistant claude-code"
+    assert runs[by_assistant].note == "asked for by the assistant “claude-code”"
     assert runs[by_hand].note == ""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from halo_scheduler import Command, Every, Manual, Policy, Retry, ScheduleError, SchedulerError
+from halo_scheduler.cli.details import details, standing_of
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import ScheduleTriggerError
 from halo_scheduler.model import Follower, FollowOn, Hints, HintSource, Job, JobSpec, JobStatus, StatusReason
@@ -132,6 +133,30 @@ def test_what_a_person_stopped_only_a_person_starts(
     with pytest.raises(SchedulerError, match="only a person can let it run again"):
         start(scheduler, job_id)
     assert (_job(scheduler, job_id), scheduler.get_waiting_run(job_id)) == (before, None)
+
+
+def test_what_errors_disabled_and_a_person_paused_is_told_as_paused(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
+    scheduler.pause_job(job_id)
+    record = scheduler._store.jobs.get(job_id)
+    assert record is not None
+    scheduler._store.jobs.save_states([record.evolve(disabled_reason=StatusReason.ERRORS)])
+    with pytest.raises(SchedulerError, match="a person paused backup"):
+        scheduler.resume_job_for_assistant(job_id)
+
+
+def test_who_paused_a_job_can_be_told(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
+    assert scheduler.get_pausing_assistant(job_id) is None
+    with scheduler.acting_for("you"):
+        scheduler.pause_job_for_assistant(job_id)
+    assert scheduler.get_pausing_assistant(job_id) == "you"
+    shown = dict(details(_job(scheduler, job_id), standing_of(scheduler, _job(scheduler, job_id)), _NOW))
+    assert shown["status"] == "paused by the assistant “you”"
+    scheduler.pause_job(job_id)
+    assert scheduler.get_pausing_assistant(job_id) is None
+    shown = dict(details(_job(scheduler, job_id), standing_of(scheduler, _job(scheduler, job_id)), _NOW))
+    assert shown["status"] == "paused"
 
 
 @pytest.mark.parametrize("until", [None, _NOW + 1_000, _NOW + 2 * _HOUR])

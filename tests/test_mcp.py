@@ -370,6 +370,18 @@ def test_why_knows_every_reason(scheduler: Scheduler, reason: SkipReason) -> Non
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
+def test_an_assistant_can_tell_its_pause_from_a_persons(scheduler: Scheduler) -> None:
+    job_id = scheduler.add_job("job", Every("15m"))
+    assert call(scheduler, "get_job", job="job")["paused_by_assistant"] is None
+    with scheduler.acting_for("claude-code"):
+        call(scheduler, "pause_job", job="job")
+    assert call(scheduler, "get_job", job="job")["paused_by_assistant"] == "claude-code"
+    (listed,) = call(scheduler, "list_jobs")["jobs"]
+    assert listed["paused_by_assistant"] == "claude-code"
+    scheduler.pause_job(job_id)
+    assert call(scheduler, "get_job", job="job")["paused_by_assistant"] is None
+
+
 def test_a_job_is_paused_until_a_time_and_resumed(scheduler: Scheduler) -> None:
     scheduler.add_job("job", Every("15m"))
     paused = call(scheduler, "pause_job", job="job", until="2027-01-15T10:00:00+01:00")

@@ -22,14 +22,14 @@ from halo_scheduler.cli.shown import (
     status_words,
 )
 from halo_scheduler.finding import open_questions
-from halo_scheduler.model import FollowOn, InQuietTime, Job, Question
+from halo_scheduler.model import FollowOn, InQuietTime, Job, JobStatus, Question
 from halo_scheduler.output_text import plain_line, whole_line
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.reports import Usage
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.explain import moment_in_words
 from halo_scheduler.schedule.quiet import quiet_at
-from halo_scheduler.schedule.words import counted, listed
+from halo_scheduler.schedule.words import assistant_words, counted, listed
 from halo_scheduler.service import Scheduler
 from halo_scheduler.transfer.review import Reviewer
 
@@ -52,6 +52,7 @@ class Standing:
     waits_until: int | None
     quiet_times: Sequence[QuietTime]
     notes: Sequence[str]
+    paused_by: str | None
 
 
 def standing_of(scheduler: Scheduler, job: Job) -> Standing:
@@ -64,6 +65,7 @@ def standing_of(scheduler: Scheduler, job: Job) -> Standing:
         waits_until=scheduler.get_waits_until(job.id),
         quiet_times=[time for time in scheduler.get_settings().quiet_times if time.is_for(job.group)],
         notes=Reviewer(known.name for known in scheduler.list_job_names()).notes(job.spec),
+        paused_by=scheduler.get_pausing_assistant(job.id),
     )
 
 
@@ -72,7 +74,10 @@ def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
     asks = bool(standing.questions)
     found = [
         ("id", job.id),
-        ("status", f"{status_words(job)}{_end_words(standing.waits_until, now_ms)}"),
+        (
+            "status",
+            f"{status_words(job)}{_pause_words(job, standing)}{_end_words(standing.waits_until, now_ms)}",
+        ),
         *(("beware", note) for note in standing.notes),
         ("about", job.description),
         ("group", job.group or ""),
@@ -102,6 +107,11 @@ def print_details(job: Job, standing: Standing, now_ms: int) -> None:
     for label, text in details(job, standing, now_ms):
         words = folded(whole_line(text), _LABEL_WIDTH)
         click.echo(f"  {click.style(f'{label:<9}', dim=True)} {words}")
+
+
+def _pause_words(job: Job, standing: Standing) -> str:
+    is_told = job.status is JobStatus.PAUSED and standing.paused_by is not None
+    return f" by {assistant_words(standing.paused_by or '')}" if is_told else ""
 
 
 def _quiet_words(job: Job, times: Sequence[QuietTime], now_ms: int) -> str:

@@ -19,7 +19,7 @@ from halo_scheduler.mcp.views import (
     run_view,
     usage_view,
 )
-from halo_scheduler.model import JobStatus, Outcome, Run
+from halo_scheduler.model import Job, JobStatus, Outcome, Run
 from halo_scheduler.output_text import shown_text
 from halo_scheduler.service import Scheduler
 
@@ -42,17 +42,30 @@ class _JobFilter(Given):
 def _list_jobs(scheduler: Scheduler, given: _JobFilter) -> View:
     jobs = scheduler.list_jobs(status=given.status, group=given.group, text=given.text)
     page = jobs[given.offset : given.offset + given.limit]
-    return {"jobs": [job_line(job) for job in page], "total": len(jobs)}
+    return {"jobs": [job_line(job) | _pause_view(scheduler, job) for job in page], "total": len(jobs)}
+
+
+def _pause_view(scheduler: Scheduler, job: Job) -> View:
+    """Return which assistant paused a job, which may then end that pause; nothing for a pause of a person's."""
+    return {
+        "paused_by_assistant": scheduler.get_pausing_assistant(job.id)
+        if job.status is JobStatus.PAUSED
+        else None
+    }
 
 
 def _get_job(scheduler: Scheduler, given: OfJob) -> View:
     job = find_job(scheduler, given.job)
     questions = open_questions(scheduler, job.id)
-    return job_view(job) | {
-        "chain": chain_view(scheduler.get_chain(job.id)),
-        "today": usage_view(scheduler.get_usage(job.id)),
-        "open_questions": [question_view(question, job.name) for question in questions],
-    }
+    return (
+        job_view(job)
+        | _pause_view(scheduler, job)
+        | {
+            "chain": chain_view(scheduler.get_chain(job.id)),
+            "today": usage_view(scheduler.get_usage(job.id)),
+            "open_questions": [question_view(question, job.name) for question in questions],
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,8 +49,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def assistant_words(name: str) -> str:
-    """Return an assistant as a sentence names it: "the assistant claude-code"."""
-    return "an assistant" if name == UNNAMED_ASSISTANT else f"the assistant {name}"
+    """Return an assistant as a sentence names it: "the assistant “claude-code”"; it may call itself anything."""
+    return "an assistant" if name == UNNAMED_ASSISTANT else f"the assistant “{name}”"
 
 
 def ordinal(number: int) -> str:

@@ -63,7 +63,7 @@ class AssistantAct:
 
 
 def by_words(event: Event) -> str:
-    """Return " by the assistant claude-code" for what an assistant did, and nothing for what anybody else did."""
+    """Return " by the assistant “claude-code”" for what an assistant did, and nothing for what anybody else did."""
     return "" if event.assistant is None else f" by {assistant_words(event.assistant)}"
 
 
