@@ -36,6 +36,8 @@ from .widgets.labels import button, frame
 
 _LIST_WIDTH = 184
 _SIZE = QSize(776, 544)
+# Pages scroll downwards only: in less width they would be cut at the right, and long hints at their last line.
+_LEAST = QSize(_SIZE.width(), 400)
 _QUIET_TIMES, _AGENTS, _BACKUPS, _SECRETS = 3, 4, 7, 8
 _BY_TAB = Qt.FocusPolicy.TabFocus
 
@@ -67,6 +69,7 @@ class SettingsDialog(QDialog):
         self._pages: dict[int, Page] = {}
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
+        self.setMinimumSize(_LEAST)
         self.resize(_SIZE)
         self._list = self._make_list()
         self._stack = QStackedWidget()

@@ -552,3 +552,15 @@ def test_tab_leads_from_the_list_over_the_page_to_closing(
     for row in (_KEEPING, page):
         _turn_to(dialog, row)
     assert len(_tab_order(dialog)) > 2
+
+
+def test_no_page_is_cut_at_the_least_width(dialog: SettingsDialog, qtbot: QtBot) -> None:
+    for row in range(_GENERAL, _SECRETS + 1):
+        _turn_to(dialog, row)
+        dialog.resize(300, 300)
+        page = dialog._page(row)
+        qtbot.waitUntil(page.isVisible)
+        content = _find(page, QWidget, "pageContent")
+        assert content.minimumSizeHint().width() <= page.viewport().width(), row
+        wrapped = [one for one in page.findChildren(QLabel) if one.isVisible() and one.wordWrap()]
+        assert [one.text() for one in wrapped if one.heightForWidth(one.width()) > one.height()] == []
