@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from halo_scheduler.errors import EngineHeldError, StoreDamagedError, StoreError, StoreUnavailableError
+from halo_scheduler.host.private_files import require_own_data_folder
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.ipc import poke
 from halo_scheduler.store.backup import Backup, Tell, back_up, check, list_backups, restore, unheard
@@ -26,7 +27,8 @@ def make_backup(path: Path, now_ms: int, tell: Tell = unheard) -> Backup:
 
 
 def find_backups(path: Path) -> list[Backup]:
-    """Return the backups of a database, newest first."""
+    """Return the backups of a database, newest first; UnsafeFilesError in a folder of somebody else."""
+    require_own_data_folder(path)
     return list_backups(path)
 
 

@@ -84,9 +84,8 @@ def _checked_store(path: Path) -> Store:
 
 def _unusable(path: Path, error: StoreError) -> Finding:
     if path.is_file() and not os.access(path, os.R_OK):
-        return wrong(
-            _TOPIC, f"You may not read {path}.", "Look at who owns it with: ls -l, or use sudo chown"
-        )
+        advice = "If it is not yours (ls -l shows whose it is), move it away or choose another HALO_HOME"
+        return wrong(_TOPIC, f"You may not read {path}.", advice)
     return wrong_because(_TOPIC, error)
 
 

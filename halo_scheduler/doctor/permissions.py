@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,15 +14,19 @@ from typing import NamedTuple
 from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, wrong, wrong_because
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.errors import UnsafeFilesError
+from halo_scheduler.host.owners import owner_words
 from halo_scheduler.host.private_files import (
     ACCESS_BY_OTHERS,
+    BACKUPS,
     FILE_MODE,
     FOLDER_MODE,
     close_to_writers,
+    could_be_changed,
+    database_files,
     inner_folders,
     is_own_folder,
+    move_away,
     open_to_writers,
-    owner_words,
     require_safe_way,
     require_unchangeable_folder,
 )
@@ -52,12 +57,18 @@ def check_permissions(scene: Scene) -> Iterator[Finding]:
     foreign = [place for place in places if place.owner != os.geteuid()]
     if foreign:
         yield _on_foreign(foreign)
-    loose = [place for place in places if not place.is_private and place not in foreign]
+    changeable = [
+        place for place in places if _holds_changeable_jobs(scene.path, place) and place not in foreign
+    ]
+    if changeable:
+        yield _on_changeable(changeable)
+    told = foreign + changeable
+    loose = [place for place in places if not place.is_private and place not in told]
     if loose:
         yield _on_loose(scene.path, loose)
     refused = list(_refused(scene.path))
     yield from refused
-    if not (foreign or loose or refused):
+    if not (told or loose or refused):
         yield fine(_TOPIC, "Only you can read what Halo keeps." if places else "Nothing is kept yet.")
 
 
@@ -120,9 +131,26 @@ def _place(path: Path) -> Iterator[_Place]:
 def _on_foreign(places: list[_Place]) -> Finding:
     names = named([str(place.path) for place in places])
     what = f"{names} {'belongs' if len(places) == 1 else 'belong'} to {owner_words(places[0].owner)}, not to you."
-    advice = f"Take it over with: sudo chown -R {os.geteuid()} {places[0].path}"
+    away = move_away(str(places[0].path))
+    advice = f"{away[0].upper()}{away[1:]}, or choose another HALO_HOME"
     # Whoever looks as root looks at somebody else's.
     return look(_TOPIC, what) if os.geteuid() == 0 else wrong(_TOPIC, what, advice)
+
+
+def _holds_changeable_jobs(database: Path, place: _Place) -> bool:
+    """Tell whether jobs are in a file that others can write to; to close it is left to whoever has looked at them."""
+    is_backup = place.path.parent.name == BACKUPS
+    return could_be_changed(place.path) and (is_backup or place.path.name in _names(database))
+
+
+def _names(database: Path) -> set[str]:
+    return {file.name for file in database_files(database)}
+
+
+def _on_changeable(places: list[_Place]) -> Finding:
+    paths = [str(place.path) for place in places]
+    advice = f"Look at your jobs, or restore a backup, after: chmod go-rwx {shlex.join(paths)}"
+    return wrong(_TOPIC, f"Other users could have changed {named(paths)}.", advice)
 
 
 def _on_loose(database: Path, places: list[_Place]) -> Finding:
@@ -139,7 +167,8 @@ def _mend(database: Path) -> str:
     # The folder comes first: from then on we can look into it, and nobody can put something else in the place of the
     # others.
     for place in _places(database):
-        if not place.is_private and place.owner == os.geteuid():
+        is_loose = not place.is_private and place.owner == os.geteuid()
+        if is_loose and not _holds_changeable_jobs(database, place):
             place.path.chmod(place.wanted)
             mended.append(str(place.path))
     return f"Only you can use {named(mended)} now."

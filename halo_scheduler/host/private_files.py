@@ -8,43 +8,49 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
 from halo_scheduler.errors import UnsafeFilesError
+from halo_scheduler.host.owners import (
+    WRITE_BY_OTHERS,
+    is_trusted,
+    is_writable_by_others,
+    owner_words,
+    user_name,
+)
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 ACCESS_BY_OTHERS = 0o077
-_WRITE_BY_OTHERS = 0o022
-_WRITE_BY_GROUP = 0o020
 _HAS_OWNERS = os.name == "posix"
 _DEFAULT_FOLDER, _DEFAULT_NAME = "halo-scheduler", "halo.db"
 _JOURNALS = ("-wal", "-shm", "-journal")
-_SHARED_FOLDERS = ("backups", "logs", "windows")
+BACKUPS = "backups"
+_SHARED_FOLDERS = (BACKUPS, "logs", "windows")
 _OWN_FOLDERS = ("spool", "trials", "run")
 _MOST_LINKS = 40
-_UNMAPPED_UID = 65_534
-_ALL_IDS = ["0", "0", "4294967295"]
 
 
 def require_private_database(database: Path) -> None:
     """Create the folder of a database if it is missing, and check everything in it that Halo opens.
 
-    What is ours but open to others is tightened. UnsafeFilesError names what cannot be trusted, and the way out.
+    What is ours but open to others is tightened, unless they could have changed the jobs. UnsafeFilesError names what
+    cannot be trusted, and the way out.
     """
     make_folders(database.parent)
     if not _HAS_OWNERS:
         return
     folder = _require_data_folder(database)
-    real = os.path.realpath(database)
-    if os.path.dirname(real) != folder:
-        require_unchangeable_folder(Path(real).parent)
-    for suffix in ("", *_JOURNALS):
-        _require_own_file(real + suffix)
-    _require_own_file(str(secrets_file(database)), tighten=False)
+    _follow(database)
+    real = Path(os.path.realpath(database))
+    if str(real.parent) != folder:
+        require_unchangeable_folder(real.parent)
+    _require_unchanged(real, _require_own_file)
+    for file in database_files(real):
+        _require_own_file(str(file), tighten=True)
+    _require_own_file(str(secrets_file(database)))
     for inner in inner_folders(database):
         _require_own_folder(str(inner))
 
@@ -53,11 +59,53 @@ def require_readable_database(database: Path) -> None:
     """Check that nobody else could have changed a database that is about to be read; change nothing."""
     if not _HAS_OWNERS:
         return
-    real = os.path.realpath(database)
-    for folder in {os.path.dirname(real), str(database.parent)}:
-        require_unchangeable_folder(Path(folder))
-    for suffix in ("", *_JOURNALS):
-        _require_trusted_file(real + suffix)
+    real = Path(os.path.realpath(database))
+    for folder in {real.parent, database.parent}:
+        require_unchangeable_folder(folder)
+    _follow(database)
+    _require_unchanged(real, _require_trusted_file)
+
+
+def require_own_data_folder(database: Path) -> None:
+    """Refuse a data folder, or a backup folder in it, that belongs to somebody else; change nothing."""
+    if _HAS_OWNERS and os.path.isdir(database.parent):
+        _own_data_folder(os.path.realpath(database.parent))
+        backups = str(database.with_name(BACKUPS))
+        if os.path.isdir(backups) and not os.path.islink(backups):
+            _own_inner_folder(backups)
+
+
+def require_trusted_backup(file: Path) -> None:
+    """Refuse a backup that somebody else made or could have changed."""
+    real = os.path.realpath(file)
+    status = _status(real) if _HAS_OWNERS else None
+    if status is None:
+        return
+    if not is_trusted(status.st_uid):
+        _refuse_foreign(real, status, "if you trust its content, copy it and restore the copy")
+    if is_writable_by_others(status):
+        _refuse_changeable([real], "restore it only if you trust its content")
+
+
+def is_trusted_backup(file: Path) -> bool:
+    """Tell whether a file is a plain one of ours that nobody else could have changed."""
+    try:
+        status = os.lstat(file)
+    except OSError:
+        return False
+    is_ours = not _HAS_OWNERS or (status.st_uid == os.geteuid() and not is_writable_by_others(status))
+    return stat.S_ISREG(status.st_mode) and is_ours
+
+
+def could_be_changed(file: Path) -> bool:
+    """Tell whether others can write to a plain file."""
+    status = _status(str(file))
+    return status is not None and stat.S_ISREG(status.st_mode) and is_writable_by_others(status)
+
+
+def database_files(database: Path) -> list[Path]:
+    """Return a database and the journals that SQLite may keep beside it."""
+    return [database.with_name(f"{database.name}{suffix}") for suffix in ("", *_JOURNALS)]
 
 
 def make_private_folder(folder: Path) -> None:
@@ -147,13 +195,13 @@ def open_to_writers(folder: Path) -> list[Path]:
         for path, status in statuses.items()
         if status.st_uid == os.geteuid()
         and not status.st_mode & stat.S_ISVTX
-        and _is_writable_by_others(status)
+        and is_writable_by_others(status)
     ]
 
 
 def close_to_writers(folder: Path) -> None:
     """Let nobody else write to a folder; who could read it still can."""
-    os.chmod(folder, stat.S_IMODE(os.stat(folder).st_mode) & ~_WRITE_BY_OTHERS)
+    os.chmod(folder, stat.S_IMODE(os.stat(folder).st_mode) & ~WRITE_BY_OTHERS)
 
 
 # --- The way to a folder -------------------------------------------------------------------------------------
@@ -181,7 +229,7 @@ def _follow(path: Path) -> tuple[str, list[str]]:
         links += 1
         if links > _MOST_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-        if not _is_trusted(status.st_uid):
+        if not is_trusted(status.st_uid):
             _refuse_foreign(step, status, _CHOOSE)
         target = Path(os.readlink(step))
         here = "/" if target.is_absolute() else here
@@ -192,43 +240,11 @@ def _follow(path: Path) -> tuple[str, list[str]]:
 def _require_unchangeable(path: str, status: os.stat_result, *, sticky_is_enough: bool = True) -> None:
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-    if not _is_trusted(status.st_uid):
+    if not is_trusted(status.st_uid):
         _refuse_foreign(path, status, _CHOOSE)
     # In a sticky folder such as /tmp others can add files, but neither rename nor remove ours.
-    if _is_writable_by_others(status) and not (sticky_is_enough and status.st_mode & stat.S_ISVTX):
+    if is_writable_by_others(status) and not (sticky_is_enough and status.st_mode & stat.S_ISVTX):
         _refuse_writable(path, status)
-
-
-def _is_writable_by_others(status: os.stat_result) -> bool:
-    writable = status.st_mode & _WRITE_BY_OTHERS
-    return bool(writable) and (
-        writable != _WRITE_BY_GROUP or not _is_private_group(status.st_gid, status.st_uid)
-    )
-
-
-def _is_trusted(uid: int) -> bool:
-    return uid in {os.geteuid(), 0} or (uid == _UNMAPPED_UID and _has_unmapped_users())
-
-
-@lru_cache(maxsize=1)
-def _has_unmapped_users() -> bool:
-    """Tell whether this is a sandbox that does not know root: what is root's then seems to be nobody's."""
-    try:
-        return Path("/proc/self/uid_map").read_text(encoding="ascii").split() != _ALL_IDS
-    except OSError:
-        return False
-
-
-@lru_cache(maxsize=16)
-def _is_private_group(gid: int, owner: int) -> bool:
-    """Tell whether a group has no other member than its user, as Debian and Fedora give one to everybody."""
-    import grp  # noqa: PLC0415 - not on every system
-
-    try:
-        group = grp.getgrgid(gid)
-    except KeyError:
-        return gid == owner
-    return group.gr_name == user_name(owner) and set(group.gr_mem) <= {group.gr_name}
 
 
 # --- What lies in it -----------------------------------------------------------------------------------------
@@ -237,10 +253,10 @@ def _is_private_group(gid: int, owner: int) -> bool:
 def _require_data_folder(database: Path) -> str:
     """Return where the folder of a database really is, once nobody else can write to it."""
     path = os.path.realpath(database.parent)
-    status = _own_folder(path)
+    status = _own_data_folder(path)
     if status.st_mode & ACCESS_BY_OTHERS and is_own_folder(database):
         _tighten(path, status)
-    elif _is_writable_by_others(status):
+    elif is_writable_by_others(status):
         _refuse_writable(path, status)
     return path
 
@@ -250,41 +266,59 @@ def _require_own_folder(path: str) -> None:
     if os.path.islink(path):
         require_unchangeable_folder(Path(path))
     elif os.path.lexists(path):
-        _tighten(path, _own_folder(path))
+        _tighten(path, _own_inner_folder(path))
 
 
-def _own_folder(path: str) -> os.stat_result:
-    status = os.lstat(path)
-    if not stat.S_ISDIR(status.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+def _own_data_folder(path: str) -> os.stat_result:
+    status = _folder(path)
     if status.st_uid != os.geteuid():
-        as_user = f"run Halo as that user: {_as_user(status.st_uid)}"
-        take_over = f"{_CHOOSE}, or take it over with: {_taking_over(path)}"
-        _refuse_foreign(path, status, as_user if os.geteuid() == 0 else take_over)
+        _refuse_foreign(path, status, _as_user(status.st_uid) if os.geteuid() == 0 else _CHOOSE)
     return status
 
 
-def _require_own_file(path: str, *, tighten: bool = True) -> None:
-    status = _plain_file(path)
-    if status is None:
-        return
+def _own_inner_folder(path: str) -> os.stat_result:
+    status = _folder(path)
     if status.st_uid != os.geteuid():
-        _refuse_foreign(path, status, f"{_move_away(path)}, or take it over with: {_taking_over(path)}")
-    if tighten:
-        _tighten(path, status)
+        _refuse_foreign(path, status, _out_of_the_way(path))
+    return status
 
 
-def _require_trusted_file(path: str) -> None:
+def _folder(path: str) -> os.stat_result:
+    status = os.lstat(path)
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    return status
+
+
+def _require_unchanged(database: Path, checked: Callable[[str], os.stat_result | None]) -> None:
+    """Refuse a database that others could have written to: whoever closes it should know, and look at the jobs."""
+    statuses = {path: checked(path) for path in map(str, database_files(database))}
+    changeable = [path for path, status in statuses.items() if status and is_writable_by_others(status)]
+    if changeable:
+        _refuse_changeable(changeable, "check your jobs with: halo list, or restore a backup")
+
+
+def _require_own_file(path: str, *, tighten: bool = False) -> os.stat_result | None:
     status = _plain_file(path)
-    if status is not None and not _is_trusted(status.st_uid):
-        _refuse_foreign(path, status, _move_away(path))
+    if status is not None and status.st_uid != os.geteuid():
+        _refuse_foreign(path, status, move_away(path))
+    if status is not None and tighten:
+        _tighten(path, status)
+    return status
+
+
+def _require_trusted_file(path: str) -> os.stat_result | None:
+    status = _plain_file(path)
+    if status is not None and not is_trusted(status.st_uid):
+        _refuse_foreign(path, status, move_away(path))
+    return status
 
 
 def _plain_file(path: str) -> os.stat_result | None:
     status = _status(path)
     if status is not None and not stat.S_ISREG(status.st_mode):
         kind = "a link" if stat.S_ISLNK(status.st_mode) else "not a plain file"
-        raise UnsafeFilesError(f"{path} cannot be used, because it is {kind}; {_move_away(path)}")
+        raise UnsafeFilesError(f"{path} cannot be used, because it is {kind}; {move_away(path)}")
     return status
 
 
@@ -298,7 +332,7 @@ def _tighten(path: str, status: os.stat_result) -> None:
         if error.errno != errno.EROFS:  # On a disk that is read-only nobody else can write either.
             raise
         return
-    if os.lstat(path).st_mode & _WRITE_BY_OTHERS:
+    if os.lstat(path).st_mode & WRITE_BY_OTHERS:
         raise UnsafeFilesError(
             f"other users can write to {path}, and its disk keeps no permissions; {_CHOOSE}"
         )
@@ -327,33 +361,34 @@ def _refuse_writable(path: str, status: os.stat_result) -> NoReturn:
     raise UnsafeFilesError(f"other users can write to {path} and could change your jobs; {way_out}")
 
 
+def _refuse_changeable(paths: list[str], then: str) -> NoReturn:
+    command = f"chmod go-rwx {' '.join(map(_quoted, paths))}"
+    raise UnsafeFilesError(
+        f"other users could have changed {paths[0]}; keep them out with: {command}, then {then}"
+    )
+
+
 def _as_user(uid: int) -> str:
     name = user_name(uid)
-    return f"sudo -u {_quoted(f'#{name}' if name.isdigit() else name)} halo"
+    return f"run Halo as that user: sudo -u {_quoted(f'#{name}' if name.isdigit() else name)} halo"
 
 
-def _taking_over(path: str) -> str:
-    return f"sudo chown -R {os.geteuid()} {_quoted(path)}"
+def _out_of_the_way(path: str) -> str:
+    """Return what to do about somebody else's folder in the place of ours.
+
+    Never to take it over: what its owner put into it would become ours.
+    """
+    above = os.lstat(os.path.dirname(path))
+    if above.st_uid == os.geteuid():
+        return move_away(path)
+    if above.st_mode & stat.S_ISVTX:
+        return "have its owner or root remove it, or choose a shorter HALO_HOME"
+    return _as_user(above.st_uid) if os.geteuid() == 0 else _CHOOSE
 
 
-def _move_away(path: str) -> str:
+def move_away(path: str) -> str:
+    """Return how to move away what somebody else put into a folder of ours."""
     return f"find out how it got there, then move it away with: mv {_quoted(path)} {_quoted(f'{path}.old')}"
-
-
-def user_name(uid: int) -> str:
-    """Return the name of a user; the number of one without a name."""
-    import pwd  # noqa: PLC0415 - not on every system
-
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
-
-
-def owner_words(uid: int) -> str:
-    """Return a user's name for a sentence."""
-    name = user_name(uid)
-    return f"user {name}" if name.isdigit() else name
 
 
 def _quoted(path: str) -> str:

@@ -11,7 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from halo_scheduler.errors import StoreDamagedError
-from halo_scheduler.host.private_files import make_private_folder, require_private_database
+from halo_scheduler.host.private_files import (
+    BACKUPS,
+    is_trusted_backup,
+    make_private_folder,
+    require_private_database,
+    require_trusted_backup,
+)
 from halo_scheduler.store.connection import Database, translated
 
 _KEPT = 7
@@ -57,15 +63,16 @@ def back_up(database: Database, now_ms: int, tell: Tell = unheard) -> Backup:
 
 
 def list_backups(path: Path) -> list[Backup]:
-    """Return the backups of a database, newest first; another in the same folder has its own."""
+    """Return our backups of a database, newest first; another in the same folder has its own."""
     name = re.compile(rf"{re.escape(path.stem)}-([0-9]{{1,18}})\.db", re.ASCII)
     named = ((file, name.fullmatch(file.name)) for file in _folder(path).glob("*.db"))
-    found = [Backup(file, int(match[1])) for file, match in named if match]
+    found = [Backup(file, int(match[1])) for file, match in named if match and is_trusted_backup(file)]
     return sorted(found, key=lambda backup: backup.made_at, reverse=True)
 
 
 def restore(path: Path, backup: Backup, now_ms: int, tell: Tell = unheard) -> Path | None:
     """Put a backup in the database's place; what was there is set aside, and its new path returned."""
+    require_trusted_backup(backup.path)
     check(backup.path)
     size = backup.path.stat().st_size
     # Looking through it takes about as long as copying it.
@@ -167,4 +174,4 @@ def _in_copy(kind: str, sql: str) -> str:
 
 
 def _folder(path: Path) -> Path:
-    return path.parent / "backups"
+    return path.parent / BACKUPS

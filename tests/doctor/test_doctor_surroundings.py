@@ -154,7 +154,17 @@ def test_what_belongs_to_somebody_else_is_said(path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "geteuid", lambda: 12_345)
     finding = only(check_permissions(scene))
     assert finding.mark is Mark.WRONG
-    assert "sudo chown -R 12345" in finding.advice
+    assert "chown" not in finding.advice
+    assert f"mv {path.parent} {path.parent}.old" in finding.advice
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps its users apart by itself")
+def test_a_database_that_others_could_have_changed_is_told_and_not_mended(path: Path) -> None:
+    path.chmod(0o666)
+    finding = only(check_permissions(Scene(path, 1, None)))
+    assert (finding.mark, finding.mend) == (Mark.WRONG, None)
+    assert f"ther users could have changed {path}" in finding.what
+    assert f"chmod go-rwx {path}" in finding.advice
 
 
 def test_without_a_folder_nothing_is_made(tmp_path: Path) -> None:

@@ -20,8 +20,9 @@ pytestmark = needs_other_users
 # Every way in to a database: how a terminal, a desktop, a library and an assistant open it, and what else reads it.
 _WAYS_IN = """
 import os
+from pathlib import Path
 from halo_scheduler import Command, Every
-from halo_scheduler.backups import make_backup, newest_usable, restore_backup
+from halo_scheduler.backups import find_backups, make_backup, restore_backup
 from halo_scheduler.doctor.examination import examine, mend
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.home import database_path
@@ -55,13 +56,20 @@ def run(scheduler):
 def backed_up():
     return str(make_backup(database_path(), 5).path)
 
-def restored():
-    return str(restore_backup(database_path(), None, 6)[0])
+def restored(chosen=None):
+    return str(restore_backup(database_path(), chosen and Path(chosen), 6)[0])
+
+def backups_listed():
+    return [str(backup.path) for backup in find_backups(database_path())]
+
+def mended():
+    return [f"{finding.what} {finding.advice}" for finding in mend(database_path(), 7).findings]
 
 def diagnosed():
     return [finding.what for finding in examine(database_path(), 7).findings if finding.topic == "jobs"]
 
-WAYS = {way.__name__: way for way in (listed, completed, opened, opened_by_path, backed_up, restored, diagnosed)}
+OPENING = (listed, completed, opened, opened_by_path)
+WAYS = {way.__name__: way for way in (*OPENING, backed_up, restored, diagnosed, backups_listed, mended)}
 
 def warm_up(folder):
     with Scheduler.open() as scheduler:
@@ -76,12 +84,37 @@ def warm_up(folder):
 
 def act(home, *names):
     os.environ["HALO_HOME"] = home
-    return [said(WAYS[name]) for name in names]
+    return [said(*([name] if isinstance(name, str) else name)) for name in names]
 
-def said(way):
+def said(name, *arguments):
     try:
-        return way()
+        return WAYS[name](*arguments)
     except SchedulerError as error:
+        return str(error)
+"""
+_WRITES = """
+def warm_up(_folder):
+    pass
+
+def act(source, target):
+    with open(source, "rb") as hostile, open(target, "r+b") as database:
+        database.truncate()
+        database.write(hostile.read())
+    return "written"
+"""
+_MAKES = """
+from pathlib import Path
+from halo_scheduler.errors import UnsafeFilesError
+from halo_scheduler.host.owners import owner_words
+from halo_scheduler.host.private_files import make_private_folder
+
+def warm_up(_folder):
+    owner_words(1)
+
+def act(folder):
+    try:
+        make_private_folder(Path(folder))
+    except UnsafeFilesError as error:
         return str(error)
 """
 _RENAMES = """
@@ -143,8 +176,76 @@ def test_a_planted_journal_is_refused_before_sqlite_replays_it(place: Path, home
     for said in act_as(VICTIM, _WAYS_IN, home, *others):
         assert said.startswith(f"{planted} belongs to user {OTHER}, not to user {VICTIM}; ")
         assert f"mv {planted}" in said
+        assert "chown" not in said
     assert not (place / "pwned").exists()
     assert planted.read_bytes()[:4] == b"\x37\x7f\x06\x82"
+
+
+def test_a_database_that_others_could_write_to_is_refused_until_its_owner_has_closed_it(
+    place: Path, home: Path
+) -> None:
+    database = home / "halo.db"
+    for path in (home, *home.rglob("*")):
+        path.chmod(0o777)
+    assert act_as(OTHER, _WRITES, _hostile(place) / "halo.db", database) == "written"
+    (completed,) = act_as(VICTIM, _WAYS_IN, home, "completed")
+    assert f"other users can write to {home}" in completed
+    home.chmod(0o700)
+    for _ in range(2):
+        completed, diagnosed, *others = act_as(VICTIM, _WAYS_IN, home, *_WAYS)
+        assert diagnosed == _UNREAD
+        for said in (completed, *others):
+            assert said.startswith(f"other users could have changed {database}; ")
+            assert f"chmod go-rwx {database}, " in said
+    (looked,) = act_as(VICTIM, _WAYS_IN, home, "mended")
+    assert any(f"could have changed {database}" in what for what in looked)
+    assert not (place / "pwned").exists()
+    database.chmod(0o600)
+    assert act_as(VICTIM, _WAYS_IN, home, "listed") == [["evil"]]
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_backup_of_another_user_is_neither_listed_nor_restored(
+    place: Path, home: Path, is_link: bool
+) -> None:
+    (mine,) = (home / "backups").iterdir()
+    hostile = _hostile(place)
+    hostile.chmod(0o755)
+    (hostile / "halo.db").chmod(0o644)
+    planted = home / "backups" / "halo-9999999999999.db"
+    if is_link:
+        planted.symlink_to(hostile / "halo.db")
+    else:
+        shutil.copy(hostile / "halo.db", planted)
+        own(planted, OTHER, 0o644)
+    loose = home / "backups" / "halo-9999999999998.db"
+    shutil.copy(hostile / "halo.db", loose)
+    own(loose, VICTIM, 0o666)
+    found, restored, chosen, changed = act_as(
+        VICTIM, _WAYS_IN, home, "backups_listed", "restored", ["restored", planted], ["restored", loose]
+    )
+    assert (found, restored) == ([str(mine)], str(mine))
+    foreign = hostile / "halo.db" if is_link else planted
+    assert chosen.startswith(f"{foreign} belongs to user {OTHER}, not to user {VICTIM}; ")
+    assert changed.startswith(f"other users could have changed {loose}; ")
+    assert act_as(VICTIM, _WAYS_IN, home, "listed") == [["mine"]]
+
+
+def test_root_does_not_list_the_backups_of_somebody_else(home: Path) -> None:
+    assert act_as(0, _WAYS_IN, home, "backups_listed") == [
+        f"{home} belongs to user {VICTIM}, not to root; run Halo as that user: sudo -u '#{VICTIM}' halo"
+    ]
+
+
+def test_a_database_that_is_a_link_of_another_user_is_not_followed(place: Path, home: Path) -> None:
+    other = folder_of(place / "old", VICTIM, 0o755)
+    (home / "halo.db").rename(other / "halo.db")
+    (home / "halo.db").symlink_to(other / "halo.db")
+    os.lchown(home / "halo.db", OTHER, OTHER)
+    for said in act_as(VICTIM, _WAYS_IN, home, "completed", "listed", "opened_by_path"):
+        assert said.startswith(f"{home / 'halo.db'} belongs to user {OTHER}, not to user {VICTIM}; ")
+    os.lchown(home / "halo.db", VICTIM, VICTIM)
+    assert act_as(VICTIM, _WAYS_IN, home, "listed", "completed") == [["mine"]] * 2
 
 
 @pytest.mark.parametrize("way", ["listed", "opened_by_path", "restored"])
@@ -186,6 +287,7 @@ def test_a_folder_of_another_user_in_place_of_ours_is_refused(place: Path) -> No
     completed, diagnosed, *others = act_as(VICTIM, _WAYS_IN, "", *_WAYS, environment=environment)
     for said in (completed, *others):
         assert said.startswith(f"{hostile} belongs to user {OTHER}, not to user {VICTIM}; ")
+        assert "chown" not in said
     assert diagnosed == _UNREAD
     assert not (place / "pwned").exists()
 
@@ -239,6 +341,7 @@ def test_what_another_user_put_into_our_folder_is_refused(home: Path) -> None:
         folder = folder_of(home / name, OTHER, 0o755)
         (said,) = act_as(VICTIM, _WAYS_IN, home, "listed")
         assert said.startswith(f"{folder} belongs to user {OTHER}, not to user {VICTIM}; ")
+        assert said.endswith(f"mv {folder} {folder}.old")
         folder.rmdir()
 
 
@@ -255,3 +358,12 @@ def test_a_file_of_another_user_is_refused_and_a_link_to_one(home: Path, is_link
         (said,) = act_as(VICTIM, _WAYS_IN, home, "listed")
         assert f"{name} cannot be used, because it is a link" in said or "belongs to" in said
         file.unlink()
+
+
+def test_a_runtime_folder_that_another_user_took_is_to_be_removed_and_not_taken_over(place: Path) -> None:
+    taken = folder_of(folder_of(place / "tmp", 0, 0o1777) / "halo-2001", OTHER, 0o755)
+    said = act_as(VICTIM, _MAKES, taken)
+    assert said.startswith(f"{taken} belongs to user {OTHER}, not to user {VICTIM}; ")
+    assert "remove it" in said
+    assert "shorter HALO_HOME" in said
+    assert "chown" not in said

@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+if sys.platform != "win32":
+    import grp
+    import pwd
+
 from halo_scheduler.errors import UnsafeFilesError
-from halo_scheduler.host import private_files
+from halo_scheduler.host import owners
 from halo_scheduler.host.private_files import (
     is_private_folder,
     make_folders,
@@ -104,9 +108,61 @@ def test_our_own_rights_stay_as_they_are(database: Path) -> None:
 @pytest.mark.parametrize("name", ["halo.db", "halo.db-wal", "halo.db-shm", "halo.db-journal"])
 def test_a_file_that_others_can_read_is_made_private(database: Path, name: str) -> None:
     database.with_name(name).touch()
-    database.with_name(name).chmod(0o666)
+    database.with_name(name).chmod(0o644)
     require_private_database(database)
     assert _mode(database.with_name(name)) == 0o600
+
+
+@pytest.mark.parametrize(
+    "names", [["halo.db"], ["halo.db-wal"], ["halo.db", "halo.db-shm", "halo.db-journal"]]
+)
+@pytest.mark.parametrize("folder_mode", [0o777, 0o700])
+def test_a_file_that_others_could_have_changed_is_refused_until_it_is_closed_to_them(
+    database: Path, names: list[str], folder_mode: int
+) -> None:
+    files = [database.with_name(name) for name in names]
+    for file in files:
+        file.touch()
+        file.chmod(0o666)
+    database.parent.chmod(folder_mode)
+    command = f"chmod go-rwx {' '.join(map(str, files))}"
+    for _ in range(2):
+        with pytest.raises(
+            UnsafeFilesError, match=f"could have changed {files[0]}.* {command}, .* halo list"
+        ):
+            require_private_database(database)
+    assert {_mode(file) for file in files} == {0o666}
+    database.parent.chmod(0o700)
+    with pytest.raises(UnsafeFilesError, match=command):
+        require_readable_database(database)
+    for file in files:
+        file.chmod(0o600)
+    require_private_database(database)
+    require_readable_database(database)
+
+
+@pytest.mark.parametrize(("primary", "is_fine"), [([], True), ([54_321], False)])
+def test_a_group_is_private_only_if_nobody_else_logs_in_with_it(
+    database: Path, monkeypatch: pytest.MonkeyPatch, primary: list[int], is_fine: bool
+) -> None:
+    group = grp.struct_group(("me", "x", os.getgid(), []))
+    users = [
+        pwd.struct_passwd(("x", "x", uid, os.getgid(), "", "/", "/bin/sh")) for uid in (os.getuid(), *primary)
+    ]
+    monkeypatch.setattr(grp, "getgrgid", lambda _: group)
+    monkeypatch.setattr(pwd, "getpwall", lambda: users)
+    monkeypatch.setattr(owners, "user_name", lambda _: "me")
+    owners._is_private_group.cache_clear()
+    database.chmod(0o660)
+    try:
+        if is_fine:
+            require_private_database(database)
+        else:
+            with pytest.raises(UnsafeFilesError, match="could have changed"):
+                require_private_database(database)
+    finally:
+        owners._is_private_group.cache_clear()
+    assert _mode(database) == (0o600 if is_fine else 0o660)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o757])
@@ -210,8 +266,8 @@ def test_reading_changes_nothing(database: Path) -> None:
 
 def test_in_a_sandbox_that_knows_no_root_nobody_stands_for_root(monkeypatch: pytest.MonkeyPatch) -> None:
     for has_unmapped in (False, True):
-        monkeypatch.setattr(private_files, "_has_unmapped_users", lambda has=has_unmapped: has)
-        assert private_files._is_trusted(65_534) is has_unmapped
+        monkeypatch.setattr(owners, "_has_unmapped_users", lambda has=has_unmapped: has)
+        assert owners.is_trusted(65_534) is has_unmapped
 
 
 @pytest.mark.parametrize(
