@@ -149,7 +149,7 @@ class ProcessWork:
                 # Nobody may wait for a process, or start one, after the engine has left.
                 self._is_starting, self._is_called_off = False, self._is_left
             raise
-        REAPER.leave_to_owner(process)
+        REAPER.leave_to_owner(process, self._run.id)
         return process
 
     def _wait_until_in_charge(self) -> None:

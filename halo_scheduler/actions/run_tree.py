@@ -80,7 +80,7 @@ class RunTree:
         )
 
     def _strays(self) -> Iterable[psutil.Process]:
-        """Yield the processes without any mark that lost their parent since the run began."""
+        """Yield the processes, of no run that is under way, that lost their parent since the run began."""
         for pid in sorted(set(REAPER.strays(self._began)) - {process.pid for process in self._denied}):
             with suppress(psutil.Error):
                 yield psutil.Process(pid)

@@ -86,7 +86,7 @@ class Scene:
     @cached_property
     def marked(self) -> dict[str, list[int]]:
         """The runs that have living processes, also those of other databases, and these."""
-        return all_marked()
+        return all_marked(self.store.runs.all_ids if self.is_readable else list)
 
     @cached_property
     def users(self) -> list[FileUser]:

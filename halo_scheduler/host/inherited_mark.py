@@ -7,8 +7,11 @@ so a process may still set any value it could set before.
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from contextlib import suppress
+
+from halo_scheduler.host.proc_files import read_file
 
 if sys.platform == "linux":
     import resource
@@ -18,15 +21,14 @@ _HAS_MARKS = sys.platform == "linux" and sys.maxsize > 1 << 32
 _LOCKS = 10  # RLIMIT_LOCKS on every architecture; Python has no name for it
 _SIGNATURE = 0x4A10
 _BITS = 48
-_UNREADABLE = -2  # RLIM_INFINITY is -1
-OWN_MARK = _SIGNATURE << _BITS
-"""Marks what belongs to Halo itself and to no run."""
+_UNLIMITED, _UNREADABLE = -1, -2
+_LINE = re.compile(rb"^Max file locks +([0-9]+|unlimited) ", re.MULTILINE)
 
 
 def mark_of(run_id: str) -> int:
     """Return the mark of a run."""
     digest = hashlib.blake2b(run_id.encode(), digest_size=_BITS // 8).digest()
-    return OWN_MARK | int.from_bytes(digest)
+    return _SIGNATURE << _BITS | int.from_bytes(digest)
 
 
 def is_mark(value: int) -> bool:
@@ -35,10 +37,26 @@ def is_mark(value: int) -> bool:
 
 
 def read_mark(pid: int) -> int:
-    """Return the limit of a process, be it a mark or not; 0 is this process."""
+    """Return the limit of a process, be it a mark or not; 0 is this process.
+
+    Anybody can set it, and the limits of other users are told too: who relies on a mark looks at the user as well.
+    """
     if sys.platform == "linux":
-        with suppress(OSError, ValueError):
+        try:
             return resource.prlimit(pid, _LOCKS)[0]
+        except PermissionError:
+            return _written_limit(pid)
+        except (OSError, ValueError):
+            pass
+    return _UNREADABLE
+
+
+def _written_limit(pid: int) -> int:
+    """Return the limit from where everybody can read it; it takes longer."""
+    with suppress(OSError):
+        found = _LINE.search(read_file(f"/proc/{pid}/limits"))
+        if found:
+            return _UNLIMITED if found[1] == b"unlimited" else int(found[1])
     return _UNREADABLE
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
 import psutil
 
-from halo_scheduler.host.inherited_mark import mark_of, read_mark
+from halo_scheduler.host.inherited_mark import is_mark, mark_of, read_mark
 from halo_scheduler.host.proc_files import HAS_PROC, read_file, stat_of
 
 MARK = "HALO_RUN_ID"
-_ROOT = 0
 
 
 def find_members(
@@ -45,13 +44,24 @@ def marked_processes(run_ids: Iterable[str]) -> dict[str, list[int]]:
     return found
 
 
-def all_marked() -> dict[str, list[int]]:
-    """Return the runs, of whatever database, that have living processes, and these, the oldest number first."""
+def all_marked(run_ids: Callable[[], Iterable[str]]) -> dict[str, list[int]]:
+    """Return the runs, of whatever database, that have living processes, and these, the oldest number first.
+
+    A process that cleared its environment does not name its run: it is found if its run is among `run_ids`, which are
+    asked for only if there is such a process.
+    """
     found: dict[str, list[int]] = {}
+    nameless: dict[int, int] = {}
     for pid in sorted(psutil.pids()):
         run_id = _mark_of(pid)
         if run_id and _living(pid) is not None:
             found.setdefault(run_id, []).append(pid)
+        elif run_id is None and is_mark(mark := read_mark(pid)) and _may_be_ours(pid) and _living(pid):
+            nameless[pid] = mark
+    names = {mark_of(run_id): run_id for run_id in run_ids()} if nameless else {}
+    for pid, mark in nameless.items():
+        if mark in names:
+            found[names[mark]] = sorted([*found.get(names[mark], []), pid])
     return found
 
 
@@ -104,13 +114,9 @@ def _run_of(pid: int, marks: Mapping[int, str]) -> str | None:
 
 
 def _may_be_ours(pid: int) -> bool:
-    """Tell whether an inherited mark counts: any user can set it, but only root reads that of other users."""
+    """Tell whether an inherited mark counts: any user can set it, but only on processes of their own."""
     with suppress(psutil.Error):
-        return (
-            os.geteuid() != _ROOT
-            or _parent_of(pid) == os.getpid()
-            or psutil.Process(pid).uids().real == _ROOT
-        )
+        return _parent_of(pid) == os.getpid() or _is_ours(pid)
     return False
 
 

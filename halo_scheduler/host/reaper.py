@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 
-from halo_scheduler.host.inherited_mark import OWN_MARK, is_mark, read_mark, set_mark
+from halo_scheduler.host.inherited_mark import is_mark, mark_of, read_mark
 from halo_scheduler.host.proc_files import ZOMBIE, ProcessStat, children_of, stat_of
 
 _LOG = logging.getLogger(__name__)
@@ -28,8 +28,7 @@ class Reaper:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
-        self._limit_before = 0
-        self._awaited: dict[int, subprocess.Popen[bytes]] = {}
+        self._awaited: dict[int, tuple[subprocess.Popen[bytes], str]] = {}
         self._unclear: dict[tuple[int, int], int] = {}
 
     def start(self) -> bool:
@@ -38,11 +37,6 @@ class Reaper:
             if not self._users and not _set_subreaper(on=True):
                 return False
             self._users += 1
-            if self._users == 1:
-                self._limit_before = read_mark(0)
-                # Inside a run of another Halo, that run's mark must stay.
-                if not is_mark(self._limit_before):
-                    set_mark(0, OWN_MARK)
             return True
 
     def stop(self) -> None:
@@ -51,14 +45,13 @@ class Reaper:
             self._users -= 1
             if not self._users:
                 _set_subreaper(on=False)
-                set_mark(0, self._limit_before)
                 self._unclear.clear()
 
-    def leave_to_owner(self, process: subprocess.Popen[bytes]) -> None:
-        """Never reap a child of ours: whoever started it waits for its exit code."""
+    def leave_to_owner(self, process: subprocess.Popen[bytes], run_id: str) -> None:
+        """Never reap the first process of a run: whoever started it waits for its exit code."""
         with self._lock:
             self._forget_ended()
-            self._awaited[process.pid] = process
+            self._awaited[process.pid] = process, run_id
 
     def reap(self, now_ms: int) -> int:
         """Reap orphans that have ended, and return how many."""
@@ -77,18 +70,16 @@ class Reaper:
         return reaped
 
     def strays(self, since: int) -> list[int]:
-        """Return the living orphans whose origin nothing tells: they have set aside even the inherited mark.
+        """Return the living orphans that belong to no run under way: what else they are marked with may be invented.
 
         `since` is when the oldest of them may have started, in clock ticks since boot.
         """
         if not self._users:
             return []
         with self._lock:
-            return [
-                pid
-                for pid, stat in self._others()
-                if stat.state != ZOMBIE and stat.started >= since and not is_mark(read_mark(pid))
-            ]
+            found = [pid for pid, stat in self._others() if stat.state != ZOMBIE and stat.started >= since]
+            under_way = {mark_of(run_id) for _, run_id in self._awaited.values()} if found else set()
+            return [pid for pid in found if read_mark(pid) not in under_way]
 
     def _others(self) -> Iterator[tuple[int, ProcessStat]]:
         """Yield the children that are neither awaited nor of our session, which no process of a run can join."""
@@ -100,8 +91,9 @@ class Reaper:
                 yield pid, stat
 
     def _forget_ended(self) -> None:
-        running = ((pid, process) for pid, process in self._awaited.items() if process.returncode is None)
-        self._awaited = dict(running)
+        self._awaited = {
+            pid: awaited for pid, awaited in self._awaited.items() if awaited[0].returncode is None
+        }
 
     def _is_forgotten(self, pid: int, stat: ProcessStat, now_ms: int) -> bool:
         """Tell whether a zombie that may be somebody's direct child has been there for so long that nobody waits."""

@@ -114,6 +114,10 @@ class RunTable:
         row = self._database.row(f"{_SELECT} WHERE id = ?", [run_id])
         return None if row is None else run_of(row)
 
+    def all_ids(self) -> list[str]:
+        """Return the ids of all runs."""
+        return [run_id for (run_id,) in self._database.rows("SELECT id FROM scheduler_run_log")]
+
     def is_scheduled(self, run_id: str | None) -> bool:
         """Tell whether a run, if there is one, was started because its job was due."""
         return bool(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from halo_scheduler.doctor.engine import check_engine
 from halo_scheduler.doctor.findings import Mark
 from halo_scheduler.doctor.leftovers import check_processes, check_spool
 from halo_scheduler.doctor.zone import check_zone
+from halo_scheduler.host.inherited_mark import mark_of, set_mark
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.host.process import own_identity
 from halo_scheduler.host.process_tree import MARK
@@ -161,6 +163,18 @@ def test_a_process_of_a_run_that_is_over_is_only_named(
     assert f"sleep (process {sleeper[0].pid}) is left of the run {over.id[:8]} of backup" in finding.what
     assert f"kill {sleeper[0].pid}" in finding.advice
     assert sleeper[0].poll() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has an inherited mark")
+def test_a_process_that_cleared_its_environment_is_named_too(
+    scheduler: Scheduler, sleeper: list[subprocess.Popen[bytes]]
+) -> None:
+    past = Past(scheduler)
+    over = past.run(past.job("backup"))
+    sleeper.append(subprocess.Popen(["/bin/sleep", "60"], env={}))
+    set_mark(sleeper[0].pid, mark_of(over.id))
+    finding = only(found_by(check_processes, scheduler.path))
+    assert f"sleep (process {sleeper[0].pid}) is left of the run {over.id[:8]} of backup" in finding.what
 
 
 # --- The spool -------------------------------------------------------------------------------------------

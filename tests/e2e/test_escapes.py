@@ -14,6 +14,7 @@ from daemons import House
 from process_probe import is_living, until
 
 from halo_scheduler import Command, Outcome
+from halo_scheduler.host.inherited_mark import mark_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="subreapers are a thing of Linux")
 
@@ -28,9 +29,9 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     found.close()
 
 
-def _escaping(house: House, name: str, *then: str, unmarked: bool = False) -> Command:
+def _escaping(house: House, name: str, *then: str, limit: str = "") -> Command:
     """Return a command that lets a process escape, and then takes its other steps."""
-    escapee = f"{sys.executable} -IS {_ESCAPEE} {house.folder}/{name}.pid {_LONG}{' unmarked' * unmarked}"
+    escapee = f"{sys.executable} -IS {_ESCAPEE} {house.folder}/{name}.pid {_LONG} {limit}"
     return shell("; ".join([escapee, *then]), grace="1s")
 
 
@@ -110,9 +111,12 @@ def test_an_escaped_process_is_found_after_a_crash(house: House) -> None:
     assert not is_living(pid)
 
 
-def test_a_process_that_nothing_connects_with_its_run_is_named_and_left_alone(house: House) -> None:
+@pytest.mark.parametrize("limit", ["-1", str(0x4A10 << 48), str(mark_of("an invented run"))])
+def test_a_process_that_nothing_connects_with_its_run_is_named_and_left_alone(
+    house: House, limit: str
+) -> None:
     house.start()
-    run_id = house.begin(_escaping(house, "a", "exec sleep 600", unmarked=True))
+    run_id = house.begin(_escaping(house, "a", "exec sleep 600", limit=limit))
     pid = _escaped(house, "a")
     house.scheduler.cancel_run(run_id)
     run = house.end_of(run_id)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 
 import pytest
 
-from halo_scheduler.host.inherited_mark import OWN_MARK, is_mark, mark_of, marking_line, read_mark, set_mark
+from halo_scheduler.host.inherited_mark import is_mark, mark_of, marking_line, read_mark, set_mark
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a limit")
+
+if sys.platform != "win32":
+    import resource
 
 _UNLIMITED = -1
 
 
 def test_marks_differ_by_run_and_are_told_from_other_limits() -> None:
     marks = {mark_of(str(number)) for number in range(1_000)}
-    assert len(marks | {OWN_MARK}) == 1_001
-    assert all(is_mark(mark) for mark in marks | {OWN_MARK})
+    assert len(marks) == 1_000
+    assert all(is_mark(mark) for mark in marks)
     assert not any(is_mark(value) for value in (_UNLIMITED, 0, 1_024, 2**63 - 1, read_mark(2**22 + 1)))
 
 
@@ -44,6 +48,22 @@ def test_a_mark_outlives_a_cleared_environment_and_forbids_nothing() -> None:
     finally:
         set_mark(0, before)
     assert done.stdout.splitlines() == [str((mark_of("run"), _UNLIMITED)), str((_UNLIMITED, _UNLIMITED))]
+
+
+def test_a_mark_is_read_where_the_kernel_refuses_to_tell_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it does for a process that changed its user, or where root lacks a capability."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    with subprocess.Popen(["sleep", "60"]) as process:
+        set_mark(process.pid, mark_of("run"))
+        try:
+            monkeypatch.setattr(resource, "prlimit", refuse)
+            assert read_mark(process.pid) == mark_of("run")
+            assert read_mark(os.getpid()) == _UNLIMITED
+        finally:
+            process.kill()
 
 
 def test_a_process_that_is_gone_has_no_mark() -> None:

@@ -139,6 +139,8 @@ def test_an_orphan_that_cleared_its_environment_is_found_by_its_inherited_mark(
     children = _noted(tmp_path, 1)
     assert _pids(find_members(_RUN, process.pid)) == children
     assert marked_processes([_RUN, _OTHER]) == {_RUN: sorted(children)}
+    assert all_marked(lambda: [_OTHER, _RUN])[_RUN] == sorted(children)
+    assert _RUN not in all_marked(list)
     assert find_members(_OTHER, None) == []
 
 
@@ -154,10 +156,13 @@ def test_a_mark_that_another_user_has_set_counts_only_on_a_child_of_ours(
     assert stranger.stdout is not None
     with stranger.stdout:
         grandchild = int(stranger.stdout.readline())
-    # Whether root can read limits of others depends on a capability that it may lack.
+    # Whether root can set limits of others depends on a capability that it may lack.
     marks = dict.fromkeys((stranger.pid, grandchild), mark_of(_RUN))
     monkeypatch.setattr(process_tree, "read_mark", lambda pid: marks.get(pid, -1))
     try:
+        assert marked_processes([_RUN]) == {_RUN: [stranger.pid]}
+        monkeypatch.setattr(os, "geteuid", lambda: 12_345)
+        monkeypatch.setattr(os, "getuid", lambda: 12_345)
         assert marked_processes([_RUN]) == {_RUN: [stranger.pid]}
     finally:
         end_all([stranger.pid, grandchild])
@@ -190,7 +195,7 @@ def test_the_mark_of_another_users_process_counts_for_nothing(start: Start) -> N
             until(lambda: mine.pid in marked_processes([_RUN]).get(_RUN, []))
             for found in (
                 marked_processes([_RUN])[_RUN],
-                all_marked()[_RUN],
+                all_marked(list)[_RUN],
                 _pids(find_members(_RUN, None)),
             ):
                 assert mine.pid in found

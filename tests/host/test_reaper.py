@@ -14,7 +14,7 @@ from process_probe import LONG_S, end_all, is_living, pids_in, until
 from PySide6.QtCore import QProcess
 
 from halo_scheduler.host import reaper as module
-from halo_scheduler.host.inherited_mark import OWN_MARK, mark_of, read_mark, set_mark
+from halo_scheduler.host.inherited_mark import mark_of, set_mark
 from halo_scheduler.host.proc_files import stat_of
 from halo_scheduler.host.process_tree import marked_processes
 from halo_scheduler.host.reaper import Reaper
@@ -83,30 +83,18 @@ def test_the_process_is_a_subreaper_only_between_start_and_stop() -> None:
     first = Reaper()
     assert first.start()
     assert first.start()
-    assert (_is_subreaper(), read_mark(0)) == (True, OWN_MARK)
+    assert _is_subreaper()
     first.stop()
     assert _is_subreaper()
     first.stop()
-    assert (_is_subreaper(), read_mark(0)) == (False, _UNLIMITED)
-
-
-def test_the_mark_of_the_run_that_we_are_in_stays() -> None:
-    set_mark(0, mark_of("outer"))
-    try:
-        made = Reaper()
-        made.start()
-        assert read_mark(0) == mark_of("outer")
-        made.stop()
-        assert read_mark(0) == mark_of("outer")
-    finally:
-        set_mark(0, _UNLIMITED)
+    assert not _is_subreaper()
 
 
 def test_a_system_without_subreapers_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_set_subreaper", lambda *, on: not on)
     made = Reaper()
     assert not made.start()
-    assert (made.reap(_NOW), made.strays(0), read_mark(0)) == (0, [], _UNLIMITED)
+    assert (made.reap(_NOW), made.strays(0)) == (0, [])
 
 
 def test_an_orphan_of_another_session_is_reaped_at_once(reaper: Reaper, orphan: Orphan) -> None:
@@ -146,7 +134,7 @@ def test_an_exit_code_that_is_awaited_is_never_taken(reaper: Reaper, *, new_sess
     process = subprocess.Popen(["/bin/sh", "-c", "exit 7"], start_new_session=new_session)
     if new_session:
         # Without this, the mark would tell it for an orphan of the run.
-        reaper.leave_to_owner(process)
+        reaper.leave_to_owner(process, "run")
         set_mark(process.pid, mark_of("run"))
     until(lambda: not is_living(process.pid))
     assert not any(_reaps(reaper, process.pid, now_ms) for now_ms in (_NOW, _NOW + _DAY_MS))
@@ -157,22 +145,28 @@ def test_what_was_awaited_and_has_ended_is_forgotten() -> None:
     made = Reaper()
     for _ in range(3):
         process = subprocess.Popen(["true"])
-        made.leave_to_owner(process)
+        made.leave_to_owner(process, "run")
         process.wait()
     assert len(made._awaited) == 1
 
 
-def test_what_we_open_ourselves_is_no_stray(reaper: Reaper, orphan: Orphan) -> None:
-    orphan(_LEADER)
-    assert reaper.strays(0) == []
+def test_an_orphan_is_no_stray_as_long_as_its_run_is_under_way(reaper: Reaper, orphan: Orphan) -> None:
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as first:
+        try:
+            reaper.leave_to_owner(first, "run")
+            pid = orphan(_LEADER, "run")
+            assert reaper.strays(0) == []
+        finally:
+            first.kill()
+    assert reaper.strays(0) == [pid]
 
 
-def test_an_orphan_without_any_mark_is_a_stray_of_what_began_before_it(
-    reaper: Reaper, orphan: Orphan
+@pytest.mark.parametrize("mark", [_UNLIMITED, mark_of("invented"), mark_of("x") >> 48 << 48])
+def test_an_orphan_of_no_run_under_way_is_a_stray_of_what_began_before_it(
+    reaper: Reaper, orphan: Orphan, mark: int
 ) -> None:
     pid = orphan(_LEADER, "run")
-    assert reaper.strays(0) == []
-    set_mark(pid, _UNLIMITED)
+    set_mark(pid, mark)
     stat = stat_of(pid)
     assert stat is not None
     assert (reaper.strays(0), reaper.strays(stat.started), reaper.strays(stat.started + 1)) == (
@@ -189,7 +183,7 @@ def test_a_program_that_the_desktop_opens_is_left_alone_and_reaped(reaper: Reape
     (pid,) = until(lambda: pids_in(tmp_path))
     try:
         assert psutil.Process(pid).ppid() == psutil.Process().pid
-        assert (reaper.strays(0), marked_processes(["run"])) == ([], {})
+        assert marked_processes(["run"]) == {}
         assert not _reaps(reaper, pid)
         assert is_living(pid)
     finally:

@@ -1,7 +1,7 @@
 """A program that gets away as thoroughly as a daemon can, and then sleeps.
 
 It loses its parent, begins a session of its own, and keeps neither environment nor descriptors nor directory.
-Arguments: the file for its number, the seconds it sleeps, and "unmarked" if it is to reset its limits too.
+Arguments: the file for its number, the seconds it sleeps, and the value to set the limit to that marks it.
 """
 
 import os
@@ -21,8 +21,8 @@ def main() -> None:
     if os.fork():
         os._exit(0)
     os.chdir("/")
-    if "unmarked" in rest:
-        resource.setrlimit(_LOCKS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    for limit in rest:
+        resource.setrlimit(_LOCKS, (int(limit), resource.RLIM_INFINITY))
     new = Path(f"{path}.new")
     new.write_text(f"{os.getpid()}\n")
     new.rename(path)
