@@ -68,13 +68,3 @@ def marking_line(run_id: str) -> str:
     mark = mark_of(run_id)
     # The first option is that of dash and BusyBox, the second that of Bash.
     return f"{{ ulimit -S -w {mark} || ulimit -S -x {mark}; }} 2>/dev/null; " if _HAS_MARKS else ""
-
-
-def set_mark(pid: int, mark: int) -> bool:
-    """Set the limit of a process and tell whether that was possible; 0 is this process."""
-    if sys.platform == "linux" and _HAS_MARKS:
-        with suppress(OSError, ValueError):
-            _, hard = resource.prlimit(pid, _LOCKS)
-            resource.prlimit(pid, _LOCKS, (mark, hard))
-            return True
-    return False

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from checkup import found_by, is_fine, only, scene_of
+from marking import set_mark
 from past_runs import Past
 from process_probe import end_all, until
 
@@ -23,7 +24,7 @@ from halo_scheduler.doctor.engine import check_engine
 from halo_scheduler.doctor.findings import Mark
 from halo_scheduler.doctor.leftovers import check_processes, check_spool
 from halo_scheduler.doctor.zone import check_zone
-from halo_scheduler.host.inherited_mark import mark_of, set_mark
+from halo_scheduler.host.inherited_mark import mark_of
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.host.process import own_identity
 from halo_scheduler.host.process_tree import MARK

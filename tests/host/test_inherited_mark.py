@@ -8,8 +8,9 @@ import subprocess
 import sys
 
 import pytest
+from marking import set_mark
 
-from halo_scheduler.host.inherited_mark import is_mark, mark_of, marking_line, read_mark, set_mark
+from halo_scheduler.host.inherited_mark import is_mark, mark_of, marking_line, read_mark
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a limit")
 
@@ -64,9 +65,3 @@ def test_a_mark_is_read_where_the_kernel_refuses_to_tell_the_limit(monkeypatch: 
             assert read_mark(os.getpid()) == _UNLIMITED
         finally:
             process.kill()
-
-
-def test_a_process_that_is_gone_has_no_mark() -> None:
-    process = subprocess.Popen(["true"])
-    process.wait()
-    assert not set_mark(process.pid, mark_of("run"))
