@@ -90,7 +90,7 @@ class Maintenance:
 
 def _back_up(path: Path, now_ms: int) -> None:
     try:
-        database = Database.open(path)
+        database = Database.open(path, must_exist=True)
         try:
             back_up(database, now_ms)
         finally:

@@ -100,7 +100,7 @@ class StartWatch:
 def record_alarm(path: Path, alarm: Alarm) -> None:
     """Add an alarm to the journal, on a connection of its own: the engine's may be what hangs."""
     try:
-        database = Database.open(path)
+        database = Database.open(path, must_exist=True)
         try:
             EventTable(database).append(alarm.at, EventKind.ENGINE_ALARM, alarm=alarm.kind)
         finally:

@@ -39,6 +39,7 @@ _SETTINGS = (
     "PRAGMA wal_autocheckpoint = 4000",
 )
 
+_READ_WRITE, _CREATE = apsw.SQLITE_OPEN_READWRITE, apsw.SQLITE_OPEN_CREATE
 _TABLES = "SELECT name, rootpage FROM sqlite_schema ORDER BY name"
 
 Row = tuple[Any, ...]
@@ -66,11 +67,15 @@ class Database:
         """Why it can only be read, if somebody wanted to write: a sentence."""
 
     @classmethod
-    def open(cls, path: Path) -> Self:
-        """Open or create the file, readable by its owner only, whatever the umask."""
+    def open(cls, path: Path, *, must_exist: bool = False) -> Self:
+        """Open or create the file, readable by its owner only, whatever the umask.
+
+        With `must_exist`, a file that is gone stays gone: an engine's helper must not put an empty one in its place.
+        """
         with translated(path):
-            _make_private(path)
-            connection = apsw.Connection(str(path))
+            if not must_exist:
+                _make_private(path)
+            connection = apsw.Connection(str(path), flags=_READ_WRITE | (0 if must_exist else _CREATE))
             connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
             _set_journal(connection)
             for setting in _SETTINGS:
@@ -101,11 +106,18 @@ class Database:
 
     def close(self) -> None:
         """Close; a second time does nothing."""
-        if any(now not in ("", ours) for now, ours in zip(_journals(self.path), self._journals, strict=True)):
-            # Others have begun new journals: copying ours into the main file would tear apart what they wrote.
+        if self._is_taken_over():
+            # SQLite would delete the journals by their names, and they may be those of others by now.
             with suppress(apsw.ConnectionClosedError):
                 self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._connection.close()
+
+    def _is_taken_over(self) -> bool:
+        """Tell whether another database, or another one's journals, are in the place of ours."""
+        pairs = zip(_journals(self.path), self._journals, strict=True)
+        return _identity(self.path) not in ("", self.identity) or any(
+            now not in ("", ours) for now, ours in pairs
+        )
 
     def rows(self, sql: str, values: Sequence[Value] = ()) -> list[Row]:
         """Run one statement to its end and return its rows."""
@@ -182,6 +194,7 @@ class Database:
         if content == self._content:
             return
         if not content.size or self._seen_by_others() != self.rows(_TABLES):
+            self.require_in_place()  # It may have been replaced since the transaction was begun.
             raise StoreDamagedError(
                 f"{self.path} was overwritten while it was in use; restore a backup with: halo backup restore --latest"
             )

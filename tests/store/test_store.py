@@ -266,6 +266,13 @@ def test_a_replaced_file_is_noticed(path: Path) -> None:
     store.close()
 
 
+def test_a_helper_of_the_engine_creates_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "halo.db"
+    with pytest.raises(StoreUnavailableError, match=r"halo\.db cannot be used"):
+        Database.open(path, must_exist=True)
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("endings", [("-wal", "-shm"), ("-wal",), ("-shm",)])
 def test_a_deleted_journal_is_noticed(path: Path, endings: tuple[str, ...]) -> None:
     store = Store.open(path, _NOW)
