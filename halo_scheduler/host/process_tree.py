@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from math import inf
 
 import psutil
 
@@ -34,14 +35,24 @@ def find_members(
 
 
 def marked_processes(run_ids: Iterable[str]) -> dict[str, list[int]]:
-    """Return, of some runs, those that have living processes, and these, the oldest number first."""
+    """Return, of some runs, those that have living processes, and these, the oldest first."""
     marks = {mark_of(run_id): run_id for run_id in run_ids}
     found: dict[str, list[int]] = {}
-    for pid in sorted(psutil.pids()) if marks else []:
+    for pid in psutil.pids() if marks else []:
         run_id = _run_of(pid, marks)
         if run_id is not None and pid != os.getpid() and _living(pid) is not None:
             found.setdefault(run_id, []).append(pid)
-    return found
+    return {run_id: sorted(pids, key=_age) for run_id, pids in found.items()}
+
+
+def _age(pid: int) -> tuple[float, bool, int]:
+    """Return what sorts the processes of a run by age; numbers alone do not, as they begin anew at some time.
+
+    Of those that started within one tick of the kernel's clock, the leader of a session is the first.
+    """
+    with suppress(psutil.Error):
+        return psutil.Process(pid).create_time(), session_of(pid) != pid, pid
+    return inf, True, pid
 
 
 def all_marked(run_ids: Callable[[], Iterable[str]]) -> dict[str, list[int]]:

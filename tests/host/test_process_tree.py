@@ -128,6 +128,28 @@ def test_a_mark_is_a_whole_variable(start: Start) -> None:
     assert marked_processes([_RUN]) == {}
 
 
+def test_the_oldest_process_comes_first_also_when_numbers_begin_anew(start: Start, tmp_path: Path) -> None:
+    last_pid = Path("/proc/sys/kernel/ns_last_pid")
+    os.mkfifo(tmp_path / "gate")
+    process = start("read go <gate; sleep 60 & echo $! >child.pid; wait")
+    before = last_pid.read_text() if last_pid.exists() else ""
+    try:
+        last_pid.write_text("310\n")
+    except OSError:
+        pytest.skip("only root can choose the next process number, on Linux")
+    try:
+        (tmp_path / "gate").write_text("go\n")
+        (child,) = _noted(tmp_path, 1)
+    finally:
+        last_pid.write_text(before)
+    until(lambda: len(marked_processes([_RUN]).get(_RUN, [])) == 2)
+    found = marked_processes([_RUN])
+    end_all([child])
+    if child > process.pid:
+        pytest.skip("the numbers of this machine are just beginning anew")
+    assert found == {_RUN: [process.pid, child]}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has an inherited mark")
 def test_an_orphan_that_cleared_its_environment_is_found_by_its_inherited_mark(
     start: Start, tmp_path: Path
