@@ -165,6 +165,7 @@ def test_an_orphan_that_cleared_its_environment_is_found_by_its_inherited_mark(
     assert all_marked(lambda: [_OTHER, _RUN])[_RUN] == sorted(children)
     assert _RUN not in all_marked(list)
     assert find_members(_OTHER, None) == []
+    end_all(children)
 
 
 @pytest.mark.skipif(
