@@ -67,33 +67,34 @@ class EngineLoop(QObject):
         self._path = store.database.path
         self._maintenance = Maintenance(store)
         self._server = ChangeServer(store.database.path)
-        self._server.changed.connect(self._hear_change)
         self._sleep = SleepWatcher(self)
-        self._sleep.woke.connect(self.look_again)
         self._clock_watcher = ClockWatcher(self)
-        self._clock_watcher.clock_was_set.connect(self.look_again)
         self._heartbeat = heartbeat
         self._longest_sleep_ms = min(max(heartbeat_ms or MAX_DELAY_MS, _LEAST_SLEEP_MS), MAX_DELAY_MS)
         self._alarmed = alarmed
         self._loop_watch = LoopWatch(clock, lambda: self._raise_alarm(AlarmKind.SILENT))
         self._start_watch = StartWatch(clock)
-        self._go_on_wanted.connect(self._go_on, Qt.ConnectionType.QueuedConnection)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = _single_shot_timer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self._wake_up)
-        # News arrives on other threads: a queued signal brings it here, and several at once make one tick.
-        self.woken.connect(self._take_in, Qt.ConnectionType.QueuedConnection)
-        # Made and connected once: see docs/adr/0010 for why nothing is connected or destroyed in passing.
         self._waiting = QEventLoop(self)
-        self._wait_limit = QTimer(self)
-        self._wait_limit.setSingleShot(True)
-        self._wait_limit.timeout.connect(self._waiting.quit)
-        self.idle.connect(self._waiting.quit)
+        self._wait_limit = _single_shot_timer(self)
         self._must_tick = True
         self._is_stopped = False
         self._last_fault = ""
         self._faults = 0
+        self._connect_signals()
+
+    def _connect_signals(self) -> None:
+        """Connect everything once: docs/adr/0010 says why nothing is connected or destroyed later."""
+        self._server.changed.connect(self._hear_change)
+        self._sleep.woke.connect(self.look_again)
+        self._clock_watcher.clock_was_set.connect(self.look_again)
+        self._timer.timeout.connect(self._wake_up)
+        # Other threads emit these: the calls are queued here, and several at once make one tick.
+        self._go_on_wanted.connect(self._go_on, Qt.ConnectionType.QueuedConnection)
+        self.woken.connect(self._take_in, Qt.ConnectionType.QueuedConnection)
+        self._wait_limit.timeout.connect(self._waiting.quit)
+        self.idle.connect(self._waiting.quit)
 
     def start(self) -> None:
         """Take the engine's row and begin."""
@@ -222,3 +223,9 @@ class EngineLoop(QObject):
             self._engine.claim_anew()
         self.look_again()
         self.changed_elsewhere.emit(Change(ChangeKind.ENGINE))
+
+
+def _single_shot_timer(parent: QObject) -> QTimer:
+    timer = QTimer(parent)
+    timer.setSingleShot(True)
+    return timer
