@@ -23,6 +23,7 @@ from halo_scheduler.model import (
     Follower,
     FollowOn,
     Outcome,
+    PassedReason,
     Proposal,
     Question,
     Run,
@@ -230,7 +231,7 @@ class _Life:
         self._end(self._new_run(self.record.next_source or Source.CRON, None), end, "")
 
     def _miss_slot(self, woken_at: int) -> None:
-        caught_up = plan_missed(self.record, woken_at, "off", self._is_taken)
+        caught_up = plan_missed(self.record, woken_at, PassedReason.DOWNTIME, self._is_taken)
         if caught_up is not None:
             self.record = caught_up
             self._run(woken_at + self._rng.randrange(900, 4_000), Source.CATCH_UP)

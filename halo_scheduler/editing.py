@@ -18,6 +18,7 @@ from halo_scheduler.model import (
     HintSource,
     JobSpec,
     Once,
+    PassedReason,
     Policy,
     Prompt,
     Schedule,
@@ -256,7 +257,7 @@ class Editing(Writer):
             # A retry that will not come any more leaves its slot failed.
             errors = edited.errors + int(edited.attempt > 1)
             edited = without_plan(edited.evolve(counted_until=now_ms, errors=errors))
-        return plan(edited, now_ms, self._store.runs.has_slot, reason="edited")
+        return plan(edited, now_ms, self._store.runs.has_slot, reason=PassedReason.EDITED)
 
     def _drop_refused_advice(self, now_ms: int) -> list[Change]:
         """Drop what assistants advised on jobs that they may not start, or that start such a job."""

@@ -14,15 +14,20 @@ from halo_scheduler.model import (
     Hints,
     Once,
     Outcome,
+    PassedReason,
+    Plan,
     Proposal,
+    Rule,
     Run,
     SkipReason,
     Source,
     StatusReason,
     Trigger,
+    WaitingFor,
 )
 from halo_scheduler.schedule.governor import plan_next_run
 from halo_scheduler.schedule.next_run import count_due, next_run, previous_run
+from halo_scheduler.schedule.passed_over import count_reasons, cut_spans, with_span
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.runs import RunEnd
 
@@ -34,11 +39,28 @@ IsTaken = Callable[[str, int], bool]
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
 _ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
 NOT_WAITING: dict[str, Any] = {"waiting_for": None, "waiting_reason": "", "waits_until": None}
+WAITED = {
+    WaitingFor.AT_CAPACITY: PassedReason.AT_CAPACITY,
+    WaitingFor.CONDITION: PassedReason.CONDITION,
+    WaitingFor.QUIET_TIME: PassedReason.QUIET_TIME,
+    WaitingFor.RESOURCES: PassedReason.RESOURCES,
+    WaitingFor.DISK_SPACE: PassedReason.DISK_FULL,
+}
+"""Why grid points pass while a job waits for something."""
+_REASONS = {
+    Source.BACKOFF: PassedReason.BACKOFF,
+    Source.HINT_INTERVAL: PassedReason.HINT,
+    Source.HINT_ONCE: PassedReason.HINT,
+    Source.CLAMPED_MIN: PassedReason.LIMITS,
+    Source.CLAMPED_MAX: PassedReason.LIMITS,
+}
 _ON_GRID = (Source.EVERY, Source.CRON, Source.AFTER, Source.ONCE)
 
 
-def plan(record: JobRecord, now_ms: int, is_taken: IsTaken, *, reason: str = "") -> JobRecord:
-    """Return the job with its next slot; what it passes over until then is so because of `reason`.
+def plan(
+    record: JobRecord, now_ms: int, is_taken: IsTaken, *, reason: PassedReason | None = None
+) -> JobRecord:
+    """Return the job with its next slot; `reason` is why the grid points up to now had no run.
 
     A slot that has come and waits for its place is kept: only a run, a pause or a new schedule ends it.
     """
@@ -55,16 +77,36 @@ def plan(record: JobRecord, now_ms: int, is_taken: IsTaken, *, reason: str = "")
 
 def plan_after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
     """Return the job as the end of a run leaves it; after a test run, as if it had not been tried."""
+    ended = _without_run(record, run, end)
     if run.trigger is Trigger.TEST:
-        return record.evolve(run_id=None)
-    return _after_run(record, run, end, is_taken)
+        return ended
+    return _after_run(ended, run, end, is_taken)
+
+
+def _without_run(record: JobRecord, run: Run, end: RunEnd) -> JobRecord:
+    """Return the job without its run, and with the reason for the grid points that came while it was claimed."""
+    passed = record.passed_reason
+    is_due = record.next_run_at is not None and record.next_run_at <= end.finished_at
+    if run.started_at is not None and (run.trigger is Trigger.SCHEDULE or is_due):
+        if record.waiting_for is not None and not is_starting(record):
+            # Its slot waited already when somebody started this run.
+            passed = with_span(passed, WAITED[record.waiting_for], run.started_at)
+        passed = with_span(passed, end.held_up_by, end.began_at or end.finished_at)
+        passed = with_span(passed, PassedReason.RUNNING, end.finished_at)
+    ended = record._replace(run_id=None, passed_reason=passed)
+    # Until when its next slot may wait for conditions is kept.
+    return ended.evolve(waiting_for=None, waiting_reason="") if is_starting(record) else ended
+
+
+def is_starting(record: JobRecord) -> bool:
+    """Tell whether the job's run is claimed, but the machine cannot start it yet."""
+    return record.waiting_for is not None and record.waiting_for.is_for_start
 
 
 def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
     now_ms = end.finished_at
     is_scheduled = run.trigger is Trigger.SCHEDULE
     after = record._replace(
-        run_id=None,
         hints=_hints_after_run(record, end.proposal, now_ms),
         last_outcome=end.outcome,
         last_error=end.error,
@@ -87,8 +129,7 @@ def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> J
         return without_plan(after.evolve(disabled_reason=StatusReason.ERRORS))
     if isinstance(after.spec.schedule, Once):
         return without_plan(after.evolve(disabled_reason=StatusReason.DONE))
-    # What the slot waited for is the reason also for the points that were passed over until it ran.
-    return _planned(after, now_ms, is_taken, reason=record.passed_reason or "running")
+    return _planned(after, now_ms, is_taken)
 
 
 def plan_sooner(advised: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord:
@@ -106,7 +147,7 @@ def plan_sooner(advised: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord
     return sooner if is_sooner else advised
 
 
-def plan_missed(record: JobRecord, now_ms: int, reason: str, is_taken: IsTaken) -> JobRecord | None:
+def plan_missed(record: JobRecord, now_ms: int, reason: PassedReason, is_taken: IsTaken) -> JobRecord | None:
     """Return the job with its newest missed grid point due, or None if it is not to be caught up."""
     policy, schedule = record.spec.policy, record.spec.schedule
     if record.next_run_at is None or policy.catch_up is CatchUp.SKIP:
@@ -129,7 +170,7 @@ def plan_missed(record: JobRecord, now_ms: int, reason: str, is_taken: IsTaken) 
         next_source=Source.CATCH_UP,
         slot_at=slot_at,
         attempt=attempt,
-        passed_reason=reason,
+        passed_reason=with_span(record.passed_reason, reason, now_ms),
         **NOT_WAITING,
     )
 
@@ -168,8 +209,26 @@ def passed_over(record: JobRecord) -> int:
     return max(0, found - int(has_own))
 
 
+def passed_reasons(record: JobRecord, count: int) -> dict[str, int]:
+    """Return how many of the grid points that a planned slot passes over were so for which reason."""
+    spec = record.spec
+    return count_reasons(
+        spec.schedule,
+        record.passed_reason,
+        record.counted_until,
+        record.slot_at or 0,
+        anchor_at=spec.anchor_at,
+        total=count,
+    )
+
+
 def _planned(
-    record: JobRecord, now_ms: int, is_taken: IsTaken, *, failed_run: Run | None = None, reason: str = ""
+    record: JobRecord,
+    now_ms: int,
+    is_taken: IsTaken,
+    *,
+    failed_run: Run | None = None,
+    reason: PassedReason | None = None,
 ) -> JobRecord:
     spec, policy = record.spec, record.spec.policy
     found = plan_next_run(
@@ -189,13 +248,14 @@ def _planned(
     )
     is_retry = found.attempt > 1 and failed_run is not None
     at = found.at if is_retry else _free_slot(record, found.at, is_taken)
+    passed = with_span(cut_spans(record.passed_reason, now_ms), reason, now_ms)
     return record._replace(
         next_run_at=at,
         next_source=None if at is None else found.source,
         slot_at=failed_run.slot_at if is_retry and failed_run else at,
         attempt=found.attempt if is_retry else 1,
         trail=json.dumps([[step.rule, step.at, step.source, step.duration_ms] for step in found.trail]),
-        passed_reason=_reason_of(found.source) or reason,
+        passed_reason=with_span(passed, _reason_of(found) or reason, at),
         waiting_for=None,
         waiting_reason="",
         waits_until=None,
@@ -226,10 +286,12 @@ def _anchor_at(record: JobRecord, now_ms: int) -> int:
     return now_ms - (now_ms - spec.anchor_at) % spec.schedule.every_ms
 
 
-def _reason_of(source: Source) -> str:
-    if source is Source.BACKOFF:
-        return "backoff"
-    return "hint" if source in (Source.HINT_INTERVAL, Source.HINT_ONCE) else ""
+def _reason_of(found: Plan) -> PassedReason | None:
+    """Return why a plan passes over grid points; None when it is the next of them."""
+    if found.source in _REASONS:
+        return _REASONS[found.source]
+    is_stretched = any(step.rule is Rule.BACKOFF for step in found.trail)
+    return PassedReason.BACKOFF if is_stretched else None
 
 
 def without_plan(record: JobRecord) -> JobRecord:

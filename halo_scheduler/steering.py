@@ -16,7 +16,7 @@ from halo_scheduler.checks import (
     require_whole,
 )
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, HintSource, JobSpec, Once, Source
+from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, HintSource, JobSpec, Once, PassedReason, Source
 from halo_scheduler.output_text import printed_line
 from halo_scheduler.planning import plan, plan_sooner
 from halo_scheduler.store.events import EventKind
@@ -134,9 +134,8 @@ class Steering(Writer):
         )
         if self._is_in_its_slot(record):
             return awake
-        return plan(
-            awake, now_ms, self._store.runs.has_slot, reason="paused" if record.paused else "disabled"
-        )
+        reason = PassedReason.PAUSED if record.paused else PassedReason.DISABLED
+        return plan(awake, now_ms, self._store.runs.has_slot, reason=reason)
 
     def _is_over(self, record: JobRecord, now_ms: int) -> bool:
         """Whether the job is a `once` that has no run left: neither under way nor waiting for its place."""

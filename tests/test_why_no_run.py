@@ -335,7 +335,7 @@ def test_an_interval_that_was_doubled_passes_over_times(morning: Morning) -> Non
     morning.add(policy=Policy(backoff=Backoff.double()))
     morning.finish(morning.begin("8:15"), Outcome.FAILURE)
     morning.until("8:50")
-    assert morning.said("8:30")[1][0] == "It did not run then, because it waited longer after an error."
+    assert morning.said("8:30")[1][0] == "It did not run then, because the job waited after an error."
 
 
 def test_limits_pass_over_times(morning: Morning) -> None:

@@ -21,7 +21,7 @@ from halo_scheduler.actions.start_errors import NO_FORK, ShortageError, why_not_
 from halo_scheduler.actions.work import FILLS_DISK, Desk, Ended, Secrets, StopReason, kept_output
 from halo_scheduler.host.process import process_start
 from halo_scheduler.host.reaper import REAPER
-from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason
+from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason, WaitingFor
 from halo_scheduler.redaction import Redactor
 
 _QUIET_LOOK_MS = 1_000
@@ -65,6 +65,8 @@ class ProcessWork:
         self._is_called_off = False
         self._is_taking = False
         self._is_left = False
+        self._held_up_by: WaitingFor | None = None
+        self._began_at: int | None = None
         self.has_begun = threading.Event()
         """Set when it was started, or never will be: nothing is claimed for it any more."""
         self.next_look_at: int | None = None
@@ -131,10 +133,22 @@ class ProcessWork:
         # Whoever reads the output must know what to take out of it, also if the job is edited meanwhile.
         ticket = self._ticket(NOT_YET, "") if has_secrets else None
         for pause_s in _SHORTAGE_PAUSES_S:
-            with suppress(ShortageError):
+            try:
                 return self._spawn(launch, ticket)
+            except ShortageError as shortage:
+                self._tell_of(shortage)
             sleep(pause_s)
         return self._spawn(launch, ticket)
+
+    def _tell_of(self, shortage: ShortageError) -> None:
+        """Show what the start waits for."""
+        waiting_for, awaited = shortage.waiting_for, shortage.awaited
+        self._held_up_by = waiting_for
+        self._desk.home.post(lambda: self._note_start_wait(waiting_for, awaited))
+
+    def _note_start_wait(self, waiting_for: WaitingFor | None, awaited: str = "") -> None:
+        if not self._is_over:
+            self._desk.home.note_start_wait(self._run, waiting_for, awaited)
 
     def _spawn(self, launch: Launch, ticket: Ticket | None) -> subprocess.Popen[bytes] | None:
         self._wait_until_in_charge()
@@ -159,6 +173,9 @@ class ProcessWork:
 
     def _take_up(self, process: subprocess.Popen[bytes], redactor: Redactor) -> None:
         self._tree.session = process.pid
+        if self._held_up_by is not None:
+            self._began_at = self._desk.home.now_ms()
+            self._note_start_wait(None)
         self._redactor = redactor
         self._listen()
         self.next_look_at = self._growth.begin(self._desk.home.now_ms())
@@ -336,7 +353,14 @@ class ProcessWork:
         if self._is_over or self._end is not None:
             return
         self._end = Ended(
-            run_id=self._run.id, outcome=outcome, error=error, reason=reason, note=note, exit_code=exit_code
+            run_id=self._run.id,
+            outcome=outcome,
+            error=error,
+            reason=reason,
+            note=note,
+            exit_code=exit_code,
+            held_up_by=self._held_up_by,
+            began_at=self._began_at,
         )
         # What it left running may go on printing without end.
         self._end_size = self._spool.size()

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import errno
+from typing import NamedTuple
 
 from halo_scheduler.errors import SchedulerError, StoreError
-from halo_scheduler.model import Outcome, SkipReason
+from halo_scheduler.model import Outcome, SkipReason, WaitingFor
 from halo_scheduler.work.item import NoWorkError, SourceError
 
-_TOO_MANY_FILES = "too many files are open on this machine"
-_DISK_FULL = "the disk is full"
+
+class _Shortage(NamedTuple):
+    """What a machine lacks, as a sentence and as it stands behind "waiting for"."""
+
+    sentence: str
+    awaited: str
+    waiting_for: WaitingFor = WaitingFor.RESOURCES
+
+
+_TOO_MANY_FILES = _Shortage("too many files are open on this machine", "free file descriptors to start")
+_DISK_FULL = _Shortage("the disk is full", "free disk space to start", WaitingFor.DISK_SPACE)
 _SHORTAGES = {
     errno.EMFILE: _TOO_MANY_FILES,
     errno.ENFILE: _TOO_MANY_FILES,
-    errno.EAGAIN: "too many processes run on this machine",
-    errno.ENOMEM: "this machine has too little memory left",
+    errno.EAGAIN: _Shortage("too many processes run on this machine", "room for another process to start"),
+    errno.ENOMEM: _Shortage("this machine has too little memory left", "free memory to start"),
     errno.ENOSPC: _DISK_FULL,
     getattr(errno, "EDQUOT", errno.ENOSPC): _DISK_FULL,
 }
@@ -29,6 +39,11 @@ class LaunchError(SchedulerError):
 class ShortageError(LaunchError):
     """The machine has no room for another process at the moment: no fault of the job's, and worth another try."""
 
+    def __init__(self, shortage: _Shortage) -> None:
+        super().__init__(f"it could not be started: {shortage.sentence}")
+        self.waiting_for = shortage.waiting_for
+        self.awaited = shortage.awaited
+
 
 NO_FORK = "it could not be started: too many processes run on this machine, or it has too little memory left"
 """Said of a shim that started but could not start the program."""
@@ -38,7 +53,7 @@ def launch_error(error: OSError | ValueError) -> LaunchError:
     """Return what the system said at a start as a sentence."""
     number = getattr(error, "errno", None)
     if number in _SHORTAGES:
-        return ShortageError(f"it could not be started: {_SHORTAGES[number]}")
+        return ShortageError(_SHORTAGES[number])
     said = getattr(error, "strerror", None) or str(error)
     return LaunchError(f"it could not be started: {said.lower()}")
 

@@ -10,7 +10,7 @@ from halo_scheduler.actions.spool import Output, Spool
 from halo_scheduler.agents import Agent
 from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.host.watch import Watch
-from halo_scheduler.model import Outcome, Proposal, Run, SkipReason
+from halo_scheduler.model import Outcome, Proposal, Run, SkipReason, WaitingFor
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.work.item import Item
 from halo_scheduler.work_sources import WorkSource
@@ -37,6 +37,10 @@ class Ended:
     output: Output | None = None
     needs_secrets: frozenset[str] = frozenset()
     """Secrets without which the output cannot be stored: it follows when they are at hand."""
+    held_up_by: WaitingFor | None = None
+    """What the machine lacked when it was to be started."""
+    began_at: int | None = None
+    """When a start that was held up succeeded; None if it did not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +152,9 @@ class Home(Protocol):
 
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
         """Write down which item a run works on, on the engine's thread."""
+
+    def note_start_wait(self, run: Run, waiting_for: WaitingFor | None, reason: str = "") -> None:
+        """Show, on the engine's thread, what the start of a run waits for; None once it has started."""
 
     def note_on(self, run: Run, sentence: str) -> None:
         """Add a note to a run, on the engine's thread."""

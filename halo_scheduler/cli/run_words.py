@@ -15,6 +15,8 @@ _ANOTHER = "another job"
 
 def run_words(run: Run) -> str:
     """Return how a run ended and why, in one line."""
+    if run.outcome is Outcome.RUNNING and run.error:
+        return plain_line(run.error, 500)  # It has not been started yet.
     words = str(run.outcome)
     if run.reason is not None:
         words += f": {run.reason.replace('_', ' ')}"

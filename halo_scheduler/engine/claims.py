@@ -49,16 +49,12 @@ class Claims:
         self._chain_runs = ChainRuns(store, self._unstarted, is_output_awaited)
         self._usage_kept_from = ""
 
-    def claim(
-        self, now_ms: int, running: Iterable[str | None], seen_until: int | None = None
-    ) -> list[tuple[JobRecord, Run]]:
+    def claim(self, now_ms: int, running: Iterable[str | None]) -> list[tuple[JobRecord, Run]]:
         """Turn due jobs into running ones, the oldest first, as far as they may start and there are places.
 
-        `running` are the groups of the runs under way; `seen_until` is when it could last be
-        claimed, if that has not been possible since.
+        `running` are the groups of the runs under way.
         """
         self._outlook.begin(now_ms)
-        self._slots.seen_until = seen_until
         in_group = Counter(running)
         places = self._max_concurrent() - in_group.total()
         by_hand = self._by_hand.claim(now_ms, places)
@@ -218,7 +214,7 @@ class _Round:
             case Hold() as hold:
                 return self._slots.skip(record, hold, self._now_ms)
             case Wait() as wait:
-                return self._slots.put_off(record, wait)
+                return self._slots.put_off(record, wait, self._now_ms)
             case other:
                 assert_never(other)
 

@@ -13,7 +13,7 @@ from halo_scheduler.engine.recovery import OneJob
 from halo_scheduler.followers import ask_for_followers, ask_instead_of_retry
 from halo_scheduler.ids import new_question_id
 from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, StatusReason, Trigger
-from halo_scheduler.planning import UNPLANNABLE, plan_after_run, plan_sooner
+from halo_scheduler.planning import UNPLANNABLE, WAITED, plan_after_run, plan_sooner
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -45,6 +45,8 @@ def ending_of(run: Run, ended: Ended, now_ms: int) -> Ending:
         http_status=ended.http_status,
         cost=ended.cost,
         proposal=ended.proposal,
+        held_up_by=None if ended.held_up_by is None else WAITED[ended.held_up_by],
+        began_at=ended.began_at,
     )
     return Ending(run, end, ended.question)
 

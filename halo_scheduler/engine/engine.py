@@ -29,7 +29,7 @@ from halo_scheduler.engine.wakefulness import Wakefulness
 from halo_scheduler.engine.workshop import Workshop
 from halo_scheduler.errors import StaleEngineError, StoreReplacedError, StoreUnavailableError
 from halo_scheduler.host.watch import Watch
-from halo_scheduler.model import Callback, Outcome, Run, SkipReason
+from halo_scheduler.model import Callback, Outcome, Run, SkipReason, WaitingFor
 from halo_scheduler.occasions import occasion_of
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -143,6 +143,21 @@ class Engine:
         by_wall_ms = abs(self._clock.now_ms() - self._last_tick_at)
         return max(by_wall_ms, self._clock.monotonic_ms() - self._ticked_ms) < LEASE_MS
 
+    def note_start_wait(self, run: Run, waiting_for: WaitingFor | None, reason: str = "") -> None:
+        """Show what the start of a run waits for, on the engine's thread; None once it has started."""
+        try:
+            self._write(lambda: self._save_start_wait(run.id, waiting_for, reason))
+            if waiting_for is not None:
+                self.note_on(run, f"it waited for {reason}")
+        except StoreUnavailableError as error:
+            # Its end carries the reason, too; a full disk must not keep the run from being started.
+            _LOG.warning("What a start waits for could not be recorded: %s", error)
+        self._tell(Change(ChangeKind.JOB, job_id=run.job_id))
+
+    def _save_start_wait(self, run_id: str, waiting_for: WaitingFor | None, reason: str = "") -> None:
+        self._store.jobs.save_start_wait(run_id, waiting_for, reason)
+        self._store.runs.save_start_wait(run_id, "" if waiting_for is None else f"waiting for {reason}")
+
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
         """Write down which item a run works on, on the engine's thread."""
         self._write(lambda: self._store.runs.save_work(run_id, work_id, title, url))
@@ -199,6 +214,10 @@ class Engine:
         self._claims = self._make_claims()
         workshop = self._workshop
         left = find_leftovers(self._store, workshop.runner, workshop.work_desk, now_ms, taken.awake_until)
+        unseen = [one.run for one in left.ended if one.ended.finished_at is None]
+        self._recovery.account_for_downtime(unseen, taken.awake_until, now_ms)
+        for adopted, _ in left.living:
+            self._save_start_wait(adopted.run.id, None)
         changes += self._finish([ending_of(one.run, one.ended, now_ms) for one in left.ended])
         self._endings.record_outputs([one.ended for one in left.ended])
         self._runs.mark_none_done()
@@ -435,7 +454,7 @@ class Engine:
         if not self._claiming:
             return []
         running = [under_way.group for under_way in self._runs.still_running()]
-        claimed = self._claims.claim(now_ms, running, self._outage.seen_until)
+        claimed = self._claims.claim(now_ms, running)
         changes += [Change(ChangeKind.RUN_STARTED, job_id=run.job_id, run_id=run.id) for _, run in claimed]
         return claimed
 

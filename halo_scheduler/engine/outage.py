@@ -7,9 +7,6 @@ from dataclasses import replace
 
 from halo_scheduler.actions.work import Ended
 
-OUTAGE = "database unavailable"
-"""The reason of what was passed over during one."""
-
 
 class Outage:
     """A time in which every tick failed because the database could not be written."""

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable
 
 from halo_scheduler.changes import Change, ChangeKind, gathered
-from halo_scheduler.engine.outage import OUTAGE, Outage
+from halo_scheduler.engine.outage import Outage
 from halo_scheduler.errors import StoreError
 from halo_scheduler.followers import ask_instead_of_retry
 from halo_scheduler.ids import new_run_id
-from halo_scheduler.model import Cron, Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import Cron, Outcome, PassedReason, Run, SkipReason, Source, Trigger
 from halo_scheduler.planning import (
     LATE_MS,
     MOST_COUNTED,
+    WAITED,
+    is_starting,
     passed_over,
+    passed_reasons,
     plan,
     plan_after_run,
     plan_missed,
     slept_through,
     without_waiting,
 )
+from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.schedule.next_run import count_due
+from halo_scheduler.schedule.passed_over import cut_spans, summarize, with_span
 from halo_scheduler.schedule.zone import machine_zone
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -35,7 +41,7 @@ _LOG = logging.getLogger(__name__)
 _GAP_MS = 75_000
 _BACKWARDS_MS = 1_000
 _ZONE_CHECK_MS = 60_000
-_MISSED = {OUTAGE: "the database could not be written at that time"}
+_MISSED = {PassedReason.OUTAGE: "the database could not be written at that time"}
 
 
 class OneJob:
@@ -86,13 +92,13 @@ class Recovery:
         if awake_until > now_ms + _BACKWARDS_MS:
             self._go_back(awake_until, now_ms)
         else:
-            self._settle_missed(awake_until, now_ms, "downtime")
+            self._settle_missed(awake_until, now_ms, PassedReason.DOWNTIME)
         if before.zone != self.zone:
             self._change_zone(before.zone, self.zone, now_ms)
 
     def plan_the_unplanned(self, now_ms: int) -> None:
         """Plan every active job that has no plan."""
-        self._plan_all(self._store.jobs.unplanned(), now_ms, "downtime")
+        self._plan_all(self._store.jobs.unplanned(), now_ms, PassedReason.DOWNTIME)
 
     def end_pauses(self, now_ms: int) -> list[Change]:
         """Plan jobs whose pause is over from its end on: nothing fires merely because it ended."""
@@ -105,9 +111,8 @@ class Recovery:
                 continue
             with OneJob(self._store, record.id, now_ms):
                 self._record_slept_through(record, now_ms)
-                ended.append(
-                    plan(awake, record.paused_until or now_ms, self._store.runs.has_slot, reason="paused")
-                )
+                paused_until = record.paused_until or now_ms
+                ended.append(plan(awake, paused_until, self._store.runs.has_slot, reason=PassedReason.PAUSED))
             self._store.events.append(now_ms, EventKind.JOB_RESUMED, record.id, by="end of the pause")
         self._store.jobs.save_states(ended)
         return [Change(ChangeKind.JOB, job_id=record.id) for record in ended]
@@ -129,7 +134,7 @@ class Recovery:
             self._go_back(last_tick_at, now_ms)
         elif now_ms > last_tick_at + _GAP_MS:
             self._store.events.append(now_ms, EventKind.SLEEP_GAP, since=last_tick_at)
-            self._settle_missed(last_tick_at, now_ms, "sleep")
+            self._settle_missed(last_tick_at, now_ms, PassedReason.SLEEP)
         if abs(now_ms - self._zone_checked_at) < _ZONE_CHECK_MS and machine_zone().key == self.zone:
             return self.zone
         self._zone_checked_at = now_ms
@@ -144,15 +149,24 @@ class Recovery:
         if outage.seen_until is None:
             return
         self._store.events.append(now_ms, EventKind.STORE_OUTAGE, since=outage.since)
-        self._settle_missed(outage.seen_until, now_ms, OUTAGE)
+        self._settle_missed(outage.seen_until, now_ms, PassedReason.OUTAGE)
 
-    def _settle_missed(self, awake_until: int, now_ms: int, reason: str) -> None:
+    def account_for_downtime(self, unseen: Iterable[Run], awake_until: int, now_ms: int) -> None:
+        """Note until when runs of the last engine are known to have run: nobody saw them end."""
+        records = self._store.jobs.get_many({run.job_id for run in unseen})
+        self._store.jobs.save_states([_unseen(record, awake_until, now_ms) for record in records.values()])
+
+    def _settle_missed(self, awake_until: int, now_ms: int, reason: PassedReason) -> None:
         """Catch up, or record as missed, the slots that nobody was awake for."""
         saved: list[JobRecord] = []
         missed: list[Run] = []
-        for record in self._store.jobs.due(now_ms - LATE_MS - 1):
+        for record in self._store.jobs.due(now_ms - SECOND_MS):
             if record.next_run_at is None or record.next_run_at <= awake_until:
                 continue  # It was seen, and waits for a place.
+            if now_ms - record.next_run_at <= LATE_MS:
+                # It starts now, a little late.
+                saved.append(record.evolve(passed_reason=with_span(record.passed_reason, reason, now_ms)))
+                continue
             with OneJob(self._store, record.id, now_ms):
                 caught_up = plan_missed(record, now_ms, reason, self._store.runs.has_slot)
                 if caught_up is not None:
@@ -183,7 +197,9 @@ class Recovery:
         # Also what keeps its slot: that lies ahead again, and waits for nothing before it comes.
         changed = [record for record, before in zip(back, planned, strict=True) if record != before]
         self._store.jobs.save_states(changed)
-        self._plan_all([record for record in back if record.attempt == 1], now_ms, "clock went back")
+        self._plan_all(
+            [record for record in back if record.attempt == 1], now_ms, PassedReason.CLOCK_WENT_BACK
+        )
         self._set_pauses_back(was_ms, now_ms)
 
     def _set_pauses_back(self, was_ms: int, now_ms: int) -> None:
@@ -208,9 +224,9 @@ class Recovery:
             and (record.next_run_at or 0) > now_ms
             and record.attempt == 1
         ]
-        self._plan_all(local, now_ms, "zone changed")
+        self._plan_all(local, now_ms, PassedReason.ZONE_CHANGED)
 
-    def _plan_all(self, records: Iterable[JobRecord], now_ms: int, reason: str) -> None:
+    def _plan_all(self, records: Iterable[JobRecord], now_ms: int, reason: PassedReason) -> None:
         planned: list[JobRecord] = []
         for record in records:
             with OneJob(self._store, record.id, now_ms):
@@ -221,10 +237,20 @@ class Recovery:
         self._news += [Change(ChangeKind.JOB)] if planned else []
 
 
-def _missed_run(record: JobRecord, now_ms: int, reason: str) -> Run:
+def _unseen(record: JobRecord, awake_until: int, now_ms: int) -> JobRecord:
+    """Return the job of a run that ended while no engine was there to see it."""
+    held_up_by = record.waiting_for if is_starting(record) else None
+    until_then = PassedReason.RUNNING if held_up_by is None else WAITED[held_up_by]
+    passed = with_span(record.passed_reason, until_then, awake_until)
+    return record.evolve(passed_reason=with_span(passed, PassedReason.DOWNTIME, now_ms))
+
+
+def _missed_run(record: JobRecord, now_ms: int, reason: PassedReason) -> Run:
     others = count_due(
         record.spec.schedule, record.slot_at or 0, now_ms, anchor_at=record.spec.anchor_at, most=MOST_COUNTED
     )
+    skipped = passed_over(record)
+    reasons = Counter(passed_reasons(record, skipped)) + Counter({reason: int(others)})
     return Run(
         id=new_run_id(),
         job_id=record.id,
@@ -237,8 +263,8 @@ def _missed_run(record: JobRecord, now_ms: int, reason: str) -> Run:
         error=_MISSED.get(reason, "Halo was not running at that time"),
         finished_at=now_ms,
         late_ms=now_ms - (record.next_run_at or now_ms),
-        passed_over=passed_over(record) + int(others),
-        passed_reason=reason,
+        passed_over=skipped + int(others),
+        passed_reason=summarize(reasons or {reason: 0}),
     )
 
 
@@ -247,6 +273,7 @@ def _set_back(record: JobRecord, now_ms: int) -> JobRecord:
     retry_at = now_ms + record.spec.policy.retry.delay_ms
     return without_waiting(record).evolve(
         counted_until=min(record.counted_until, now_ms),
+        passed_reason=cut_spans(record.passed_reason, now_ms),
         last_completed_at=record.last_completed_at and min(record.last_completed_at, now_ms),
         next_run_at=min(record.next_run_at or retry_at, retry_at)
         if record.attempt > 1

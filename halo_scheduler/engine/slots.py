@@ -5,31 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 
 from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine.outage import OUTAGE
 from halo_scheduler.engine.outlook import Wait
 from halo_scheduler.engine.unstarted import Unstarted
 from halo_scheduler.followers import ask_instead_of_retry
 from halo_scheduler.holds import Hold
 from halo_scheduler.ids import new_run_id
-from halo_scheduler.model import Outcome, Run, Source, StatusReason, Trigger, WaitingFor
+from halo_scheduler.model import Outcome, PassedReason, Run, Source, StatusReason, Trigger
 from halo_scheduler.planning import (
     LATE_MS,
     UNPLANNABLE,
+    WAITED,
     passed_over,
+    passed_reasons,
     plan,
     plan_after_run,
     without_plan,
 )
-from halo_scheduler.schedule.next_run import count_due
+from halo_scheduler.schedule.interval import SECOND_MS
+from halo_scheduler.schedule.passed_over import spans_after, summarize, with_span
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
-
-_WAITED: dict[WaitingFor | None, str] = {
-    WaitingFor.CONDITION: "condition",
-    WaitingFor.QUIET_TIME: "quiet time",
-}
 
 
 class Slots:
@@ -38,11 +35,7 @@ class Slots:
     def __init__(self, store: Store, unstarted: Unstarted) -> None:
         self._store = store
         self._unstarted = unstarted
-        # By job: the slot, and what it waited for before it lacked a place.
-        self._waited: dict[str, tuple[int | None, str]] = {}
         self._has_asked = False
-        self.seen_until: int | None = None
-        """When slots could last be claimed, if that has not been possible since."""
 
     def renewed(self, record: JobRecord, now_ms: int) -> JobRecord | None:
         """Return a job planned anew whose slot had its run: only a clock that went back can bring it up again."""
@@ -58,14 +51,19 @@ class Slots:
         self._ask_instead_of_retry(record)
         return without_plan(record).evolve(disabled_reason=StatusReason.ERRORS, last_error=UNPLANNABLE)
 
-    def put_off(self, record: JobRecord, wait: Wait) -> JobRecord:
+    def put_off(self, record: JobRecord, wait: Wait, now_ms: int) -> JobRecord:
         """Keep a slot due, with what it waits for; the same is told once."""
-        if wait.waiting_for in _WAITED:
-            self._waited[record.id] = record.slot_at, _WAITED[wait.waiting_for]
         if wait == (record.waiting_for, record.waiting_reason, record.waits_until):
             return record
         self._unstarted.tell(Change(ChangeKind.JOB, job_id=record.id))
-        return record.evolve(waiting_for=wait.waiting_for, waiting_reason=wait.reason, waits_until=wait.until)
+        return record.evolve(
+            waiting_for=wait.waiting_for,
+            waiting_reason=wait.reason,
+            waits_until=wait.until,
+            passed_reason=record.passed_reason
+            if wait.waiting_for is record.waiting_for
+            else _passed_while_due(record, now_ms),
+        )
 
     def start(self, record: JobRecord, now_ms: int) -> tuple[JobRecord, Run]:
         """Claim a slot."""
@@ -80,9 +78,10 @@ class Slots:
             started_at=now_ms,
             late_ms=max(0, now_ms - (record.next_run_at or now_ms)),
             passed_over=skipped,
-            passed_reason=record.passed_reason if skipped else "",
+            passed_reason=summarize(passed_reasons(record, skipped)) if skipped else "",
             note="" if record.waiting_for is None else _waited_long(record, now_ms),
         )
+        counted_until = max(record.counted_until, record.slot_at or 0)
         claimed = record._replace(
             waiting_for=None,
             waiting_reason="",
@@ -92,8 +91,8 @@ class Slots:
             next_source=None,
             slot_at=None,
             attempt=1,
-            passed_reason=self._passed_reason(record, now_ms) if self._has_waited(record) else "",
-            counted_until=max(record.counted_until, record.slot_at or 0),
+            passed_reason=spans_after(_passed_while_due(record, now_ms), counted_until),
+            counted_until=counted_until,
             last_slot_at=max(record.last_slot_at or 0, record.slot_at or 0),
             last_run_at=now_ms,
         )
@@ -123,25 +122,14 @@ class Slots:
         asked, self._has_asked = self._has_asked, False
         return asked
 
-    def _has_waited(self, record: JobRecord) -> bool:
-        return record.waiting_for in _WAITED or record.id in self._waited or self.seen_until is not None
 
-    def _passed_reason(self, record: JobRecord, now_ms: int) -> str:
-        """Return for what a slot waited while others passed by, if some did."""
-        slot_at, waited = self._waited.pop(record.id, (None, ""))
-        if slot_at != record.slot_at:
-            waited = ""
-        waited = waited or _WAITED.get(record.waiting_for, "") or self._outage_at(record)
-        if not waited or record.slot_at is None:
-            return ""
-        spec = record.spec
-        passed = count_due(spec.schedule, record.slot_at, now_ms, anchor_at=spec.anchor_at, most=1)
-        return waited if passed else ""
-
-    def _outage_at(self, record: JobRecord) -> str:
-        """Return the reason for which a slot could not be claimed in its time, if it came during an outage."""
-        is_unseen = self.seen_until is not None and (record.next_run_at or 0) > self.seen_until
-        return OUTAGE if is_unseen else ""
+def _passed_while_due(record: JobRecord, now_ms: int) -> str:
+    """Return the job's reasons with the one why its slot, due for a while, has not started by now."""
+    if record.waiting_for is not None:
+        return with_span(record.passed_reason, WAITED[record.waiting_for], now_ms)
+    if now_ms - (record.next_run_at or now_ms) < SECOND_MS:
+        return record.passed_reason  # No schedule has two points so close together.
+    return with_span(record.passed_reason, PassedReason.DELAYED, now_ms)
 
 
 def _waited_long(record: JobRecord, now_ms: int) -> str:

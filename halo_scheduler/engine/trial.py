@@ -31,7 +31,17 @@ from halo_scheduler.engine.wakefulness import Wakefulness
 from halo_scheduler.host.login_environment import Environment, LoginEnvironment
 from halo_scheduler.host.process_tree import ask_to_stop, find_members, kill, marked_processes
 from halo_scheduler.host.watch import ThreadWatch
-from halo_scheduler.model import Job, JobSpec, Outcome, ProcessAction, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import (
+    Job,
+    JobSpec,
+    Outcome,
+    ProcessAction,
+    Run,
+    SkipReason,
+    Source,
+    Trigger,
+    WaitingFor,
+)
 from halo_scheduler.redaction import Redactor
 from halo_scheduler.work.desk import WorkDesk
 
@@ -188,6 +198,12 @@ class Trial(QObject):
 
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
         """Take no note: nothing of a test run is stored."""
+
+    def note_start_wait(self, run: Run, waiting_for: WaitingFor | None, reason: str = "") -> None:
+        """Remember what the start waits for: it is told with the end."""
+        note = f"it waited for {reason}"
+        if waiting_for is not None and note not in self._notes:
+            self.note_on(run, note)
 
     def note_on(self, _run: Run, sentence: str) -> None:
         """Keep a note to be told with the end."""

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         HintSource,
         JobStatus,
         Outcome,
+        PassedReason,
         SkipReason,
         Source,
         StatusReason,
@@ -125,6 +126,7 @@ __all__ = [
     "Notify",
     "Once",
     "Outcome",
+    "PassedReason",
     "PathExists",
     "Plan",
     "Policy",
@@ -159,6 +161,6 @@ _NAMES = {
     "policies": "Backoff BackoffKind Caps CatchUp InQuietTime Limits Notify Policy Retry require_jitter",
     "runs": "Question QuestionState Run",
     "schedules": "After Cron Every Manual Once SHORTEST_EVERY_MS Schedule schedule_from_dict",
-    "words": "FollowOn HintSource JobStatus Outcome SkipReason Source StatusReason Trigger WaitingFor",
+    "words": "FollowOn HintSource JobStatus Outcome PassedReason SkipReason Source StatusReason Trigger WaitingFor",
 }
 _PLACES = {name: place for place, names in _NAMES.items() for name in names.split()}

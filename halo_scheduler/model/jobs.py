@@ -90,6 +90,11 @@ class _StateFields(Value):
     last_outcome: Outcome | None = None
     last_error: str = ""
 
+    @property
+    def is_starting(self) -> bool:
+        """Whether a run is claimed, but the machine cannot start it yet."""
+        return self.waiting_for is not None and self.waiting_for.is_for_start
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSpec(_SpecFields):

@@ -64,6 +64,29 @@ class SkipReason(StrEnum):
     UNSUPPORTED_TYPE = "unsupported_type"
 
 
+class PassedReason(StrEnum):
+    """Why a time of a schedule got no run of its own; the next run counts it."""
+
+    RUNNING = "running"
+    BACKOFF = "backoff"
+    HINT = "hint"
+    LIMITS = "limits"
+    EDITED = "edited"
+    PAUSED = "paused"
+    DISABLED = "disabled"
+    DOWNTIME = "downtime"
+    SLEEP = "sleep"
+    DELAYED = "delayed"
+    AT_CAPACITY = "at capacity"
+    CONDITION = "condition"
+    QUIET_TIME = "quiet time"
+    RESOURCES = "no resources"
+    DISK_FULL = "disk full"
+    OUTAGE = "database unavailable"
+    CLOCK_WENT_BACK = "clock went back"
+    ZONE_CHANGED = "zone changed"
+
+
 class JobStatus(StrEnum):
     """What a job is doing; running shows over paused."""
 
@@ -84,11 +107,19 @@ class StatusReason(StrEnum):
 
 
 class WaitingFor(StrEnum):
-    """What a due job waits for."""
+    """What a due job waits for before it runs."""
 
     AT_CAPACITY = "at_capacity"
     CONDITION = "condition"
     QUIET_TIME = "quiet_time"
+    # Claimed, but the machine cannot start it at the moment: that is tried again for a while.
+    RESOURCES = "resources"
+    DISK_SPACE = "disk_space"
+
+    @property
+    def is_for_start(self) -> bool:
+        """Whether a run is claimed, and the machine cannot start it yet."""
+        return self in (WaitingFor.RESOURCES, WaitingFor.DISK_SPACE)
 
 
 class HintSource(StrEnum):

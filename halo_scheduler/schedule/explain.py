@@ -108,7 +108,7 @@ def explain_plan(
         _why_not(job, now_ms, outlook)
         if job.next_run_at is None
         else [
-            *(["It is running now, outside its schedule."] if job.status is JobStatus.RUNNING else []),
+            *_running(job, "It is running now, outside its schedule."),
             *_steps(job, trail, now_ms, attempt),
             *start,
         ]
@@ -166,9 +166,16 @@ def ends_in_words(predecessors: Sequence[Predecessor]) -> str:
     return listed(words)
 
 
+def _running(job: Job, sentence: str) -> list[str]:
+    """Return that a job runs, or what its run waits for before it can be started."""
+    if job.is_starting:
+        return [f"A run is claimed and waits for {job.waiting_reason}; the start is tried again for a while."]
+    return [sentence] if job.status is JobStatus.RUNNING else []
+
+
 def _why_not(job: Job, now_ms: int, outlook: Outlook) -> list[str]:
     """Return why a job has no next run."""
-    running = ["It is running now."] if job.status is JobStatus.RUNNING else []
+    running = _running(job, "It is running now.")
     if job.status_reason is StatusReason.USER and job.enabled:
         return [*running, *_paused(job, now_ms)]
     if job.status_reason is not None:
@@ -178,7 +185,7 @@ def _why_not(job: Job, now_ms: int, outlook: Outlook) -> list[str]:
     if isinstance(job.schedule, Manual):
         return [*running, "It runs only by hand: it is never due by itself."]
     if running:
-        return ["It is running now; its next run is planned when it ends."]
+        return _running(job, "It is running now; its next run is planned when it ends.")
     return ["The schedule gives no further time."]
 
 
@@ -312,6 +319,8 @@ def _start(job: Job, at: int, now_ms: int, outlook: Outlook) -> list[str]:
         case WaitingFor.CONDITION:
             skipped = _then_skipped(outlook.waits_until, now_ms)
             return [f"{since} {job.waiting_reason or 'its conditions'}.", *skipped]
+        case WaitingFor.RESOURCES | WaitingFor.DISK_SPACE:
+            return []  # Told of with the run that waits for it.
         case _:
             assert_never(job.waiting_for)
 

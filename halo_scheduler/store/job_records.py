@@ -73,8 +73,8 @@ class JobRecord(NamedTuple):
     """A job as it is stored: what is public of it, and what the engine keeps for itself.
 
     `slot_at` and `attempt` are those of the planned run; grid points up to `counted_until` are accounted for,
-    and those passed over after it are so because of `passed_reason`. (A tuple, because thousands are made and
-    changed in a tick, five times as fast as a frozen dataclass.)
+    and `passed_reason` has the reasons for those passed over after it, as `schedule.passed_over` writes them.
+    (A tuple, because thousands are made and changed in a tick, five times as fast as a frozen dataclass.)
     """
 
     id: str

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from halo_scheduler.model import JobSpec
+from halo_scheduler.model import JobSpec, WaitingFor
 from halo_scheduler.schedule.interval import DAY_MS
 from halo_scheduler.store.connection import Database, Row, Value
 from halo_scheduler.store.job_records import (
@@ -180,12 +180,23 @@ class JobTable:
         """
         other = f"AND NOT {_IN_GROUPS} " if but_for else ""
         rows = self._database.rows(
-            "UPDATE scheduler_jobs SET waiting_for = 'at_capacity', waiting_reason = '', waits_until = NULL "
+            "UPDATE scheduler_jobs SET waiting_for = 'at_capacity', waiting_reason = '', waits_until = NULL, "
+            # The quiet time is over: it accounts for the grid points up to now.
+            "passed_reason = CASE WHEN waiting_for = 'quiet_time' "
+            "THEN passed_reason || ',quiet time<' || ? ELSE passed_reason END "
             "WHERE next_run_at IS NOT NULL AND run_id IS NULL AND removed_at IS NULL AND next_run_at <= ? "
             f"AND has_conditions = 0 AND waiting_for IS NOT 'at_capacity' {other}RETURNING id",
-            [now_ms, *([json.dumps(list(but_for))] if but_for else [])],
+            [now_ms, now_ms, *([json.dumps(list(but_for))] if but_for else [])],
         )
         return [str(job_id) for (job_id,) in rows]
+
+    def save_start_wait(self, run_id: str, waiting_for: WaitingFor | None, reason: str) -> None:
+        """Write what the start of a job's run waits for; None once it has started."""
+        self._database.rows(
+            "UPDATE scheduler_jobs SET waiting_for = ?, waiting_reason = ? WHERE run_id = ? "
+            "AND (? IS NOT NULL OR waiting_for IN ('resources', 'disk_space'))",
+            [waiting_for, reason, run_id, waiting_for],
+        )
 
     def pauses_ended(self, now_ms: int) -> list[JobRecord]:
         return self._records(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from halo_scheduler.model import Outcome, Proposal, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import Outcome, PassedReason, Proposal, Run, SkipReason, Source, Trigger
 from halo_scheduler.store.connection import Database, Row, Value
 from halo_scheduler.strict_json import decode
 
@@ -49,6 +49,10 @@ class RunEnd(NamedTuple):
     http_status: int | None = None
     cost: float | None = None
     proposal: Proposal | None = None
+    held_up_by: PassedReason | None = None
+    """Why the machine could not start it at once; not stored with the run."""
+    began_at: int | None = None
+    """When a start that was held up succeeded; None if it did not."""
 
 
 class RunTable:
@@ -84,6 +88,12 @@ class RunTable:
         self._database.rows(
             f"UPDATE scheduler_run_log SET note = {_WITH_NOTE} WHERE id = ?",
             [note, run_id],
+        )
+
+    def save_start_wait(self, run_id: str, sentence: str) -> None:
+        """Write what the start of a run waits for; nothing once it has started. Its end replaces it."""
+        self._database.rows(
+            "UPDATE scheduler_run_log SET error = ? WHERE id = ? AND outcome = 'running'", [sentence, run_id]
         )
 
     def save_cost(self, run_id: str, cost: float) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from halo_scheduler.model import After, Outcome, Run, Source
+from halo_scheduler.model import After, Outcome, PassedReason, Run, Source
 from halo_scheduler.schedule.describe import describe
+from halo_scheduler.schedule.passed_over import reason_at
 from halo_scheduler.schedule.words import counted
 from halo_scheduler.why.answer import Answer, Verdict
 from halo_scheduler.why.assistant_acts import by_words
 from halo_scheduler.why.gaps import gap_at
 from halo_scheduler.why.inquiry import Inquiry, point_in
 from halo_scheduler.why.no_point import not_a_point, runs_beside
-from halo_scheduler.why.run_words import passed_words, run_sentences
+from halo_scheduler.why.run_words import passed_reasons, passed_words, run_sentences
 from halo_scheduler.why.spells import of_spell
 from halo_scheduler.why.timeline import SpellKind
 
 _COUNTED_LATER = "What passes meanwhile is counted on the next run."
-_ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
 
 
 def why_no_run(inquiry: Inquiry) -> Answer:
@@ -101,6 +101,12 @@ def _under_way(inquiry: Inquiry, at: int) -> Answer | None:
     if run is None:
         return None
     counting = _counting_run(inquiry, at)
+    if counting is not None and PassedReason.RUNNING not in passed_reasons(counting):
+        return None  # It was claimed, but had not started yet.
+    record = inquiry.record
+    if run.id == record.run_id and record.job.is_starting:
+        sentence = f"The run before was still waiting for {record.waiting_reason} then."
+        return inquiry.answer(Verdict.WAITING, sentence, _COUNTED_LATER, run_id=run.id)
     return inquiry.answer(
         Verdict.PASSED_OVER,
         "It was still running then, and a job does not run twice at once.",
@@ -135,24 +141,24 @@ def _passed_over(inquiry: Inquiry, at: int) -> Answer | None:
 
 def _because(inquiry: Inquiry, run: Run, at: int) -> str:
     """Return why a run passed over an earlier time, in words; nothing when the run says so itself."""
-    if run.passed_reason != "running":
-        return passed_words(run.passed_reason)
+    others = [reason for reason in passed_reasons(run) if reason != PassedReason.RUNNING]
+    if others:
+        return " or ".join(filter(None, map(passed_words, others)))
     # No run was under way, yet the plan after the last one lay beyond that time.
     before = inquiry.store.history.slot_before(inquiry.record.id, at)
     if run.source in (Source.CLAMPED_MIN, Source.CLAMPED_MAX) or before is None:
         return ""
     if before.attempt > 1:
         return "the run before was tried again first"
-    if before.finished_at is not None and before.finished_at >= at:
-        return "the run before ended only then"
-    return "it waited longer after an error" if before.outcome in _ERRORS else ""
+    is_ended_then = before.finished_at is not None and before.finished_at >= at
+    return "the run before ended only then" if is_ended_then else ""
 
 
 def _will_be_passed_over(inquiry: Inquiry, at: int) -> Answer | None:
     record = inquiry.record
     if record.next_run_at is None or record.slot_at is None or record.counted_until >= at:
         return None
-    because = passed_words(record.passed_reason)
+    because = passed_words(reason_at(record.passed_reason, at))
     planned = inquiry.moment(record.next_run_at)
     return inquiry.answer(
         Verdict.PASSED_OVER,

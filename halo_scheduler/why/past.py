@@ -8,7 +8,6 @@ from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
 from halo_scheduler.reports import explanation
 from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.next_run import next_run
-from halo_scheduler.schedule.words import counted
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_records import JobRecord
@@ -18,7 +17,7 @@ from halo_scheduler.why.assistant_acts import by_words
 from halo_scheduler.why.gaps import gap_at
 from halo_scheduler.why.inquiry import Inquiry
 from halo_scheduler.why.no_run import why_no_run
-from halo_scheduler.why.run_words import LATE_MS, passed_words, run_sentences
+from halo_scheduler.why.run_words import LATE_MS, passed_sentence, run_sentences
 
 # A minute of a job that runs every second has more; a few are enough.
 _MOST_RUNS = 5
@@ -109,10 +108,7 @@ def _about_its_time(inquiry: Inquiry, run: Run) -> list[str]:
     if run.started_at is not None and _is_late(run):
         sentences += _why_late(inquiry, run)
     if run.passed_over:
-        because = passed_words(run.passed_reason)
-        reason = f", because {because}" if because else ""
-        others = counted(run.passed_over, "other time")
-        sentences.append(f"It stands for {others} of its schedule as well{reason}.")
+        sentences.append(passed_sentence(run))
     return sentences
 
 

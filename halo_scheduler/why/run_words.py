@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source, Trigger
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.schedule.explain import duration_in_words, moment_in_words
 from halo_scheduler.schedule.interval import SECOND_MS
+from halo_scheduler.schedule.passed_over import read_summary
+from halo_scheduler.schedule.words import counted, listed
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.asked_for import asked_for
 
@@ -33,6 +35,26 @@ _SKIPPED = {
     SkipReason.SOURCE_UNAVAILABLE: "its work items could not be fetched",
     SkipReason.MISSED: "Halo was not running",
     SkipReason.UNSUPPORTED_TYPE: "nothing here can run such a job",
+}
+_PASSED: dict[str, str] = {
+    PassedReason.RUNNING: "the job was still busy with the run before",
+    PassedReason.BACKOFF: "the job waited after an error",
+    PassedReason.HINT: "another time had been asked for",
+    PassedReason.LIMITS: "its limits allowed no earlier time",
+    PassedReason.EDITED: "the job was edited",
+    PassedReason.PAUSED: "the job was paused",
+    PassedReason.DISABLED: "the job was disabled",
+    PassedReason.DOWNTIME: "Halo was not running",
+    PassedReason.SLEEP: "the machine slept",
+    PassedReason.DELAYED: "Halo was suspended or held up",
+    PassedReason.AT_CAPACITY: "as many runs as allowed were under way",
+    PassedReason.CONDITION: "the run before was still waiting for its conditions",
+    PassedReason.QUIET_TIME: "it was a quiet time",
+    PassedReason.RESOURCES: "the machine had no room to start the run before",
+    PassedReason.DISK_FULL: "the disk was too full to start the run before",
+    PassedReason.OUTAGE: "the database could not be written",
+    PassedReason.CLOCK_WENT_BACK: "the clock was set back",
+    PassedReason.ZONE_CHANGED: "the machine moved to another time zone",
 }
 _PLANNED_BY = {
     Source.BACKOFF: "it waited after an error",
@@ -70,28 +92,32 @@ def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
     start = start_words(store, run, now_ms)
     if run.trigger is Trigger.SCHEDULE and run.late_ms >= SECOND_MS:
         start += f", {duration_in_words(run.late_ms)} late,"
+    if run.outcome is Outcome.RUNNING and run.error:
+        return [f"A run was claimed at {moment_in_words(_at(run), now_ms)} and is {run.error}."]
     if run.outcome is Outcome.RUNNING:
         return [f"{start} and is still running.", *_why_planned(store, run), *_note(run)]
     return [f"{start} and {_end(run)}", *_why_planned(store, run), *_note(run)]
 
 
 def passed_words(reason: str) -> str:
-    """Return why a run passed over times of the schedule, behind "because"; nothing when that is not known."""
-    return {
-        "running": "the job was still busy with the run before",
-        "backoff": "the job waited after an error",
-        "hint": "another time had been asked for",
-        "edited": "the job was edited",
-        "paused": "the job was paused",
-        "disabled": "the job was disabled",
-        "downtime": "Halo was not running",
-        "sleep": "the machine slept",
-        "condition": "the run before was still waiting for its conditions",
-        "quiet time": "it was a quiet time",
-        "database unavailable": "the database could not be written",
-        "clock went back": "the clock was set back",
-        "zone changed": "the machine moved to another time zone",
-    }.get(reason, "")
+    """Return why a time of the schedule was passed over, behind "because"; nothing when that is not known."""
+    return _PASSED.get(reason, "")
+
+
+def passed_sentence(run: Run) -> str:
+    """Return how many times of its schedule a run stands for beside its own, and why."""
+    others = f"It stands for {counted(run.passed_over, 'other time')} of its schedule as well"
+    reasons = {
+        words: count for reason, count in passed_reasons(run).items() if (words := passed_words(reason))
+    }
+    if len(reasons) <= 1:
+        return f"{others}{''.join(f', because {words}' for words in reasons)}."
+    return f"{others}: {listed([f'{count} because {words}' for words, count in reasons.items()])}."
+
+
+def passed_reasons(run: Run) -> dict[str, int]:
+    """Return why a run passed over times of its schedule, each reason with how many it accounts for."""
+    return read_summary(run.passed_reason, run.passed_over)
 
 
 def ended_sentence(text: str) -> str:

@@ -18,10 +18,11 @@ import psutil
 import pytest
 from process_probe import LONG_S, until
 
-from halo_scheduler import Cron, Every, Manual, Outcome
+from halo_scheduler import Cron, Every, Manual, Outcome, Run
 from halo_scheduler.errors import StoreError
 from halo_scheduler.ipc import ChangeStream, socket_path
-from halo_scheduler.model import Follower, FollowOn
+from halo_scheduler.model import Follower, FollowOn, PassedReason
+from halo_scheduler.schedule.passed_over import read_summary
 from halo_scheduler.service import Scheduler
 
 _BIN = Path(sys.executable).parent
@@ -213,6 +214,29 @@ def test_kill_9_loses_no_job_and_doubles_no_run(start: Callable[[], subprocess.P
         for job_id in jobs:
             until(lambda job_id=job_id: _ran_since(scheduler, job_id, before))  # type: ignore[misc] # bound now
         _check(scheduler)
+
+
+def test_times_that_passed_while_no_daemon_ran_are_not_blamed_on_a_run(
+    start: Callable[[], subprocess.Popen[str]],
+) -> None:
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("each second", Cron("* * * * * *", timezone="UTC"))
+        process = start()
+        until(lambda: _ran_since(scheduler, job_id, 0))
+        process.kill()
+        process.wait()
+        killed_at = scheduler._clock.now_ms()
+        until(lambda: scheduler._clock.now_ms() > killed_at + 5_000)
+        start()
+        until(lambda: len(_counting_downtime(scheduler, job_id)) == 1)
+        (run,) = _counting_downtime(scheduler, job_id)
+        # Beside those, at most the second in which it was killed, or started, can be another reason's.
+        reasons = read_summary(run.passed_reason, run.passed_over)
+        assert reasons[PassedReason.DOWNTIME] >= max(4, run.passed_over - 2)
+
+
+def _counting_downtime(scheduler: Scheduler, job_id: str) -> list[Run]:
+    return [run for run in scheduler.get_run_log(job_id) if PassedReason.DOWNTIME in run.passed_reason]
 
 
 def _ran_since(scheduler: Scheduler, job_id: str, since: int) -> bool:

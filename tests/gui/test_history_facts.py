@@ -191,6 +191,8 @@ def test_each_problem_has_a_way_out(outcome: Outcome) -> None:
         (1_200, "paused", "1,200 times: it was paused"),
         (2, "", "2 times"),
         (2, "something new", "2 times: something new"),
+        (21, "20 downtime, 1 running", "20 times: Halo was not running · 1 time: it was still running"),
+        (2, "disk full", "2 times: the disk was too full to start it"),
     ],
 )
 def test_what_was_passed_over_is_counted(count: int, reason: str, words: str) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halo_scheduler import Cron, Every, Outcome, Run, Trigger, count_due
+from halo_scheduler.model import PassedReason
 from halo_scheduler.planning import MOST_COUNTED
 from halo_scheduler.schedule.jitter import jitter_ms
 from halo_scheduler.schedule.next_run import next_run, previous_run
+from halo_scheduler.schedule.passed_over import read_summary
 
 
 class GridAccount:
@@ -30,6 +32,24 @@ class GridAccount:
         own = sum(run.attempt == 1 and self._has_own_point(run.slot_at or 0) for run in slots)
         passed_over = sum(run.passed_over for run in slots)
         assert expected.capped or expected == own + passed_over, (self._schedule, slots)
+        self._check_reasons(log, slots)
+
+    def _check_reasons(self, log: Sequence[Run], slots: Sequence[Run]) -> None:
+        """Assert that each point passed over has its reason, and that it is a run only where there was one."""
+        blamed = 0
+        for run in slots:
+            reasons = read_summary(run.passed_reason, run.passed_over)
+            assert sum(reasons.values()) == run.passed_over, run
+            assert set(reasons) <= set(PassedReason), run
+            blamed += reasons.get(PassedReason.RUNNING, 0)
+        assert blamed <= sum(self._points_under(run) for run in log), (self._schedule, slots)
+
+    def _points_under(self, run: Run) -> int:
+        """Return how many points came while a run was under way."""
+        if run.started_at is None:
+            return 0
+        ended_at = run.started_at if run.finished_at is None else run.finished_at
+        return int(count_due(self._schedule, run.started_at, ended_at, anchor_at=self._added_at))
 
     def _has_own_point(self, slot_at: int) -> bool:
         """Tell whether a slot is a grid point, perhaps with its jitter; those of a backoff lie between two."""

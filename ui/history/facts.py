@@ -7,9 +7,10 @@ from http import HTTPStatus
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.model import Outcome, Proposal, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import Outcome, PassedReason, Proposal, Run, SkipReason, Source, Trigger
 from halo_scheduler.schedule.explain import duration_in_words
 from halo_scheduler.schedule.interval import SECOND_MS
+from halo_scheduler.schedule.passed_over import read_summary
 from ui.needs_you_reading import item_words, web_address
 from ui.wording import (
     cost_words,
@@ -198,19 +199,38 @@ def passed_words(run: Run) -> str:
     """Return how many times were passed over before a run, and why."""
     if not run.passed_over:
         return ""
-    reason = {
-        "running": tr("it was still running"),
-        "backoff": tr("it waited after errors"),
-        "hint": tr("a hint gave another time"),
-        "paused": tr("it was paused"),
-        "disabled": tr("it was switched off"),
-        "edited": tr("the job was changed"),
-        "missed": tr("Halo was not running"),
-        "condition": tr("it waited for its conditions"),
-        "quiet time": tr("it waited for the end of a quiet time"),
-    }.get(run.passed_reason, one_line(run.passed_reason))
-    times = tr("1 time") if run.passed_over == 1 else tr("{count} times").format(count=f"{run.passed_over:,}")
-    return f"{times}: {reason}" if reason else times
+    return " · ".join(
+        f"{_times(count)}: {words}" if (words := _why_passed(reason)) else _times(count)
+        for reason, count in read_summary(run.passed_reason, run.passed_over).items()
+    )
+
+
+def _times(count: int) -> str:
+    return tr("1 time") if count == 1 else tr("{count} times").format(count=f"{count:,}")
+
+
+def _why_passed(reason: str) -> str:
+    known: dict[str, str] = {
+        PassedReason.RUNNING: tr("it was still running"),
+        PassedReason.BACKOFF: tr("it waited after errors"),
+        PassedReason.HINT: tr("a hint gave another time"),
+        PassedReason.LIMITS: tr("its limits allowed no earlier time"),
+        PassedReason.PAUSED: tr("it was paused"),
+        PassedReason.DISABLED: tr("it was switched off"),
+        PassedReason.EDITED: tr("the job was changed"),
+        PassedReason.DOWNTIME: tr("Halo was not running"),
+        PassedReason.SLEEP: tr("the machine slept"),
+        PassedReason.DELAYED: tr("Halo was suspended or held up"),
+        PassedReason.AT_CAPACITY: tr("as many runs as allowed were under way"),
+        PassedReason.CONDITION: tr("it waited for its conditions"),
+        PassedReason.QUIET_TIME: tr("it waited for the end of a quiet time"),
+        PassedReason.RESOURCES: tr("the machine had no room to start it"),
+        PassedReason.DISK_FULL: tr("the disk was too full to start it"),
+        PassedReason.OUTAGE: tr("the database could not be written"),
+        PassedReason.CLOCK_WENT_BACK: tr("the clock was set back"),
+        PassedReason.ZONE_CHANGED: tr("the machine moved to another time zone"),
+    }
+    return known.get(reason, one_line(reason))
 
 
 def _started(run: Run) -> str:
