@@ -109,6 +109,8 @@ def waiting_sentence(job: Job, waits_until: int | None, now_ms: int) -> str:
     then = {
         WaitingFor.AT_CAPACITY: _tr("As many jobs as may are running; it starts when one ends."),
         WaitingFor.QUIET_TIME: _tr("It starts when the quiet time is over."),
+        WaitingFor.RESOURCES: _tr("Its start is tried again for a while."),
+        WaitingFor.DISK_SPACE: _tr("Its start is tried again for a while."),
         WaitingFor.CONDITION: skipped_words(waits_until, now_ms) or _tr("It waits for as long as it takes."),
     }[job.waiting_for]
     return " ".join(filter(None, [since, then]))

@@ -141,7 +141,7 @@ class NextDelegate(RowDelegate):
 
     def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
         job = row.job
-        is_running = job.status is JobStatus.RUNNING
+        is_running = job.status is JobStatus.RUNNING and not job.is_starting
         has_news = job.next_run_at is not None or job.waiting_for is not None
         tone = Tone.TEXT if has_news and not is_running else Tone.MUTED
         if row.asks and job.status is JobStatus.IDLE:

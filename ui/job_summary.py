@@ -37,7 +37,7 @@ def sum_up(rows: Iterable[JobRow], hours: QuietHours = _ALWAYS_LOUD) -> Totals:
     groups = set()
     for row in rows:
         job = row.job
-        running += job.status is JobStatus.RUNNING
+        running += job.status is JobStatus.RUNNING and not job.is_starting
         # What an assistant made stays paused when all are resumed.
         paused += job.status is JobStatus.PAUSED and not is_assistants(job)
         ready += job.status is JobStatus.IDLE

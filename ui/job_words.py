@@ -74,7 +74,7 @@ def _before_words(row: JobRow) -> str:
 def next_text(row: JobRow, run: Run | None, now_ms: int, quiet: Quiet | None = None) -> str:
     """Return when a job runs next and whether that is quiet, or how far it has come."""
     job = row.job
-    if job.status is JobStatus.RUNNING:
+    if job.status is JobStatus.RUNNING and not job.is_starting:
         progress = None if run is None else run.progress
         return (
             tr("running") if progress is None else tr("running, {percent}").format(percent=f"{progress:.0%}")
@@ -121,7 +121,7 @@ def _pause_text(job: Job, now_ms: int) -> str:
 
 def last_text(job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:
     """Return when the last run was; of one under way, since when it runs."""
-    if job.status is JobStatus.RUNNING:
+    if job.status is JobStatus.RUNNING and not job.is_starting:
         since = run.started_at if run is not None else job.last_run_at
         return "" if since is None else tr("since {when}").format(when=short_moment(since, now_ms))
     at = last_at(job, facts)
@@ -139,7 +139,7 @@ def last_at(job: Job, facts: JobFacts) -> int | None:
 
 def last_outcome(job: Job, facts: JobFacts, run: Run | None) -> Outcome | None:
     """Return how the last run ended, or that one is under way."""
-    if job.status is JobStatus.RUNNING or run is not None:
+    if (job.status is JobStatus.RUNNING or run is not None) and not job.is_starting:
         return Outcome.RUNNING
     return job.last_outcome if facts.last is None else facts.last.outcome
 
@@ -196,10 +196,8 @@ def _next_lines(row: JobRow, run: Run | None, now_ms: int, quiet: Quiet | None) 
         lines.append(tr("Paused until {when}").format(when=moment(job.paused_until)))
     if job.next_source is not None and job.next_run_at is not None:
         lines.append(source_words(job.next_source))
-    if job.waiting_for is WaitingFor.AT_CAPACITY:
-        lines.append(tr("As many jobs as may are running; it starts when one ends."))
-    elif job.waiting_for is not None:
-        lines.append(tr("It waits for {what}, and starts then.").format(what=waited_for(job)))
+    if job.waiting_for is not None:
+        lines.append(_waiting_sentence(job))
     if row.asks:
         lines.append(tr("It does not start by itself before its question is answered or dismissed."))
     elif row.is_capped:
@@ -207,6 +205,16 @@ def _next_lines(row: JobRow, run: Run | None, now_ms: int, quiet: Quiet | None) 
     elif quiet is not None:
         lines.append(quiet_words(job, quiet, now_ms))
     return lines or [status_words(job)]
+
+
+def _waiting_sentence(job: Job) -> str:
+    """Return what a job waits for, and what happens then."""
+    if job.waiting_for is WaitingFor.AT_CAPACITY:
+        return tr("As many jobs as may are running; it starts when one ends.")
+    words = tr("It waits for {what}, and starts then.")
+    if job.is_starting:
+        words = tr("It waits for {what}; that is tried again for a while.")
+    return words.format(what=waited_for(job))
 
 
 def quiet_words(job: Job, quiet: Quiet, now_ms: int) -> str:
@@ -289,7 +297,8 @@ def status_sentence(
 
     `after` names a job after which it runs; `quiet` is the quiet time that its planned run falls into.
     """
-    if job.status is JobStatus.RUNNING and run is not None and run.started_at is not None:
+    is_running = job.status is JobStatus.RUNNING and not job.is_starting
+    if is_running and run is not None and run.started_at is not None:
         return _running_sentence(run, now_ms - run.started_at)
     if asks and job.status is not JobStatus.RUNNING:
         return _asking_sentence(job)

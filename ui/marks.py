@@ -62,7 +62,7 @@ def outcome_mark(outcome: Outcome) -> Mark:
 def job_mark(job: Job, *, asks: bool = False) -> Mark:
     """Return the mark of what a job is doing; one that asks something needs somebody, whatever else it is."""
     if job.status is JobStatus.RUNNING:
-        return Mark(Shape.PLAY, Tone.RUNNING)
+        return Mark(Shape.TRIANGLE, Tone.WARN) if job.is_starting else Mark(Shape.PLAY, Tone.RUNNING)
     if asks:
         return ASKS
     if job.status is JobStatus.DISABLED:

@@ -128,6 +128,8 @@ class _Known:
     waits_for: str
     """Nothing when it does not wait."""
     waits_shortly: str
+    is_starting: bool
+    """Whether its run is claimed, but the machine cannot start it yet."""
     has_caps: bool
     group: str | None
     skips_quiet: bool
@@ -149,7 +151,8 @@ class TrayReader:
             self._known = {job.id: _remembered(job) for page in pages for job in page}
         else:
             self._refresh(scheduler, self._known, stale)
-        known, running = self._known, scheduler.list_running()
+        known = self._known
+        running = [run for run in scheduler.list_running() if not _is_starting(run, known)]
         asking = tuple(_name_of(one.job_id, known) for one in scheduler.list_questions(limit=MOST_READ))
         asks = {job.id for job in asking}
 
@@ -316,10 +319,15 @@ def _remembered(job: Job) -> _Known:
         job.paused_until,
         "" if job.waiting_for is None else waited_for(job),
         "" if job.waiting_for is None else shortly_waited_for(job),
+        job.is_starting,
         has_caps(job),
         job.group,
         is_skipped(job),
     )
+
+
+def _is_starting(run: Run, known: dict[str, _Known]) -> bool:
+    return run.job_id in known and known[run.job_id].is_starting
 
 
 def _underway(run: Run, known: dict[str, _Known]) -> Underway:

@@ -110,7 +110,8 @@ def ago(at: int, now_ms: int) -> str:
 def next_words(job: Job, now_ms: int) -> str:
     """Return when a job runs next, or why it does not: "in 4 min", "paused until 18:00", "by hand"."""
     if job.status is JobStatus.RUNNING and job.next_run_at is None:
-        return tr("running now")
+        waits = tr("waiting for {what}").format(what=waited_for(job))
+        return waits if job.is_starting else tr("running now")
     if job.next_run_at is not None:
         if job.next_run_at > now_ms:
             return describe_when(job.next_run_at, now_ms)
@@ -125,7 +126,8 @@ def next_words(job: Job, now_ms: int) -> str:
 def status_words(job: Job, *, asks: bool = False) -> str:
     """Return what a job is doing: "Running", "Needs you", "Paused", "Done", "Stopped after 5 errors"."""
     if job.status is JobStatus.RUNNING:
-        return tr("Running")
+        waits = tr("Waiting for {what}").format(what=waited_for(job))
+        return waits if job.is_starting else tr("Running")
     if asks:
         return tr("Needs you")
     if job.status is JobStatus.DISABLED:
@@ -142,6 +144,8 @@ def waited_for(job: Job) -> str:
     usual = {
         WaitingFor.CONDITION: tr("its conditions"),
         WaitingFor.QUIET_TIME: tr("the end of a quiet time"),
+        WaitingFor.RESOURCES: tr("room on this machine to start"),
+        WaitingFor.DISK_SPACE: tr("free disk space to start"),
     }
     said = one_line(job.waiting_reason, _LONGEST_REASON)
     return said or usual.get(job.waiting_for or WaitingFor.AT_CAPACITY, tr("a place"))
@@ -231,7 +235,8 @@ def run_words(run: Run) -> str:
     words = outcome_words(run.outcome)
     if run.outcome is Outcome.RUNNING and run.progress is not None:
         words += f" {run.progress:.0%} {run.progress_text}".rstrip()
-    if run.outcome is Outcome.CANCELLED and run.error:
+    if run.outcome in (Outcome.CANCELLED, Outcome.RUNNING) and run.error:
+        # Of one under way, what its start waits for.
         return one_line(run.error[:1].upper() + run.error[1:])
     if run.error:
         return one_line(f"{words}: {run.error}")

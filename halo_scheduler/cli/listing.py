@@ -10,6 +10,7 @@ from halo_scheduler.cli.completing import complete_groups
 from halo_scheduler.cli.option_sections import choice_of
 from halo_scheduler.cli.shown import (
     LATE_MS,
+    is_starting,
     next_words,
     outcome_mark,
     print_json_list,
@@ -110,7 +111,7 @@ def _next(job: JobLine, now_ms: int, waiting: WaitingAfter | None, before: list[
 
 def _last(job: JobLine, now_ms: int) -> str:
     if job.last_run_at is None or job.last_outcome is None:
-        return "never" if job.last_run_at is None else "running"
+        return "never" if job.last_run_at is None or is_starting(job) else "running"
     return (
         f"{outcome_mark(job.last_outcome)} {describe_when(job.last_run_at, now_ms).replace(' late', ' ago')}"
     )

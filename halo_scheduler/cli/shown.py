@@ -65,7 +65,8 @@ def status_mark(job: Job | JobLine, *, asks: bool = False, waits: bool = False) 
     if asks and job.status is not JobStatus.RUNNING:
         return ASKS
     sign, colour = _STATUSES[job.status]
-    if job.status is JobStatus.IDLE and (job.errors or waits or job.waiting_for is not None):
+    is_waiting = waits or job.waiting_for is not None
+    if is_starting(job) or (job.status is JobStatus.IDLE and (job.errors or is_waiting)):
         sign, colour = "▲", "yellow"
     if job.status_reason is StatusReason.ERRORS:
         sign, colour = "■", "red"
@@ -87,6 +88,11 @@ def status_words(job: Job | JobLine) -> str:
     return waiting_status(job) or str(job.status)
 
 
+def is_starting(job: Job | JobLine) -> bool:
+    """Tell whether a run is claimed, but the machine cannot start it yet."""
+    return job.waiting_for is not None and job.waiting_for.is_for_start
+
+
 def waiting_status(job: Job | JobLine) -> str:
     """Return what a due job waits for: "waiting for mains power"; nothing for one that does not."""
     return "" if job.waiting_for is None else f"waiting for {plain_line(job.waiting_reason) or 'a place'}"
@@ -96,7 +102,7 @@ def next_words(job: Job | JobLine, now_ms: int, *, asks: bool = False) -> str:
     """Return when a job runs next, or why it does not."""
     if asks and job.status is JobStatus.IDLE:
         return "waits for your answer"
-    if job.status is JobStatus.IDLE and job.waiting_for is not None:
+    if is_starting(job) or (job.status is JobStatus.IDLE and job.waiting_for is not None):
         return waiting_status(job)
     if job.next_run_at is not None:
         return due_words(job.next_run_at, now_ms)

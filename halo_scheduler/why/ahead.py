@@ -81,7 +81,8 @@ def _next(inquiry: Inquiry) -> list[str]:
     if at is not None:
         return [f"Its next run is planned for {inquiry.moment(at)}."]
     if record.status is JobStatus.RUNNING:
-        return ["It is running now; its next run is planned when it ends."]
+        does = f"waits for {record.waiting_reason}" if record.job.is_starting else "is running now"
+        return [f"It {does}; its next run is planned when it ends."]
     return (
         [] if record.paused_until is None else [f"It is paused until {inquiry.moment(record.paused_until)}."]
     )

@@ -65,7 +65,7 @@ def engine_sentences(store: Store, now_ms: int) -> list[str]:
 def _verdict(store: Store, record: JobRecord, now_ms: int) -> Verdict:
     match record.status:
         case JobStatus.RUNNING:
-            return Verdict.RUNNING
+            return Verdict.WAITING if record.job.is_starting else Verdict.RUNNING
         case JobStatus.DISABLED:
             return Verdict.DISABLED
         case JobStatus.PAUSED:

@@ -24,6 +24,7 @@ from halo_scheduler.model import (
     Limits,
     Load,
     Notify,
+    Outcome,
     PathExists,
     Proposal,
     Redirects,
@@ -58,6 +59,34 @@ def _let_wait(
     )
     with scheduler._store.transaction():
         scheduler._store.jobs.save_states([waiting])
+
+
+def test_a_start_that_is_tried_again_is_shown_as_waiting_and_not_as_running() -> None:
+    with Scheduler.open() as scheduler:
+        job_id = scheduler.add_job("backup", Every("1h"))
+        record = scheduler._store.jobs.get(job_id)
+        assert record is not None
+        now_ms = scheduler._clock.now_ms()
+        run = make_run(job_id=job_id, outcome=Outcome.RUNNING, slot_at=now_ms, started_at=now_ms)
+        with scheduler._store.transaction():
+            scheduler._store.runs.insert([run], 1)
+            claimed = record.evolve(run_id=run.id, next_run_at=None, last_run_at=now_ms)
+            scheduler._store.jobs.save_states([claimed])
+            scheduler._store.jobs.save_start_wait(run.id, WaitingFor.RESOURCES, "free memory to start")
+    words = "waiting for free memory to start"
+    (line,) = _halo("list").output.splitlines()[1:]
+    assert line.split()[:2] == ["▲", "backup"]
+    assert words in line
+    assert "running" not in line
+    assert f"▲ backup: {words}" in _halo("status").output
+    (waiting,) = json.loads(_halo("status", "--json").output)["waiting"]
+    assert waiting["waiting_for"] == "resources"
+    why = _halo("why", "backup").output
+    assert "A run is claimed and waits for free memory to start" in why
+    assert "running now" not in why
+    with Scheduler.open() as scheduler, scheduler._store.transaction():
+        scheduler._store.jobs.save_start_wait(run.id, None, "")
+    assert "running" in _halo("list").output
 
 
 def test_a_job_that_waits_says_for_what_wherever_it_is_listed() -> None:

@@ -17,6 +17,7 @@ from halo_scheduler.model import (
     Follower,
     HintSource,
     InQuietTime,
+    JobStatus,
     Manual,
     Network,
     PathExists,
@@ -150,6 +151,10 @@ def test_a_changed_setting_is_looked_at_anew(desk: PaneDesk, qtbot: QtBot) -> No
         (
             {"waiting_for": WaitingFor.CONDITION, "next_run_at": NOW},
             "Due since 09:00. It waits for as long as it takes.",
+        ),
+        (
+            {"status": JobStatus.RUNNING, "waiting_for": WaitingFor.DISK_SPACE, "next_run_at": None},
+            "Its start is tried again for a while.",
         ),
     ],
 )

@@ -38,6 +38,20 @@ from ui.models.job_rows import Column, JobFacts, make_row
 
 _NO_FACTS = JobFacts()
 pytestmark = pytest.mark.usefixtures("qapp")
+_STARTING: dict[str, Any] = {
+    "status": JobStatus.RUNNING,
+    "next_run_at": None,
+    "waiting_for": WaitingFor.RESOURCES,
+    "waiting_reason": "free memory to start",
+}
+
+
+def test_a_start_that_is_tried_again_says_so_everywhere() -> None:
+    row, run = make_row(make_job(**_STARTING)), make_run(started_at=NOW - SECOND)
+    assert status_sentence(row.job, NOW, run) == "Waiting for free memory to start"
+    tip = cell_tip(Column.NEXT, row, _NO_FACTS, run, NOW)
+    assert "It waits for free memory to start; that is tried again for a while." in tip
+    assert "Waiting for free memory to start" in spoken_text(Column.NAME, row, _NO_FACTS, run, NOW)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +64,7 @@ pytestmark = pytest.mark.usefixtures("qapp")
         ({"status": JobStatus.DISABLED, "status_reason": StatusReason.DONE}, "done"),
         ({"status": JobStatus.DISABLED, "status_reason": StatusReason.ERRORS}, "off after errors"),
         ({"next_run_at": NOW - 1, "waiting_for": WaitingFor.AT_CAPACITY}, "waiting for a place"),
+        (_STARTING, "waiting for free memory to start"),
         ({"next_run_at": None}, "only by hand"),
         ({"status": JobStatus.PAUSED, "status_reason": StatusReason.ASSISTANT}, "paused by assistant"),
     ],

@@ -47,6 +47,17 @@ def test_good_and_bad_differ_in_shape_and_colour() -> None:
             Tone.WARN,
         ),
         (
+            Job(
+                id="j",
+                name="n",
+                schedule=_EVERY,
+                status=JobStatus.RUNNING,
+                waiting_for=WaitingFor.RESOURCES,
+            ),
+            Shape.TRIANGLE,
+            Tone.WARN,
+        ),
+        (
             Job(id="j", name="n", schedule=_EVERY, status=JobStatus.RUNNING, errors=1),
             Shape.PLAY,
             Tone.RUNNING,
