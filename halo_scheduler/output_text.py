@@ -21,14 +21,17 @@ _PROGRESS_LINE = re.compile(
 )
 _LONGEST_PROGRESS_TEXT = 200
 _LONGEST_PENDING = 65_536
-# Operating-system commands and their like up to their end, then control sequences, then single escapes.
+# Control sequences, then titles, links and their like up to their end, then single escapes.
 ESCAPES = (
-    r"\x1b[\]PX^_][^\n]*?(?:\x1b\\|\x07|\x9c|(?=\n|\Z))"
-    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*(?:[@-~]|\Z)|\x1b[ -/]*[0-~]|\x1b"
+    r"\x1b\[(?P<parameters>[0-?]*)[ -/]*(?:(?P<final>[@-~])|\Z)"
+    r"|\x1b[\]PX^_][^\n]*?(?:\x1b\\|\x07|(?=\n)|\Z)|\x1b[ -/]*(?:[0-~]|\Z)|\x1b|\x07"
 )
-"""What a terminal takes for an escape sequence and does not show; redaction looks through the same ones."""
-_ESCAPES = re.compile(ESCAPES)
-_MOVES = re.compile(r"(\r|\x08|\x1b\[[02]?K)")
+"""What a terminal obeys instead of showing it, once C1 controls are escapes; window and redaction use the same."""
+_ACTIONS = re.compile(rf"{ESCAPES}|\r|\x08")
+_C1 = re.compile("[\x90\x98\x9b-\x9f]")
+_FURTHEST_MOVE = 1_000
+_MOST_DIGITS = 5
+_FURTHEST_COLUMN = 10_239
 # Everything that is not printed but does something; U+202A–202E and U+2066–2069 turn the direction of writing.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -205,24 +208,58 @@ def last_progress(lines: bytes) -> tuple[float, str] | None:
 def _shown_lines(text: str) -> str:
     if text.isprintable():
         return text
-    return "\n".join(_shown_line(line) for line in text.split("\n"))
+    return "\n".join(_shown_line(line) for line in c1_as_escapes(text).split("\n"))
+
+
+def c1_as_escapes(text: str) -> str:
+    """Return a text with the control characters that begin or end sequences as two: U+009B as ESC [."""
+    return _C1.sub(lambda match: f"\x1b{chr(ord(match[0]) - 0x40)}", text)
 
 
 def _shown_line(line: str) -> str:
     """Return what a terminal would show in the end of a line that was drawn over."""
     cells: list[str] = []
-    at = 0
-    for piece in _MOVES.split(line):
-        if piece == "\r":
-            at = 0
-        elif piece == "\b":
-            at = max(0, at - 1)
-        elif _MOVES.fullmatch(piece):
-            # A line that is erased as a whole is drawn again from its start.
-            at = 0 if "2" in piece else at
-            del cells[at:]
-        else:
-            text = _ESCAPES.sub("", piece).replace("\x07", "")
-            cells[at : at + len(text)] = text
-            at += len(text)
+    at = position = 0
+    for action in _ACTIONS.finditer(line):
+        at = _written(cells, at, line[position : action.start()])
+        at = _after(action, cells, at)
+        position = action.end()
+    _written(cells, at, line[position:])
     return _CONTROLS.sub("\ufffd", "".join(cells))
+
+
+def _written(cells: list[str], at: int, text: str) -> int:
+    if text:
+        cells += " " * (at - len(cells))
+        cells[at : at + len(text)] = text
+    return at + len(text)
+
+
+def _after(action: re.Match[str], cells: list[str], at: int) -> int:
+    """Return the column after an action, which may erase cells."""
+    if action["final"] == "K":
+        return _erased(cells, at, action["parameters"])
+    if action["final"]:
+        return moved(at, action["final"], action["parameters"])
+    return {"\r": 0, "\b": max(0, at - 1)}.get(action[0], at)
+
+
+def _erased(cells: list[str], at: int, what: str) -> int:
+    if what == "1":
+        blank = min(at + 1, len(cells))
+        cells[:blank] = " " * blank
+    elif what in ("", "0", "2"):
+        # A line that is erased as a whole is drawn again from its start.
+        at = 0 if what == "2" else at
+        del cells[at:]
+    return at
+
+
+def moved(at: int, final: str, parameters: str) -> int:
+    """Return the column to which a control sequence moves the cursor: C forward, D back, G to a column."""
+    if final not in "CDG":
+        return at
+    is_number = parameters.isascii() and parameters.isdigit() and len(parameters) <= _MOST_DIGITS
+    count = min(int(parameters) or 1, _FURTHEST_MOVE) if is_number else 1
+    column = {"C": at + count, "D": at - count, "G": count - 1}[final]
+    return min(max(column, 0), max(at, _FURTHEST_COLUMN))

@@ -2,8 +2,8 @@
 
 A secret is recognised as it is and in the encodings that programs print by themselves: in each of them only some
 characters change, so every character stands for all its spellings at once. Whole encodings (Base64, hexadecimal,
-UTF-16) are forms of their own. Colour codes and other invisible bytes within a secret do not hide it, and neither does
-a line that is drawn over: the text that is shown in the end is searched as well.
+UTF-16) are forms of their own. Colours, cursor movements and other characters that are not printed do not hide a secret
+that they split, and neither does a line that is drawn over: the text that is shown in the end is searched as well.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from base64 import b64encode
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, product
 
 from halo_scheduler.output_text import ESCAPES, shown_text
 
@@ -28,39 +28,37 @@ _ROOM_FOR_ESCAPES = 64
 _MOST_FOUND = 50_000
 # A secret is not followed through more than this, however it is coloured.
 _MOST_HELD = 65_536
-
 # The two highest bits of every byte of UTF-8 that is not the first of its character.
 _CONTINUES = 0x80
 
 _NAMED = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt", "\xa0": "nbsp"}
 _LETTERED = {"\n": b"\\n", "\r": b"\\r", "\t": b"\\t", "\b": b"\\b", "\f": b"\\f"}
 # What a shell, SQL, CSV or a URL's query makes of single characters.
-_QUOTED = {
-    "'": (b"'\\''", b"'\"'\"'", b"\\'", b"''"),
-    '"': (b'""',),
-    " ": (b"+",),
-    "\n": (b"\r\n",),
-}
+_QUOTED = {"'": (b"'\\''", b"'\"'\"'", b"\\'", b"''"), '"': (b'""',), " ": (b"+",), "\n": (b"\r\n",)}
 
-# Each begins with a plain byte, so that the search passes quickly over all others.
-_INVISIBLE = re.compile(
-    ESCAPES.replace(r"\x9b", r"\xc2\x9b").replace(r"\x9c", r"\xc2\x9c").encode()
-    + rb"|\xc2\xad|\x00|\x07|\x08|\xe2(?:\x80[\x8b-\x8f]|\x81\xa0)|\xef\xbb\xbf"
+# What is not printed does not separate the halves of a secret: controls, and characters without a width. Each begins
+# with a plain byte, so that the search passes quickly over all others.
+_CONTROLS = bytes({*range(32), 127} - {*b"\t\n\r\x1b"})
+_WIDTHLESS = (
+    b"|".join(rb"\x%02x" % control for control in _CONTROLS)
+    + rb"|\xc2[\x80-\x9f\xad]|\xcd\x8f|\xd8\x9c|\xe1(?:\x85[\x9f\xa0]|\x9e[\xb4\xb5]|\xa0[\x8b-\x8f])"
+    rb"|\xe2(?:\x80[\x8b-\x8f\xa8-\xae]|\x81[\xa0-\xaf])|\xe3\x85\xa4"
+    rb"|\xef(?:\xb8[\x80-\x8f]|\xbb\xbf|\xbe\xa0|\xbf[\xb9-\xbb])|\xf3\xa0[\x80-\xbf]{2}"
+    # The next chunk may complete one.
+    rb"|\xc2\Z|\xcd\Z|\xd8\Z|\xe1.?\Z|\xe2.?\Z|\xe3.?\Z|\xef.?\Z|\xf3.{0,2}\Z"
 )
+_INVISIBLE = re.compile(ESCAPES.encode() + b"|" + _WIDTHLESS)
+# What stands in a title that nothing ends may also be meant as text.
+_TITLE = re.compile(rb"\x1b[\]PX^_]")
+_INVISIBLE_BUT_TITLES = re.compile(
+    rb"\x1b\[[0-?]*[ -/]*(?:[@-~]|\Z)|\x1b[ -/]*(?:[0-~]|\Z)|\x1b|" + _WIDTHLESS
+)
+# Most output has none of the bytes that these begin with: that is seen quickest by marking them with 1.
+_BEGINS_INVISIBLE = bytes(byte in _CONTROLS + b"\x1b\xc2\xcd\xd8\xe1\xe2\xe3\xef\xf3" for byte in range(256))
+_C1 = re.compile(rb"\xc2[\x90\x98\x9b-\x9f]")
 # What a line can be put together with that does not stand in it like this.
-_DRAWS = re.compile(rb"[\x08\r\x1b]|\xc2\x9b")
+_DRAWS = re.compile(rb"\x08|\r|\x1b\[[0-?]*[ -/]*[CDGK]|\xc2\x9b[0-?]*[ -/]*[CDGK]")
 _ERASED_LINE = b"\x1b[2K"
-_SIGNS_OF_INVISIBLE = (
-    b"\x1b",
-    b"\x08",
-    b"\x00",
-    b"\x07",
-    b"\xc2\x9b",
-    b"\xc2\xad",
-    b"\xe2\x80",
-    b"\xe2\x81",
-    b"\xef\xbb",
-)
 
 Form = tuple[tuple[bytes, ...], ...]
 """A secret in one encoding: the spellings of each of its parts, one after the other."""
@@ -112,8 +110,7 @@ class Redactor:
         if pattern is None:
             return [], len(data)
         found, settled = list(self._found(pattern, data)), self._first_open(pattern, data)
-        if any(sign in data for sign in _SIGNS_OF_INVISIBLE):
-            visible = _Visible(data)
+        for visible in _views(data):
             seen = self._found(pattern, visible.data)
             found += [(visible.place(first), visible.place(behind - 1) + 1) for first, behind in seen]
             first_open = self._first_open(pattern, visible.data)
@@ -235,18 +232,30 @@ def _without(spans: Iterable[tuple[int, int]], data: bytes, start: int, end: int
     return b"".join(pieces)
 
 
+def _views(data: bytes) -> Iterator[_Visible]:
+    """Yield what can be read of data when all that is not printed is left out."""
+    if 1 not in data.translate(_BEGINS_INVISIBLE) or not _INVISIBLE.search(data):
+        return
+    # Both ways to write a control have two bytes.
+    data = _C1.sub(lambda match: bytes((0x1B, match[0][1] - 0x40)), data)
+    yield _Visible(data, _INVISIBLE)
+    if _TITLE.search(data):
+        yield _Visible(data, _INVISIBLE_BUT_TITLES)
+
+
 class _Visible:
     """The bytes of some data that a terminal shows, and where each of them stands in the data."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, invisible: re.Pattern[bytes]) -> None:
         self._raw = data
+        self._invisible = invisible
         self._pieces: list[tuple[int, int]] = []
         self._offsets: list[int] = []
         if b"\b" in data:
             self._find_pieces()
             self.data = b"".join(data[first:behind] for first, behind in self._pieces)
         else:
-            self.data = _INVISIBLE.sub(b"", data)
+            self.data = invisible.sub(b"", data)
 
     def place(self, at: int) -> int:
         """Return where a visible byte stands in the data."""
@@ -257,7 +266,7 @@ class _Visible:
 
     def _find_pieces(self) -> None:
         position = 0
-        for match in _INVISIBLE.finditer(self._raw):
+        for match in self._invisible.finditer(self._raw):
             self._add(position, match.start())
             if match[0] == b"\b":
                 self._take_back()
@@ -371,11 +380,8 @@ def _prefixes(form: Form) -> set[bytes]:
     """Return what a form can begin with, as far as there are not too many such beginnings."""
     found = {b""}
     for spellings in form:
-        longer = {
-            before + spelling if len(before) < _PREFIX else before
-            for before in found
-            for spelling in spellings
-        }
+        pairs = product(found, spellings)
+        longer = {before + spelling if len(before) < _PREFIX else before for before, spelling in pairs}
         if len(longer) > _MOST_PREFIXES and b"" not in found:
             break
         found = longer

@@ -65,6 +65,16 @@ def shown_output(content: bytes) -> str:
         (b"\b\bfirst", "first"),
         (b"abc\b\bX", "aXc"),
         (b"\r\r\n", "\n"),
+        # Lines drawn with the cursor.
+        (b"abc\x1b[2DX", "aXc"),
+        (b"abc\x1b[9DX\x1b[0CY", "XbY"),
+        (b"abc\x1b[2Gx\x1b[GX", "Xxc"),
+        (b"a\x1b[2Cb", "a  b"),
+        (b"abc\b\x1b[1Kd", "  d"),
+        ("abc\x9b1GX\x9bK".encode(), "X"),
+        (b"a\x1b]0;\rtitle\x07b", "ab"),
+        ("a\x9d0;title\x07b\x90q\x9cc".encode(), "abc"),
+        (b"a\x1b[3;7Hb\x1b[Ac", "abc"),
     ],
 )
 def test_output_is_shown_as_a_terminal_would_leave_it(printed: bytes, shown: str) -> None:
@@ -108,8 +118,10 @@ def test_an_endless_line_comes_in_pieces() -> None:
         b"\x1b]" * 200_000,
         b"\x1b[" + b"0" * 400_000,
         b"x" * 200_000 + b"\x1b[2Ky" * 50_000,
+        b"\x1b[9999C" * 200_000 + b"x",
+        b"x" * 20_000 + b"\x1b[1K" * 20_000,
     ],
-    ids=["long line", "backspaces", "returns", "titles", "digits", "erased"],
+    ids=["long line", "backspaces", "returns", "titles", "digits", "erased", "moves", "blanked"],
 )
 def test_hostile_output_does_not_take_long(printed: bytes) -> None:
     before = process_time()

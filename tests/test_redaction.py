@@ -272,7 +272,7 @@ _DRAWN = st.lists(
         [
             *(_HEAD, _TAIL, "h", "u", "nt", "er", "-2", " ", "    ", "x", "\n", "\r", "\b", "\x07", "\x00"),
             *("\x1b", "\x1b[1m", "\x1b[", "\x1b[K", "\x1b[2K", "\x9b0m", "\x9c", "\x9d"),
-            *("\x1b]0;t", "\x1bP", "\x1b\\", "\x1bc"),
+            *("\x1b]0;t", "\x1bP", "\x1b\\", "\x1bc", "\x1b[C", "\x1b[4D", "\x1b[G", "\x9b5G", "\x1b[1K"),
         ]
     ),
     max_size=12,
@@ -283,6 +283,9 @@ _HIDDEN_IN_DRAWING = [
     f"{_HEAD}\x1bPab\x1bcd\x1b\\{_TAIL}",
     f"    {_TAIL}\r{_HEAD}",
     f"{_HEAD}xx\b\b{_TAIL}",
+    f"{_HEAD}xx\x1b[2D{_TAIL}",
+    f"    {_TAIL}\x1b[1G{_HEAD}",
+    f"    {_TAIL}\x9b8D{_HEAD}",
     f"before {_TAIL}\r       \x1b[2K{_HEAD}\x1b]0;\r\x07    \b\b\b\b\b\b\b\b{_HEAD}{_TAIL}",
 ]
 
@@ -300,6 +303,37 @@ def test_known_ways_to_draw_a_secret_are_seen_through(printed: str) -> None:
     assert MARK.decode() in shown
     assert shown.startswith("one\n")
     assert shown.endswith("\nthree\n")
+
+
+_SPLITS = [
+    *("\x1b[C", "\x1b[1C", "\x1b[D", "\x1b[5G", "\x1b[3;7H", "\x1b[A", "\x1b[1K", "\x9b1C", "\x9bK"),
+    *("\x1b(B", "\x9d", "\x9d0;t\x07", "\x9d0;t\x9c", "\x90q\x1b\\", "\x98\x9c", "\x9ea\x9c", "\x9fa\x9c"),
+    *(
+        "\x84",
+        "\x85",
+        "\x01",
+        "\x0b",
+        "\x0e",
+        "\x7f",
+        "\xad",
+        "\u034f",
+        "\u061c",
+        "\u180e",
+        "\u200d",
+        "\u2028",
+    ),
+    *("\u202e", "\u2060", "\u2066", "\u3164", "\ufe0f", "\ufeff", "\U000e0041"),
+]
+
+
+@pytest.mark.parametrize("split", _SPLITS, ids=ascii)
+def test_nothing_of_a_secret_that_is_split_by_what_is_not_printed_is_shown(split: str) -> None:
+    printed = f"one {_HEAD}{split}{_TAIL} two\n".encode()
+    redactor = Redactor([_HEAD + _TAIL])
+    in_bytes = [printed[at : at + 1] for at in range(len(printed))]
+    for shown in (redactor.redacted(printed), _in_pieces(redactor, in_bytes)):
+        assert shown_text(shown).startswith("one ***")
+        assert not [half for half in (_HEAD, _TAIL) if half.encode() in shown]
 
 
 @given(st.lists(_DRAWN, max_size=6))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from halo_scheduler.output_text import shown_text
 from ui.widgets.ansi import PLAIN, AnsiStream, Segment, Style, styled
 
 
@@ -42,6 +43,49 @@ def _text(*chunks: bytes) -> str:
 )
 def test_a_terminal_would_show_the_same(printed: bytes, shown: str) -> None:
     assert _text(printed) == shown
+
+
+_PIECES = [
+    *(
+        "a",
+        "bc",
+        " ",
+        "\t",
+        "\n",
+        "\r",
+        "\b",
+        "\x07",
+        "\x00",
+        "\x01",
+        "\x7f",
+        "\x1b",
+        "\x1b[",
+        "\x1b[1",
+        "\x9b",
+    ),
+    *("\x1b[C", "\x1b[3C", "\x1b[D", "\x1b[2D", "\x1b[G", "\x1b[5G", "\x9b0D", "\x1b[1;2C", "\x1b[9999999C"),
+    *(
+        "\x1b[K",
+        "\x1b[0K",
+        "\x1b[1K",
+        "\x1b[2K",
+        "\x1b[3K",
+        "\x9bK",
+        "\x1b[ K",
+        "\x1b[31m",
+        "\x1b(B",
+        "\x1bc",
+    ),
+    *("\x1b]0;t", "\x1bP", "\x1b\\", "\x9c", "\x9d", "\x90", "\x98", "\x9e", "\x9f", "\x84", "\u202e"),
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=12).map(lambda pieces: "".join(pieces).encode()))
+@example(b"a\x1b]0;t\x1b[1mbc\x07")
+@example(b"a\x1b]0;\r\x07bc")
+def test_the_window_shows_the_text_that_redaction_and_the_terminal_see(printed: bytes) -> None:
+    """A secret that only one of the two ways of reading puts together would not be hidden."""
+    assert _text(printed) == shown_text(printed)
 
 
 @given(st.binary(max_size=200), st.integers(0, 200))

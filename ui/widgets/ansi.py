@@ -12,27 +12,20 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from halo_scheduler.output_text import ESCAPES, c1_as_escapes, moved
+
 Colour = int | tuple[int, int, int]
 """One of the sixteen colours that a theme chooses, or red, green and blue."""
 
 _LONGEST_LINE = 10_240
 _LONGEST_PENDING = 4_096
-_FURTHEST_MOVE = 1_000
 _REPLACED = "\ufffd"
-# Operating-system commands and their like up to their end, then control sequences, then single escapes.
 _TOKENS = re.compile(
-    r"(?P<csi>(?:\x1b\[|\x9b)(?P<parameters>[0-?]*)[ -/]*(?P<final>[@-~]))"
-    r"|(?P<dropped>(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x1b\\|\x07|\x9c|(?=\n)|(?=\x1b(?!\\))|\Z)"
-    r"|\x1b[ -/]*[0-~]|\x07|\x1b)"
-    r"|(?P<move>[\r\n\x08])"
-    r"|(?P<text>[^\x00-\x08\x0a-\x1f\x7f-\x9f]+)"
-    r"|(?P<control>.)",
+    rf"(?P<escape>{ESCAPES})|(?P<move>[\r\n\x08])|(?P<text>[^\x00-\x08\x0a-\x1f\x7f-\x9f]+)|(?P<control>.)",
     re.DOTALL,
 )
 # The beginning of something that the next piece of output ends.
-_PENDING = re.compile(
-    r"(?:\x1b|(?:\x1b\[|\x9b)[0-?]*[ -/]*|\x1b[ -/]+|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*\x1b?)\Z"
-)
+_PENDING = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[ -/]*|[\]PX^_](?:[^\x07\x1b\n]|\x1b(?!\\))*)\Z")
 # U+202A–202E and U+2066–2069 turn the direction of writing; Qt takes U+2028, U+2029, U+FDD0 and U+FDD1 for line ends.
 _UNSHOWN = re.compile("[\u200e\u200f\u061c\u2028\u2029\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffc]")
 _CUBE_STEPS = (0, 95, 135, 175, 215, 255)
@@ -74,12 +67,11 @@ class AnsiStream:
 
     def feed(self, chunk: bytes) -> list[Segment]:
         """Take in some bytes and return the lines that are complete, with their ends."""
-        text = self._pending + self._decoder.decode(chunk)
-        self._pending = ""
+        text = self._pending + c1_as_escapes(self._decoder.decode(chunk))
         pending = _PENDING.search(text, max(0, len(text) - _LONGEST_PENDING))
-        if pending is not None:
-            self._pending, text = text[pending.start() :], text[: pending.start()]
-        return self._read(text)
+        end = len(text) if pending is None else pending.start()
+        self._pending = text[end:]
+        return self._read(text, end)
 
     def unfinished(self) -> list[Segment]:
         """Return how the last line stands, without its end."""
@@ -88,19 +80,21 @@ class AnsiStream:
     def end(self) -> list[Segment]:
         """Return the rest of the last line, and be ready for something else."""
         text = self._pending + self._decoder.decode(b"", final=True)
-        segments = [*self._read(text), *self._line.segments()]
+        segments = [*self._read(text, len(text)), *self._line.segments()]
         self.__init__()  # type: ignore[misc]  # every field has its first value again
         return segments
 
-    def _read(self, text: str) -> list[Segment]:
+    def _read(self, text: str, end: int) -> list[Segment]:
         done: list[Segment] = []
         for token in _TOKENS.finditer(text):
+            if token.start() >= end:
+                break
             kind = token.lastgroup
             if kind == "text":
                 self._write(token[0], done)
             elif kind == "move":
                 self._move(token[0], done)
-            elif token["csi"] is not None:
+            elif token["final"]:
                 self._obey(token["final"], token["parameters"])
             elif kind == "control":
                 self._write(_REPLACED, done)
@@ -135,11 +129,8 @@ class AnsiStream:
             self._style = styled(self._style, parameters)
         elif final == "K":
             self._line.erase(parameters)
-        elif final in "CDG":
-            count = min(_number(parameters, 1) or 1, _FURTHEST_MOVE)
-            line = self._line
-            moved = {"C": line.at + count, "D": line.at - count, "G": count - 1}[final]
-            line.at = min(max(moved, 0), _LONGEST_LINE - 1)
+        else:
+            self._line.at = moved(self._line.at, final, parameters)
 
 
 class _Line:
