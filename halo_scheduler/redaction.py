@@ -30,7 +30,6 @@ _MOST_FOUND = 50_000
 _MOST_HELD = 65_536
 # The two highest bits of every byte of UTF-8 that is not the first of its character.
 _CONTINUES = 0x80
-
 _NAMED = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt", "\xa0": "nbsp"}
 _LETTERED = {"\n": b"\\n", "\r": b"\\r", "\t": b"\\t", "\b": b"\\b", "\f": b"\\f"}
 # What a shell, SQL, CSV or a URL's query makes of single characters.
