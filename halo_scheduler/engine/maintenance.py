@@ -83,9 +83,16 @@ class Maintenance:
         if self._backup is not None and self._backup.is_alive():
             return False
         if self._backed_up_at is None:
-            backups = list_backups(self._store.database.path)
-            self._backed_up_at = backups[0].made_at if backups else 0
+            self._backed_up_at = self._last_backup_at(now_ms)
         return abs(now_ms - self._backed_up_at) >= DAY_MS
+
+    def _last_backup_at(self, now_ms: int) -> int:
+        try:
+            backups = list_backups(self._store.database.path)
+        except StoreError as error:
+            _LOG.error("Backups cannot be listed, so the next one is made in an hour: %s", error)
+            return now_ms - DAY_MS + HOUR_MS
+        return backups[0].made_at if backups else 0
 
 
 def _back_up(path: Path, now_ms: int) -> None:

@@ -65,7 +65,9 @@ def back_up(database: Database, now_ms: int, tell: Tell = unheard) -> Backup:
 def list_backups(path: Path) -> list[Backup]:
     """Return our backups of a database, newest first; another in the same folder has its own."""
     name = re.compile(rf"{re.escape(path.stem)}-([0-9]{{1,18}})\.db", re.ASCII)
-    named = ((file, name.fullmatch(file.name)) for file in _folder(path).glob("*.db"))
+    folder = _folder(path)
+    with translated(folder):
+        named = [(file, name.fullmatch(file.name)) for file in folder.glob("*.db")]
     found = [Backup(file, int(match[1])) for file, match in named if match and is_trusted_backup(file)]
     return sorted(found, key=lambda backup: backup.made_at, reverse=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import apsw
@@ -9,6 +11,7 @@ import pytest
 from past_runs import Past
 
 from halo_scheduler.backups import make_backup, restore_backup
+from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.service import Scheduler
 from halo_scheduler.store import backup
 
@@ -69,3 +72,18 @@ def test_an_empty_database_is_backed_up(tmp_path: Path) -> None:
     made = make_backup(path, _NOW, lambda done, total: told.append((done, total)))
     assert _content(made.path) == _content(path)
     assert set(told) == {(0, 0)}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of open files")
+def test_backups_that_cannot_be_listed_for_want_of_descriptors_are_a_sentence(path: Path) -> None:
+    import resource  # noqa: PLC0415 - Windows has none
+
+    make_backup(path, _NOW)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    os.close(first_free := os.dup(0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (first_free, limits[1]))
+    try:
+        with pytest.raises(StoreUnavailableError, match="too many open files"):
+            backup.list_backups(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
