@@ -203,7 +203,7 @@ def test_zombies_are_not_living(start: Start) -> None:
 @needs_other_users
 def test_the_mark_of_another_users_process_counts_for_nothing(start: Start) -> None:
     """Everybody can read the run's id in the list of processes, and start one that carries it."""
-    mine = start("sleep 60")
+    mine = start("exec sleep 60")
     # In a folder that everybody may enter; pytest closes its own.
     with subprocess.Popen(
         ["/bin/sleep", "60"],
