@@ -297,7 +297,7 @@ class Engine:
             self._outage.begin_or_go_on(self._last_tick_at, now_ms)
             self._ended = ended_at(self._ended, now_ms)
             raise
-        self._outage.end()
+        self._outage.end(now_ms)
         return started
 
     def _tick(self) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
 from halo_scheduler.actions.work import Ended
+
+_LOG = logging.getLogger(__name__)
 
 
 class Outage:
@@ -24,8 +27,13 @@ class Outage:
             self.since, self.seen_until = now_ms, last_tick_at
         self._tried_at = now_ms
 
-    def end(self) -> None:
+    def end(self, now_ms: int) -> None:
         """Take in that a tick succeeded."""
+        if self.since is not None:
+            seconds = max(now_ms - self.since, 0) / 1_000
+            _LOG.warning(
+                "The database can be written again, after %.0f s in which nothing was recorded.", seconds
+            )
         self.since = self.seen_until = None
 
     def awake_until(self, last_tick_at: int) -> int:

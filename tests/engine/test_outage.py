@@ -156,3 +156,15 @@ def test_a_machine_that_slept_during_an_outage_slept(bench: Bench) -> None:
     _try_in_vain(bench, 30 * _SECOND)
     bench.tick(60 * _MINUTE)
     assert len(bench.scheduler._store.events.of_kinds(None, [EventKind.SLEEP_GAP])) == 1
+
+
+def test_the_log_says_once_when_the_database_can_be_written_again(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    _add(bench)
+    _try_in_vain(bench, 30 * _SECOND)
+    bench.tick(5 * _SECOND)
+    bench.tick(5 * _SECOND)
+    assert [record.message for record in caplog.records if "written again" in record.message] == [
+        "The database can be written again, after 30 s in which nothing was recorded."
+    ]
