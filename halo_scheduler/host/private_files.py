@@ -75,16 +75,32 @@ def require_own_data_folder(database: Path) -> None:
             _own_inner_folder(backups)
 
 
-def require_trusted_backup(file: Path) -> None:
-    """Refuse a backup that somebody else made or could have changed."""
-    real = os.path.realpath(file)
-    status = _status(real) if _HAS_OWNERS else None
-    if status is None:
+def open_trusted_backup(file: Path) -> int:
+    """Open a backup, and refuse what somebody else made or could have changed; return its descriptor.
+
+    The open file is checked, not its name: whoever owns the folder could exchange it in between.
+    """
+    flags = (
+        os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
+    descriptor = os.open(file, flags)
+    try:
+        _require_trusted_backup(os.path.realpath(file), os.fstat(descriptor))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _require_trusted_backup(path: str, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise UnsafeFilesError(f"{path} is not a plain file, and so not a backup")
+    if not _HAS_OWNERS:
         return
     if not is_trusted(status.st_uid):
-        _refuse_foreign(real, status, "if you trust its content, copy it and restore the copy")
+        _refuse_foreign(path, status, "if you trust its content, copy it and restore the copy")
     if is_writable_by_others(status):
-        _refuse_changeable([real], "restore it only if you trust its content")
+        _refuse_changeable([path], "restore it only if you trust its content")
 
 
 def is_trusted_backup(file: Path) -> bool:

@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from halo_scheduler.errors import StoreDamagedError
 from halo_scheduler.host.private_files import (
     BACKUPS,
     is_trusted_backup,
     make_private_folder,
+    open_trusted_backup,
     require_private_database,
-    require_trusted_backup,
 )
 from halo_scheduler.store.connection import Database, translated
 
@@ -74,9 +75,15 @@ def list_backups(path: Path) -> list[Backup]:
 
 def restore(path: Path, backup: Backup, now_ms: int, tell: Tell = unheard) -> Path | None:
     """Put a backup in the database's place; what was there is set aside, and its new path returned."""
-    require_trusted_backup(backup.path)
-    check(backup.path)
-    size = backup.path.stat().st_size
+    with translated(backup.path):
+        source = os.fdopen(open_trusted_backup(backup.path), "rb")
+    with source:
+        check(backup.path)
+        return _replace(path, source, now_ms, tell)
+
+
+def _replace(path: Path, source: BinaryIO, now_ms: int, tell: Tell) -> Path | None:
+    size = os.fstat(source.fileno()).st_size
     # Looking through it takes about as long as copying it.
     tell(size, 2 * size)
     moment = datetime.fromtimestamp(now_ms / 1_000, UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -86,7 +93,7 @@ def restore(path: Path, backup: Backup, now_ms: int, tell: Tell = unheard) -> Pa
         partial = path.with_suffix(".restored")
         partial.unlink(missing_ok=True)
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file, backup.path.open("rb") as source:
+        with os.fdopen(descriptor, "wb") as file:
             while chunk := source.read(_BYTES_AT_ONCE):
                 file.write(chunk)
                 tell(size + file.tell(), 2 * size)

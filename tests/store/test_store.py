@@ -25,7 +25,7 @@ from halo_scheduler.errors import (
 from halo_scheduler.model import JobSpec, Question, QuestionState, SkipReason
 from halo_scheduler.settings import AssistantAccess
 from halo_scheduler.store import schema
-from halo_scheduler.store.backup import back_up, list_backups, restore
+from halo_scheduler.store.backup import back_up, check, list_backups, restore
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.history import RunFilter
@@ -418,6 +418,26 @@ def test_a_restored_backup_replaces_a_truncated_file_which_is_kept(path: Path) -
     aside = restore(path, backup, _NOW)
     assert aside is not None
     assert aside.read_bytes() == broken
+    restored = Store.open(path, _NOW)
+    assert [record.id for record in restored.jobs.all()] == ["1"]
+    restored.close()
+
+
+def test_a_backup_that_is_exchanged_after_it_was_checked_is_not_taken(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(path, _NOW)
+    store.jobs.insert([_record()])
+    backup = back_up(store.database, _NOW)
+    store.close()
+
+    def exchange(checked: Path) -> None:
+        check(checked)
+        checked.unlink()
+        checked.write_bytes(b"planted")
+
+    monkeypatch.setattr("halo_scheduler.store.backup.check", exchange)
+    restore(path, backup, _NOW)
     restored = Store.open(path, _NOW)
     assert [record.id for record in restored.jobs.all()] == ["1"]
     restored.close()
