@@ -123,5 +123,6 @@ class HttpWork:
         why = self._why
         if why is not None:
             ended = replace(ended, outcome=why.outcome, error=why.error, http_status=None)
-        output = kept_output(self._spool, self._desk.output_limit, Redactor())
-        self._desk.home.end(replace(ended, output=output))
+        if ended.output is None or ended.output.total_bytes > self._desk.output_limit():
+            ended = replace(ended, output=kept_output(self._spool, self._desk.output_limit, Redactor()))
+        self._desk.home.end(ended)

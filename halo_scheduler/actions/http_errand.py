@@ -90,6 +90,7 @@ class Errand:
             cost=said.cost,
             question=said.question,
             proposal=said.proposal,
+            output=record.output(),
         )
 
     def _failed(self, sentence: str) -> Ended:

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from halo_scheduler.actions.http_headers import shown_value
 from halo_scheduler.actions.json_answer import JsonAnswer
+from halo_scheduler.actions.spool import Output
 from halo_scheduler.directives import NOTHING_SAID, LineReader, Said
 from halo_scheduler.output_text import printed_line
 from halo_scheduler.redaction import Redactor
 
 if TYPE_CHECKING:
     from halo_scheduler.web.asking import Answer
+
+
+# A whole record up to this size is handed over in memory, so that nobody has to read the file again.
+_SMALL = 16 << 10
 
 
 class Record:
@@ -25,6 +30,7 @@ class Record:
         self._stream = redactor.stream()
         self._lines: LineReader | None = None
         self._json: JsonAnswer | None = None
+        self._written: bytearray | None = bytearray()
 
     def begin(self, answer: Answer) -> None:
         """Write the head of an answer; what an earlier one said, on the way here, does not count."""
@@ -59,9 +65,17 @@ class Record:
         said = NOTHING_SAID if self._lines is None else self._lines.end()
         return said.and_then(self._json.read(self._redactor)) if is_whole and self._json is not None else said
 
+    def output(self) -> Output | None:
+        """Return all that was written, if it is small; None means that the file must be read."""
+        return None if self._written is None else Output.of(bytes(self._written), len(self._written))
+
     def close(self) -> None:
         os.close(self._descriptor)
 
     def _write(self, data: bytes) -> None:
+        if self._written is not None:
+            self._written += data
+            if len(self._written) > _SMALL:
+                self._written = None
         while data:
             data = data[os.write(self._descriptor, data) :]

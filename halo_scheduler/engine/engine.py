@@ -128,12 +128,16 @@ class Engine:
     def post(self, news: Callable[[], None]) -> None:
         """Do something on the engine's thread, from whatever thread."""
         self._inbox.put(news)
-        self.wake()
+        self._wake_once()
 
     def end(self, ended: Ended) -> None:
         """Take in the end of a run, on the engine's thread."""
         self._ended.append(ended)
-        self.wake()
+        self._wake_once()
+
+    def _wake_once(self) -> None:
+        if self._inbox.needs_wake():
+            self.wake()
 
     def is_in_charge(self) -> bool:
         """Tell, on whatever thread, whether the lease cannot have run out since it was last renewed.

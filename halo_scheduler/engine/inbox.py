@@ -14,12 +14,20 @@ class Inbox:
 
     def __init__(self) -> None:
         self._news: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._is_wake_pending = False
 
     def put(self, news: Callable[[], None]) -> None:
         self._news.put(news)
 
+    def needs_wake(self) -> bool:
+        """Tell whether the engine's thread must be woken; False while an earlier wake-up is still pending."""
+        is_needed, self._is_wake_pending = not self._is_wake_pending, True
+        return is_needed
+
     def take_in(self) -> None:
         """Do what was brought."""
+        # Cleared first: news that arrives from here on is either drained below or wakes the thread again.
+        self._is_wake_pending = False
         while True:
             try:
                 news = self._news.get_nowait()

@@ -802,9 +802,23 @@ def test_output_that_cannot_be_read_does_not_keep_a_request_open(
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(Spool, "kept", fail)
-    result = client.get(site.answer("/"))
+    result = client.get(site.answer("/", body=b"x" * 100_000))
     assert result.run.outcome is Outcome.SUCCESS
     assert result.output == b"[output lost, as it could not be read: Input/output error]\n"
+
+
+def test_a_small_answer_is_stored_without_reading_its_file_again(
+    client: Client, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Spool, "kept", lambda *_: pytest.fail("the file was read"))
+    assert client.get(site.answer("/", body=b"pong")).output.endswith(b"\n\npong")
+
+
+def test_a_small_answer_keeps_to_the_output_limit(client: Client, site: Site) -> None:
+    client.scheduler._store.settings.set_number(OUTPUT_LIMIT_BYTES, 1_000)
+    result = client.get(site.answer("/", body=b"x" * 5_000))
+    assert len(result.output) < 1_100
+    assert b"bytes left out" in result.output
 
 
 def test_a_full_disk_is_not_asked_without_a_pause(
