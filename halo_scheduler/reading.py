@@ -31,7 +31,7 @@ from halo_scheduler.model.alarms import Alarm
 from halo_scheduler.reports import DayCount, Gap, TrendPoint, Usage
 from halo_scheduler.schedule.explain import Explanation
 from halo_scheduler.searching import search
-from halo_scheduler.secrets import SecretStore
+from halo_scheduler.secrets import SecretStore, has_keyring
 from halo_scheduler.settings import Settings
 from halo_scheduler.store.backup import Backup
 from halo_scheduler.store.history import RunFilter
@@ -406,6 +406,10 @@ class Reader:
     def list_secrets(self) -> list[SecretName]:
         """Return the names of the secrets and where each is kept."""
         return self._secrets.list()
+
+    def has_keyring(self) -> bool:
+        """Tell whether this system has a keyring that can store secrets; asking may take a moment."""
+        return has_keyring()
 
     def list_backups(self) -> list[Backup]:
         """Return the backups there are, newest first."""

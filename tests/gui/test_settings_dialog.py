@@ -30,7 +30,6 @@ from halo_scheduler.model import Notify
 from halo_scheduler.quiet_times import QuietTime
 from halo_scheduler.settings import Theme
 from ui.backend import Backend
-from ui.settings import secrets as secrets_page
 from ui.settings.switch import Switch
 from ui.settings_dialog import SettingsDialog
 from ui.theme import Look
@@ -376,7 +375,7 @@ def test_after_going_back_it_goes_on(dialog: SettingsDialog, scheduler: Schedule
 
 @pytest.fixture
 def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets_page, "has_keyring", lambda: False)
+    monkeypatch.setattr(Scheduler, "has_keyring", lambda _scheduler: False)
 
 
 def _fill(dialog: SettingsDialog, name: str, value: str) -> None:

@@ -8,7 +8,6 @@ from functools import partial
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.secrets import has_keyring
 from halo_scheduler.service import Scheduler
 from ui.backend import Lane
 from ui.settings.confirmation import Confirmation
@@ -100,7 +99,10 @@ class SecretsPage(Page):
         self._tell("", "ok")
         self._form.ask(name)
         self._link.backend.ask(
-            lambda _scheduler: has_keyring(), self._form.show_keyring, owner=self._form, lane=Lane.SLOW
+            lambda scheduler: scheduler.has_keyring(),
+            self._form.show_keyring,
+            owner=self._form,
+            lane=Lane.SLOW,
         )
         self.ensureWidgetVisible(self._form)
 
