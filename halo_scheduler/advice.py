@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import (
     SHORTEST_EVERY_MS,
     Hints,
@@ -14,10 +13,8 @@ from halo_scheduler.model import (
     Once,
     Proposal,
 )
-from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, SECOND_MS, format_interval
+from halo_scheduler.schedule.interval import HOUR_MS, SECOND_MS, format_interval
 
-LONGEST_REASON = 200
-LONGEST_TTL_MS = 366 * DAY_MS
 _NO_HINTS = Hints()
 
 
@@ -27,16 +24,6 @@ def takes_hints(spec: JobSpec, now_ms: int) -> bool:
     if isinstance(schedule, Manual):
         return False
     return not (isinstance(schedule, Once) and schedule.due_at <= now_ms)
-
-
-def require_ttl(ttl_ms: int) -> int:
-    """Refuse advice that would count for longer than anybody remembers giving it."""
-    if ttl_ms > LONGEST_TTL_MS:
-        raise ScheduleError(
-            f"advice counts for {format_interval(LONGEST_TTL_MS)} at most; change the schedule instead",
-            path="ttl",
-        )
-    return ttl_ms
 
 
 def usual_ttl(ahead_ms: int) -> str:

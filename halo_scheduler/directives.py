@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from halo_scheduler.advice import LONGEST_REASON
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Proposal
+from halo_scheduler.model.plans import LONGEST_REASON
 from halo_scheduler.output_text import printed_line
 from halo_scheduler.proposing import NO_WISH, Wish, pairs_in, read_wish
 from halo_scheduler.redaction import Redactor

@@ -24,10 +24,10 @@ from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.output_text import plain_line
 from halo_scheduler.reports import Gap, GapKind
 from halo_scheduler.schedule.days import local_day
-from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.explain import duration_in_words, moment_in_words
 from halo_scheduler.schedule.interval import DAY_MS, MINUTE_MS
 from halo_scheduler.schedule.words import clock_time, counted, short_date, shortened
+from halo_scheduler.schedule.zone import local_time
 from halo_scheduler.settings import Settings
 
 _LONGEST_TITLE = 60

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
-from halo_scheduler.advice import LONGEST_REASON, require_ttl
 from halo_scheduler.checks import require_interval, require_text, require_whole
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Proposal
+from halo_scheduler.model.plans import LONGEST_REASON, require_ttl
 from halo_scheduler.output_text import printed_line
 from halo_scheduler.schedule.interval import HOUR_MS, MAX_INTERVAL_MS
 from halo_scheduler.schedule.words import shown

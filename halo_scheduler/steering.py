@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from halo_scheduler.advice import LONGEST_REASON, require_ttl, still_counting, takes_hints, with_advice
+from halo_scheduler.advice import still_counting, takes_hints, with_advice
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.checks import (
     require_choice,
@@ -17,6 +17,7 @@ from halo_scheduler.checks import (
 )
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import SHORTEST_EVERY_MS, Hints, HintSource, JobSpec, Once, PassedReason, Source
+from halo_scheduler.model.plans import LONGEST_REASON, require_ttl
 from halo_scheduler.output_text import printed_line
 from halo_scheduler.planning import plan, plan_sooner
 from halo_scheduler.store.events import EventKind

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.schedule.zone import local_time
 
 # The words for days change at midnight; clock changes and the like are caught within the hour.
 LONGEST_WAIT_MS = HOUR_MS

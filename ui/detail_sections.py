@@ -18,8 +18,9 @@ from PySide6.QtWidgets import (
 )
 
 from halo_scheduler.model import Run
-from halo_scheduler.schedule.describe import describe_when, local_time
+from halo_scheduler.schedule.describe import describe_when
 from halo_scheduler.schedule.words import clock_time, short_date, weekday_name
+from halo_scheduler.schedule.zone import local_time
 
 from .countdown import until_ago_changes, until_next_changes
 from .job_details import NEXT_RUNS, OUTPUT_LINES, RECENT_RUNS

@@ -9,10 +9,11 @@ from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.model import Job, JobStatus, Manual, Outcome, Run, Source, StatusReason, WaitingFor
 from halo_scheduler.reports import TrendPoint
-from halo_scheduler.schedule.describe import describe_when, local_time
+from halo_scheduler.schedule.describe import describe_when
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.quiet import Quiet
 from halo_scheduler.schedule.words import short_date, weekday_name
+from halo_scheduler.schedule.zone import local_time
 
 from .action_words import action_words, work_words
 from .models.job_rows import Column, JobFacts, JobRow, schedule_words

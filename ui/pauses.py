@@ -9,9 +9,9 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
-from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import HOUR_MS
 from halo_scheduler.schedule.when import parse_when
+from halo_scheduler.schedule.zone import local_time
 
 # Before that hour it is still night, and "tomorrow morning" is the one that comes.
 _END_OF_NIGHT = 5

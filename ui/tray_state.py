@@ -11,8 +11,8 @@ from PySide6.QtCore import QCoreApplication
 
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import Job, JobStatus, Run
-from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.words import short_date, weekday_name
+from halo_scheduler.schedule.zone import local_time
 from halo_scheduler.service import Scheduler
 
 from .caps_reading import has_caps, held_by_caps

@@ -6,11 +6,23 @@ from html import escape
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.model import Job, JobStatus, Outcome, Run, SkipReason, StatusReason, Trigger, WaitingFor
+from halo_scheduler.model import (
+    Job,
+    JobStatus,
+    Outcome,
+    Proposal,
+    Run,
+    SkipReason,
+    StatusReason,
+    Trigger,
+    WaitingFor,
+)
 from halo_scheduler.output_text import plain_line
-from halo_scheduler.schedule.describe import describe_when, local_time
+from halo_scheduler.schedule.describe import describe_when
+from halo_scheduler.schedule.explain import duration_in_words
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.words import short_date, weekday_name
+from halo_scheduler.schedule.zone import local_time
 
 _LONGEST_LINE = 300
 _LONGEST_TOOLTIP = 2_000
@@ -18,6 +30,20 @@ _WHOLE_LINE = 80
 _DAYS_BY_NAME = 7
 _LEAST_COST = 0.0001
 _LONGEST_REASON = 120
+
+
+def proposal_words(proposal: Proposal | None) -> str:
+    """Return what a run proposed about its own job: "every 5 min for 1 h: queue is long"; nothing if it did not."""
+    if proposal is None:
+        return ""
+    parts = []
+    if proposal.every_ms is not None:
+        pace, while_ = duration_in_words(proposal.every_ms), duration_in_words(proposal.ttl_ms)
+        parts.append(tr("every {pace} for {time}").format(pace=pace, time=while_))
+    if proposal.next_ms is not None:
+        parts.append(tr("a run {time} later").format(time=duration_in_words(proposal.next_ms)))
+    words = tr(" and ").join(parts)
+    return f"{words}: {one_line(proposal.reason)}" if proposal.reason else words
 
 
 def tr(text: str) -> str:

@@ -13,8 +13,8 @@ from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.long_work import shown_share
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.home import database_path
-from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.words import clock_time, short_date
+from halo_scheduler.schedule.zone import local_time
 
 
 @click.group(cls=Subcommands, invoke_without_command=True)

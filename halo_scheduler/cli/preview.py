@@ -12,11 +12,12 @@ from halo_scheduler.cli.job_notes import note_line
 from halo_scheduler.cli.schedule_options import schedule_options, take_schedule_options
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import After, Cron, Schedule
-from halo_scheduler.schedule.describe import describe, describe_when, local_time
+from halo_scheduler.schedule.describe import describe, describe_when
 from halo_scheduler.schedule.lint import Note, lint
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.schedule.when import parse_when
 from halo_scheduler.schedule.words import clock_time, short_date, weekday_name
+from halo_scheduler.schedule.zone import local_time
 
 _MOST_RUNS = 1_000
 

@@ -15,9 +15,10 @@ import click
 
 from halo_scheduler.model import JobStatus, Outcome, StatusReason
 from halo_scheduler.output_text import hidden_characters, is_shown_whole, plain_line, shown_styled
-from halo_scheduler.schedule.describe import describe_when, local_time
+from halo_scheduler.schedule.describe import describe_when
 from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.words import counted, short_date
+from halo_scheduler.schedule.zone import local_time
 
 if TYPE_CHECKING:
     from halo_scheduler.model import Job

@@ -12,8 +12,9 @@ from halo_scheduler.cli.reading_jobs import open_to_read
 from halo_scheduler.cli.shown import next_words, print_table, short_id
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.finding import find_removed
-from halo_scheduler.schedule.describe import describe, local_time
+from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.words import short_date
+from halo_scheduler.schedule.zone import local_time
 from halo_scheduler.service import Scheduler
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")

@@ -11,10 +11,10 @@ from halo_scheduler.engine.candidates import Candidate
 from halo_scheduler.holds import Hold
 from halo_scheduler.model import Condition, InQuietTime, SkipReason, WaitingFor
 from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import DAY_MS, interval_in_words
 from halo_scheduler.schedule.quiet import Quiet, quiet_at
 from halo_scheduler.schedule.words import clock_time, listed, weekday_name
+from halo_scheduler.schedule.zone import local_time
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 

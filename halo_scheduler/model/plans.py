@@ -6,9 +6,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from halo_scheduler.checks import require_choice, require_instant, require_text, require_whole
+from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model.words import HintSource, Source
-from halo_scheduler.schedule.interval import HOUR_MS, MAX_INTERVAL_MS
+from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MAX_INTERVAL_MS, format_interval
 from halo_scheduler.values import Value, put
+
+LONGEST_REASON = 200
+LONGEST_TTL_MS = 366 * DAY_MS
+
+
+def require_ttl(ttl_ms: int) -> int:
+    """Refuse advice that would count for longer than anybody remembers giving it."""
+    if ttl_ms > LONGEST_TTL_MS:
+        raise ScheduleError(
+            f"advice counts for {format_interval(LONGEST_TTL_MS)} at most; change the schedule instead",
+            path="ttl",
+        )
+    return ttl_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

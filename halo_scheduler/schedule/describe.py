@@ -9,7 +9,7 @@ from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
 from halo_scheduler.schedule.describe_cron import describe_cron
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
 from halo_scheduler.schedule.words import clock_time, short_date, time_of_day, weekday_name
-from halo_scheduler.schedule.zone import find_zone, to_wall, wall_time
+from halo_scheduler.schedule.zone import local_time
 
 _DAYS_BY_NAME = 7
 _LATE_IN_DAYS_MS = 2 * DAY_MS
@@ -48,11 +48,6 @@ def describe_when(at: int, now_ms: int, *, timezone: str | None = None) -> str:
     if minutes < HOUR_MS // MINUTE_MS:
         return f"in {minutes} min"
     return _which_day(at, now_ms, timezone)
-
-
-def local_time(at: int, timezone: str | None = None) -> datetime:
-    """Return what the wall clock of a zone shows at an instant."""
-    return wall_time(to_wall(find_zone(timezone), at // SECOND_MS))
 
 
 def once_wall_time(schedule: Once) -> datetime:

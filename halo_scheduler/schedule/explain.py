@@ -23,10 +23,11 @@ from halo_scheduler.model import (
     Step,
     WaitingFor,
 )
-from halo_scheduler.schedule.describe import describe, local_time
+from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.quiet import Quiet
 from halo_scheduler.schedule.words import clock_time, listed, short_date
+from halo_scheduler.schedule.zone import local_time
 
 _SENTENCES = {
     Rule.JITTER: "It is spread by {took}, so {at}.",

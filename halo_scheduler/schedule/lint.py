@@ -14,11 +14,11 @@ from zoneinfo import ZoneInfo
 from halo_scheduler.model import SHORTEST_EVERY_MS, After, Cron, Every, Manual, Once, Schedule
 from halo_scheduler.schedule.cron import CronExpression
 from halo_scheduler.schedule.cron_fields import HOUR, MINUTE, SECOND, CronFields
-from halo_scheduler.schedule.describe import local_time, once_wall_time
+from halo_scheduler.schedule.describe import once_wall_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, SECOND_MS, YEAR_MS, interval_in_words
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.schedule.words import MONTHS, clock_time, counted, listed, ordinal, short_date
-from halo_scheduler.schedule.zone import ClockChange, clock_changes, find_zone, wall_time
+from halo_scheduler.schedule.zone import ClockChange, clock_changes, find_zone, local_time, wall_time
 
 _LOOK_AHEAD_S = 10 * YEAR_MS // SECOND_MS
 _STAR_STEP = re.compile(r"\*/([0-9]+)")

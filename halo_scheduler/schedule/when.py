@@ -7,10 +7,9 @@ from datetime import date, datetime, time, timedelta
 
 from halo_scheduler.checks import parse_instant, require_instant
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import SECOND_MS, parse_interval
 from halo_scheduler.schedule.words import shown
-from halo_scheduler.schedule.zone import find_zone, to_instant, wall_seconds
+from halo_scheduler.schedule.zone import find_zone, local_time, to_instant, wall_seconds
 
 _TIME = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(:(?P<second>[0-9]{2}))?"
 _ON_A_DAY = re.compile(rf"((?P<day>yesterday|today|tomorrow)(\s+at)?\s+)?{_TIME}", re.ASCII | re.IGNORECASE)

@@ -14,6 +14,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.schedule.words import shortened
 
 _WALL_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall time has no zone
@@ -26,6 +27,11 @@ DAY_S = 86_400
 _WEEK_S = 7 * DAY_S
 # The first second of the year 9999: datetime ends soon after, so every instant lies before.
 CALENDAR_END_S = 253_370_764_800
+
+
+def local_time(at: int, timezone: str | None = None) -> datetime:
+    """Return what the wall clock of a zone shows at an instant."""
+    return wall_time(to_wall(find_zone(timezone), at // SECOND_MS))
 
 
 @dataclass(frozen=True, slots=True)

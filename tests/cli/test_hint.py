@@ -12,7 +12,7 @@ from halo_scheduler import Every, Job, Manual
 from halo_scheduler.cli import halo, main
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import Hints, HintSource
-from halo_scheduler.schedule.describe import local_time
+from halo_scheduler.schedule.zone import local_time
 from halo_scheduler.service import Scheduler
 
 _MINUTE = 60_000

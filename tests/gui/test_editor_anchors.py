@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from halo_scheduler import Once
-from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.when import parse_when
+from halo_scheduler.schedule.zone import local_time
 from ui.editor.anchors import clock_words, iso_text, midnight, typed_text
 
 _SUMMER = 1_784_000_000_000

@@ -12,16 +12,9 @@ from halo_scheduler import Manual, Scheduler
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Follower, Outcome, Proposal, Run, SkipReason, Source, Trigger
 from ui.history.choice import JobName
-from ui.history.facts import (
-    Fact,
-    advice_of,
-    facts_of,
-    passed_words,
-    problem_of,
-    proposal_words,
-    source_words,
-)
+from ui.history.facts import Fact, advice_of, facts_of, passed_words, problem_of, source_words
 from ui.history.relations import Relations, Relative, read_relations
+from ui.wording import proposal_words
 
 _NOW = 1_800_000_000_000
 

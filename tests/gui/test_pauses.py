@@ -10,7 +10,7 @@ from job_values import HOUR, NOW
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler.schedule.describe import local_time
+from halo_scheduler.schedule.zone import local_time
 from ui.pauses import PauseChoice, add_pause_choices, pause_end
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")

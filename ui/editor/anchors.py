@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.words import time_of_day
-from halo_scheduler.schedule.zone import find_zone, offset_s, to_instant, wall_seconds, wall_time
+from halo_scheduler.schedule.zone import find_zone, local_time, offset_s, to_instant, wall_seconds, wall_time
 
 _NAMED = {
     5 * MINUTE_MS: "every five minutes of the clock",

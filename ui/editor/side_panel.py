@@ -15,11 +15,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.schedule.lint import Severity
 from halo_scheduler.schedule.quiet import Quiet
 from halo_scheduler.schedule.words import clock_time, counted, short_date, weekday_name
+from halo_scheduler.schedule.zone import local_time
 from ui.marks import Mark, Shape
 from ui.theme import GRID, HALF, MARGIN, Look, Tone, number_font, strong_font
 from ui.widgets.labels import label

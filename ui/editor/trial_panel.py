@@ -10,12 +10,19 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Outcome, Proposal, SkipReason
-from ui.history.facts import proposal_words
 from ui.marks import outcome_mark
 from ui.theme import GRID, MARGIN, Look, number_font
 from ui.widgets.labels import button, frame, icon_button, label, set_role
 from ui.widgets.output_view import OutputView
-from ui.wording import cost_words, duration, one_line, outcome_words, plain_tooltip, reason_words
+from ui.wording import (
+    cost_words,
+    duration,
+    one_line,
+    outcome_words,
+    plain_tooltip,
+    proposal_words,
+    reason_words,
+)
 
 from .mark_sign import MarkSign
 from .summary import joined

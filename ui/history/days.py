@@ -9,9 +9,8 @@ from datetime import date, datetime, time, timedelta
 
 from halo_scheduler.model import Outcome
 from halo_scheduler.reports import DayCount
-from halo_scheduler.schedule.describe import local_time
 from halo_scheduler.schedule.interval import SECOND_MS
-from halo_scheduler.schedule.zone import machine_zone, to_instant, wall_seconds
+from halo_scheduler.schedule.zone import local_time, machine_zone, to_instant, wall_seconds
 
 _DAY = timedelta(days=1)
 _MOST_DAYS = 92

@@ -12,10 +12,10 @@ from typing import TextIO
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Run
 from halo_scheduler.output_text import json_text
-from halo_scheduler.schedule.describe import local_time
+from halo_scheduler.schedule.zone import local_time
+from ui.wording import proposal_words
 
 from .choice import JobName
-from .facts import proposal_words
 
 COLUMNS = (
     *("run", "job", "job_id", "outcome", "reason", "error", "planned", "started", "finished", "duration_ms"),

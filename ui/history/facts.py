@@ -7,8 +7,7 @@ from http import HTTPStatus
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.model import Outcome, PassedReason, Proposal, Run, SkipReason, Source, Trigger
-from halo_scheduler.schedule.explain import duration_in_words
+from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source, Trigger
 from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.schedule.passed_over import read_summary
 from ui.needs_you_reading import item_words, web_address
@@ -18,6 +17,7 @@ from ui.wording import (
     moment,
     one_line,
     outcome_words,
+    proposal_words,
     reason_words,
     short_moment,
     trigger_words,
@@ -92,20 +92,6 @@ def _chain_facts(run: Run, relations: Relations, now_ms: int) -> list[Fact]:
     if then:
         then[0] = replace(then[0], name=tr("Then"))
     return facts + then
-
-
-def proposal_words(proposal: Proposal | None) -> str:
-    """Return what a run proposed about its own job: "every 5 min for 1 h: queue is long"; nothing if it did not."""
-    if proposal is None:
-        return ""
-    parts = []
-    if proposal.every_ms is not None:
-        pace, while_ = duration_in_words(proposal.every_ms), duration_in_words(proposal.ttl_ms)
-        parts.append(tr("every {pace} for {time}").format(pace=pace, time=while_))
-    if proposal.next_ms is not None:
-        parts.append(tr("a run {time} later").format(time=duration_in_words(proposal.next_ms)))
-    words = tr(" and ").join(parts)
-    return f"{words}: {one_line(proposal.reason)}" if proposal.reason else words
 
 
 def _item_facts(run: Run) -> list[Fact]:

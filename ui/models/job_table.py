@@ -12,7 +12,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from halo_scheduler.clock import WallClock
 from halo_scheduler.model import Job, Run
 from ui.job_words import cell_text, cell_tip, spoken_text
-from ui.models.job_rows import SORTABLE, Column, JobFacts, JobFilter, JobRow, sort_key
+
+from .job_rows import SORTABLE, Column, JobFacts, JobFilter, JobRow, sort_key
 
 # Beyond that, showing everything anew is quicker than row by row.
 _MOST_SINGLE_CHANGES = 64

@@ -14,15 +14,16 @@ from halo_scheduler.host.login_environment import LoginEnvironment
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Settings
 from ui.backend import Lane
-from ui.settings.agent_facts import AgentUsers, missing_programs, read_users
-from ui.settings.agent_form import AgentForm
-from ui.settings.agent_line import agent_line
-from ui.settings.agent_row import AgentRow
-from ui.settings.link import SettingsLink
-from ui.settings.list_page import ListPage
 from ui.theme import GRID, Look, Tone
 from ui.widgets.labels import button, tint
 from ui.wording import one_line
+
+from .agent_facts import AgentUsers, missing_programs, read_users
+from .agent_form import AgentForm
+from .agent_line import agent_line
+from .agent_row import AgentRow
+from .link import SettingsLink
+from .list_page import ListPage
 
 _MOST_NAMED = 3
 _LONGEST_NAME = 60

@@ -10,14 +10,15 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QV
 from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import AssistantAccess, Settings
-from ui.settings.copy_field import CopyField
-from ui.settings.link import SettingsLink
-from ui.settings.page import Card, Page, Row
-from ui.settings.snippet import install_command, is_installed, snippet
 from ui.theme import GRID, HALF, MARGIN, Look, Tone
 from ui.widgets.labels import button, frame, label
 from ui.widgets.line_icon import LineIcon
 from ui.wording import moment, one_line
+
+from .copy_field import CopyField
+from .link import SettingsLink
+from .page import Card, Page, Row
+from .snippet import install_command, is_installed, snippet
 
 _MOST_ACTS = 50
 _LONGEST_NAME = 60

@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.service import Scheduler
 from ui.backend import Lane
-from ui.settings.confirmation import Confirmation
-from ui.settings.link import SettingsLink
-from ui.settings.page import Card, Page, Row, sentence
 from ui.theme import Look
 from ui.widgets.labels import button, label, set_role, tint
 from ui.wording import ago, moment, size_words
+
+from .confirmation import Confirmation
+from .link import SettingsLink
+from .page import Card, Page, Row, sentence
 
 
 @dataclass(frozen=True, slots=True)

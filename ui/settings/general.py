@@ -9,12 +9,13 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.autostart import Autostart, login_command
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Settings, Theme
-from ui.settings.link import SettingsLink
-from ui.settings.page import Card, Page, Row, sentence
-from ui.settings.switch import Switch
 from ui.theme import HALF, Look
 from ui.widgets.labels import button
 from ui.wording import plain_tooltip
+
+from .link import SettingsLink
+from .page import Card, Page, Row, sentence
+from .switch import Switch
 
 
 class GeneralPage(Page):

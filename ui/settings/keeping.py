@@ -8,10 +8,11 @@ from PySide6.QtWidgets import QSpinBox
 from halo_scheduler.service import Scheduler
 from halo_scheduler.settings import Settings
 from ui.backend import Lane
-from ui.settings.link import SettingsLink
-from ui.settings.page import Card, Page, Row
 from ui.theme import HALF
 from ui.wording import size_words
+
+from .link import SettingsLink
+from .page import Card, Page, Row
 
 _FIELD_WIDTH = 136
 _MEGABYTE = 1 << 20

@@ -11,7 +11,8 @@ from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.settings import Settings
 from ui.backend import Backend
-from ui.settings.page import sentence
+
+from .page import sentence
 
 
 class SettingsLink(QObject):

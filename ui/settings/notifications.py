@@ -6,10 +6,11 @@ from PySide6.QtWidgets import QButtonGroup, QRadioButton, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Notify
 from halo_scheduler.settings import Settings
-from ui.settings.link import SettingsLink
-from ui.settings.page import Card, Page
 from ui.theme import GRID, HALF, MARGIN
 from ui.widgets.labels import label
+
+from .link import SettingsLink
+from .page import Card, Page
 
 _INDENT = 24
 

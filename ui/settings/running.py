@@ -6,10 +6,11 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSpinBox, QWidget
 
 from halo_scheduler.settings import Settings
-from ui.settings.link import SettingsLink
-from ui.settings.page import Card, Page, Row
-from ui.settings.switch import Switch
 from ui.theme import GRID, HALF, Look
+
+from .link import SettingsLink
+from .page import Card, Page, Row
+from .switch import Switch
 
 _FIELD_WIDTH = 96
 _MOST_AT_ONCE = 1_000

@@ -10,13 +10,14 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.service import Scheduler
 from ui.backend import Lane
-from ui.settings.confirmation import Confirmation
-from ui.settings.link import SettingsLink
-from ui.settings.page import Card, Page, Row, sentence
-from ui.settings.secret_form import SecretForm
 from ui.theme import GRID, Look
 from ui.widgets.labels import button, label, set_role, tint
 from ui.wording import ago
+
+from .confirmation import Confirmation
+from .link import SettingsLink
+from .page import Card, Page, Row, sentence
+from .secret_form import SecretForm
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from PySide6.QtWidgets import (
 
 from ui.templates import TEMPLATES, Template
 from ui.theme import GRID, MARGIN, Look, Tone, small_font, strong_font
-from ui.widgets.labels import button, label, tint
-from ui.widgets.line_icon import LineIcon
+
+from .labels import button, label, tint
+from .line_icon import LineIcon
 
 _CARD = QSize(260, 88)
 _PICTURE = 88

@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidge
 
 from ui.models.job_rows import JobFilter, StatusChoice
 from ui.theme import GRID, MARGIN, Look, Tone
-from ui.widgets.labels import button, icon_button, set_words, tint, with_shortcut
 from ui.wording import one_line, plain_tooltip
+
+from .labels import button, icon_button, set_words, tint, with_shortcut
 
 _LONGEST_GROUP = 24
 # When the jobs are there and nothing else is to be made any more.

@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.marks import ASKS, Mark, Shape
 from ui.theme import GRID, HALF, MARGIN, Look, Tone
-from ui.widgets.labels import button, frame, label, set_words, with_shortcut
-from ui.widgets.status_strip import MarkLabel
-from ui.widgets.wrapped_text import WrappedText
 from ui.wording import one_line
+
+from .labels import button, frame, label, set_words, with_shortcut
+from .status_strip import MarkLabel
+from .wrapped_text import WrappedText
 
 _KEYS = "Ctrl+I"
 _LONGEST_NAME = 40

@@ -8,10 +8,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.theme import GRID, HALF, MARGIN, Look, Tone
-from ui.widgets.labels import button, frame, icon_button
-from ui.widgets.line_icon import LineIcon
-from ui.widgets.tab_order import put_after
-from ui.widgets.wrapped_text import WrappedText
+
+from .labels import button, frame, icon_button
+from .line_icon import LineIcon
+from .tab_order import put_after
+from .wrapped_text import WrappedText
 
 
 class Note(QWidget):

@@ -13,8 +13,9 @@ from ui.marks import Mark, Shape, paint_mark
 from ui.pauses import PauseChoice, add_pause_choices
 from ui.theme import GRID, MARGIN, Look, Tone
 from ui.waiting_words import WaitingJobs, waiting_line
-from ui.widgets.labels import button, frame, set_words, tint
-from ui.widgets.wrapped_text import WrappedText
+
+from .labels import button, frame, set_words, tint
+from .wrapped_text import WrappedText
 
 _MARK = 10
 # The same for both: there is always only one of the two buttons.

@@ -8,9 +8,10 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from ui.theme import GRID, HALF, MARGIN, Look, Tone
-from ui.widgets.labels import button, frame, icon_button, tint
-from ui.widgets.line_icon import LineIcon
-from ui.widgets.wrapped_text import WrappedText
+
+from .labels import button, frame, icon_button, tint
+from .line_icon import LineIcon
+from .wrapped_text import WrappedText
 
 UNDO_MS = 10_000
 
