@@ -21,10 +21,10 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSocketNotifier, Q
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QTableView, QWidget
 
-from halo_scheduler.home import database_path
 from halo_scheduler.host.signals import StopSignals
-from ui import app
-from ui.models.job_table import JobTableModel
+from halo_scheduler.paths import database_path
+from ui.app import program as app
+from ui.main_window.table.job_table import JobTableModel
 
 _BEAT_MS = 10
 _STALL_MS = 50

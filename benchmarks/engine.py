@@ -22,7 +22,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from halo_scheduler import Every, Manual, Scheduler
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.model.quiet_times import QuietTime
 
 START_MS = 1_794_830_400_000
 HOUR_MS = 3_600_000
@@ -196,7 +196,7 @@ def measure_recovery(place: Path) -> tuple[float]:
 
 _DAEMON = """
 import sys
-from halo_scheduler.cli.daemon import run_daemon
+from halo_scheduler.cli.commands.daemon import run_daemon
 sys.exit(run_daemon(prepare=lambda scheduler: scheduler.on_job_due(lambda job, run: None)))
 """
 

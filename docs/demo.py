@@ -17,8 +17,9 @@ from demo_jobs import STORIES, Ending, Story, Task
 from demo_surroundings import QUIET_TIMES, SURROUNDED_STORIES
 
 from halo_scheduler.actions.spool import Spool, spool_folder
-from halo_scheduler.advice import hints_after
 from halo_scheduler.clock import ManualClock, SystemClock
+from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_interval
+from halo_scheduler.grammar.zone import find_zone, to_instant, to_wall, wall_seconds, wall_time
 from halo_scheduler.model import (
     Follower,
     FollowOn,
@@ -33,11 +34,10 @@ from halo_scheduler.model import (
     Trigger,
     WaitingFor,
 )
-from halo_scheduler.planning import plan, plan_after_run, plan_missed
+from halo_scheduler.rules.hints import hints_after
+from halo_scheduler.rules.planning import plan, plan_after_run, plan_missed
 from halo_scheduler.schedule.days import local_day
-from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_interval
-from halo_scheduler.schedule.zone import find_zone, to_instant, to_wall, wall_seconds, wall_time
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.outputs import StoredOutput

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
 
+from halo_scheduler.grammar.interval import DAY_MS, MINUTE_MS
 from halo_scheduler.model import (
     CatchUp,
     Command,
@@ -21,7 +22,6 @@ from halo_scheduler.model import (
     Proposal,
     Retry,
 )
-from halo_scheduler.schedule.interval import DAY_MS, MINUTE_MS
 
 _GREEN, _RED, _YELLOW, _BLUE, _BOLD, _FAINT, _PLAIN = (
     f"\x1b[{code}m" for code in ("32", "31", "33", "34", "1", "2", "0")

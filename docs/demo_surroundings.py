@@ -6,6 +6,7 @@ from random import Random
 
 from demo_jobs import Ending, Story
 
+from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS
 from halo_scheduler.model import (
     Command,
     Cron,
@@ -20,8 +21,7 @@ from halo_scheduler.model import (
     Policy,
     Proposal,
 )
-from halo_scheduler.quiet_times import QuietTime, Weekday
-from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS
+from halo_scheduler.model.quiet_times import QuietTime, Weekday
 
 QUIET_TIMES = (
     QuietTime(name="Nights", group="Home", start="22:00", end="06:30"),

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME, MONOKAI
 from rich.text import Text
 
-from halo_scheduler.agents import PRESETS
+from halo_scheduler.model.agents import PRESETS
 
 _PICTURES = Path(__file__).parent / "screenshots"
 _WINDOWS = Path(__file__).parent / "window_pictures.py"

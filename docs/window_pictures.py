@@ -24,20 +24,20 @@ from halo_scheduler.clock import ManualClock
 from halo_scheduler.conditions.probing import ConditionState
 from halo_scheduler.host.autostart import system_autostart
 from halo_scheduler.model import Condition, Job, MainsPower, Outcome
-from halo_scheduler.service import Scheduler
-from halo_scheduler.settings import Theme
-from ui.backend import Backend
+from halo_scheduler.model.settings import Theme
+from halo_scheduler.service.scheduler import Scheduler
+from ui.app.greeting import Greeting
+from ui.backend.backend import Backend
 from ui.editor.draft import Draft
 from ui.editor.job_editor import JobEditor
 from ui.editor.places import Place
-from ui.greeting import Greeting
+from ui.forms.templates import TEMPLATES
 from ui.history.window import HistoryWindow
-from ui.main_window import MainWindow
-from ui.settings_dialog import SettingsDialog
-from ui.templates import TEMPLATES
-from ui.theme import Look
-from ui.tray_menu import TrayMenu
-from ui.tray_state import TrayReader
+from ui.main_window.window import MainWindow
+from ui.settings.dialog import SettingsDialog
+from ui.style.theme import Look
+from ui.tray.menu import TrayMenu
+from ui.tray.state import TrayReader
 from ui.widgets.status_strip import EngineShown
 
 _FONTS = ("Inter", "Cantarell", "Noto Sans")

@@ -13,6 +13,7 @@ from halo_scheduler.errors import (
 )
 
 if TYPE_CHECKING:
+    from halo_scheduler.grammar.interval import parse_interval
     from halo_scheduler.model import (
         After,
         Backoff,
@@ -44,10 +45,7 @@ if TYPE_CHECKING:
         action_from_dict,
         schedule_from_dict,
     )
-    from halo_scheduler.schedule.describe import describe, describe_when
     from halo_scheduler.schedule.governor import plan_next_run
-    from halo_scheduler.schedule.interval import parse_interval
-    from halo_scheduler.schedule.lint import lint
     from halo_scheduler.schedule.next_run import (
         calculate_next_trigger,
         count_due,
@@ -55,7 +53,9 @@ if TYPE_CHECKING:
         next_run,
         previous_run,
     )
-    from halo_scheduler.service import RunStats, Scheduler, Status
+    from halo_scheduler.service.scheduler import RunStats, Scheduler, Status
+    from halo_scheduler.wording.lint import lint
+    from halo_scheduler.wording.schedules import describe, describe_when
 
 __all__ = [
     "After",
@@ -113,17 +113,17 @@ __all__ = [
 _PLACES = {
     "calculate_next_trigger": "schedule.next_run",
     "count_due": "schedule.next_run",
-    "describe": "schedule.describe",
-    "describe_when": "schedule.describe",
+    "describe": "wording.schedules",
+    "describe_when": "wording.schedules",
     "is_schedule_due": "schedule.next_run",
-    "lint": "schedule.lint",
+    "lint": "wording.lint",
     "next_run": "schedule.next_run",
-    "parse_interval": "schedule.interval",
+    "parse_interval": "grammar.interval",
     "plan_next_run": "schedule.governor",
     "previous_run": "schedule.next_run",
-    "RunStats": "service",
-    "Scheduler": "service",
-    "Status": "service",
+    "RunStats": "service.queries",
+    "Scheduler": "service.scheduler",
+    "Status": "service.queries",
 }
 
 

@@ -15,7 +15,7 @@ import hypothesis
 import pytest
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler.schedule.zone import machine_zone
+from halo_scheduler.grammar.zone import machine_zone
 
 pytest_plugins = ["desktop_fixtures", "engine_fixtures", "morning"]
 

@@ -1,4 +1,4 @@
-"""The arrows between the parts, and the things only one place may do."""
+"""The layers of the packages, and the things only one place may do."""
 
 from __future__ import annotations
 
@@ -160,17 +160,28 @@ def test_what_is_not_needed_is_not_loaded(statement: str, strangers: tuple[str, 
     assert set(strangers).isdisjoint(loaded.stdout.split())
 
 
-def test_every_module_stands_on_a_floor() -> None:
+def _layers(contract_id: str) -> set[str]:
     config = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
-    (layers,) = (contract["layers"] for contract in config["contracts"] if contract["id"] == "arrows")
-    listed = {name.strip("( )") for layer in layers for name in layer.split(":")}
-    modules = {".".join(path.relative_to(_ROOT).with_suffix("").parts) for path in _SOURCES}
-    modules = {name for name in modules if not name.endswith(("__init__", "__main__"))}
-    # The words for what changed are spoken on every floor above the errors.
-    floorless = {
-        name for name in modules if not any(name == item or name.startswith(f"{item}.") for item in listed)
-    }
-    assert floorless == {"halo_scheduler.changes"}
+    (layers,) = (contract["layers"] for contract in config["contracts"] if contract["id"] == contract_id)
+    return {name.strip("( )") for layer in layers for name in layer.split("|")}
+
+
+def _rooms(package: str) -> set[str]:
+    """Return the folders and modules directly below a package."""
+    found = (path.relative_to(_ROOT).with_suffix("").parts[:2] for path in _SOURCES)
+    names = {".".join(parts) for parts in found if parts[0] == package}
+    return {name for name in names if not name.endswith(("__init__", "__main__"))}
+
+
+@pytest.mark.parametrize(("package", "contract"), [("halo_scheduler", "backend-layers"), ("ui", "ui-layers")])
+def test_every_folder_has_a_layer(package: str, contract: str) -> None:
+    assert _rooms(package) == {name for name in _layers(contract) if name.startswith(f"{package}.")}
+
+
+def test_only_shared_modules_stand_at_the_roots() -> None:
+    at_roots = {path.stem for path in _SOURCES if path.parent == _ROOT / "halo_scheduler"}
+    assert at_roots == {"__init__", "__main__", "clock", "errors", "paths"}
+    assert {path.stem for path in _SOURCES if path.parent == _ROOT / "ui"} == {"__init__", "__main__"}
 
 
 def test_what_is_imported_is_declared() -> None:
@@ -209,18 +220,20 @@ def test_the_import_arrows_hold() -> None:
         ("halo_scheduler/errors.py", "from halo_scheduler import model"),
         ("halo_scheduler/model/plans.py", "from halo_scheduler.schedule import governor"),
         ("halo_scheduler/schedule/governor.py", "from halo_scheduler import cli"),
-        ("halo_scheduler/schedule/cron.py", "import PySide6.QtCore"),
+        ("halo_scheduler/grammar/cron.py", "import PySide6.QtCore"),
         ("halo_scheduler/model/jobs.py", "import sqlite3"),
-        ("halo_scheduler/schedule/lint.py", "from halo_scheduler.clock import SystemClock"),
-        ("halo_scheduler/cli/preview.py", "import ui"),
+        ("halo_scheduler/wording/lint.py", "from halo_scheduler.clock import SystemClock"),
+        ("halo_scheduler/cli/commands/preview.py", "import ui"),
         ("halo_scheduler/clock.py", "from halo_scheduler import cli"),
-        ("halo_scheduler/schedule/words.py", "from halo_scheduler.schedule import describe_cron"),
-        ("halo_scheduler/schedule/cron_fields.py", "from halo_scheduler import strict_json"),
+        ("halo_scheduler/grammar/english.py", "from halo_scheduler.wording import cron"),
+        ("ui/widgets/labels.py", "from ui.forms import fields"),
+        ("ui/history/window.py", "from ui.settings import dialog"),
+        ("halo_scheduler/grammar/cron_fields.py", "from halo_scheduler.model import codec"),
         ("halo_scheduler/store/store.py", "import PySide6.QtCore"),
         ("halo_scheduler/engine/engine.py", "from halo_scheduler import service"),
-        ("ui/main_window.py", "import apsw"),
-        ("ui/main_window.py", "from halo_scheduler.store.runs import RunTable"),
-        ("ui/main_window.py", "from halo_scheduler.engine import engine"),
+        ("ui/main_window/window.py", "import apsw"),
+        ("ui/main_window/window.py", "from halo_scheduler.store.runs import RunTable"),
+        ("ui/main_window/window.py", "from halo_scheduler.engine import engine"),
     ],
 )
 def test_an_arrow_pointing_up_is_noticed(module: str, line: str, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 
-from ui.start import main
+from ui.app.start import main
 
 if __name__ == "__main__":
     main(sys.argv[1:])

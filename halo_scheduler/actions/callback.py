@@ -7,8 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.threads import DaemonPool
-from halo_scheduler.actions.work import Ended
 from halo_scheduler.model import Job, Outcome, Run
 
 Handler = Callable[[Job, Run], Any]

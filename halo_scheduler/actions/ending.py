@@ -6,10 +6,10 @@ import signal
 from contextlib import suppress
 from dataclasses import replace
 
+from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Spool
-from halo_scheduler.actions.work import Ended
+from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.model import Outcome, ProcessAction, SkipReason
-from halo_scheduler.redaction import Redactor
 
 SIGNAL_BASE = 128
 UNSEEN_END = "ended while Halo was not running, exit code unknown"

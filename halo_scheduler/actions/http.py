@@ -7,11 +7,11 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from halo_scheduler.actions.run_services import Desk, Ended, Secrets, StopReason, kept_output
 from halo_scheduler.actions.spool import Spool
-from halo_scheduler.actions.work import Desk, Ended, Secrets, StopReason, kept_output
 from halo_scheduler.errors import SchedulerError
+from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.model import HttpRequest, Outcome, Run
-from halo_scheduler.redaction import Redactor
 
 if TYPE_CHECKING:
     from halo_scheduler.actions.http_errand import Errand

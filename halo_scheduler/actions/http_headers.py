@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from halo_scheduler.grammar.redaction import MARK
 from halo_scheduler.model import BodyKind, HttpRequest
-from halo_scheduler.redaction import MARK
 
 _SHORTEST_SECRET = 4
 _SECRET_WORDS = ("auth", "cookie", "token", "secret", "passw", "key", "session", "signature")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from halo_scheduler.actions.directives import NOTHING_SAID, LineReader, Said
 from halo_scheduler.actions.http_headers import shown_value
 from halo_scheduler.actions.json_answer import JsonAnswer
 from halo_scheduler.actions.spool import Output
-from halo_scheduler.directives import NOTHING_SAID, LineReader, Said
-from halo_scheduler.output_text import printed_line
-from halo_scheduler.redaction import Redactor
+from halo_scheduler.grammar.redaction import Redactor
+from halo_scheduler.grammar.text import printed_line
 
 if TYPE_CHECKING:
     from halo_scheduler.web.asking import Answer

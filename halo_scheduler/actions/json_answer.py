@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from halo_scheduler.directives import NOTHING_SAID, Said
+from halo_scheduler.actions.directives import NOTHING_SAID, Said
+from halo_scheduler.actions.proposals import read_wish
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.output_text import printed_line
-from halo_scheduler.proposing import read_wish
-from halo_scheduler.redaction import Redactor
+from halo_scheduler.grammar.redaction import Redactor
+from halo_scheduler.grammar.text import printed_line
 
 _KEY = "halo"
 _MOST_BYTES = 1 << 20

@@ -15,12 +15,12 @@ from typing import IO
 
 from halo_scheduler.actions.spool import Spool, Ticket
 from halo_scheduler.actions.start_errors import LaunchError, launch_error
+from halo_scheduler.grammar.secret_refs import filled_in
 from halo_scheduler.host.core_dumps import CORE_LIMIT
 from halo_scheduler.host.inherited_mark import marking_line
 from halo_scheduler.host.login_environment import Environment, encoded
 from halo_scheduler.host.process_tree import MARK
 from halo_scheduler.model import Command, Job, ProcessAction, Run
-from halo_scheduler.secret_refs import filled_in
 
 _IS_WINDOWS = sys.platform == "win32"
 # It outlives a polite stop, so as to write down how the program ended; a group is signalled as one, so the

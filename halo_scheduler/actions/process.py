@@ -11,18 +11,18 @@ from time import sleep
 
 import psutil
 
-from halo_scheduler.actions.assignment import Assignment
 from halo_scheduler.actions.ending import SIGNAL_BASE, outcome_of, with_said, without_secrets
 from halo_scheduler.actions.growth import Growth
 from halo_scheduler.actions.launch import Launch, spawn
+from halo_scheduler.actions.run_input import Assignment
+from halo_scheduler.actions.run_services import FILLS_DISK, Desk, Ended, Secrets, StopReason, kept_output
 from halo_scheduler.actions.run_tree import RunTree
 from halo_scheduler.actions.spool import NOT_YET, Spool, Ticket
 from halo_scheduler.actions.start_errors import NO_FORK, ShortageError, why_not_started
-from halo_scheduler.actions.work import FILLS_DISK, Desk, Ended, Secrets, StopReason, kept_output
+from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.host.process import process_start
 from halo_scheduler.host.reaper import REAPER
 from halo_scheduler.model import Outcome, ProcessAction, Run, SkipReason, WaitingFor
-from halo_scheduler.redaction import Redactor
 
 _QUIET_LOOK_MS = 1_000
 _MOST_HEARD = 16 << 20

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from halo_scheduler.actions.work import ChainCause, Occasion
+from halo_scheduler.actions.run_services import ChainCause, Occasion
+from halo_scheduler.grammar.templates import NOTHING_TO_SAY, render, variables_in
+from halo_scheduler.grammar.text import shown_text
+from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.model import Prompt
-from halo_scheduler.output_text import shown_text
-from halo_scheduler.prompt_text import NOTHING_TO_SAY, render, variables_in
-from halo_scheduler.schedule.zone import machine_zone
-from halo_scheduler.work.item import Item
+from halo_scheduler.work_sources.item import Item
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_OUTPUT = 64 << 10

@@ -8,10 +8,10 @@ from contextlib import suppress
 import psutil
 
 from halo_scheduler.actions.ending import joined
+from halo_scheduler.grammar.english import listed
 from halo_scheduler.host.proc_files import stat_of
 from halo_scheduler.host.process_tree import ask_to_stop, beside_first, find_members, kill
 from halo_scheduler.host.reaper import REAPER
-from halo_scheduler.schedule.words import listed
 
 _MOST_NAMED = 10
 

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from halo_scheduler.actions.assignment import Assignment
 from halo_scheduler.actions.ending import UNSEEN_END, outcome_of, with_said, without_secrets
 from halo_scheduler.actions.http import HttpWork
 from halo_scheduler.actions.process import ProcessWork
-from halo_scheduler.actions.spool import NOT_YET, Output, Spool, Ticket, left_behind
-from halo_scheduler.actions.work import (
+from halo_scheduler.actions.run_input import Assignment
+from halo_scheduler.actions.run_services import (
     NO_OCCASION,
     Desk,
     Ended,
@@ -26,12 +25,13 @@ from halo_scheduler.actions.work import (
     Work,
     kept_output,
 )
+from halo_scheduler.actions.spool import NOT_YET, Output, Spool, Ticket, left_behind
 from halo_scheduler.errors import SchedulerError
+from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.host.process_tree import marked_processes, session_of
 from halo_scheduler.model import Command, HttpRequest, Job, JobSpec, Outcome, ProcessAction, Run
-from halo_scheduler.redaction import Redactor
-from halo_scheduler.work.item import SourceError
+from halo_scheduler.work_sources.item import SourceError
 
 # So much of an output is searched while everything waits for it, or on another thread.
 _MOST_AT_ONCE = 256 << 20

@@ -16,16 +16,16 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from halo_scheduler.actions.hearing import Heard, Hearing
+from halo_scheduler.actions.directive_reader import Heard, Hearing
+from halo_scheduler.actions.directives import NOTHING_SAID, Said
 from halo_scheduler.actions.holes import data_from, hole_from, punch_hole, used_bytes
-from halo_scheduler.directives import NOTHING_SAID, Said
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.redaction import Redactor
+from halo_scheduler.grammar.text import last_progress, printed_line
 from halo_scheduler.host.disk_space import disk_space
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.model import Action, action_from_dict
-from halo_scheduler.output_text import last_progress, printed_line
-from halo_scheduler.redaction import Redactor
-from halo_scheduler.strict_json import decode
+from halo_scheduler.model.codec import decode
 
 _WINDOW = 65_536
 _BLOCK = 4_096

@@ -6,7 +6,7 @@ import os
 
 from halo_scheduler.actions.holes import data_from, hole_from
 from halo_scheduler.actions.spool import gap_words
-from halo_scheduler.redaction import RedactedStream, Redactor
+from halo_scheduler.grammar.redaction import RedactedStream, Redactor
 
 _CHUNK = 1 << 20
 

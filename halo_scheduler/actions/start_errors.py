@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from halo_scheduler.errors import SchedulerError, StoreError
 from halo_scheduler.model import Outcome, SkipReason, WaitingFor
-from halo_scheduler.work.item import NoWorkError, SourceError
+from halo_scheduler.work_sources.item import NoWorkError, SourceError
 
 
 class _Shortage(NamedTuple):

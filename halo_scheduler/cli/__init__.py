@@ -11,9 +11,9 @@ from contextlib import suppress
 import click
 
 from halo_scheduler.cli.command_table import CommandTable
-from halo_scheduler.cli.plain_signs import PLAIN_SIGNS
+from halo_scheduler.cli.terminal.plain_signs import PLAIN_SIGNS
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
-from halo_scheduler.output_text import shown_spec
+from halo_scheduler.grammar.text import shown_spec
 
 _FAILED = 1
 _WRONG_USE = 2
@@ -50,7 +50,7 @@ def halo(context: click.Context, *, hidden: bool) -> None:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         context.color = False
     if context.invoked_subcommand is None:
-        from halo_scheduler.cli.desktop import open_desktop  # noqa: PLC0415 - for those who want a window
+        from halo_scheduler.cli.commands.desktop import open_desktop  # noqa: PLC0415 - for those who want a window
 
         sys.exit(open_desktop(hidden=hidden))
     if hidden:
@@ -91,7 +91,7 @@ def _open_closed_streams() -> None:
 def _complete() -> None:
     """Answer a shell, and say nothing if that fails: the person is typing."""
     with suppress(Exception):
-        from halo_scheduler.cli.completion_request import answer  # noqa: PLC0415 - for those who complete
+        from halo_scheduler.cli.terminal.completion_request import answer  # noqa: PLC0415 - for those who complete
 
         answer(halo)
     sys.exit(0)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from halo_scheduler.cli.escaped_streams import escaped_streams
+from halo_scheduler.cli.terminal.escaped_streams import escaped_streams
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
 class Entry(NamedTuple):
-    """Where a command is, as `module:attribute` of this package, and what it does in one line of the help."""
+    """Where a command is, as `module:attribute` of `commands`, and what it does in one line of the help."""
 
     place: str
     about: str
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 SECTIONS: Mapping[str, Mapping[str, Entry]] = {
     "Jobs": {
         "add": Entry("add:add", "Add a job."),
-        "list": Entry("listing:list_", "List the jobs, the next to run first."),
+        "list": Entry("list:list_", "List the jobs, the next to run first."),
         "show": Entry("jobs:show", "Show everything about a job."),
         "edit": Entry("edit:edit", "Change a job."),
         "duplicate": Entry("duplicate:duplicate", "Copy a job."),
@@ -33,9 +33,9 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "group": Entry("groups:group", "Look at the groups, and limit how many run at once."),
     },
     "When they run": {
-        "next": Entry("coming:next_", "Show what runs next, across all jobs."),
-        "pause": Entry("pausing:pause", "Pause jobs, for a while or until they are resumed."),
-        "resume": Entry("pausing:resume", "Let paused or disabled jobs go on."),
+        "next": Entry("next:next_", "Show what runs next, across all jobs."),
+        "pause": Entry("pause:pause", "Pause jobs, for a while or until they are resumed."),
+        "resume": Entry("pause:resume", "Let paused or disabled jobs go on."),
         "why": Entry("why:why", "Say why a job runs when it does, or did not run."),
         "hint": Entry("hint:hint", "Advise a job to run sooner or at another pace for a while."),
         "quiet": Entry("quiet:quiet", "Choose the times in which nothing starts by itself."),
@@ -67,7 +67,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "doctor": Entry("doctor:doctor", "Look whether everything is in order, and put right what can be."),
         "autostart": Entry("autostart:autostart", "Start Halo when you log in, or not."),
         "daemon": Entry("daemon:daemon", "Run the jobs without a window."),
-        "mcp": Entry("assistant:mcp", "Let an AI assistant look at the jobs."),
+        "mcp": Entry("mcp:mcp", "Let an AI assistant look at the jobs."),
         "assistants": Entry("assistants:assistants", "Show what AI assistants did."),
     },
 }
@@ -110,7 +110,7 @@ class CommandTable(click.Group):
         if entry is None:
             return None
         module, _, attribute = entry.place.partition(":")
-        found = getattr(import_module(f"{__package__}.{module}"), attribute)
+        found = getattr(import_module(f"{__package__}.commands.{module}"), attribute)
         if not isinstance(found, click.Command):
             raise TypeError(f"{entry.place} is no command")
         return found
@@ -151,7 +151,7 @@ class Subcommands(click.Group):
 
 def _meant(wanted: str, names: list[str]) -> str:
     """Return the end of a sentence that suggests one of some commands, if one may be meant."""
-    from halo_scheduler.finding import near_name  # noqa: PLC0415 - only when something was not found
+    from halo_scheduler.service.lookup import near_name  # noqa: PLC0415 - only when something was not found
 
     for name, others in _CALLED_ELSEWHERE.items():
         # What is no command itself is one below another, or an option.

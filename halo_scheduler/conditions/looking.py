@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, assert_never
 
-from halo_scheduler.condition_words import end_of, host_and_port
+from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.host.idle import idle_ms
 from halo_scheduler.host.load import load_of_last_minute
 from halo_scheduler.host.network import NoAnswerError, has_way_out, require_answer
 from halo_scheduler.host.power import runs_on_mains
 from halo_scheduler.host.presence import ForeignPathError, is_there
 from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
-from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.wording.conditions import end_of, host_and_port
 
 
 class Look(NamedTuple):

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
-from halo_scheduler.condition_words import describe_condition
 from halo_scheduler.conditions.looking import Look, look_at
 from halo_scheduler.model.conditions import Condition
+from halo_scheduler.wording.conditions import describe_condition
 
 # Longer than any look takes that ends by itself.
 _LIMIT_S = 8.0

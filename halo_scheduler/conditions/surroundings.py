@@ -11,10 +11,10 @@ from time import monotonic
 from typing import NamedTuple, Protocol
 
 from halo_scheduler.conditions.looking import Look, look_at
+from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.host.happenings import Happening, Interest
 from halo_scheduler.host.observer import Observer, system_observer
 from halo_scheduler.model.conditions import Condition, Idle, MainsPower, Network, PathExists
-from halo_scheduler.schedule.interval import SECOND_MS
 
 _LOG = logging.getLogger(__name__)
 _FRESH_MS = 10_000

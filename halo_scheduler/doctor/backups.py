@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from halo_scheduler.backups import Backup, find_backups
 from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, wrong
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.errors import StoreError
-from halo_scheduler.schedule.interval import DAY_MS, SECOND_MS
+from halo_scheduler.grammar.interval import DAY_MS, SECOND_MS
+from halo_scheduler.service.backups import Backup, find_backups
 from halo_scheduler.store.backup import check
 
 _TOPIC = Topic.BACKUPS

@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from halo_scheduler.backups import find_backups
 from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, size_of, wrong, wrong_because
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.errors import StoreDamagedError, StoreError
-from halo_scheduler.schedule.words import counted
+from halo_scheduler.grammar.english import counted
+from halo_scheduler.service.backups import find_backups
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.schema import NEWEST, stored_version
 from halo_scheduler.store.store import Store

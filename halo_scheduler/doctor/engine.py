@@ -8,10 +8,10 @@ from pathlib import Path
 
 from halo_scheduler.doctor.findings import Finding, Topic, fine, look, wrong
 from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.grammar.english import counted
+from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.host.peer import is_own_peer
-from halo_scheduler.ipc import socket_path
-from halo_scheduler.schedule.interval import SECOND_MS
-from halo_scheduler.schedule.words import counted
+from halo_scheduler.ipc.client import socket_path
 from halo_scheduler.store.lease import EngineRow
 
 _TOPIC = Topic.ENGINE

@@ -9,13 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from halo_scheduler.doctor.backups import check_backups
-from halo_scheduler.doctor.database import (
-    check_database,
-    check_disk,
-    check_users,
-    is_missing,
-    open_database,
-)
+from halo_scheduler.doctor.database import check_database, check_disk, check_users, is_missing, open_database
 from halo_scheduler.doctor.engine import check_engine
 from halo_scheduler.doctor.findings import Finding, Mark, Topic, look, wrong_because
 from halo_scheduler.doctor.jobs import check_jobs

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from halo_scheduler.schedule.words import listed
+from halo_scheduler.grammar.english import listed
 
 _MOST_NAMED = 3
 

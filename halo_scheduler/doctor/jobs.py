@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from shlex import quote
 
-from halo_scheduler.condition_words import describe_condition
 from halo_scheduler.conditions.probing import check_condition
 from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, named, wrong
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.model import Condition, Network
 from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.wording.conditions import describe_condition
 
 _TOPIC = Topic.JOBS
 

@@ -13,9 +13,9 @@ from halo_scheduler.actions.holes import used_bytes
 from halo_scheduler.actions.spool import Spool, left_behind, spool_folder
 from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look, size_of
 from halo_scheduler.doctor.scene import Scene
+from halo_scheduler.grammar.english import counted
+from halo_scheduler.grammar.interval import HOUR_MS, SECOND_MS
 from halo_scheduler.model import Outcome, ProcessAction
-from halo_scheduler.schedule.interval import HOUR_MS, SECOND_MS
-from halo_scheduler.schedule.words import counted
 
 _SHORT_ID = 8
 

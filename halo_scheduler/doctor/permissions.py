@@ -30,7 +30,7 @@ from halo_scheduler.host.private_files import (
     require_safe_way,
     require_unchangeable_folder,
 )
-from halo_scheduler.ipc import socket_path
+from halo_scheduler.ipc.client import socket_path
 
 _TOPIC = Topic.PERMISSIONS
 

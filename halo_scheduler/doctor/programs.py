@@ -14,12 +14,12 @@ from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look,
 from halo_scheduler.doctor.patience import within
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.english import shortened
 from halo_scheduler.host.login_environment import Environment, read_login_environment
 from halo_scheduler.model import Command, ProcessAction
-from halo_scheduler.schedule.words import shortened
-from halo_scheduler.settings import Settings
+from halo_scheduler.model.settings import Settings
+from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.store.job_records import JobRecord
-from halo_scheduler.work_sources import FolderSource
 
 _TOPIC = Topic.JOBS
 _LIMIT_S = 3.0

@@ -9,12 +9,12 @@ from halo_scheduler.errors import StoreError
 from halo_scheduler.host.open_files import FileUser, users_of
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.host.process_tree import all_marked
-from halo_scheduler.schedule.describe import describe_when
-from halo_scheduler.settings import Settings
+from halo_scheduler.model.settings import Settings
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.jobs import UnreadableJob
 from halo_scheduler.store.lease import EngineRow
 from halo_scheduler.store.store import Store
+from halo_scheduler.wording.schedules import describe_when
 
 
 class Scene:

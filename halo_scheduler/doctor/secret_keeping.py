@@ -9,10 +9,10 @@ from halo_scheduler.doctor.findings import Finding, Topic, fine, first_of, look,
 from halo_scheduler.doctor.patience import within
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.errors import SecretError
+from halo_scheduler.grammar.english import counted
 from halo_scheduler.model import Action, HttpRequest, ProcessAction
-from halo_scheduler.schedule.words import counted
-from halo_scheduler.secrets import SecretStore, has_keyring
 from halo_scheduler.store.secret_names import SecretName, SecretPlace
+from halo_scheduler.store.secrets import SecretStore, has_keyring
 
 _TOPIC = Topic.SECRETS
 # A keyring that is locked asks its user, who may not be there.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from halo_scheduler.doctor.findings import Finding, Topic, fine, look
 from halo_scheduler.doctor.scene import Scene
-from halo_scheduler.schedule.zone import machine_zone, read_machine_zone
+from halo_scheduler.grammar.zone import machine_zone, read_machine_zone
 
 _TOPIC = Topic.ZONE
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine.by_hand import claimed_beside_its_slot
 from halo_scheduler.engine.candidates import Candidate
-from halo_scheduler.engine.outlook import Wait
-from halo_scheduler.engine.unstarted import Unstarted
-from halo_scheduler.holds import Hold
+from halo_scheduler.engine.manual_runs import claimed_beside_its_slot
+from halo_scheduler.engine.skipped_runs import Unstarted
+from halo_scheduler.engine.surroundings import Wait
+from halo_scheduler.grammar.english import shortened
 from halo_scheduler.model import Run, SkipReason, Source, Trigger, WaitingFor
-from halo_scheduler.planning import LATE_MS
-from halo_scheduler.schedule.explain import ITS_LAST_RUN
-from halo_scheduler.schedule.words import shortened
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.rules.blockers import Hold
+from halo_scheduler.rules.planning import LATE_MS
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request
 from halo_scheduler.store.store import Store
+from halo_scheduler.wording.plans import ITS_LAST_RUN
 
 _GONE = "a job that is gone"
 

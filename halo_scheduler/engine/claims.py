@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
-from halo_scheduler.changes import Change, ChangeKind, changes_of, gathered
-from halo_scheduler.engine.by_hand import RunsByHand
 from halo_scheduler.engine.candidates import Candidate, oldest_first
 from halo_scheduler.engine.chains import ChainRuns
-from halo_scheduler.engine.outlook import Outlook, Wait
+from halo_scheduler.engine.manual_runs import RunsByHand
 from halo_scheduler.engine.recovery import OneJob
+from halo_scheduler.engine.skipped_runs import Unstarted
 from halo_scheduler.engine.slots import Slots
-from halo_scheduler.engine.unstarted import Unstarted
-from halo_scheduler.holds import Hold, Holds, never_again
+from halo_scheduler.engine.surroundings import Outlook, Wait
+from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import Run, WaitingFor
+from halo_scheduler.model.changes import Change, ChangeKind, changes_of, gathered
+from halo_scheduler.rules.blockers import Hold, Holds, never_again
 from halo_scheduler.schedule.days import local_day
-from halo_scheduler.schedule.interval import DAY_MS
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request
 from halo_scheduler.store.store import Store

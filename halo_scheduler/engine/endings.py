@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from halo_scheduler.actions.run_services import Ended, Late
 from halo_scheduler.actions.spool import Output
-from halo_scheduler.actions.work import Ended, Late
-from halo_scheduler.advice import hints_after, takes_hints
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine.recovery import OneJob
-from halo_scheduler.followers import ask_for_followers, ask_instead_of_retry
-from halo_scheduler.ids import new_question_id
 from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, StatusReason, Trigger
-from halo_scheduler.planning import UNPLANNABLE, WAITED, plan_after_run, plan_sooner
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.ids import new_question_id
+from halo_scheduler.rules.followers import ask_for_followers, ask_instead_of_retry
+from halo_scheduler.rules.hints import hints_after, takes_hints
+from halo_scheduler.rules.planning import UNPLANNABLE, WAITED, plan_after_run, plan_sooner
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from halo_scheduler.actions.run_services import BY_USER, TIME_LIMIT
 from halo_scheduler.actions.runner import BegunStop, Leftover, Runner
-from halo_scheduler.actions.work import BY_USER, TIME_LIMIT
-from halo_scheduler.engine.under_way import UnderWay, deadline_at
+from halo_scheduler.engine.active_runs import UnderWay, deadline_at
 from halo_scheduler.model import Run
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import RequestKind
 from halo_scheduler.store.store import Store
-from halo_scheduler.work.desk import WorkDesk
+from halo_scheduler.work_sources.work_desk import WorkDesk
 
 
 @dataclass(frozen=True, slots=True)

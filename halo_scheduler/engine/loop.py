@@ -7,13 +7,11 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer, Signal
 
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.engine import MAX_DELAY_MS, Engine
 from halo_scheduler.engine.maintenance import Maintenance
 from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
-from halo_scheduler.engine.server import ChangeServer
-from halo_scheduler.engine.wakeups import ClockWatcher, SleepWatcher
+from halo_scheduler.engine.sleep_watcher import ClockWatcher, SleepWatcher
 from halo_scheduler.engine.watchdog import LoopWatch, StartWatch, record_alarm
 from halo_scheduler.errors import (
     SchedulerError,
@@ -23,7 +21,9 @@ from halo_scheduler.errors import (
     StoreReplacedError,
 )
 from halo_scheduler.host.watch import ThreadWatch
+from halo_scheduler.ipc.server import ChangeServer
 from halo_scheduler.model.alarms import Alarm, AlarmKind
+from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.store import Store
 
 _LOG = logging.getLogger(__name__)

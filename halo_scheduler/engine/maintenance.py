@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 from halo_scheduler.errors import StoreError
-from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS
+from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS
 from halo_scheduler.store.backup import back_up, list_backups
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.jobs import TRASH_MS

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
-from halo_scheduler.actions.work import Ended
+from halo_scheduler.actions.run_services import Ended
 
 _LOG = logging.getLogger(__name__)
 

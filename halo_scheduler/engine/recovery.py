@@ -6,13 +6,15 @@ import logging
 from collections import Counter
 from collections.abc import Iterable
 
-from halo_scheduler.changes import Change, ChangeKind, gathered
 from halo_scheduler.engine.outage import Outage
 from halo_scheduler.errors import StoreError
-from halo_scheduler.followers import ask_instead_of_retry
-from halo_scheduler.ids import new_run_id
+from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.model import Cron, Outcome, PassedReason, Run, SkipReason, Source, Trigger
-from halo_scheduler.planning import (
+from halo_scheduler.model.changes import Change, ChangeKind, gathered
+from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.rules.followers import ask_instead_of_retry
+from halo_scheduler.rules.planning import (
     LATE_MS,
     MOST_COUNTED,
     WAITED,
@@ -25,10 +27,8 @@ from halo_scheduler.planning import (
     slept_through,
     without_waiting,
 )
-from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.schedule.next_run import count_due
 from halo_scheduler.schedule.passed_over import cut_spans, summarize, with_span
-from halo_scheduler.schedule.zone import machine_zone
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.lease import EngineRow

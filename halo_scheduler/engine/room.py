@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Spool, left_behind, spool_folder
-from halo_scheduler.actions.work import Ended
-from halo_scheduler.engine.under_way import RunsUnderWay
+from halo_scheduler.engine.active_runs import RunsUnderWay
 from halo_scheduler.errors import StoreError, StoreFullError
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.reserve import release_reserve

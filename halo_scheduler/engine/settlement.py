@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
+from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS
 from halo_scheduler.model import Outcome, Question, QuestionState, Run, SkipReason
-from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS
 from halo_scheduler.store.store import Store
-from halo_scheduler.work.desk import WorkDesk
-from halo_scheduler.work.item import SourceError, Verdict
+from halo_scheduler.work_sources.item import SourceError, Verdict
+from halo_scheduler.work_sources.work_desk import WorkDesk
 
 _LOG = logging.getLogger(__name__)
 # An outage may last for hours; whoever asks then must not press the source.

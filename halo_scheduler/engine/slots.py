@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.engine.outlook import Wait
-from halo_scheduler.engine.unstarted import Unstarted
-from halo_scheduler.followers import ask_instead_of_retry
-from halo_scheduler.holds import Hold
-from halo_scheduler.ids import new_run_id
+from halo_scheduler.engine.skipped_runs import Unstarted
+from halo_scheduler.engine.surroundings import Wait
+from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.model import Outcome, PassedReason, Run, Source, StatusReason, Trigger
-from halo_scheduler.planning import (
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.rules.blockers import Hold
+from halo_scheduler.rules.followers import ask_instead_of_retry
+from halo_scheduler.rules.planning import (
     LATE_MS,
     UNPLANNABLE,
     WAITED,
@@ -21,7 +22,6 @@ from halo_scheduler.planning import (
     plan_after_run,
     without_plan,
 )
-from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.schedule.passed_over import spans_after, summarize, with_span
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord

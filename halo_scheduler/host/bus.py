@@ -28,8 +28,8 @@ from jeepney.auth import BEGIN, Authenticator
 from jeepney.bus import get_bus
 from jeepney.fds import FileDescriptor, fds_buf_size
 
-from halo_scheduler.output_text import printed_line
-from halo_scheduler.schedule.interval import SECOND_MS
+from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.grammar.text import printed_line
 
 # A service that was just started for us, or on a busy machine, may need a while.
 ANSWER_LIMIT_S = 2.0

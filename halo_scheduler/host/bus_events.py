@@ -10,14 +10,7 @@ from jeepney import HeaderFields, MatchRule, Message, MessageType, message_bus
 
 from halo_scheduler.host.bus import Bus, BusStream, Callee, method_call
 from halo_scheduler.host.happenings import Happening, Interest
-from halo_scheduler.host.idle import (
-    LOGIND,
-    LOGIND_PATH,
-    MUTTER,
-    MUTTER_PATH,
-    SCREEN_SAVER,
-    SCREEN_SAVER_PATH,
-)
+from halo_scheduler.host.idle import LOGIND, LOGIND_PATH, MUTTER, MUTTER_PATH, SCREEN_SAVER, SCREEN_SAVER_PATH
 from halo_scheduler.host.power import UPOWER, UPOWER_PATH
 
 _NETWORK_MANAGER = "org.freedesktop.NetworkManager"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from time import monotonic, sleep
 
-from halo_scheduler.schedule.interval import SECOND_MS
+from halo_scheduler.grammar.interval import SECOND_MS
 
 _LIMIT_S = 3.0
 _NANOSECONDS_PER_MS = 1_000_000

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from halo_scheduler.advice import usual_ttl, usual_ttl_of_pace
-from halo_scheduler.checks import parse_instant, require_interval
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.finding import find_job, require_engine
+from halo_scheduler.grammar.checks import parse_instant, require_interval
+from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.mcp.tools import OfJob, ToolSpec, said, tool_of
 from halo_scheduler.mcp.views import View, hints_view, job_line
-from halo_scheduler.schedule.when import parse_when
-from halo_scheduler.service import Scheduler
+from halo_scheduler.rules.hints import usual_ttl, usual_ttl_of_pace
+from halo_scheduler.service.lookup import find_job, require_engine
+from halo_scheduler.service.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.finding import find_job
+from halo_scheduler.grammar.english import shown
 from halo_scheduler.mcp.schemas import Schema, object_schema, schema_of
 from halo_scheduler.mcp.tools import Given, ToolSpec, said, tool_of
 from halo_scheduler.mcp.views import HIDDEN, View, job_view
 from halo_scheduler.model import Command, Follower, HttpRequest, JobSpec, Policy, Prompt, Schedule
-from halo_scheduler.schedule.words import shown
-from halo_scheduler.service import Scheduler
-from halo_scheduler.strict_json import decode
+from halo_scheduler.model.codec import decode
+from halo_scheduler.service.lookup import find_job
+from halo_scheduler.service.scheduler import Scheduler
 
 _Action = Command | HttpRequest | Prompt
 _WAITS = "It is paused until a person has looked at it and resumed it; tell them about it."

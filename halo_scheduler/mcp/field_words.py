@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from halo_scheduler.grammar.templates import VARIABLES
 from halo_scheduler.model import (
     After,
     Caps,
@@ -21,8 +22,7 @@ from halo_scheduler.model import (
     Prompt,
     Retry,
 )
-from halo_scheduler.prompt_text import VARIABLES
-from halo_scheduler.work_sources import FolderSource, GithubSource
+from halo_scheduler.model.work_source import FolderSource, GithubSource
 
 _INTERVAL = "a whole number with s, m, h or d, like 30s, 15m, 2h, 1d"
 _PROCESS = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from halo_scheduler.finding import open_questions
+from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Job, Outcome, Run, SkipReason
-from halo_scheduler.output_text import plain_line
-from halo_scheduler.schedule.explain import Explanation, when_in_words
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.lookup import open_questions
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.plans import Explanation, when_in_words
 
 _RECENT = 10
 _LONGEST = 500

@@ -25,15 +25,15 @@ from mcp.types import (
 )
 
 from halo_scheduler.errors import SchedulerError
+from halo_scheduler.grammar.english import shown
+from halo_scheduler.grammar.text import shown_spec
 from halo_scheduler.mcp.acting_tools import ACTING_TOOLS
 from halo_scheduler.mcp.editing_tools import EDITING_TOOLS
 from halo_scheduler.mcp.reading_tools import READING_TOOLS
 from halo_scheduler.mcp.tools import ToolSpec
 from halo_scheduler.mcp.views import View
-from halo_scheduler.output_text import shown_spec
-from halo_scheduler.schedule.words import shown
-from halo_scheduler.service import Scheduler
-from halo_scheduler.settings import AssistantAccess
+from halo_scheduler.model.settings import AssistantAccess
+from halo_scheduler.service.scheduler import Scheduler
 
 _TOOLS = {tool.name: tool for tool in (*READING_TOOLS, *ACTING_TOOLS, *EDITING_TOOLS)}
 _LOOK_S = 1.0

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-from halo_scheduler.checks import require_whole
+from halo_scheduler.grammar.checks import require_whole
 from halo_scheduler.mcp.schemas import Schema, schema_of
 from halo_scheduler.mcp.views import View
-from halo_scheduler.service import Scheduler
-from halo_scheduler.settings import AssistantAccess
-from halo_scheduler.strict_json import decode
+from halo_scheduler.model.codec import decode
+from halo_scheduler.model.settings import AssistantAccess
+from halo_scheduler.service.scheduler import Scheduler
 
 _Given = TypeVar("_Given", bound="Given")
 

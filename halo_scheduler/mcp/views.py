@@ -6,14 +6,14 @@ from collections import defaultdict
 from datetime import timedelta, timezone
 from typing import Any
 
-from halo_scheduler.chains import Chain, ChainLink
+from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.grammar.secret_refs import filled_in
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.grammar.zone import machine_zone, offset_s, wall_time
 from halo_scheduler.model import Action, Hints, Job, Question, Run
-from halo_scheduler.output_text import plain_line
-from halo_scheduler.reports import Usage
-from halo_scheduler.schedule.describe import describe
-from halo_scheduler.schedule.interval import SECOND_MS
-from halo_scheduler.schedule.zone import machine_zone, offset_s, wall_time
-from halo_scheduler.secret_refs import filled_in
+from halo_scheduler.rules.chains import Chain, ChainLink
+from halo_scheduler.rules.statistics import Usage
+from halo_scheduler.wording.schedules import describe
 
 View = dict[str, Any]
 

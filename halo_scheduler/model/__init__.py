@@ -24,21 +24,8 @@ if TYPE_CHECKING:
         PathExists,
         condition_from_dict,
     )
-    from halo_scheduler.model.jobs import (
-        MOST_FOLLOWERS,
-        SCHEMA_VERSION,
-        Follower,
-        Job,
-        JobSpec,
-        JobState,
-    )
-    from halo_scheduler.model.plans import (
-        Hints,
-        Plan,
-        Proposal,
-        Rule,
-        Step,
-    )
+    from halo_scheduler.model.jobs import MOST_FOLLOWERS, SCHEMA_VERSION, Follower, Job, JobSpec, JobState
+    from halo_scheduler.model.plans import Hints, Plan, Proposal, Rule, Step
     from halo_scheduler.model.policies import (
         Backoff,
         BackoffKind,
@@ -51,11 +38,7 @@ if TYPE_CHECKING:
         Retry,
         require_jitter,
     )
-    from halo_scheduler.model.runs import (
-        Question,
-        QuestionState,
-        Run,
-    )
+    from halo_scheduler.model.runs import Question, QuestionState, Run
     from halo_scheduler.model.schedules import (
         SHORTEST_EVERY_MS,
         After,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, cast
 
-from halo_scheduler.checks import (
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.checks import (
     LONGEST_NAME,
     frozen_list,
     frozen_mapping,
@@ -21,14 +22,13 @@ from halo_scheduler.checks import (
     require_url,
     require_whole,
 )
-from halo_scheduler.errors import ScheduleError
-from halo_scheduler.prompt_text import require_prompt
-from halo_scheduler.schedule.interval import parse_interval
-from halo_scheduler.schedule.words import shortened
-from halo_scheduler.secret_refs import referenced_names, refuse_references, require_references
-from halo_scheduler.strict_json import decode
-from halo_scheduler.values import Value, put
-from halo_scheduler.work_sources import WorkSource
+from halo_scheduler.grammar.english import shortened
+from halo_scheduler.grammar.interval import parse_interval
+from halo_scheduler.grammar.secret_refs import referenced_names, refuse_references, require_references
+from halo_scheduler.grammar.templates import require_prompt
+from halo_scheduler.model.codec import decode
+from halo_scheduler.model.values import Value, put
+from halo_scheduler.model.work_source import WorkSource
 
 # The arguments of a process can be read by everyone on the machine.
 _IN_ENVIRONMENT = "everybody can read a program's arguments: put it into the environment or standard input"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self, cast
 
-from halo_scheduler.checks import (
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.checks import (
     frozen_list,
     frozen_mapping,
     require_choice,
@@ -15,14 +16,13 @@ from halo_scheduler.checks import (
     require_label,
     require_text,
 )
-from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model.actions import Action, Callback, Prompt
+from halo_scheduler.model.codec import decode, encode
 from halo_scheduler.model.plans import Hints
 from halo_scheduler.model.policies import Policy
 from halo_scheduler.model.schedules import Schedule
+from halo_scheduler.model.values import Value, put
 from halo_scheduler.model.words import FollowOn, JobStatus, Outcome, Source, StatusReason, WaitingFor
-from halo_scheduler.strict_json import decode, encode
-from halo_scheduler.values import Value, put
 
 SCHEMA_VERSION = 1
 # What holds for a job that says nothing about it; one of each is enough, as they never change.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from halo_scheduler.checks import require_choice, require_instant, require_text, require_whole
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.checks import require_choice, require_instant, require_text, require_whole
+from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MAX_INTERVAL_MS, format_interval
+from halo_scheduler.model.values import Value, put
 from halo_scheduler.model.words import HintSource, Source
-from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MAX_INTERVAL_MS, format_interval
-from halo_scheduler.values import Value, put
 
 LONGEST_REASON = 200
 LONGEST_TTL_MS = 366 * DAY_MS

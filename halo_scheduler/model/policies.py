@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Self, cast
 
-from halo_scheduler.checks import (
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.checks import (
     frozen_list,
     require_amount,
     require_choice,
@@ -14,11 +15,10 @@ from halo_scheduler.checks import (
     require_kind,
     require_whole,
 )
-from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.interval import MAX_INTERVAL_MS, MINUTE_MS, SECOND_MS, parse_interval
+from halo_scheduler.model.codec import decode
 from halo_scheduler.model.conditions import Condition, require_conditions
-from halo_scheduler.schedule.interval import MAX_INTERVAL_MS, MINUTE_MS, SECOND_MS, parse_interval
-from halo_scheduler.strict_json import decode
-from halo_scheduler.values import Value, put
+from halo_scheduler.model.values import Value, put
 
 
 class CatchUp(StrEnum):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from halo_scheduler.model.plans import Proposal
+from halo_scheduler.model.values import Value
 from halo_scheduler.model.words import Outcome, SkipReason, Source, Trigger
-from halo_scheduler.values import Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

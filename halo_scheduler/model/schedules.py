@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from halo_scheduler.checks import parse_instant, require_instant, require_interval, require_text
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.schedule.cron import CronExpression, parse_cron
-from halo_scheduler.schedule.interval import SECOND_MS, parse_interval
-from halo_scheduler.schedule.zone import find_zone
-from halo_scheduler.strict_json import decode
-from halo_scheduler.values import Value
+from halo_scheduler.grammar.checks import parse_instant, require_instant, require_interval, require_text
+from halo_scheduler.grammar.cron import CronExpression, parse_cron
+from halo_scheduler.grammar.interval import SECOND_MS, parse_interval
+from halo_scheduler.grammar.zone import find_zone
+from halo_scheduler.model.codec import decode
+from halo_scheduler.model.values import Value
 
 SHORTEST_EVERY_MS = 10 * SECOND_MS
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from halo_scheduler.schedule.interval import SECOND_MS
-from halo_scheduler.schedule.zone import machine_zone, to_instant, to_wall, wall_seconds, wall_time
+from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.grammar.zone import machine_zone, to_instant, to_wall, wall_seconds, wall_time
 
 _DAY = timedelta(days=1)
 

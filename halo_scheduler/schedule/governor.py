@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from halo_scheduler.checks import require_whole
+from halo_scheduler.grammar.checks import require_whole
 from halo_scheduler.model import (
     After,
     Backoff,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Self, assert_never
 
-from halo_scheduler.checks import MAX_INSTANT
+from halo_scheduler.grammar.checks import MAX_INSTANT
+from halo_scheduler.grammar.cron import next_cron_instant
+from halo_scheduler.grammar.interval import SECOND_MS, YEAR_MS, parse_interval
+from halo_scheduler.grammar.zone import find_zone
 from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule, require_jitter
-from halo_scheduler.schedule.cron import next_cron_instant
-from halo_scheduler.schedule.interval import SECOND_MS, YEAR_MS, parse_interval
 from halo_scheduler.schedule.jitter import jitter_ms
-from halo_scheduler.schedule.zone import find_zone
 
 # No expression pauses for longer than 40 years.
 _LOOK_BACK_MS = 41 * YEAR_MS

@@ -22,9 +22,9 @@ from halo_scheduler.model import (
     WaitingFor,
     action_from_dict,
 )
+from halo_scheduler.model.codec import decode
 from halo_scheduler.store.connection import Row, Value
 from halo_scheduler.store.job_lines import schedule_of, status_of, status_reason_of
-from halo_scheduler.strict_json import decode
 
 # One encoder for all: json.dumps makes a new one for every call with settings of its own.
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import JobSpec, WaitingFor
-from halo_scheduler.schedule.interval import DAY_MS
 from halo_scheduler.store.connection import Database, Row, Value
 from halo_scheduler.store.job_records import (
     COLUMNS,

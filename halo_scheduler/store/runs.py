@@ -8,8 +8,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from halo_scheduler.model import Outcome, PassedReason, Proposal, Run, SkipReason, Source, Trigger
+from halo_scheduler.model.codec import decode
 from halo_scheduler.store.connection import Database, Row, Value
-from halo_scheduler.strict_json import decode
 
 COLUMNS = (
     *("id", "job_id", "slot_at", "attempt", "trigger", "source", "outcome", "reason", "error"),

@@ -8,12 +8,12 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
-from halo_scheduler.agents import Agent
 from halo_scheduler.errors import ScheduleError
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.settings import Settings
+from halo_scheduler.model.agents import Agent
+from halo_scheduler.model.codec import decode
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import Settings
 from halo_scheduler.store.connection import Database
-from halo_scheduler.strict_json import decode
 
 # Marks, beside what the user chose.
 _FAILURES_SEEN = "failures_seen"

@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from halo_scheduler.checks import require_label, require_whole
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.checks import require_label, require_whole
+from halo_scheduler.grammar.english import shown
 from halo_scheduler.model import After, Cron, JobSpec, Manual, Policy, Prompt, Schedule
-from halo_scheduler.schedule.words import shown
+from halo_scheduler.model.work_source import GithubSource
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, add_fault
 from halo_scheduler.transfer.plain_values import resolved
 from halo_scheduler.transfer.text_file import FileError, TextFile, refuse_copies, shown_key
-from halo_scheduler.work_sources import GithubSource
 
 _Made = TypeVar("_Made")
 _TOKEN = "GITHUB_TOKEN"  # noqa: S105 - the name of a secret, not one

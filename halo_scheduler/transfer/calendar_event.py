@@ -9,10 +9,10 @@ from datetime import datetime
 from fractions import Fraction
 
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.english import shortened, shown
+from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.grammar.zone import find_zone, to_instant, wall_seconds
 from halo_scheduler.model import Cron, Once
-from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.schedule.words import shortened, shown
-from halo_scheduler.schedule.zone import find_zone, to_instant, wall_seconds
 
 _SHORTHANDS = {
     "minutely": "* * * * *",

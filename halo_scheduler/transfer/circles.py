@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from halo_scheduler.chains import circle_words
-from halo_scheduler.schedule.words import shortened
+from halo_scheduler.grammar.english import shortened
+from halo_scheduler.rules.chains import circle_words
 
 
 def circle_fault(names: Iterable[str]) -> str:

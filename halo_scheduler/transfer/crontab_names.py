@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.grammar.text import plain_line
 
 _LONGEST_NAME = 60
 _LONGEST_LOOKED_AT = 500

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from halo_scheduler.checks import LONGEST_TEXT
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.checks import LONGEST_TEXT
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.grammar.zone import find_zone
 from halo_scheduler.model import After, Backoff, Command, Cron, JobSpec, Policy
-from halo_scheduler.output_text import plain_line
-from halo_scheduler.schedule.zone import find_zone
 from halo_scheduler.transfer.crontab_names import MOST_COMMENTS, Names, name_of_command, name_of_comment
 from halo_scheduler.transfer.crontab_text import split_command
 from halo_scheduler.transfer.crontab_users import UserColumn, is_program, is_user

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from halo_scheduler.output_text import hidden_words
+from halo_scheduler.grammar.text import hidden_words
 
 _UP_TO_PERCENT = re.compile(r"(?:[^\\%]++|\\.)*+\\?", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)

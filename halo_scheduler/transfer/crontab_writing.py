@@ -7,6 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from halo_scheduler.grammar.english import listed
+from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.grammar.text import shown_spec
+from halo_scheduler.grammar.zone import find_zone, to_wall
 from halo_scheduler.model import (
     Action,
     After,
@@ -22,12 +26,8 @@ from halo_scheduler.model import (
     Prompt,
     Schedule,
 )
-from halo_scheduler.output_text import shown_spec
-from halo_scheduler.schedule.describe import describe
-from halo_scheduler.schedule.interval import HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.schedule.words import listed
-from halo_scheduler.schedule.zone import find_zone, to_wall
 from halo_scheduler.transfer.crontab_text import command_field
+from halo_scheduler.wording.schedules import describe
 
 _HEADER = (
     "# Jobs of Halo Scheduler as a crontab; the comment above a line is the name of its job.",

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from halo_scheduler.checks import require_label, require_whole
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.checks import require_label, require_whole
+from halo_scheduler.grammar.english import shown
+from halo_scheduler.grammar.text import json_text
 from halo_scheduler.model import SCHEMA_VERSION, JobSpec
-from halo_scheduler.output_text import json_text
-from halo_scheduler.quiet_times import MOST_QUIET_TIMES, QuietTime
-from halo_scheduler.schedule.words import shown
+from halo_scheduler.model.quiet_times import MOST_QUIET_TIMES, QuietTime
 from halo_scheduler.transfer.circles import circle_fault, find_circles
 from halo_scheduler.transfer.drafts import MOST_FAULTS, Draft, Drafts, Fault, add_fault, too_many_faults
 from halo_scheduler.transfer.job_form import draft_of, job_to_plain

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.english import shortened
 from halo_scheduler.model import FollowOn, JobSpec
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.schedule.words import shortened
+from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.transfer.text_file import FileError, located
 
 MOST_FAULTS = 1_000

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from halo_scheduler.agents import PRESETS, Agent
 from halo_scheduler.model import Job, JobSpec, Prompt
-from halo_scheduler.settings import Settings
+from halo_scheduler.model.agents import PRESETS, Agent
+from halo_scheduler.model.settings import Settings
 from halo_scheduler.transfer.crontab_writing import write_crontab
 from halo_scheduler.transfer.document import Document, write_document, write_document_as_json
 

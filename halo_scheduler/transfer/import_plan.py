@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.english import shortened, shown
 from halo_scheduler.model import Follower, JobSpec, Once, Prompt
-from halo_scheduler.schedule.describe import describe
-from halo_scheduler.schedule.words import shortened, shown
-from halo_scheduler.settings import Settings
+from halo_scheduler.model.settings import Settings
 from halo_scheduler.transfer.circles import circle_fault, find_circles
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut, NamedFollower, add_fault
 from halo_scheduler.transfer.field_changes import FieldChange, changes_between
@@ -23,6 +22,7 @@ from halo_scheduler.transfer.surrounding_changes import (
     limit_changes,
     quiet_time_changes,
 )
+from halo_scheduler.wording.schedules import describe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

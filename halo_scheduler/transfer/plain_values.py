@@ -16,10 +16,10 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from halo_scheduler.errors import IntervalParseError, ScheduleError
+from halo_scheduler.grammar.english import listed, shown
+from halo_scheduler.grammar.interval import SECOND_MS, format_interval, parse_interval
 from halo_scheduler.model import Once
-from halo_scheduler.schedule.interval import SECOND_MS, format_interval, parse_interval
-from halo_scheduler.schedule.words import listed, shown
-from halo_scheduler.strict_json import decode
+from halo_scheduler.model.codec import decode
 from halo_scheduler.transfer.text_file import Word, shown_key
 
 if TYPE_CHECKING:

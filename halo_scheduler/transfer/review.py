@@ -6,8 +6,8 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from halo_scheduler.grammar.text import hidden_words, looks_like
 from halo_scheduler.model import JobSpec
-from halo_scheduler.output_text import hidden_words, looks_like
 
 
 class Reviewer:

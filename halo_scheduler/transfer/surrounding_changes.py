@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.model.quiet_times import QuietTime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

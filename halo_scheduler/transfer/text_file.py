@@ -6,7 +6,7 @@ import re
 from typing import Protocol
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.schedule.words import shown
+from halo_scheduler.grammar.english import shown
 
 # Far more than anybody writes, and little enough to be looked through within a second.
 MOST_BYTES = 5 << 20

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import PurePath
 
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.interval import SECOND_MS, format_interval
 from halo_scheduler.model import (
     After,
     Backoff,
@@ -22,14 +23,13 @@ from halo_scheduler.model import (
     PathExists,
     Policy,
 )
-from halo_scheduler.schedule.describe import describe
-from halo_scheduler.schedule.interval import SECOND_MS, format_interval
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.transfer.calendar_event import read_calendar_event, read_span
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut
 from halo_scheduler.transfer.text_file import FileError, refuse_copies
 from halo_scheduler.transfer.unit_command import ServiceReader
 from halo_scheduler.transfer.unit_file import Setting, UnitFile, read_unit
+from halo_scheduler.wording.schedules import describe
 
 _Schedule = Cron | Once | Every | After
 _SOME_MONDAY = 1_767_571_200_000  # an instant to measure the distance of runs from, the same for everybody

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Command
-from halo_scheduler.output_text import plain_line
 from halo_scheduler.transfer.unit_file import UnitFile, split_commands, split_words
 
 _Part = TypeVar("_Part")

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from yaml import AliasEvent, MappingEndEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 
-from halo_scheduler.schedule.words import shown
+from halo_scheduler.grammar.english import shown
 from halo_scheduler.transfer.text_file import (
     DEEPEST,
     MOST_ITEMS,

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from halo_scheduler.output_text import hidden_characters, is_shown_whole
+from halo_scheduler.grammar.text import hidden_characters, is_shown_whole
 
 _INDENT = "  "
 _LONGEST_LIST = 90

@@ -11,7 +11,7 @@ from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 from urllib3 import exceptions as library
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.output_text import plain_line
+from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.web.line import DeadlineError, HeadTooLongError
 
 _LOST = (ConnectionAbortedError, ConnectionResetError, BrokenPipeError)

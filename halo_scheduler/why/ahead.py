@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from halo_scheduler.model import After, InQuietTime, JobStatus, Manual
-from halo_scheduler.reports import explanation
-from halo_scheduler.schedule.describe import describe
+from halo_scheduler.rules.statistics import explanation
 from halo_scheduler.schedule.next_run import next_run, previous_run
-from halo_scheduler.schedule.quiet import quiet_at
+from halo_scheduler.schedule.quiet_times import quiet_at
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.answer import Answer, Span, Verdict
 from halo_scheduler.why.inquiry import Inquiry
 from halo_scheduler.why.no_point import not_a_point_sentence
 from halo_scheduler.why.now import engine_sentences
+from halo_scheduler.wording.schedules import describe
 
 
 def answer_ahead(store: Store, record: JobRecord, span: Span, now_ms: int) -> Answer:

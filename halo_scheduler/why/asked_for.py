@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from halo_scheduler.grammar.english import assistant_words
+from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Run, Source
-from halo_scheduler.output_text import plain_line
-from halo_scheduler.schedule.explain import ADVISERS, duration_in_words
-from halo_scheduler.schedule.words import assistant_words
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.store import Store
+from halo_scheduler.wording.plans import ADVISERS, duration_in_words
 
 _LONGEST = 300
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from halo_scheduler.grammar.english import assistant_words, listed
 from halo_scheduler.model import StatusReason
-from halo_scheduler.schedule.explain import duration_in_words, moment_in_words, when_in_words
-from halo_scheduler.schedule.words import assistant_words, listed
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
+from halo_scheduler.wording.plans import duration_in_words, moment_in_words, when_in_words
 
 _GONE = "a job that is gone"
 _LOOKED_BACK = 20

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from halo_scheduler.grammar.english import clock_time, short_date
+from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.grammar.zone import ClockChange, clock_changes, find_zone, wall_time
 from halo_scheduler.model import Cron, Schedule
-from halo_scheduler.schedule.interval import SECOND_MS
-from halo_scheduler.schedule.words import clock_time, short_date
-from halo_scheduler.schedule.zone import ClockChange, clock_changes, find_zone, wall_time
 from halo_scheduler.why.answer import Span
 
 # Clocks are moved by an hour or two; only near a change is there anything to say.

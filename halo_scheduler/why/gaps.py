@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from halo_scheduler.host.process import is_alive
-from halo_scheduler.schedule.explain import moment_in_words
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.store import Store
+from halo_scheduler.wording.plans import moment_in_words
 
 # A clock that was set back puts the journal out of order: the first entry need not be the right one.
 _LOOKED_AT = 20

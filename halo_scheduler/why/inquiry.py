@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from halo_scheduler.model import After, JobSpec, Manual, Schedule
-from halo_scheduler.schedule.explain import moment_in_words
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.answer import Answer, Span, Verdict
 from halo_scheduler.why.timeline import Timeline
+from halo_scheduler.wording.plans import moment_in_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from halo_scheduler.chains import chain_of, waiting_runs
 from halo_scheduler.model import Manual, Once, Trigger
-from halo_scheduler.schedule.describe import describe
-from halo_scheduler.schedule.explain import Predecessor, ends_in_words
+from halo_scheduler.rules.chains import chain_of, waiting_runs
 from halo_scheduler.schedule.next_run import next_run, previous_run
 from halo_scheduler.why.answer import Answer, Verdict
 from halo_scheduler.why.assistant_acts import by_words
+from halo_scheduler.why.downtime import spell_words
 from halo_scheduler.why.inquiry import Inquiry, point_in
-from halo_scheduler.why.run_words import run_sentences
-from halo_scheduler.why.spells import spell_words
+from halo_scheduler.why.runs import run_sentences
 from halo_scheduler.why.timeline import Spell
+from halo_scheduler.wording.plans import Predecessor, ends_in_words
+from halo_scheduler.wording.schedules import describe
 
 
 def not_a_point(inquiry: Inquiry, spell: Spell | None) -> Answer:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from halo_scheduler.grammar.english import counted
 from halo_scheduler.model import After, Outcome, PassedReason, Run, Source
-from halo_scheduler.schedule.describe import describe
 from halo_scheduler.schedule.passed_over import reason_at
-from halo_scheduler.schedule.words import counted
 from halo_scheduler.why.answer import Answer, Verdict
 from halo_scheduler.why.assistant_acts import by_words
+from halo_scheduler.why.downtime import of_spell
 from halo_scheduler.why.gaps import gap_at
 from halo_scheduler.why.inquiry import Inquiry, point_in
 from halo_scheduler.why.no_point import not_a_point, runs_beside
-from halo_scheduler.why.run_words import passed_reasons, passed_words, run_sentences
-from halo_scheduler.why.spells import of_spell
+from halo_scheduler.why.runs import passed_reasons, passed_words, run_sentences
 from halo_scheduler.why.timeline import SpellKind
+from halo_scheduler.wording.schedules import describe
 
 _COUNTED_LATER = "What passes meanwhile is counted on the next run."
 

@@ -7,16 +7,16 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from halo_scheduler.chains import ChainLink, LinkState, chain_of
-from halo_scheduler.condition_words import describe_condition
 from halo_scheduler.model import Condition, FollowOn, JobStatus
-from halo_scheduler.reports import explanation
+from halo_scheduler.rules.chains import ChainLink, LinkState, chain_of
+from halo_scheduler.rules.statistics import explanation
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.why.answer import Answer, Span, Verdict
 from halo_scheduler.why.assistant_acts import assistant_sentences
 from halo_scheduler.why.clock_change import clock_change_sentences
 from halo_scheduler.why.gaps import is_awake
+from halo_scheduler.wording.conditions import describe_condition
 
 if TYPE_CHECKING:
     from halo_scheduler.conditions.probing import ConditionState

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
-from halo_scheduler.reports import explanation
-from halo_scheduler.schedule.describe import describe
+from halo_scheduler.rules.statistics import explanation
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.history import RunFilter
@@ -17,7 +16,8 @@ from halo_scheduler.why.assistant_acts import by_words
 from halo_scheduler.why.gaps import gap_at
 from halo_scheduler.why.inquiry import Inquiry
 from halo_scheduler.why.no_run import why_no_run
-from halo_scheduler.why.run_words import LATE_MS, passed_sentence, run_sentences
+from halo_scheduler.why.runs import LATE_MS, passed_sentence, run_sentences
+from halo_scheduler.wording.schedules import describe
 
 # A minute of a job that runs every second has more; a few are enough.
 _MOST_RUNS = 5

@@ -25,11 +25,11 @@ from halo_scheduler import Command, Cron, Every, Manual, Outcome, Policy, Retry,
 from halo_scheduler.actions import launch
 from halo_scheduler.actions.process import ProcessWork
 from halo_scheduler.actions.spool import Spool, spool_folder
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StaleEngineError, StoreUnavailableError
 from halo_scheduler.model import Backoff, SkipReason
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.lease import LEASE_MS
 from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, NumberSetting, SettingTable
 
@@ -265,7 +265,7 @@ def test_a_fault_of_ours_while_starting_is_the_runs_failure(
     def fail(*_: object) -> None:
         raise ValueError("what nobody thought of")
 
-    monkeypatch.setattr("halo_scheduler.actions.assignment.prepare", fail)
+    monkeypatch.setattr("halo_scheduler.actions.run_input.prepare", fail)
     run = shop.run(Command(argv=("true",)))
     assert (run.outcome, run.error) == (Outcome.FAILURE, "it could not be started: what nobody thought of")
 

@@ -20,7 +20,7 @@ from halo_scheduler import Every, HttpRequest, Manual, Outcome, Policy, Run, Sch
 from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import HintSource, Proposal, Question, QuestionState, SkipReason
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.settings import SPOOL_LIMIT_BYTES
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are those of POSIX")

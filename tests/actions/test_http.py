@@ -782,7 +782,7 @@ def test_a_request_that_waits_for_its_secrets_can_be_cancelled(
         return TOKEN
 
     client.scheduler.set_secret("TOKEN", TOKEN, in_file=True)
-    monkeypatch.setattr("halo_scheduler.secrets._SecretFile.get", slow)
+    monkeypatch.setattr("halo_scheduler.store.secrets._SecretFile.get", slow)
     run_id = client.start(site.answer(), headers={"X-Custom": "${secret:TOKEN}"})
     client.wait_until(asked.is_set)
     client.scheduler.cancel_run(run_id)

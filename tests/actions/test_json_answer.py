@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from halo_scheduler.actions.directives import NOTHING_SAID, Said
 from halo_scheduler.actions.json_answer import JsonAnswer
-from halo_scheduler.directives import NOTHING_SAID, Said
+from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.model import Proposal
-from halo_scheduler.redaction import Redactor
 
 _HIDDEN = "hunter22"
 _MINUTE = 60_000

@@ -9,9 +9,9 @@ from cases import utc_ms
 
 from halo_scheduler import Prompt
 from halo_scheduler.actions.prompt import beginning_of_text, compose, end_of_text, item_in_markdown
-from halo_scheduler.actions.work import NO_OCCASION, ChainCause, Occasion
-from halo_scheduler.work.item import Item
-from halo_scheduler.work_sources import FolderSource
+from halo_scheduler.actions.run_services import NO_OCCASION, ChainCause, Occasion
+from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.work_sources.item import Item
 
 _STARTED_AT = utc_ms("2026-12-24T17:00:30")
 _SOURCE = FolderSource(path="/items")

@@ -15,14 +15,14 @@ from commands import shell
 from process_probe import end_all, is_living, living_in, pids_in, until
 
 from halo_scheduler import Command, Manual, Outcome, Run, Source, Trigger
+from halo_scheduler.actions.run_services import Desk, Home, Late, Secrets
 from halo_scheduler.actions.runner import ReadSecrets, Runner
 from halo_scheduler.actions.spool import Spool, Ticket, spool_folder
-from halo_scheduler.actions.work import Desk, Home, Late, Secrets
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.host.login_environment import Environment
 from halo_scheduler.host.watch import ThreadWatch
 from halo_scheduler.model import Proposal
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of POSIX")
 

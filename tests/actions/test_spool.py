@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from halo_scheduler import Command, HttpRequest, Prompt
 from halo_scheduler.actions import spool as spool_module
+from halo_scheduler.actions.directives import NOTHING_SAID, Said
 from halo_scheduler.actions.holes import punch_hole, used_bytes
 from halo_scheduler.actions.spool import (
     Spool,
@@ -24,12 +25,11 @@ from halo_scheduler.actions.spool import (
     spool_folder,
 )
 from halo_scheduler.actions.spool_reader import SpoolReader
-from halo_scheduler.directives import NOTHING_SAID, Said
+from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.host.disk_space import DiskSpace
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.model import Action, Proposal
-from halo_scheduler.redaction import Redactor
-from halo_scheduler.work_sources import FolderSource
+from halo_scheduler.model.work_source import FolderSource
 
 _BLOCK = 4_096
 # What a limit of 16 blocks takes out of an output of 17.

@@ -20,7 +20,7 @@ from halo_scheduler.actions import launch, process
 from halo_scheduler.actions.start_errors import launch_error, why_not_started
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.errors import StoreUnavailableError
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of POSIX")
 

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from halo_scheduler import Manual, Prompt, ScheduleError, SchedulerError
-from halo_scheduler.agents import PRESETS, Agent
 from halo_scheduler.cli import halo
-from halo_scheduler.service import Scheduler
-from halo_scheduler.settings import AssistantAccess, Settings
+from halo_scheduler.model.agents import PRESETS, Agent
+from halo_scheduler.model.settings import AssistantAccess, Settings
+from halo_scheduler.service.scheduler import Scheduler
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,9 @@ import click
 import pytest
 
 from halo_scheduler import Manual
-from halo_scheduler.cli import main, preview
-from halo_scheduler.service import Scheduler
+from halo_scheduler.cli import main
+from halo_scheduler.cli.commands import preview
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store import connection
 
 _BIN = Path(sys.executable).parent

@@ -14,7 +14,7 @@ from halo_scheduler.cli.command_table import SECTIONS
 
 _NAMES = [name for section in SECTIONS.values() for name in section]
 _WIDTH = 80
-_LOADED = "[name for name in ('apsw', 'halo_scheduler.service') if name in sys.modules]"
+_LOADED = "[name for name in ('apsw', 'halo_scheduler.service.scheduler') if name in sys.modules]"
 # Those of the design, beside what came later.
 _DESIGNED = {
     *("add", "list", "show", "edit", "remove", "trash", "duplicate", "pause", "resume", "group"),

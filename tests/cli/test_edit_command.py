@@ -25,9 +25,9 @@ from halo_scheduler.model import (
     PathExists,
     Redirects,
 )
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.work_source import FolderSource, GithubSource
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import EventKind
-from halo_scheduler.work_sources import FolderSource, GithubSource
 
 _COMMAND = Command(
     argv=("rsync", "-a"), directory="/srv", environment={"A": "1"}, grace="5s", no_work_code=75, stdin="x"

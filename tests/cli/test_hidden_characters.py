@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from halo_scheduler import Command, Manual, Prompt
 from halo_scheduler.cli import halo
 from halo_scheduler.model import JobSpec, StatusReason
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.transfer.document import Document, read_document, write_document, write_document_as_json
 
 _NAME = "deploy\u200b\u202e\u061c\ufeff\u3164\ufe0f\U000e0041"

@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from halo_scheduler import Manual
 from halo_scheduler.cli import halo
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.quiet_times import QuietTime, Weekday
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.service.scheduler import Scheduler
 
 _NOON = 1_735_732_800_000  # Wednesday, 2025-01-01T12:00Z
 _HOUR = 3_600_000
@@ -29,7 +29,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HALO_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     # The command goes by the name of its module.
-    monkeypatch.setattr(import_module("halo_scheduler.cli.quiet"), "SystemClock", lambda: ManualClock(_NOON))
+    monkeypatch.setattr(
+        import_module("halo_scheduler.cli.commands.quiet"), "SystemClock", lambda: ManualClock(_NOON)
+    )
     return tmp_path
 
 

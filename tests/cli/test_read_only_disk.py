@@ -13,7 +13,7 @@ from small_disk import seen_read_only, small_disk
 from halo_scheduler import Command, Every
 from halo_scheduler.cli import halo
 from halo_scheduler.errors import StoreReadOnlyError, StoreTooNewError
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.schema import NEWEST
 

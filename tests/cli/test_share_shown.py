@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from halo_scheduler.cli import long_work
-from halo_scheduler.cli.long_work import shown_share
+from halo_scheduler.cli.terminal import progress_bar as long_work
+from halo_scheduler.cli.terminal.progress_bar import shown_share
 
 
 class _Terminal(io.StringIO):

@@ -11,10 +11,10 @@ import pytest
 from job_values import make_run
 
 from halo_scheduler import Manual
-from halo_scheduler.cli import following
-from halo_scheduler.cli.following import begins
-from halo_scheduler.ipc import ChangeStream
-from halo_scheduler.service import Scheduler
+from halo_scheduler.cli.terminal import following
+from halo_scheduler.cli.terminal.following import begins
+from halo_scheduler.ipc.client import ChangeStream
+from halo_scheduler.service.scheduler import Scheduler
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from click.testing import CliRunner, Result
 from commands import shell
 
 from halo_scheduler import Command, Cron, Every, HttpRequest, Manual, Policy, Prompt, action_from_dict
-from halo_scheduler.agents import Agent
 from halo_scheduler.cli import halo
 from halo_scheduler.model import Follower, FollowOn, JobStatus, PathExists, Retry, StatusReason
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.agents import Agent
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.service.scheduler import Scheduler
 
 _FILE = """\
 version: 1
@@ -52,7 +52,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halo_scheduler.cli.controlling_terminal._open_terminal", lambda: None)
+    monkeypatch.setattr("halo_scheduler.cli.terminal.controlling_terminal._open_terminal", lambda: None)
 
 
 def _halo(*arguments: str, stdin: str | bytes | None = None) -> Result:

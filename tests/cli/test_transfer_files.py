@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from halo_scheduler import Command, Cron, Every, Job, Manual
 from halo_scheduler.cli import halo
 from halo_scheduler.model import JobStatus, StatusReason
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.service.scheduler import Scheduler
 
 _TRUE = Command(argv=("true",))
 
@@ -21,7 +21,7 @@ _TRUE = Command(argv=("true",))
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HALO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr("halo_scheduler.cli.controlling_terminal._open_terminal", lambda: None)
+    monkeypatch.setattr("halo_scheduler.cli.terminal.controlling_terminal._open_terminal", lambda: None)
     return tmp_path
 
 
@@ -155,7 +155,7 @@ def test_nothing_is_stored_when_nobody_sees_what_it_would_be(monkeypatch: pytest
     def closed(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("halo_scheduler.cli.import_preview.print_preview", closed)
+    monkeypatch.setattr("halo_scheduler.cli.terminal.import_preview.print_preview", closed)
     done = _halo("import", "-", "--yes", stdin="@daily x\n")
     assert done.exit_code != 0
     assert "nothing was stored" in done.stderr

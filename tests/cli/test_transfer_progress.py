@@ -8,8 +8,8 @@ from threading import Event
 
 import pytest
 
-from halo_scheduler.cli import long_work
-from halo_scheduler.cli.long_work import _Bar, shown_work
+from halo_scheduler.cli.terminal import progress_bar as long_work
+from halo_scheduler.cli.terminal.progress_bar import _Bar, shown_work
 
 
 class _Terminal(io.StringIO):

@@ -13,7 +13,7 @@ from halo_scheduler import Command, Every, JobNotFoundError, Manual, Once, Sched
 from halo_scheduler.cli import halo
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Follower, Job, JobStatus, StatusReason
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.jobs import TRASH_MS
 
 

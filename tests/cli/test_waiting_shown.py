@@ -31,8 +31,8 @@ from halo_scheduler.model import (
     Trigger,
     WaitingFor,
 )
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.service.scheduler import Scheduler
 
 _HOUR = 3_600_000
 

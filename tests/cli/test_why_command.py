@@ -14,10 +14,10 @@ from morning import Morning, at
 
 from halo_scheduler import Cron, Every, Manual, Outcome, Policy, ScheduleError
 from halo_scheduler.cli import halo
-from halo_scheduler.cli.why import _VERDICTS
+from halo_scheduler.cli.commands.why import _VERDICTS
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import PathExists, Schedule
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.why.answer import Verdict
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")

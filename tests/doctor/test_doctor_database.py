@@ -17,13 +17,13 @@ from checkup import everything_in, found_by, is_fine, mended_by_nobody, only, sc
 from process_probe import until
 
 from halo_scheduler import Every
-from halo_scheduler.backups import make_backup
 from halo_scheduler.doctor import examination
 from halo_scheduler.doctor.database import check_database, check_disk, check_users, open_database
 from halo_scheduler.doctor.findings import Finding, Mark, Topic, size_of
 from halo_scheduler.doctor.permissions import check_permissions
 from halo_scheduler.doctor.scene import Scene
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.backups import make_backup
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.schema import NEWEST
 
 _NOW = 1_800_000_000_000

@@ -24,13 +24,13 @@ from halo_scheduler.doctor.engine import check_engine
 from halo_scheduler.doctor.findings import Mark
 from halo_scheduler.doctor.leftovers import check_processes, check_spool
 from halo_scheduler.doctor.zone import check_zone
+from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.host.inherited_mark import mark_of
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.host.process import own_identity
 from halo_scheduler.host.process_tree import MARK
-from halo_scheduler.ipc import socket_path
-from halo_scheduler.schedule.zone import machine_zone
-from halo_scheduler.service import Scheduler
+from halo_scheduler.ipc.client import socket_path
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.lease import LEASE_MS, EngineRow
 
 _NOW = SystemClock().now_ms()

@@ -17,7 +17,6 @@ import pytest
 from checkup import everything_in, found_by, is_fine, only
 
 from halo_scheduler import Command, Every, HttpRequest
-from halo_scheduler.backups import make_backup
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.doctor import secret_keeping
 from halo_scheduler.doctor.backups import check_backups
@@ -28,11 +27,12 @@ from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.doctor.secret_keeping import check_secrets
 from halo_scheduler.doctor.tray import check_tray
 from halo_scheduler.doctor.zone import check_zone
-from halo_scheduler.engine.server import ChangeServer
+from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.host.autostart import login_command, system_autostart
-from halo_scheduler.ipc import socket_path
-from halo_scheduler.schedule.zone import machine_zone
-from halo_scheduler.service import Scheduler
+from halo_scheduler.ipc.client import socket_path
+from halo_scheduler.ipc.server import ChangeServer
+from halo_scheduler.service.backups import make_backup
+from halo_scheduler.service.scheduler import Scheduler
 
 _DAY = 86_400_000
 

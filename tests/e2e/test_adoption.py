@@ -29,7 +29,7 @@ from halo_scheduler import (
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import SkipReason
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of POSIX")
 

@@ -17,10 +17,10 @@ from github_site import REPOSITORY, TOKEN, Ask, GithubSite, open_github
 from process_probe import LONG_S, end_all, until
 
 from halo_scheduler import After, Backoff, Outcome, Policy, Prompt, Trigger
-from halo_scheduler.agents import Agent
 from halo_scheduler.host.process_tree import marked_processes
 from halo_scheduler.model import Caps, QuestionState, SkipReason
-from halo_scheduler.work_sources import FolderSource, GithubSource
+from halo_scheduler.model.agents import Agent
+from halo_scheduler.model.work_source import FolderSource, GithubSource
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of POSIX")
 

@@ -14,8 +14,8 @@ import pytest
 from process_probe import LONG_S, is_living, until
 
 from halo_scheduler import Command, Manual, Outcome
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.settings import MAX_CONCURRENT
 
 _HALO = Path(sys.executable).parent / "halo"

@@ -20,10 +20,10 @@ from process_probe import LONG_S, until
 
 from halo_scheduler import Cron, Every, Manual, Outcome, Run
 from halo_scheduler.errors import StoreError
-from halo_scheduler.ipc import ChangeStream, socket_path
+from halo_scheduler.ipc.client import ChangeStream, socket_path
 from halo_scheduler.model import Follower, FollowOn, PassedReason
 from halo_scheduler.schedule.passed_over import read_summary
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 _BIN = Path(sys.executable).parent
 _KILL_DAEMON = Path(__file__).parents[1] / "support" / "kill_daemon.py"

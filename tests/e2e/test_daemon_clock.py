@@ -14,7 +14,7 @@ from process_probe import living_in, pids_in, until
 from shifted_clock import ShiftedClock
 
 from halo_scheduler import Cron, Outcome, Run
-from halo_scheduler.schedule.interval import HOUR_MS, SECOND_MS, YEAR_MS
+from halo_scheduler.grammar.interval import HOUR_MS, SECOND_MS, YEAR_MS
 from halo_scheduler.store.events import EventKind
 
 _DAEMON = (sys.executable, Path(__file__).parents[1] / "support" / "kill_daemon.py")

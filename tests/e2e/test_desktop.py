@@ -6,7 +6,7 @@ from real_desktop import Desktop, Program, running
 
 from halo_scheduler import Command, Cron, Job, Outcome, Run
 from halo_scheduler.model import JobStatus
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 _MAIN = "^Halo Scheduler$"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from real_desktop import Desktop, Program, running
 
 from halo_scheduler import Manual, Outcome, Prompt, Run, Trigger
-from halo_scheduler.agents import Agent
 from halo_scheduler.model import QuestionState
-from halo_scheduler.service import Scheduler
-from ui.theme import LIGHT
+from halo_scheduler.model.agents import Agent
+from halo_scheduler.service.scheduler import Scheduler
+from ui.style.theme import LIGHT
 
 _MAIN = "^Halo Scheduler$"
 # It asks until it is given an answer, which it repeats.

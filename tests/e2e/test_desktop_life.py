@@ -13,7 +13,7 @@ from process_probe import LONG_S, until
 from real_desktop import Desktop, Program, daemon, running
 
 from halo_scheduler import After, Command, Every, Manual, Outcome
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 _MAIN = "^Halo Scheduler$"
 _ECHO = Command(argv=("echo", "hello"))

@@ -8,7 +8,7 @@ import pytest
 from real_desktop import Desktop, running
 
 from halo_scheduler import Command, Manual, Outcome
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 _MAIN = "^Halo Scheduler$"
 _DAMAGE_FROM, _DAMAGE = 0, b"\xff" * 3_000

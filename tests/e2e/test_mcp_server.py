@@ -23,9 +23,9 @@ from mcp.types import CallToolResult, Implementation, TextContent, ToolListChang
 from process_probe import LONG_S, until
 
 from halo_scheduler import Command, Every, HttpRequest, Manual, Outcome, Policy
-from halo_scheduler.ipc import ChangeStream
+from halo_scheduler.ipc.client import ChangeStream
 from halo_scheduler.model import Follower, StatusReason
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 _SERVER = (sys.executable, "-m", "halo_scheduler", "mcp")
 _READING = {

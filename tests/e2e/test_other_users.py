@@ -13,7 +13,7 @@ import pytest
 from other_users import OTHER, VICTIM, act_as, folder_of, needs_other_users, own, wal_of
 
 from halo_scheduler import Command, Every
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 pytestmark = needs_other_users
 
@@ -22,12 +22,12 @@ _WAYS_IN = """
 import os
 from pathlib import Path
 from halo_scheduler import Command, Every
-from halo_scheduler.backups import find_backups, make_backup, restore_backup
+from halo_scheduler.service.backups import find_backups, make_backup, restore_backup
 from halo_scheduler.doctor.examination import examine, mend
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.home import database_path
-from halo_scheduler.overview import Overview
-from halo_scheduler.service import Scheduler
+from halo_scheduler.paths import database_path
+from halo_scheduler.service.quick_list import Overview
+from halo_scheduler.service.scheduler import Scheduler
 
 def listed():
     with Overview.open(1) as overview:

@@ -16,7 +16,7 @@ from process_probe import until
 from halo_scheduler import Outcome, Policy, Prompt
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.host.process_tree import marked_processes
-from halo_scheduler.work_sources import FolderSource
+from halo_scheduler.model.work_source import FolderSource
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are those of POSIX")
 

@@ -13,8 +13,8 @@ from daemons import House
 from process_probe import LONG_S, until
 
 from halo_scheduler import Command, Cron
-from halo_scheduler.ipc import poke
-from halo_scheduler.service import Scheduler
+from halo_scheduler.ipc.client import poke
+from halo_scheduler.service.scheduler import Scheduler
 
 _HALO = (sys.executable, "-m", "halo_scheduler")
 

@@ -18,7 +18,7 @@ from mcp import Client, StdioServerParameters
 from process_probe import LONG_S, until
 
 from halo_scheduler import Command
-from halo_scheduler.output_text import ShownText, shown_text
+from halo_scheduler.grammar.text import ShownText, shown_text
 from ui.widgets.ansi import AnsiStream
 
 _PRINTING = """

@@ -28,7 +28,7 @@ from halo_scheduler import (
     Trigger,
 )
 from halo_scheduler.model import HintSource, Job, Proposal, WaitingFor
-from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.model.quiet_times import QuietTime
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the stand-ins are those of a Linux desktop")
 

@@ -10,9 +10,9 @@ from cases import utc_ms
 from machine import Bench
 
 from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Source, Trigger
-from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.holds import Holds
 from halo_scheduler.model import Caps, JobStatus, Schedule, SkipReason, StatusReason
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.rules.blockers import Holds
 from halo_scheduler.store.usage import Spent
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin", "dead_processes")

@@ -23,9 +23,8 @@ from halo_scheduler import (
     Source,
     Trigger,
 )
+from halo_scheduler.actions.run_services import Ended, Late
 from halo_scheduler.actions.spool import Output
-from halo_scheduler.actions.work import Ended, Late
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine.chains import ChainRuns
 from halo_scheduler.errors import StaleEngineError, StoreUnavailableError
 from halo_scheduler.model import (
@@ -41,8 +40,9 @@ from halo_scheduler.model import (
     SkipReason,
     StatusReason,
 )
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.requests import Request, RequestKind
 

@@ -10,20 +10,7 @@ from typing import Any
 import pytest
 from machine import START, Bench
 
-from halo_scheduler import (
-    After,
-    Cron,
-    Every,
-    Manual,
-    Once,
-    Outcome,
-    Policy,
-    Retry,
-    Run,
-    Source,
-    Trigger,
-    planning,
-)
+from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Source, Trigger
 from halo_scheduler.engine import endings, slots, takeover
 from halo_scheduler.errors import (
     EngineHeldError,
@@ -33,6 +20,7 @@ from halo_scheduler.errors import (
     StoreDamagedError,
     StoreUnavailableError,
 )
+from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.model import (
     Backoff,
     Callback,
@@ -42,8 +30,8 @@ from halo_scheduler.model import (
     StatusReason,
     WaitingFor,
 )
-from halo_scheduler.schedule.zone import machine_zone
-from halo_scheduler.service import Scheduler
+from halo_scheduler.rules import planning
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.requests import Request, RequestKind
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000

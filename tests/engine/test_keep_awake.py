@@ -13,12 +13,12 @@ from process_probe import until
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import After, Every, Manual, Outcome, Policy
-from halo_scheduler.actions.work import Ended
-from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.host import awake
 from halo_scheduler.model import JobSpec, PathExists
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.service.scheduler import Scheduler
 
 _MINUTE, _HOUR = 60_000, 3_600_000
 _AWAKE = Policy(keep_awake=True)

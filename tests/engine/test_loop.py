@@ -19,14 +19,15 @@ import pytest
 from process_probe import LONG_S
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Cron, Every, Job, Outcome, Run, SchedulerShutdownError, ipc
-from halo_scheduler.changes import ChangeKind
+from halo_scheduler import Cron, Every, Job, Outcome, Run, SchedulerShutdownError
 from halo_scheduler.engine.loop import EngineLoop
-from halo_scheduler.engine.server import ChangeServer
-from halo_scheduler.engine.wakeups import SleepWatcher
+from halo_scheduler.engine.sleep_watcher import SleepWatcher
 from halo_scheduler.errors import EngineHeldError
-from halo_scheduler.ipc import ChangeStream, poke, socket_path
-from halo_scheduler.service import Scheduler
+from halo_scheduler.ipc import client as ipc
+from halo_scheduler.ipc.client import ChangeStream, poke, socket_path
+from halo_scheduler.ipc.server import ChangeServer
+from halo_scheduler.model.changes import ChangeKind
+from halo_scheduler.service.scheduler import Scheduler
 
 
 @pytest.fixture(autouse=True)
@@ -218,7 +219,7 @@ def test_an_engine_that_lost_its_place_leaves_the_new_ones_socket(tmp_path: Path
 
 @pytest.mark.usefixtures("qapp")
 def test_a_stranger_is_turned_away(tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halo_scheduler.engine.server.is_own_peer", lambda _connection: False)
+    monkeypatch.setattr("halo_scheduler.ipc.server.is_own_peer", lambda _connection: False)
     server = ChangeServer(tmp_path / "halo.db")
     assert server.start()
     with qtbot.assertNotEmitted(server.changed, wait=200):
@@ -236,7 +237,7 @@ def _is_hung_up(client: socket.socket) -> bool:
 def test_a_client_that_says_nothing_is_dropped(
     tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halo_scheduler.engine.server._SILENCE_MS", 50)
+    monkeypatch.setattr("halo_scheduler.ipc.server._SILENCE_MS", 50)
     server = ChangeServer(tmp_path / "halo.db")
     assert server.start()
     with socket.socket(socket.AF_UNIX) as silent:
@@ -268,7 +269,7 @@ def test_a_client_that_talks_nonsense_is_dropped_without_a_word(
 def test_without_descriptors_nobody_is_let_in_for_a_moment_and_then_they_are(
     tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halo_scheduler.engine.server._REST_MS", 60_000)
+    monkeypatch.setattr("halo_scheduler.ipc.server._REST_MS", 60_000)
     server = ChangeServer(tmp_path / "halo.db")
     assert server.start()
     tries: list[socket.socket] = []
@@ -345,8 +346,8 @@ def test_without_a_bus_there_is_nothing_to_listen_to() -> None:
 
 _WATCHER = """
 from PySide6.QtCore import QCoreApplication
-from halo_scheduler.engine.server import ChangeServer
-from halo_scheduler.engine.wakeups import SleepWatcher
+from halo_scheduler.ipc.server import ChangeServer
+from halo_scheduler.engine.sleep_watcher import SleepWatcher
 from halo_scheduler.errors import EngineHeldError
 application = QCoreApplication([])
 watcher = SleepWatcher()

@@ -9,8 +9,8 @@ from machine import Bench
 
 from halo_scheduler import Cron, Every, Manual, Outcome, Policy, Retry, Run
 from halo_scheduler.engine import slots
+from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.model import Follower, FollowOn, PathExists, Schedule, SkipReason, StatusReason
-from halo_scheduler.schedule.zone import machine_zone
 from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
 
 _MINUTE, _HOUR = 60_000, 3_600_000

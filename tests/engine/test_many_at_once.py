@@ -6,9 +6,9 @@ import pytest
 from machine import Bench
 
 from halo_scheduler import Every, Manual, Outcome, Policy, Run
-from halo_scheduler.changes import Change
 from halo_scheduler.model import Caps, Follower, FollowOn, PathExists, SkipReason, WaitingFor
-from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.model.changes import Change
+from halo_scheduler.model.quiet_times import QuietTime
 
 _MINUTE = 60_000
 _HOUR = 60 * _MINUTE

@@ -11,7 +11,7 @@ import pytest
 from machine import START, Bench
 
 from halo_scheduler import Callback, Cron, Every, Outcome, Policy, Run
-from halo_scheduler.actions.work import Ended
+from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import CatchUp
 from halo_scheduler.store.events import EventKind

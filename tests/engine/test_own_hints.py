@@ -6,10 +6,10 @@ import pytest
 from machine import START, Bench
 
 from halo_scheduler import Every, Hints, Limits, Manual, Once, Outcome, Policy, Retry, Run, Source
+from halo_scheduler.actions.run_services import Ended, Late
 from halo_scheduler.actions.spool import Output
-from halo_scheduler.actions.work import Ended, Late
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import HintSource, Proposal, Schedule
+from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.events import Event, EventKind
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000

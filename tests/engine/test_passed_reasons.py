@@ -16,10 +16,10 @@ from machine import START, Bench
 
 from halo_scheduler import Callback, Command, Cron, Outcome, Policy, Run
 from halo_scheduler.actions import process
-from halo_scheduler.actions.work import Ended
-from halo_scheduler.cli.run_words import run_words
+from halo_scheduler.actions.run_services import Ended
+from halo_scheduler.cli.terminal.runs import run_words
 from halo_scheduler.model import Limits, Trigger, WaitingFor
-from halo_scheduler.why.run_words import run_sentences
+from halo_scheduler.why.runs import run_sentences
 
 _SECOND = 1_000
 _EACH_SECOND = Cron("* * * * * *")

@@ -23,12 +23,12 @@ from halo_scheduler import (
     Source,
     Trigger,
 )
+from halo_scheduler.actions.run_context import occasion_of
+from halo_scheduler.actions.run_services import Late
 from halo_scheduler.actions.spool import Output
-from halo_scheduler.actions.work import Late
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.engine import takeover
 from halo_scheduler.model import Caps, JobStatus, Question, QuestionState, SkipReason, StatusReason
-from halo_scheduler.occasions import occasion_of
+from halo_scheduler.model.changes import Change, ChangeKind
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 

@@ -11,7 +11,6 @@ from cases import utc_ms
 from machine import Bench
 
 from halo_scheduler import After, Cron, Every, Once, Outcome, Policy, Retry, Run, Source
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import (
     CatchUp,
     InQuietTime,
@@ -21,7 +20,8 @@ from halo_scheduler.model import (
     StatusReason,
     WaitingFor,
 )
-from halo_scheduler.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.quiet_times import QuietTime, Weekday
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin", "dead_processes")
 

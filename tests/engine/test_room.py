@@ -10,10 +10,10 @@ import pytest
 from small_disk import SmallDisk, small_disk
 
 from halo_scheduler import Outcome
+from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Output, Spool, spool_folder
-from halo_scheduler.actions.work import Ended
+from halo_scheduler.engine.active_runs import RunsUnderWay
 from halo_scheduler.engine.room import Room, make_room_beside
-from halo_scheduler.engine.under_way import RunsUnderWay
 from halo_scheduler.errors import StoreFullError
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.reserve import hold_reserve, reserve_path

@@ -18,11 +18,11 @@ from halo_scheduler.engine import takeover
 from halo_scheduler.engine.settlement import Settlement, verdict_of
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import Question, QuestionState, SkipReason
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.store import Store
-from halo_scheduler.work.desk import WorkDesk
-from halo_scheduler.work.item import Verdict
-from halo_scheduler.work_sources import FolderSource
+from halo_scheduler.work_sources.item import Verdict
+from halo_scheduler.work_sources.work_desk import WorkDesk
 
 _MINUTE, _HOUR = 60_000, 3_600_000
 

@@ -21,8 +21,8 @@ from halo_scheduler import (
     ScheduleTriggerError,
     Trigger,
 )
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import JobSpec, JobStatus, SkipReason
+from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.requests import Request, RequestKind
 
 _MINUTE, _HOUR = 60_000, 3_600_000

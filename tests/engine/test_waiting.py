@@ -13,7 +13,6 @@ from machine import START, Bench, FakeSurroundings
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import After, Every, Manual, Once, Outcome, Policy, Retry, Run, Source, Trigger
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.conditions.surroundings import Finding
 from halo_scheduler.model import (
     Backoff,
@@ -28,7 +27,8 @@ from halo_scheduler.model import (
     StatusReason,
     WaitingFor,
 )
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.service.scheduler import Scheduler
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _DISK = PathExists(path="/mnt/backup")

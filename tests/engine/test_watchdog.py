@@ -13,15 +13,15 @@ from process_probe import until
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Cron, Every, Manual, Policy
-from halo_scheduler.changes import ChangeKind
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.engine import watchdog
 from halo_scheduler.engine.engine import Engine
 from halo_scheduler.engine.watchdog import STUCK_MS, LoopWatch, StartWatch
 from halo_scheduler.model.alarms import Alarm, AlarmKind
+from halo_scheduler.model.changes import ChangeKind
 from halo_scheduler.model.conditions import PathExists
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.service.scheduler import Scheduler
 
 _MINUTE = 60_000
 

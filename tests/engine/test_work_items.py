@@ -14,9 +14,9 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Every, Manual, Outcome, Policy, Retry, Run, Source, Trigger
 from halo_scheduler.engine.settlement import Settlement
 from halo_scheduler.model import SkipReason
-from halo_scheduler.work.desk import WorkDesk
-from halo_scheduler.work.item import SourceError, Verdict
-from halo_scheduler.work_sources import FolderSource
+from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.work_sources.item import SourceError, Verdict
+from halo_scheduler.work_sources.work_desk import WorkDesk
 
 _MINUTE = 60_000
 

@@ -26,17 +26,17 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Every, HttpRequest, Manual, Prompt
 from halo_scheduler.model import Action, Follower
-from halo_scheduler.settings import Theme
-from ui.action_words import action_words
-from ui.backend import Backend
+from halo_scheduler.model.settings import Theme
+from ui.backend.backend import Backend
+from ui.history.run_table import State
 from ui.history.window import HistoryWindow
-from ui.main_window import MainWindow
-from ui.models.run_table import State
-from ui.theme import Look
-from ui.trash_dialog import TrashDialog
-from ui.tray import Tray
+from ui.main_window.trash_dialog import TrashDialog
+from ui.main_window.window import MainWindow
+from ui.style.theme import Look
+from ui.style.wording import one_line, plain_tooltip
+from ui.tray.icon import Tray
+from ui.widgets.action_text import action_words
 from ui.widgets.wrapped_text import WrappedText
-from ui.wording import one_line, plain_tooltip
 
 _HIDING = "\u200b\u202e\u061c\ufeff\u3164\ufe0f\U000e0041\U000e0101\u00ad\u2800"
 _NAME = f"deploy{_HIDING}"

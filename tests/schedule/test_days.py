@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from cases import utc_ms
 
+from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.schedule.days import day_ends_at, local_day
-from halo_scheduler.schedule.zone import machine_zone
 
 
 @pytest.fixture

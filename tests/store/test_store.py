@@ -23,7 +23,7 @@ from halo_scheduler.errors import (
     StoreUnavailableError,
 )
 from halo_scheduler.model import JobSpec, Question, QuestionState, SkipReason
-from halo_scheduler.settings import AssistantAccess
+from halo_scheduler.model.settings import AssistantAccess
 from halo_scheduler.store import schema
 from halo_scheduler.store.backup import back_up, check, list_backups, restore
 from halo_scheduler.store.connection import Database

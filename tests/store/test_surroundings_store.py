@@ -12,7 +12,7 @@ import pytest
 
 from halo_scheduler import Every, Outcome, Policy, Run, Source, Trigger
 from halo_scheduler.model import JobSpec, PathExists, SkipReason, WaitingFor
-from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind

@@ -16,9 +16,9 @@ from process_probe import end_all, pids_in
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Prompt, SchedulerShutdownError
-from halo_scheduler.agents import Agent
-from halo_scheduler.service import Scheduler
-from halo_scheduler.work_sources import FolderSource
+from halo_scheduler.model.agents import Agent
+from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.service.scheduler import Scheduler
 
 _PROGRAM = (sys.executable, str(Path(__file__).with_name("fake_agent.py")))
 AGENTS = (

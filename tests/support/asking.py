@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import Outcome, Question, Run, Source, Trigger
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.service.scheduler import Scheduler
 
 _GENERATION = 1
 _numbers = itertools.count(1)

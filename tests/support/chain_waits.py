@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import Outcome, Run, Source, Trigger
-from halo_scheduler.service import Scheduler
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.requests import Request, RequestKind
 
 _GENERATION = 1

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Command, Manual, Outcome, Policy, Run
 from halo_scheduler.actions.spool import Spool, spool_folder
 from halo_scheduler.model import Action
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 _LONG_MS = 60_000
 

@@ -15,9 +15,9 @@ from process_probe import LONG_S, end_all, pids_in, until
 from halo_scheduler import Manual, Outcome, Policy, Run
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.host.process_tree import marked_processes
-from halo_scheduler.ipc import poke
+from halo_scheduler.ipc.client import poke
 from halo_scheduler.model import Action
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 _DAEMON = (sys.executable, "-m", "halo_scheduler", "daemon")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from real_desktop import Desktop
 
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 _PICTURES = Path(__file__).parents[2] / "build" / "e2e"
 

@@ -16,13 +16,13 @@ from halo_scheduler import Backoff, Command, Cron, Limits, Policy, Prompt, Retry
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.conditions.probing import ConditionState
 from halo_scheduler.model import CatchUp, Condition, JobSpec, Notify
-from halo_scheduler.service import Scheduler
-from halo_scheduler.settings import Theme
-from ui.backend import Backend
+from halo_scheduler.model.settings import Theme
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Backend
 from ui.editor.draft import Draft
 from ui.editor.job_editor import JobEditor
 from ui.editor.page_list import PageList
-from ui.theme import Look
+from ui.style.theme import Look
 from ui.widgets.wrapped_text import WrappedText
 
 NOW = 1_784_000_000_000

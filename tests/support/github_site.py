@@ -16,10 +16,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from http_site import Page, Seen, Site, Visit, open_site
 
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.work.github import Github
-from halo_scheduler.work.github_memory import GithubMemory
-from halo_scheduler.work.web import Web
-from halo_scheduler.work_sources import GithubSource
+from halo_scheduler.model.work_source import GithubSource
+from halo_scheduler.work_sources.github import Github
+from halo_scheduler.work_sources.github_memory import GithubMemory
+from halo_scheduler.work_sources.web import Web
 
 REPOSITORY = "halo/tasks"
 TOKEN = "ghp_0123456789abcdefSECRET"  # noqa: S105 - of a site that exists for a second

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 
-from halo_scheduler.cli.daemon import run_daemon
+from halo_scheduler.cli.commands.daemon import run_daemon
 from halo_scheduler.model import Job, Run
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 
 def _work(_job: Job, _run: Run) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Collection
 from concurrent.futures import Future
 from pathlib import Path
 
-from halo_scheduler.actions.work import Ended
+from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.conditions.surroundings import Finding
 from halo_scheduler.model import Condition, Job, Outcome, Proposal, Run, SkipReason
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 START = 1_735_689_600_000  # 2025-01-01T00:00Z
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halo_scheduler.work.item import SourceError
+from halo_scheduler.work_sources.item import SourceError
 
 
 class Note:

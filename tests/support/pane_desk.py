@@ -9,10 +9,10 @@ from machine import Bench
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from ui.backend import Backend
-from ui.detail_pane import DetailPane
-from ui.job_actions import JobActions
-from ui.theme import Look
+from ui.backend.backend import Backend
+from ui.main_window.details.pane import DetailPane
+from ui.main_window.job_actions import JobActions
+from ui.style.theme import Look
 from ui.widgets.link_line import LinkLine
 from ui.widgets.wrapped_text import WrappedText
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from halo_scheduler.cli.daemon import run_daemon
+from halo_scheduler.cli.commands.daemon import run_daemon
 from halo_scheduler.clock import SystemClock
 
 

@@ -36,8 +36,8 @@ from halo_scheduler.model import (
     Retry,
     Schedule,
 )
-from halo_scheduler.quiet_times import QuietTime, Weekday
-from halo_scheduler.work_sources import FolderSource, GithubSource, WorkSource
+from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
 
 TEXTS = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20) | st.sampled_from(
     [

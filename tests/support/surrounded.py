@@ -20,8 +20,8 @@ from halo_scheduler.model import (
     SkipReason,
     WaitingFor,
 )
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.schedule.quiet import quiet_at
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.schedule.quiet_times import quiet_at
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 

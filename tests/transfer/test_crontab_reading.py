@@ -12,7 +12,7 @@ from timing import at_most_ms
 
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import After, Backoff, Command, Cron
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.transfer.any_file import read_jobs
 from halo_scheduler.transfer.crontab_names import name_of_command, name_of_comment
 from halo_scheduler.transfer.crontab_reading import read_crontab

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spec_strategies import SPECS
 
+from halo_scheduler.grammar.text import shown_spec
 from halo_scheduler.model import (
     After,
     Callback,
@@ -21,10 +22,9 @@ from halo_scheduler.model import (
     Schedule,
     action_from_dict,
 )
-from halo_scheduler.output_text import shown_spec
+from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.transfer.crontab_reading import read_crontab
 from halo_scheduler.transfer.crontab_writing import write_crontab
-from halo_scheduler.work_sources import FolderSource
 
 _CRON = Cron("0 1 * * *")
 

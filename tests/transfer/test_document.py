@@ -23,7 +23,7 @@ from halo_scheduler.model import (
     Policy,
     Retry,
 )
-from halo_scheduler.quiet_times import QuietTime
+from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.transfer.document import (
     Document,
     read_document,

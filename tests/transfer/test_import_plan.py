@@ -21,8 +21,8 @@ from halo_scheduler.model import (
     Prompt,
     Retry,
 )
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.settings import Settings
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import Settings
 from halo_scheduler.transfer.drafts import Draft, Drafts, NamedFollower
 from halo_scheduler.transfer.field_changes import FieldChange
 from halo_scheduler.transfer.import_plan import Existing, ImportPlan, plan_import

@@ -6,21 +6,21 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError, SchedulerError
+from halo_scheduler.grammar.english import counted
 from halo_scheduler.model import Caps
-from halo_scheduler.reports import Usage
-from halo_scheduler.schedule.words import counted
-from ui.backend import Backend
-from ui.theme import Look, number_font
+from halo_scheduler.rules.statistics import Usage
+from ui.backend.backend import Backend
+from ui.forms.fields import Field, Page
+from ui.forms.fold import Fold
+from ui.forms.numbers import read_amount, write_amount
+from ui.forms.problems import Findings
+from ui.forms.rows import side_by_side
+from ui.forms.seen import show_if
+from ui.style.theme import Look, number_font
+from ui.style.wording import cost_words
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
-from ui.wording import cost_words
 
-from .fields import Field, Page
-from .fold import Fold
-from .numbers import read_amount, write_amount
-from .problems import Findings
-from .rows import side_by_side
-from .seen import show_if
 from .summary import caps_words, joined
 
 _MOST_RUNS = 1_000_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from halo_scheduler.chains import LinkState
 from halo_scheduler.model import Job, JobStatus
-from halo_scheduler.service import Scheduler
+from halo_scheduler.rules.chains import LinkState
+from halo_scheduler.service.scheduler import Scheduler
 
 _LONGEST_CIRCLE = 6
 _ARROW = " → "

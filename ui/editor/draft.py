@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from halo_scheduler.model import Command, Cron, JobSpec, Notify, Policy, StatusReason
-from halo_scheduler.settings import Settings
+from halo_scheduler.model.settings import Settings
 
 NEW_JOB_CRON = "0 9 * * *"
 _NO_COMMAND = Command(argv=("true",))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QWidget
 
-from ui.theme import GRID, ICON, MARGIN, Look, Tone
+from ui.forms.seen import show_if
+from ui.style.theme import GRID, ICON, MARGIN, Look, Tone
+from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.labels import button, label, tint, with_shortcut
-from ui.wording import one_line, plain_tooltip
-
-from .seen import show_if
 
 _LONGEST = 110
 SAVE_KEYS = "Ctrl+S"

@@ -8,21 +8,21 @@ from PySide6.QtCore import QElapsedTimer, QSignalBlocker, QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from halo_scheduler.model import Cron, JobSpec
-from ui.backend import Backend
-from ui.theme import Look
+from ui.backend.backend import Backend
+from ui.editor.conditions.page import WaitsPage
+from ui.editor.next_jobs.page import AfterPage
+from ui.editor.what.page import WhatPage
+from ui.editor.when.page import WhenPage
+from ui.forms.fields import Field, Page
+from ui.forms.problems import Problem
+from ui.forms.snapshot import snapshot
+from ui.style.theme import Look
 
-from .after_page import AfterPage
-from .also_page import AlsoPage
 from .draft import Draft
-from .fields import Field, Page
+from .failure_page import TroublePage
 from .job_catalogue import JobCatalogue
-from .problems import Problem
+from .options_page import AlsoPage
 from .reading import Pages, Reading, read_pages
-from .snapshot import snapshot
-from .trouble_page import TroublePage
-from .waits_page import WaitsPage
-from .what_page import WhatPage
-from .when_page import WhenPage
 
 _TURN_MS = 4
 

@@ -14,10 +14,10 @@ from PySide6.QtCore import (
     Signal,
 )
 
-from halo_scheduler.changes import Change, ChangeKind
-from ui.backend import Backend, Lane
-from ui.theme import Look, Tone
-from ui.wording import one_line, plain_tooltip
+from halo_scheduler.model.changes import Change, ChangeKind
+from ui.backend.backend import Backend, Lane
+from ui.style.theme import Look, Tone
+from ui.style.wording import one_line, plain_tooltip
 
 from .chain_reading import JobEntry, read_jobs, read_some
 

@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QComboBox, QCompleter
 
-from ui.theme import MARGIN
+from ui.style.theme import MARGIN
+from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.popup_rows import give_room
-from ui.wording import one_line, plain_tooltip
 
 from .job_catalogue import JobCatalogue, circle_sentence
 

@@ -8,21 +8,21 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QPalette, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from ui.backend import Backend
-from ui.theme import MARGIN, Look
+from ui.backend.backend import Backend
+from ui.forms.fields import Field, Page
+from ui.forms.problems import Problem, as_sentence
+from ui.forms.seen import show_if
+from ui.style.theme import MARGIN, Look
+from ui.style.wording import one_line
 from ui.widgets.labels import frame
-from ui.wording import one_line
 
 from .draft import Draft
-from .fields import Field, Page
 from .footer import SAVE_KEYS, TEST_KEYS, Footer
 from .form import Form
-from .outlook import Outlook
 from .page_list import PageEntry, PageList
 from .places import Place
-from .problems import Problem, as_sentence
+from .plan_preview import Outlook
 from .reading import Reading
-from .seen import show_if
 from .side_panel import PANEL_WIDTH, SidePanel
 from .trial_panel import TrialEnd, TrialPanel
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
-from ui.theme import Look
-
-from .fields import Field, Page
-from .fold import Fold
-from .rows import explanations
-from .seen import show_if
+from ui.forms.fields import Field, Page
+from ui.forms.fold import Fold
+from ui.forms.rows import explanations
+from ui.forms.seen import show_if
+from ui.style.theme import Look
 
 
 class LinesPart(QWidget):

@@ -16,10 +16,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ui.marks import Shape, paint_mark
-from ui.theme import GRID, HALF, ICON, MARGIN, Look, Tone, small_font, strong_font
+from ui.style.marks import Shape, paint_mark
+from ui.style.theme import GRID, HALF, ICON, MARGIN, Look, Tone, small_font, strong_font
+from ui.style.wording import one_line
 from ui.widgets.labels import with_shortcut
-from ui.wording import one_line
 
 _SUMMARY = Qt.ItemDataRole.UserRole
 _HAS_PROBLEM = Qt.ItemDataRole.UserRole + 1

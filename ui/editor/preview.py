@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from halo_scheduler.condition_words import waiting_words
+from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import After, InQuietTime, Policy, Schedule
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.schedule.describe import describe
-from halo_scheduler.schedule.interval import DAY_MS
-from halo_scheduler.schedule.lint import Note, lint
+from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.schedule.next_run import count_due, next_run
-from halo_scheduler.schedule.quiet import Quiet, quiet_at
+from halo_scheduler.schedule.quiet_times import Quiet, quiet_at
+from halo_scheduler.wording.conditions import waiting_words
+from halo_scheduler.wording.lint import Note, lint
+from halo_scheduler.wording.schedules import describe
 
 _SHOWN_RUNS = 5
 # Counting on to see whether a higher cap is ever reached would take longer than the answer is worth.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from halo_scheduler.model import Action, JobSpec, Policy, Schedule
+from ui.editor.conditions.page import Waits, WaitsPage
+from ui.editor.next_jobs.page import AfterPage, Afterwards
+from ui.editor.what.page import What, WhatPage
+from ui.editor.when.page import When, WhenPage
+from ui.forms.problems import Findings, Problem
 
-from .after_page import AfterPage, Afterwards
-from .also_page import Also, AlsoPage
 from .draft import Draft
-from .problems import Findings, Problem
+from .failure_page import Trouble, TroublePage
+from .options_page import Also, AlsoPage
 from .summary import action_summary, after_summary, also_summary, trouble_summary, waits_summary
-from .trouble_page import Trouble, TroublePage
-from .waits_page import Waits, WaitsPage
-from .what_page import What, WhatPage
-from .when_page import When, WhenPage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

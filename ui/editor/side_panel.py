@@ -15,20 +15,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from halo_scheduler.schedule.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.schedule.lint import Severity
-from halo_scheduler.schedule.quiet import Quiet
-from halo_scheduler.schedule.words import clock_time, counted, short_date, weekday_name
-from halo_scheduler.schedule.zone import local_time
-from ui.marks import Mark, Shape
-from ui.theme import GRID, HALF, MARGIN, Look, Tone, number_font, strong_font
+from halo_scheduler.grammar.english import clock_time, counted, short_date, weekday_name
+from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.schedule.quiet_times import Quiet
+from halo_scheduler.wording.lint import Severity
+from ui.forms.mark_sign import MarkSign
+from ui.forms.seen import show_if
+from ui.style.marks import Mark, Shape
+from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, number_font, strong_font
+from ui.style.wording import moment, one_line, plain_tooltip
 from ui.widgets.labels import label
 from ui.widgets.wrapped_text import WrappedText
-from ui.wording import moment, one_line, plain_tooltip
 
-from .mark_sign import MarkSign
 from .preview import Preview
-from .seen import show_if
 
 PANEL_WIDTH = 280
 _SHOWN_RUNS = 5

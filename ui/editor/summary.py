@@ -6,7 +6,8 @@ import re
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.condition_words import waiting_words
+from halo_scheduler.grammar.english import counted
+from halo_scheduler.grammar.interval import SECOND_MS, format_interval, parse_interval
 from halo_scheduler.model import (
     Action,
     Backoff,
@@ -21,10 +22,9 @@ from halo_scheduler.model import (
     Policy,
     Retry,
 )
-from halo_scheduler.schedule.interval import SECOND_MS, format_interval, parse_interval
-from halo_scheduler.schedule.words import counted
-from ui.action_words import action_words, work_words
-from ui.wording import cost_words, one_line
+from halo_scheduler.wording.conditions import waiting_words
+from ui.style.wording import cost_words, one_line
+from ui.widgets.action_text import action_words, work_words
 
 _SEPARATOR = " · "
 _UNITS = {"s": "s", "m": "min", "h": "h", "d": "d"}

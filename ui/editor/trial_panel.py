@@ -10,11 +10,10 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Outcome, Proposal, SkipReason
-from ui.marks import outcome_mark
-from ui.theme import GRID, MARGIN, Look, number_font
-from ui.widgets.labels import button, frame, icon_button, label, set_role
-from ui.widgets.output_view import OutputView
-from ui.wording import (
+from ui.forms.mark_sign import MarkSign
+from ui.style.marks import outcome_mark
+from ui.style.theme import GRID, MARGIN, Look, number_font
+from ui.style.wording import (
     cost_words,
     duration,
     one_line,
@@ -23,8 +22,9 @@ from ui.wording import (
     proposal_words,
     reason_words,
 )
+from ui.widgets.labels import button, frame, icon_button, label, set_role
+from ui.widgets.output_view import OutputView
 
-from .mark_sign import MarkSign
 from .summary import joined
 
 _HEIGHT = 232

@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from ui.theme import GRID, HALF, Look, Tone, small_font
+from ui.style.theme import GRID, HALF, Look, Tone, small_font
 
 from .chart_parts import bucket_words, day_words, paint_pattern, part_heights, short_count
 from .days import Bucket, DaySpan

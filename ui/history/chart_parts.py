@@ -10,11 +10,11 @@ from PySide6.QtCore import QCoreApplication, QLineF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from halo_scheduler.grammar.english import short_date, weekday_name
 from halo_scheduler.model import Outcome
-from halo_scheduler.schedule.words import short_date, weekday_name
-from ui.marks import Mark, outcome_mark, paint_mark
-from ui.theme import GRID, HALF, Look, Tone, small_font
-from ui.wording import outcome_words
+from ui.style.marks import Mark, outcome_mark, paint_mark
+from ui.style.theme import GRID, HALF, Look, Tone, small_font
+from ui.style.wording import outcome_words
 
 from .days import Bucket
 

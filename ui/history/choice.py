@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from halo_scheduler.model import Outcome, Run, Trigger
-from halo_scheduler.service import Scheduler
+from halo_scheduler.service.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

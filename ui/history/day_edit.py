@@ -8,7 +8,7 @@ from PySide6.QtCore import QDate, QSize, Qt
 from PySide6.QtGui import QTextCharFormat
 from PySide6.QtWidgets import QCalendarWidget, QDateEdit, QToolButton, QWidget
 
-from ui.theme import ICON, Look
+from ui.style.theme import ICON, Look
 from ui.widgets.labels import tint
 
 _SIZE = QSize(288, 264)

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
+from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.grammar.zone import local_time, machine_zone, to_instant, wall_seconds
 from halo_scheduler.model import Outcome
-from halo_scheduler.reports import DayCount
-from halo_scheduler.schedule.interval import SECOND_MS
-from halo_scheduler.schedule.zone import local_time, machine_zone, to_instant, wall_seconds
+from halo_scheduler.rules.statistics import DayCount
 
 _DAY = timedelta(days=1)
 _MOST_DAYS = 92

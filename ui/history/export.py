@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TextIO
 
 from halo_scheduler.errors import SchedulerError
+from halo_scheduler.grammar.text import json_text
+from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import Run
-from halo_scheduler.output_text import json_text
-from halo_scheduler.schedule.zone import local_time
-from ui.wording import proposal_words
+from ui.style.wording import proposal_words
 
 from .choice import JobName
 

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QPushButton, QWid
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Run
-from halo_scheduler.service import Scheduler
-from ui.backend import Asked, Backend, Lane
-from ui.theme import GRID, HALF, MARGIN, Look, Tone
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Asked, Backend, Lane
+from ui.style.theme import GRID, HALF, MARGIN, Look, Tone
 from ui.widgets.labels import button, frame, icon_button, tint, with_shortcut
 from ui.widgets.line_icon import LineIcon
 from ui.widgets.wrapped_text import WrappedText

@@ -7,11 +7,11 @@ from http import HTTPStatus
 
 from PySide6.QtCore import QCoreApplication
 
+from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source, Trigger
-from halo_scheduler.schedule.interval import SECOND_MS
 from halo_scheduler.schedule.passed_over import read_summary
-from ui.needs_you_reading import item_words, web_address
-from ui.wording import (
+from ui.backend.questions import item_words, web_address
+from ui.style.wording import (
     cost_words,
     duration,
     moment,

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QToolButton, QWidget
 
-from ui.theme import HALF, MARGIN, Look
+from ui.style.theme import HALF, MARGIN, Look
 from ui.widgets.labels import icon_button, label
 from ui.widgets.link_line import ABOVE_LINK, LinkLine
 from ui.widgets.wrapped_text import WrappedText

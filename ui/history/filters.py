@@ -9,11 +9,11 @@ from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Outcome, Trigger
-from ui.backend import Backend
-from ui.theme import GRID, HALF, Look, Tone
+from ui.backend.backend import Backend
+from ui.style.theme import GRID, HALF, Look, Tone
+from ui.style.wording import plain_tooltip, trigger_words
 from ui.widgets.labels import button, label, tint
 from ui.widgets.popup_rows import give_room
-from ui.wording import plain_tooltip, trigger_words
 
 from .choice import Choice
 from .day_edit import DayEdit

@@ -9,9 +9,9 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QComboBox, QCompleter, QWidget
 
-from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.service import Scheduler
-from ui.backend import Backend, Lane
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Backend, Lane
 from ui.widgets.popup_rows import give_room
 
 from .choice import JobName, job_names

@@ -9,10 +9,10 @@ from PySide6.QtGui import QAction, QIcon, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from halo_scheduler.model import Outcome
-from ui.marks import Shape, outcome_mark
-from ui.theme import Look, Tone
+from ui.style.marks import Shape, outcome_mark
+from ui.style.theme import Look, Tone
+from ui.style.wording import outcome_words
 from ui.widgets.labels import tint
-from ui.wording import outcome_words
 
 _PROBLEMS = frozenset({Outcome.FAILURE, Outcome.TIMEOUT, Outcome.MISSED, Outcome.INTERRUPTED})
 _SIGNS = {

@@ -9,13 +9,13 @@ from datetime import date, timedelta
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Outcome
-from halo_scheduler.reports import DayCount
-from halo_scheduler.service import Scheduler
-from ui.backend import Asked, Backend, Lane
-from ui.theme import GRID, HALF, MARGIN, Look
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.rules.statistics import DayCount
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Asked, Backend, Lane
+from ui.style.theme import GRID, HALF, MARGIN, Look
 from ui.widgets.labels import label
 
 from .chart import DayChart

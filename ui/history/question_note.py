@@ -6,13 +6,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
 
 from halo_scheduler.model import Question, QuestionState
-from ui.marks import ASKS
-from ui.needs_you_reading import plain_lines
-from ui.theme import GRID, HALF, Look, Tone, strong_font
+from ui.backend.questions import plain_lines
+from ui.style.marks import ASKS
+from ui.style.theme import GRID, HALF, Look, Tone, strong_font
+from ui.style.wording import moment
 from ui.widgets.labels import button
 from ui.widgets.line_icon import LineIcon
 from ui.widgets.wrapped_text import WrappedText
-from ui.wording import moment
 
 _QUESTION_LINES, _ANSWER_LINES = 6, 4
 

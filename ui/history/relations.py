@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.model import Outcome, Run
-from halo_scheduler.service import Scheduler
-from ui.backend import Asked, Backend
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Asked, Backend
 
 from .choice import JobName, job_names, run_at
 

@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from PySide6.QtCore import QCoreApplication
 
+from halo_scheduler.grammar.interval import MINUTE_MS
 from halo_scheduler.model import Outcome, Run, Trigger
-from halo_scheduler.schedule.interval import MINUTE_MS
-from ui.needs_you_reading import item_words
-from ui.wording import (
+from ui.backend.questions import item_words
+from ui.style.wording import (
     ago,
     duration,
     moment,

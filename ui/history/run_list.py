@@ -6,11 +6,11 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from ui.models.run_table import RunTableModel, State
-from ui.theme import GRID, HALF, MARGIN, Look, Tone
+from ui.style.theme import GRID, HALF, MARGIN, Look, Tone
 from ui.widgets.labels import button, label
 from ui.widgets.line_icon import LineIcon
 
+from .run_table import RunTableModel, State
 from .run_view import RunTable
 
 _SLOW_MS = 250

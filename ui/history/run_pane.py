@@ -10,18 +10,18 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
 
-from halo_scheduler.changes import Change
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Outcome, Question, Run, Trigger
-from halo_scheduler.service import Scheduler
-from ui.backend import Asked, Backend
-from ui.marks import outcome_mark
-from ui.theme import GRID, HALF, MARGIN, Look, Tone, strong_font, title_font
+from halo_scheduler.model.changes import Change
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Asked, Backend
+from ui.style.marks import outcome_mark
+from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, strong_font, title_font
+from ui.style.wording import one_line, outcome_words
 from ui.widgets.labels import button, frame, label, tint
 from ui.widgets.line_icon import LineIcon
 from ui.widgets.output_feed import OutputFeed
 from ui.widgets.wrapped_text import WrappedText
-from ui.wording import one_line, outcome_words
 
 from .choice import JobName, job_names
 from .facts import advice_of, as_sentence, facts_of, problem_of

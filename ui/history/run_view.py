@@ -23,11 +23,11 @@ from PySide6.QtWidgets import (
 )
 
 from halo_scheduler.model import Run
-from ui.marks import outcome_mark, paint_mark
-from ui.models.run_table import RunTableModel
-from ui.theme import GRID, ROW, Look, Tone, number_font, strong_font
+from ui.style.marks import outcome_mark, paint_mark
+from ui.style.theme import GRID, ROW, Look, Tone, number_font, strong_font
 
 from .run_cells import Column, is_late
+from .run_table import RunTableModel
 
 _MARK = 10
 _WIDTHS = {Column.OUTCOME: 124, Column.WHEN: 124, Column.TOOK: 88, Column.HOW: 124}

@@ -9,9 +9,8 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut, QSho
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Run
-from ui.backend import Backend
-from ui.models.run_table import RunTableModel, State
-from ui.theme import GRID, HALF, MARGIN, Look
+from ui.backend.backend import Backend
+from ui.style.theme import GRID, HALF, MARGIN, Look
 from ui.widgets.labels import button, frame, label
 
 from .choice import Choice, run_at
@@ -20,6 +19,7 @@ from .filters import Filters, Period
 from .overview import Overview
 from .run_list import RunList
 from .run_pane import RunPane
+from .run_table import RunTableModel, State
 
 _NARROW = 900
 _LIST_SHARE, _PANE_SHARE = 11, 9

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
 
-from ui.theme import GRID
+from ui.style.theme import GRID
 
 _LEAST_HEIGHT = 12 * GRID
 

@@ -6,18 +6,18 @@ from functools import partial
 
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
-from halo_scheduler.agents import LONGEST_ARGUMENT_BYTES, PROMPT, PROMPT_FILE, Agent, Delivery
-from halo_scheduler.checks import LONGEST_NAME
-from ui.editor.argument_chips import ArgumentChips
-from ui.editor.argument_line import shell_signs, split_line
-from ui.editor.choices import Choice, Choices
-from ui.editor.fields import Field
-from ui.editor.problems import Findings, is_under
-from ui.theme import GRID, Look, mono_font
+from halo_scheduler.grammar.checks import LONGEST_NAME
+from halo_scheduler.model.agents import LONGEST_ARGUMENT_BYTES, PROMPT, PROMPT_FILE, Agent, Delivery
+from ui.forms.agent_line import agent_line, delivery_of, with_delivery
+from ui.forms.argument_chips import ArgumentChips
+from ui.forms.argument_line import shell_signs, split_line
+from ui.forms.choices import Choice, Choices
+from ui.forms.fields import Field
+from ui.forms.problems import Findings, is_under
+from ui.style.theme import GRID, Look, mono_font
+from ui.style.wording import one_line, size_words
 from ui.widgets.labels import button, label
-from ui.wording import one_line, size_words
 
-from .agent_line import agent_line, delivery_of, with_delivery
 from .entry_form import EntryForm
 
 _LONGEST_SIGN = 40

@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from halo_scheduler.agents import Agent, Delivery
-from ui.editor.argument_chips import ArgumentChips
-from ui.theme import GRID, HALF, MARGIN, Look, Tone, small_font, strong_font
+from halo_scheduler.model.agents import Agent, Delivery
+from ui.forms.argument_chips import ArgumentChips
+from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, small_font, strong_font
+from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.labels import button, icon_button, label
 from ui.widgets.wrapped_text import WrappedText
-from ui.wording import one_line, plain_tooltip
 
 from .entry_row import EntryRow
 

@@ -9,18 +9,18 @@ from functools import partial
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
-from halo_scheduler.agents import PRESETS, Agent
 from halo_scheduler.host.login_environment import LoginEnvironment
-from halo_scheduler.service import Scheduler
-from halo_scheduler.settings import Settings
-from ui.backend import Lane
-from ui.theme import GRID, Look, Tone
+from halo_scheduler.model.agents import PRESETS, Agent
+from halo_scheduler.model.settings import Settings
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Lane
+from ui.forms.agent_facts import AgentUsers, missing_programs, read_users
+from ui.forms.agent_line import agent_line
+from ui.style.theme import GRID, Look, Tone
+from ui.style.wording import one_line
 from ui.widgets.labels import button, tint
-from ui.wording import one_line
 
-from .agent_facts import AgentUsers, missing_programs, read_users
 from .agent_form import AgentForm
-from .agent_line import agent_line
 from .agent_row import AgentRow
 from .link import SettingsLink
 from .list_page import ListPage

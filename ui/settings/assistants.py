@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from halo_scheduler.changes import Change, ChangeKind
-from halo_scheduler.service import Scheduler
-from halo_scheduler.settings import AssistantAccess, Settings
-from ui.theme import GRID, HALF, MARGIN, Look, Tone
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.settings import AssistantAccess, Settings
+from halo_scheduler.service.scheduler import Scheduler
+from ui.style.theme import GRID, HALF, MARGIN, Look, Tone
+from ui.style.wording import moment, one_line
 from ui.widgets.labels import button, frame, label
 from ui.widgets.line_icon import LineIcon
-from ui.wording import moment, one_line
 
 from .copy_field import CopyField
 from .link import SettingsLink

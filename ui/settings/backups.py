@@ -10,11 +10,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.service import Scheduler
-from ui.backend import Lane
-from ui.theme import Look
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Lane
+from ui.style.theme import Look
+from ui.style.wording import ago, moment, size_words
 from ui.widgets.labels import button, label, set_role, tint
-from ui.wording import ago, moment, size_words
 
 from .confirmation import Confirmation
 from .link import SettingsLink

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
-from ui.theme import GRID, HALF, MARGIN, Look, mono_font
+from ui.style.theme import GRID, HALF, MARGIN, Look, mono_font
 from ui.widgets.labels import button, label, tint
 
 

@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
-from ui.editor.problems import Findings
-from ui.editor.snapshot import snapshot
-from ui.theme import GRID, MARGIN
+from ui.forms.problems import Findings
+from ui.forms.snapshot import snapshot
+from ui.style.theme import GRID, MARGIN
 from ui.widgets.labels import button, label
 
 

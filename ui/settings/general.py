@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QWidget
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.autostart import Autostart, login_command
-from halo_scheduler.service import Scheduler
-from halo_scheduler.settings import Settings, Theme
-from ui.theme import HALF, Look
+from halo_scheduler.model.settings import Settings, Theme
+from halo_scheduler.service.scheduler import Scheduler
+from ui.style.theme import HALF, Look
+from ui.style.wording import plain_tooltip
 from ui.widgets.labels import button
-from ui.wording import plain_tooltip
 
 from .link import SettingsLink
 from .page import Card, Page, Row, sentence

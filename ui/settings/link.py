@@ -7,10 +7,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from halo_scheduler.changes import Change, ChangeKind
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.settings import Settings
-from ui.backend import Backend
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.settings import Settings
+from ui.backend.backend import Backend
 
 from .page import sentence
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from ui.theme import Look
+from ui.style.theme import Look
 from ui.widgets.labels import label
 from ui.widgets.tab_order import put_after
 

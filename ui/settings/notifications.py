@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtWidgets import QButtonGroup, QRadioButton, QVBoxLayout, QWidget
 
 from halo_scheduler.model import Notify
-from halo_scheduler.settings import Settings
-from ui.theme import GRID, HALF, MARGIN
+from halo_scheduler.model.settings import Settings
+from ui.style.theme import GRID, HALF, MARGIN
 from ui.widgets.labels import label
 
 from .link import SettingsLink

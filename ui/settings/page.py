@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import ScheduleError, SchedulerError
-from ui.theme import GRID, HALF, MARGIN
+from ui.style.theme import GRID, HALF, MARGIN
 from ui.widgets.labels import frame, label
 
 

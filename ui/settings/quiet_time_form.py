@@ -15,19 +15,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.schedule.zone import find_zone
-from ui.editor.fields import Field
-from ui.editor.problems import Findings, is_under
-from ui.editor.zone_picker import ZonePicker
-from ui.theme import GRID, MARGIN
+from halo_scheduler.grammar.zone import find_zone
+from halo_scheduler.model.quiet_times import QuietTime
+from ui.forms.fields import Field
+from ui.forms.problems import Findings, is_under
+from ui.forms.quiet_times import called, end_words
+from ui.forms.zone_picker import ZonePicker
+from ui.style.theme import GRID, MARGIN
+from ui.style.wording import one_line
 from ui.widgets.boxes import time_box
 from ui.widgets.labels import button, label
 from ui.widgets.popup_rows import give_room
-from ui.wording import one_line
 
 from .entry_form import EntryForm
-from .quiet_words import called, end_words
 from .weekday_toggles import WeekdayToggles
 
 _LONGEST_NAME = 60

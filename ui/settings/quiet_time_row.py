@@ -5,13 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from halo_scheduler.quiet_times import QuietTime
-from ui.theme import GRID, HALF, MARGIN, Look, Tone, small_font, strong_font
+from halo_scheduler.model.quiet_times import QuietTime
+from ui.forms.quiet_times import called, holds_words, quiet_line
+from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, small_font, strong_font
 from ui.widgets.labels import icon_button
 from ui.widgets.wrapped_text import WrappedText
 
 from .entry_row import EntryRow
-from .quiet_words import called, holds_words, quiet_line
 
 
 class QuietTimeRow(EntryRow):

@@ -9,18 +9,18 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from halo_scheduler.quiet_times import QuietTime
-from halo_scheduler.schedule.interval import MINUTE_MS
-from halo_scheduler.service import Scheduler
-from halo_scheduler.settings import Settings
-from ui.theme import MARGIN, Look
+from halo_scheduler.grammar.interval import MINUTE_MS
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import Settings
+from halo_scheduler.service.scheduler import Scheduler
+from ui.forms.quiet_times import called, now_words
+from ui.style.theme import MARGIN, Look
 from ui.widgets.labels import button, label, tint
 
 from .link import SettingsLink
 from .list_page import ListPage
 from .quiet_time_form import QuietTimeForm
 from .quiet_time_row import QuietTimeRow
-from .quiet_words import called, now_words
 
 
 class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):

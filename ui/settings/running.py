@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSpinBox, QWidget
 
-from halo_scheduler.settings import Settings
-from ui.theme import GRID, HALF, Look
+from halo_scheduler.model.settings import Settings
+from ui.style.theme import GRID, HALF, Look
 
 from .link import SettingsLink
 from .page import Card, Page, Row

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout
 
-from ui.theme import GRID, MARGIN
+from ui.style.theme import GRID, MARGIN
 from ui.widgets.labels import button, label
 
 

@@ -8,11 +8,11 @@ from functools import partial
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.service import Scheduler
-from ui.backend import Lane
-from ui.theme import GRID, Look
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Lane
+from ui.style.theme import GRID, Look
+from ui.style.wording import ago
 from ui.widgets.labels import button, label, set_role, tint
-from ui.wording import ago
 
 from .confirmation import Confirmation
 from .link import SettingsLink

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from ui.theme import Look
+from ui.style.theme import Look
 
 _WIDTH, _HEIGHT = 40, 22
 _KNOB_INSET = 4

@@ -8,11 +8,10 @@ from functools import partial
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from halo_scheduler.quiet_times import Weekday
-from ui.editor.links import link
-from ui.theme import HALF, MARGIN
-
-from .quiet_words import day_name
+from halo_scheduler.model.quiet_times import Weekday
+from ui.forms.links import link
+from ui.forms.quiet_times import day_name
+from ui.style.theme import HALF, MARGIN
 
 _ALL = tuple(Weekday)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from halo_scheduler.output_text import ESCAPES, c1_as_escapes, moved
+from halo_scheduler.grammar.text import ESCAPES, c1_as_escapes, moved
 
 Colour = int | tuple[int, int, int]
 """One of the sixteen colours that a theme chooses, or red, green and blue."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from PySide6.QtGui import QColor, QFont, QTextCharFormat
 
-from ui.theme import Colours, contrast
+from ui.style.theme import Colours, contrast
 
 from .ansi import PLAIN, Colour, Style
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QTime
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QSpinBox, QTimeEdit
 
-from ui.theme import HALF
+from ui.style.theme import HALF
 
 _INSET = HALF + 2
 

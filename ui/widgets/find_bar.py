@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
-from ui.theme import HALF, Look
+from ui.style.theme import HALF, Look
 
 from .labels import icon_button, label
 

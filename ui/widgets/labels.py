@@ -7,8 +7,8 @@ from PySide6.QtGui import QAction, QKeySequence, QShortcutEvent
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 from shiboken6 import isValid
 
-from ui.theme import ICON, Look, Tone, small_font, strong_font, title_font
-from ui.wording import plain_tooltip
+from ui.style.theme import ICON, Look, Tone, small_font, strong_font, title_font
+from ui.style.wording import plain_tooltip
 
 
 def label(text: str = "", role: str = "", *, name: str = "", wrap: bool = False) -> QLabel:

@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from ui.icons import picture
-from ui.theme import ICON, Look, Tone
+from ui.style.icons import picture
+from ui.style.theme import ICON, Look, Tone
 
 
 class LineIcon(QWidget):

@@ -6,9 +6,9 @@ from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
-from ui.marks import Mark, paint_mark
-from ui.theme import GRID, HALF, Look, Tone
-from ui.wording import one_line, plain_tooltip
+from ui.style.marks import Mark, paint_mark
+from ui.style.theme import GRID, HALF, Look, Tone
+from ui.style.wording import one_line, plain_tooltip
 
 ABOVE_LINK = 2
 """What it keeps above and below its words: room for the frame of what has the keyboard."""

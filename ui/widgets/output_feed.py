@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from halo_scheduler.changes import Change, ChangeKind
+from halo_scheduler.actions.output_reader import OutputFollower
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.live_output import OutputFollower
-from halo_scheduler.service import Scheduler
-from ui.backend import Asked, Backend
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Asked, Backend
 
 _LARGEST_PIECE = 262_144
 _PAUSE_MS = 500

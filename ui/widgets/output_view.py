@@ -17,8 +17,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPlainTextEdit, QTextEdit, QVBoxLayout, QWidget
 
-from ui.theme import HALF, Look, mono_font
-from ui.wording import size_words
+from ui.style.theme import HALF, Look, mono_font
+from ui.style.wording import size_words
 
 from .ansi import AnsiStream, Segment
 from .ansi_colours import CharFormats

@@ -9,12 +9,12 @@ from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
-from ui.marks import Mark, Shape, paint_mark
-from ui.pauses import PauseChoice, add_pause_choices
-from ui.theme import GRID, MARGIN, Look, Tone
-from ui.waiting_words import WaitingJobs, waiting_line
+from ui.style.marks import Mark, Shape, paint_mark
+from ui.style.theme import GRID, MARGIN, Look, Tone
 
 from .labels import button, frame, set_words, tint
+from .pauses import PauseChoice, add_pause_choices
+from .waiting_text import WaitingJobs, waiting_line
 from .wrapped_text import WrappedText
 
 _MARK = 10

@@ -6,8 +6,8 @@ from PySide6.QtCore import QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from ui.theme import Look, Tone
-from ui.wording import one_line, plain_tooltip
+from ui.style.theme import Look, Tone
+from ui.style.wording import one_line, plain_tooltip
 
 _LONGEST = 4_000
 _LEADING = 3

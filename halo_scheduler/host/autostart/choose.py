@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.home import database_path
+from halo_scheduler.paths import database_path
 
 
 class Autostart(Protocol):

@@ -1,0 +1,151 @@
+"""What the process of a run is given: a prompt, an item, an answer, what the run before it in a chain printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from halo_scheduler.actions.launch import Launch, command_line, own_variables, prepare
+from halo_scheduler.actions.prompt import beginning_of_text, compose, item_in_markdown
+from halo_scheduler.actions.run_services import NO_OCCASION, Occasion, OpenedSource
+from halo_scheduler.actions.spool import Spool
+from halo_scheduler.actions.start_errors import LaunchError
+from halo_scheduler.grammar.secret_refs import filled_in
+from halo_scheduler.host.login_environment import Environment, encoded
+from halo_scheduler.model import Command, Job, ProcessAction, Prompt, Run, Trigger
+from halo_scheduler.model.agents import LONGEST_ARGUMENT_BYTES, Agent, Delivery
+from halo_scheduler.work_sources.item import Item, SourceError
+
+_LONGEST_VALUE_BYTES = 8 << 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """All that is known of a run before it starts; everything here may block."""
+
+    job: Job
+    run: Run
+    action: ProcessAction
+    occasion: Occasion = NO_OCCASION
+    source: OpenedSource | None = None
+
+    def find_program(self, environment: Environment, secrets: Mapping[str, str]) -> Launch:
+        """Return what can be started, yet without what it is given; LaunchError tells what is missing."""
+        own = own_variables(self.job, self.run)
+        match self.action:
+            case Command():
+                launch = prepare(self.action, command_line(self.action), own, environment, secrets)
+                return replace(launch, stdin=filled_in(self.action.stdin, secrets).encode())
+            case Prompt():
+                return prepare(self.action, self._agent().argv, own, environment, secrets)
+            case _:
+                assert_never(self.action)
+
+    def take_item(self) -> Item | None:
+        """Return the item that the run is to work on, which is then ours; that of a test run is only shown."""
+        if self.source is None:
+            return None
+        if self.run.trigger is Trigger.TEST:
+            return self.source.first()
+        kept = self.source.take_over(self.run.id, self.occasion.asked_by) if self.occasion.asked_by else None
+        return kept or self.source.claim(self.run.id, only=self.occasion.work_id)
+
+    def give_back(self) -> None:
+        """Let somebody else have the item: the run does not start. What cannot be told now is told later."""
+        if self.source is not None and self.run.trigger is not Trigger.TEST:
+            with suppress(SourceError):
+                self.source.give_back(self.run.id)
+
+    def hand_over(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
+        """Return the launch with all that its process is given."""
+        return self._with_cause(self._with_work(launch, item, spool), spool)
+
+    def _with_work(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
+        match self.action:
+            case Command():
+                return self._told(launch, item, spool)
+            case Prompt():
+                text = compose(
+                    self.action,
+                    job_name=self.job.name,
+                    started_at=self.run.started_at or 0,
+                    slot_at=self.run.slot_at,
+                    occasion=self.occasion,
+                    item=item,
+                )
+                return _delivered(launch, self._agent(), text, spool)
+            case _:
+                assert_never(self.action)
+
+    def _agent(self) -> Agent:
+        if self.occasion.agent is None:
+            raise LaunchError(self.occasion.no_agent or "there is no agent that could be given the prompt")
+        return self.occasion.agent
+
+    def _told(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
+        """Tell a command what it works on."""
+        told: dict[str, str] = {}
+        files: dict[str, bytes] = {}
+        if self.occasion.question or self.occasion.answer:
+            told |= {"HALO_QUESTION": self.occasion.question, "HALO_ANSWER": self.occasion.answer}
+        if item is not None:
+            path = spool.work_path
+            files[path] = item_in_markdown(item).encode(errors="replace")
+            told |= {
+                "HALO_WORK_ID": item.id,
+                "HALO_WORK_TITLE": item.title,
+                "HALO_WORK_URL": item.url,
+                "HALO_WORK_LABELS": ", ".join(item.labels),
+                "HALO_WORK_FILE": path,
+            }
+        return _with(launch, told, files)
+
+    def _with_cause(self, launch: Launch, spool: Spool) -> Launch:
+        """Tell which run of another job started this one, and give it what that one printed to read."""
+        cause = self.occasion.chain
+        if cause is None:
+            return launch
+        told = {
+            "HALO_CHAIN_RUN_ID": cause.run_id,
+            "HALO_CHAIN_JOB": cause.job_name,
+            "HALO_CHAIN_JOB_ID": cause.job_id,
+            "HALO_CHAIN_OUTCOME": cause.outcome,
+            "HALO_CHAIN_OUTPUT": spool.cause_path,
+        }
+        return _with(launch, told, {spool.cause_path: cause.output})
+
+
+def _with(launch: Launch, told: Mapping[str, str], files: Mapping[str, bytes]) -> Launch:
+    """Return the launch with more; the values are short, as a system takes only so much of them."""
+    values = {name: _short(value) for name, value in told.items()}
+    return replace(
+        launch, environment={**launch.environment, **encoded(values)}, files={**launch.files, **files}
+    )
+
+
+def _delivered(launch: Launch, agent: Agent, text: str, spool: Spool) -> Launch:
+    content = text.encode()
+    program = launch.argv[0]
+    match agent.delivery:
+        case Delivery.STDIN:
+            return replace(launch, stdin=content)
+        case Delivery.ARGUMENT:
+            if len(content) > LONGEST_ARGUMENT_BYTES:
+                raise LaunchError(
+                    f"the prompt has {len(content):,} bytes, but an agent can be given at most "
+                    f"{LONGEST_ARGUMENT_BYTES:,} as an argument; let it read its standard input or {{prompt_file}}"
+                )
+            # What was filled in must not be taken for an option.
+            harmless = f" {text}" if text.startswith("-") else text
+            return replace(launch, argv=(program, *agent.command_line(harmless, "")[1:]))
+        case Delivery.FILE:
+            path = spool.prompt_path
+            return replace(launch, argv=(program, *agent.command_line("", path)[1:]), files={path: content})
+        case _:
+            assert_never(agent.delivery)
+
+
+def _short(value: str) -> str:
+    return beginning_of_text(value.replace("\0", ""), _LONGEST_VALUE_BYTES)

@@ -1,0 +1,56 @@
+"""`halo add`: a new job."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import click
+
+from halo_scheduler.cli.options.jobs import fields_of_new, job_options
+from halo_scheduler.cli.options.sections import SectionCommand
+from halo_scheduler.cli.terminal.completing import complete_files
+from halo_scheduler.cli.terminal.job_notes import tell_notes
+from halo_scheduler.cli.terminal.terminal import next_words, tell_nobody_runs
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.service.lookup import find_job
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.schedules import describe
+
+
+@click.command(cls=SectionCommand)
+@click.argument("name")
+@job_options
+@click.argument("command", nargs=-1, metavar="[-- COMMAND ARG…]", shell_complete=complete_files)
+def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
+    """Add a job.
+
+    \b
+    Examples:
+      halo add backup --every 6h -- rsync -a /home /mnt/backup
+      halo add report --cron "0 9 * * 1-5" --dir ~/reports -- ./report.sh --weekly
+      halo add tidy --after 30m --shell /bin/sh -- 'find /tmp/x -mtime +7 -delete'
+      halo add ping --every 5m --http GET https://example.org/health
+      halo add hook --once "tomorrow 9:00" --http POST https://example.org/hook \\
+          --header 'Authorization: Bearer ${secret:HOOK}' \\
+          --json-body '{"hello": 1}'
+      halo add review --cron @daily --dir ~/code \\
+          --prompt "Review what changed today, {{date}}."
+      halo add fix --every 1h --prompt @fix.md --max-runs-per-day 5 \\
+          --work-github me/shop --work-token GITHUB
+      halo add photos --every 1d --if-mains --if-reachable nas.local:22 \\
+          --if-deadline 6h --keep-awake -- ./copy.sh
+      halo add mirror --cron @daily --on-success report -- ./mirror.sh
+
+    Secrets are kept with "halo secret set"; ${secret:NAME} stands for them in --env, --stdin, --header and bodies.
+    """
+    now_ms = SystemClock().now_ms()
+    with Scheduler.open() as scheduler:
+        fields = fields_of_new(given, command, partial(find_job, scheduler), now_ms)
+        job = scheduler.get_job(scheduler.add_job(name, **fields))
+        if job is not None:
+            click.echo(f"added {job.name}: {describe(job.schedule)}")
+            click.echo(f"  next: {next_words(job, now_ms)}")
+            tell_notes(scheduler, job, now_ms)
+        if job is not None and job.next_run_at is not None and scheduler.status().state != "running":
+            tell_nobody_runs()

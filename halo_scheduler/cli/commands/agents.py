@@ -1,0 +1,156 @@
+"""`halo agent`: the programs that prompts are given to."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import click
+
+from halo_scheduler.cli.command_table import Subcommands
+from halo_scheduler.cli.terminal.completing import complete_agents
+from halo_scheduler.cli.terminal.confirm import ask_first
+from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.cli.terminal.terminal import WAITS, print_table
+from halo_scheduler.errors import ScheduleError, SchedulerError
+from halo_scheduler.grammar.english import counted
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.model import Prompt
+from halo_scheduler.model.agents import Agent, Delivery
+from halo_scheduler.service.scheduler import Scheduler
+
+_WAYS = {
+    Delivery.STDIN: "on standard input",
+    Delivery.ARGUMENT: "as an argument",
+    Delivery.FILE: "in a file",
+}
+_LONGEST = 500
+
+
+@click.group(cls=Subcommands)
+def agent() -> None:
+    """Choose the programs that prompts are given to.
+
+    \b
+    Examples:
+      halo agent list
+      halo agent set claude --default -- claude -p
+      halo agent set mine -- my-agent --quiet --file {prompt_file}
+      halo agent default claude
+    """
+
+
+@agent.command("list", short_help="List the agents, and how each gets its prompt.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+def list_(*, as_json: bool) -> None:
+    """List the agents, and how each gets its prompt; ● is the one for prompts that name none.
+
+    \b
+    Examples:
+      halo agent list
+      halo agent list --json
+    """
+    with open_to_read() as scheduler:
+        settings = scheduler.get_settings()
+    if as_json:
+        data = [
+            found.to_dict() | {"delivery": found.delivery, "is_default": found.name == settings.default_agent}
+            for found in settings.agents
+        ]
+        click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+        return
+    if not settings.agents:
+        click.echo("no agents; add one with: halo agent set NAME -- PROGRAM ARG…")
+        return
+    print_table(
+        ["", "NAME", "PROMPT", "PROGRAM"],
+        [
+            [
+                "●" if found.name == settings.default_agent else " ",
+                found.name,
+                _WAYS[found.delivery],
+                plain_line(shlex.join(found.argv), _LONGEST),
+            ]
+            for found in settings.agents
+        ],
+    )
+
+
+@agent.command("set")
+@click.argument("name", shell_complete=complete_agents)
+@click.option("--default", "as_default", is_flag=True, help="Use it for prompts that name no agent.")
+@click.argument("argv", nargs=-1, required=True, metavar="-- PROGRAM [ARG…]")
+def set_(*, name: str, as_default: bool, argv: tuple[str, ...]) -> None:
+    """Add an agent, or change it.
+
+    \b
+    Examples:
+      halo agent set claude --default -- claude -p
+      halo agent set mine -- my-agent --quiet --file {prompt_file}
+
+    The prompt goes to the program's standard input; {prompt} in an argument stands for the prompt itself, up to 100
+    KiB of it, and {prompt_file} for a private file that holds it.
+    """
+    chosen = Agent(name=name, argv=argv)
+    with Scheduler.open() as scheduler:
+        agents = scheduler.get_settings().agents
+        is_new = all(found.name != name for found in agents)
+        changed = tuple(chosen if found.name == name else found for found in agents)
+        default = {"default_agent": name} if as_default else {}
+        scheduler.change_settings(agents=(*changed, chosen) if is_new else changed, **default)
+    words = "added" if is_new else "changed"
+    click.echo(f"{words} {name}, which gets its prompt {_WAYS[chosen.delivery]}")
+
+
+@agent.command()
+@click.argument("name", shell_complete=complete_agents)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove(*, name: str, yes: bool) -> None:
+    """Forget an agent; jobs that name it fail from then on, and say so.
+
+    \b
+    Examples:
+      halo agent remove mine
+    """
+    with Scheduler.open() as scheduler:
+        settings = scheduler.get_settings()
+        _require(scheduler, name)
+        if name == settings.default_agent and len(settings.agents) > 1:
+            raise SchedulerError(
+                f"{name} is the default agent; choose another one first with: halo agent default NAME"
+            )
+        ask_first(f"Forget {name}?", yes=yes)
+        scheduler.change_settings(agents=tuple(found for found in settings.agents if found.name != name))
+        users = [
+            job.name
+            for job in scheduler.list_jobs()
+            if isinstance(job.action, Prompt) and job.action.agent == name
+        ]
+    click.echo(f"forgot {name}")
+    if users:
+        click.echo(
+            f"{WAITS} {counted(len(users), 'job')} still named it: {', '.join(users)}",
+            err=True,
+        )
+
+
+@agent.command()
+@click.argument("name", shell_complete=complete_agents)
+def default(*, name: str) -> None:
+    """Use an agent for all prompts that name none.
+
+    \b
+    Examples:
+      halo agent default codex
+    """
+    with Scheduler.open() as scheduler:
+        _require(scheduler, name)
+        scheduler.change_settings(default_agent=name)
+    click.echo(f"{name} is the default agent")
+
+
+def _require(scheduler: Scheduler, name: str) -> None:
+    """Refuse a name that no agent has; an empty one does not stand for the default one here."""
+    if not name:
+        raise ScheduleError("is empty", path="name")
+    scheduler.get_settings().find_agent(name)

@@ -1,0 +1,60 @@
+"""`halo assistants`: what assistants did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.terminal import moment, print_json_list, print_table
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.service.lookup import find_job
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.why.assistant_acts import AssistantAct
+
+
+@click.command()
+@click.argument("name", required=False, shell_complete=complete_jobs)
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=30, show_default=True, help="At most so many."
+)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+def assistants(*, name: str | None, limit: int, as_json: bool) -> None:
+    """Show what assistants did through "halo mcp", the newest first: with all jobs, or with one.
+
+    \b
+    Examples:
+      halo assistants
+      halo assistants backup
+      halo assistants --json
+
+    How far they may go is the setting "assistants": read, run or edit.
+    """
+    with Scheduler.open() as scheduler:
+        job_id = None if name is None else find_job(scheduler, name, also_removed=True).id
+        acts = scheduler.get_assistant_acts(limit, job_id=job_id)
+    now_ms = SystemClock().now_ms()
+    if as_json:
+        print_json_list([_data(act, now_ms) for act in acts])
+    elif acts:
+        rows = [[moment(act.at), act.assistant, plain_line(act.job_name), act.words(now_ms)] for act in acts]
+        print_table(["WHEN", "ASSISTANT", "JOB", "WHAT"], rows)
+    else:
+        click.echo(
+            "no assistant has done anything yet" if name is None else "no assistant has touched it yet"
+        )
+
+
+def _data(act: AssistantAct, now_ms: int) -> dict[str, Any]:
+    return {
+        "at": act.at,
+        "assistant": act.assistant,
+        "kind": act.kind,
+        "job_id": act.job_id,
+        "job": act.job_name,
+        "what": act.words(now_ms),
+        "changed": list(act.changed_fields),
+        "run_id": act.detail.get("run_id"),
+    }

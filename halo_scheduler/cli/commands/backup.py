@@ -1,0 +1,79 @@
+"""`halo backup`: make, list and restore backups."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from halo_scheduler.cli.command_table import Subcommands
+from halo_scheduler.cli.terminal.confirm import ask_first
+from halo_scheduler.cli.terminal.progress_bar import shown_share
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.grammar.english import clock_time, short_date
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.paths import database_path
+from halo_scheduler.service.backups import find_backups, make_backup, restore_backup
+
+
+@click.group(cls=Subcommands, invoke_without_command=True)
+@click.pass_context
+def backup(context: click.Context) -> None:
+    """Make a backup now; or list and restore them.
+
+    \b
+    Examples:
+      halo backup
+      halo backup list
+      halo backup restore --latest
+    """
+    if context.invoked_subcommand is None:
+        with shown_share("Making a backup") as tell:
+            made = make_backup(database_path(), SystemClock().now_ms(), tell)
+        click.echo(made.path)
+
+
+@backup.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+def list_(*, as_json: bool) -> None:
+    """List the backups, newest first.
+
+    \b
+    Examples:
+      halo backup list
+      halo backup list --json
+    """
+    found = find_backups(database_path())
+    if as_json:
+        click.echo(
+            json.dumps([{"path": str(item.path), "made_at": item.made_at} for item in found], indent=2)
+        )
+        return
+    if not found:
+        click.echo("no backups yet; make one with: halo backup")
+    for item in found:
+        moment = local_time(item.made_at)
+        click.echo(f"{short_date(moment):>11} {clock_time(moment)}  {item.path}")
+
+
+@backup.command(short_help="Put a backup in the database's place.")
+@click.option("--latest", is_flag=True, help="Take the newest backup that is in order.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def restore(*, latest: bool, yes: bool, file: Path | None) -> None:
+    """Put a backup in the database's place; what is there now is set aside, not deleted.
+
+    \b
+    Examples:
+      halo backup restore --latest
+      halo backup restore ~/.local/share/halo-scheduler/backups/halo-….db
+    """
+    if latest == (file is not None):
+        raise click.UsageError("give either --latest or a backup file")
+    ask_first("Put the backup in the place of all jobs and runs there are now?", yes=yes)
+    with shown_share("Restoring the backup") as tell:
+        restored, aside = restore_backup(database_path(), file, SystemClock().now_ms(), tell)
+    click.echo(f"restored {restored}")
+    if aside is not None:
+        click.echo(f"the old database is now {aside}")

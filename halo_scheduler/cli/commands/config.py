@@ -1,0 +1,109 @@
+"""`halo config`: settings from a terminal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from halo_scheduler.cli.command_table import Subcommands
+from halo_scheduler.cli.terminal.completing import complete_settings
+from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.model.settings import Settings
+from halo_scheduler.service.lookup import near_name
+from halo_scheduler.service.scheduler import Scheduler
+
+_WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+_ELSEWHERE = {
+    "agents": "halo agent set",
+    "default_agent": "halo agent default",
+    "quiet_times": "halo quiet add",
+}
+NAMES = [field.name for field in fields(Settings) if field.name not in _ELSEWHERE]
+# Scripts may still use these; they are not listed.
+_FORMER_NAMES = ["assistants_may_edit"]
+
+
+@click.group(cls=Subcommands)
+def config() -> None:
+    """Look at the settings and change them.
+
+    \b
+    Examples:
+      halo config get
+      halo config get max_concurrent
+      halo config set max_concurrent 10
+    """
+
+
+@config.command()
+@click.argument("name", required=False, shell_complete=complete_settings)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+def get(*, name: str | None, as_json: bool) -> None:
+    """Show one setting, or all.
+
+    \b
+    Examples:
+      halo config get
+      halo config get max_concurrent
+    """
+    names = NAMES if name is None else [_known(name)]
+    with open_to_read() as scheduler:
+        settings = scheduler.get_settings()
+    if as_json and name is None:
+        names = [*names, *_FORMER_NAMES]
+    found = {item: getattr(settings, item) for item in names}
+    if as_json:
+        click.echo(json.dumps(found if name is None else found[names[0]], indent=2))
+        return
+    for item, value in found.items():
+        click.echo(_shown(value) if name is not None else f"{item} = {_shown(value)}")
+
+
+@config.command("set", short_help="Change a setting, at once and for whatever runs.")
+@click.argument("name", shell_complete=complete_settings)
+@click.argument("value")
+def set_(*, name: str, value: str) -> None:
+    """Change a setting, at once and for whatever runs; "halo config get" shows which there are.
+
+    \b
+    Examples:
+      halo config set max_concurrent 10
+      halo config set default_time_limit none
+      halo config set assistants read
+    """
+    known = _known(name)
+    with Scheduler.open() as scheduler:
+        before = getattr(scheduler.get_settings(), known)
+        after = getattr(scheduler.change_settings(**{known: _read(known, value, before)}), known)
+    click.echo(f"{known} = {_shown(after)}")
+
+
+def _known(name: str) -> str:
+    if name in _ELSEWHERE:
+        raise click.UsageError(f"use: {_ELSEWHERE[name]}")
+    if name not in (*NAMES, *_FORMER_NAMES):
+        raise click.UsageError(f"there is no setting {name!r}{near_name(name, NAMES)}")
+    return name
+
+
+def _read(name: str, text: str, before: object) -> Any:
+    """Return what a text means for a setting that has a certain kind of value."""
+    if isinstance(before, bool):
+        if text.lower() not in _WORDS:
+            raise click.UsageError(f"{name} is on or off, not {text!r}")
+        return _WORDS[text.lower()]
+    if isinstance(before, int):
+        try:
+            return int(text)
+        except ValueError:
+            raise click.UsageError(f"{name} is a whole number, not {text!r}") from None
+    return None if text == "none" and name == "default_time_limit" else text
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "none" if value is None else str(value)

@@ -1,0 +1,107 @@
+"""`halo daemon`: the engine without a window."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+
+import click
+
+from halo_scheduler.clock import Clock, SystemClock
+from halo_scheduler.errors import SchedulerShutdownError
+from halo_scheduler.grammar.interval import parse_interval
+from halo_scheduler.host.core_dumps import CORE_LIMIT
+from halo_scheduler.host.service_manager import ServiceManager
+from halo_scheduler.host.signals import StopSignals
+from halo_scheduler.service.scheduler import Scheduler
+
+_LOG = logging.getLogger("halo")
+_FAILED = 1
+
+
+@click.command()
+@click.option(
+    "--stop-timeout",
+    metavar="30s",
+    default="30s",
+    show_default=True,
+    help="How long to wait for runs to end.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Tell of every run, not only of what needs attention.")
+@click.option("--leave-running", is_flag=True, help="Let runs that do not end in time live on.")
+def daemon(*, stop_timeout: str, verbose: bool, leave_running: bool) -> None:
+    """Run the jobs without a window until SIGTERM or Ctrl-C.
+
+    \b
+    Examples:
+      halo daemon
+      halo daemon --verbose --stop-timeout 5m
+
+    On the first signal nothing new is started and runs may end. Those that do not in time are stopped,
+    and the exit code is 1; with --leave-running they live on, and the next engine takes them up. A second
+    signal leaves at once, and them running.
+    """
+    _log_to_stderr(logging.INFO if verbose else logging.WARNING)
+    sys.exit(run_daemon(stop_timeout_ms=parse_interval(stop_timeout), end_runs=not leave_running))
+
+
+def run_without_window() -> int:
+    """Run the jobs for someone who only said `halo` where there is no display, and tell them how to go on."""
+    _log_to_stderr(logging.WARNING)
+    click.echo(
+        "halo: there is no display here, so the jobs are run without a window; Ctrl-C ends it", err=True
+    )
+    click.echo(
+        "halo: add jobs from another terminal, like: halo add hello --every 1m -- echo hello", err=True
+    )
+    return run_daemon()
+
+
+def _log_to_stderr(level: int) -> None:
+    logging.basicConfig(
+        stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+
+
+def run_daemon(
+    *,
+    prepare: Callable[[Scheduler], None] = lambda _scheduler: None,
+    clock: Clock | None = None,
+    stop_timeout_ms: int = 30_000,
+    end_runs: bool = True,
+) -> int:
+    """Run an engine on the default database until a signal and return the exit code.
+
+    `prepare` may register handlers first.
+    """
+    from PySide6.QtCore import QCoreApplication, QSocketNotifier  # noqa: PLC0415 - Qt, for those who need it
+
+    CORE_LIMIT.lower()
+    manager = ServiceManager.take(os.environ, clock or SystemClock())
+    application = QCoreApplication.instance() or QCoreApplication(["halo"])
+    with Scheduler.open(clock=clock, owner="the Halo daemon") as scheduler, StopSignals() as signals:
+        prepare(scheduler)
+        scheduler.subscribe(lambda change: _LOG.info("%s %s", change.kind, change.job_id or ""))
+        scheduler.start(
+            adopt_orphans=True, heartbeat=manager.ping, heartbeat_ms=manager.ping_interval_ms or None
+        )
+        scheduler.subscribe(lambda _change: None if scheduler.runs_jobs else application.exit(_FAILED))
+        click.echo(f"halo: running the jobs of {scheduler.path}", err=True)
+        manager.tell_ready(f"running the jobs of {scheduler.path}")
+        notifier = QSocketNotifier(signals.fileno(), QSocketNotifier.Type.Read)
+        notifier.activated.connect(lambda: signals.is_asked_to_stop() and application.quit())
+        exit_code = application.exec()
+        notifier.setEnabled(False)
+        if exit_code:
+            return exit_code
+        click.echo("halo: stopping; a second signal leaves at once", err=True)
+        manager.tell_stopping("waiting for runs to end")
+        signals.leave_on_next()
+        try:
+            scheduler.stop(timeout_ms=stop_timeout_ms, end_runs=end_runs)
+        except SchedulerShutdownError as error:
+            click.echo(f"halo: {error}", err=True)
+            return _FAILED
+    return 0

@@ -1,0 +1,104 @@
+"""`halo edit`: a job that is there, otherwise."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Any
+
+import click
+
+from halo_scheduler.cli.options.actions import action_option
+from halo_scheduler.cli.options.chains import chain_option
+from halo_scheduler.cli.options.conditions import condition_option
+from halo_scheduler.cli.options.jobs import changed_fields, job_options, said_option
+from halo_scheduler.cli.options.option_values import is_given
+from halo_scheduler.cli.options.sections import SectionCommand, with_options
+from halo_scheduler.cli.terminal.completing import complete_files, complete_jobs
+from halo_scheduler.cli.terminal.job_details import details, standing_of
+from halo_scheduler.cli.terminal.job_notes import tell_notes
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.model import Job
+from halo_scheduler.service.lookup import find_job
+from halo_scheduler.service.scheduler import Scheduler
+
+_LONGEST = 1_000
+# "Nothing" would not go with these labels.
+_GONE = {"starts": "whenever it is due", "group": "none any more", "follows": "no job any more"}
+
+_REMOVING = (
+    action_option("--no-env", is_flag=True, default=None, help="Without the environment it was given."),
+    action_option("--no-headers", is_flag=True, default=None, help="Without the headers it was given."),
+    action_option("--no-work", is_flag=True, default=None, help="Without a source of work."),
+    condition_option("--no-conditions", is_flag=True, default=None, help="Without those it has."),
+    chain_option("--no-followers", is_flag=True, default=None, help="Without those there are."),
+    said_option("--no-group", is_flag=True, default=None, help="In no group any more."),
+    said_option("--rename", metavar="NAME", help="What it is called from now on."),
+)
+
+
+@click.command(cls=SectionCommand, makes_new=False)
+@click.argument("name", shell_complete=complete_jobs)
+@job_options
+@partial(with_options, options=_REMOVING)
+@click.argument("command", nargs=-1, metavar="[-- COMMAND ARG…]", shell_complete=complete_files)
+def edit(*, name: str, command: tuple[str, ...], **given: Any) -> None:
+    """Change a job: what is given here, and nothing else.
+
+    \b
+    Examples:
+      halo edit backup                           open all of it in your editor
+      halo edit backup --every 12h --keep-awake
+      halo edit backup --if-mains --if-path /mnt/backup --if-deadline 2h
+      halo edit backup --on-success report --on-failure alarm
+      halo edit backup --no-conditions --group night --rename "nightly backup"
+      halo edit report -- ./report.sh --monthly
+
+    Without options, a job opens as a file in $VISUAL or $EDITOR. Lists such as --env, --if-path and --on-success
+    are added to; begin anew with --no-env, --no-conditions or --no-followers. "none" takes a limit away.
+    """
+    now_ms = SystemClock().now_ms()
+    is_empty = not command and not any(is_given(value) for value in given.values())
+    if is_empty and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(
+            "say what to change, like: halo edit NAME --every 1h; an editor opens only on a terminal"
+        )
+    with Scheduler.open() as scheduler:
+        job = find_job(scheduler, name)
+        before = _lines(scheduler, job, now_ms)
+        if is_empty:
+            _edit_as_file(scheduler, job)
+        else:
+            changes = changed_fields(job.spec, given, command, partial(find_job, scheduler), now_ms)
+            if changes:
+                scheduler.update_job(job.id, seen=job.spec, **changes)
+        changed = scheduler.get_job(job.id) or job
+        if changed.spec == job.spec:
+            click.echo(f"nothing was changed in {job.name}")
+            return
+        click.echo(f"changed {changed.name}")
+        _tell_difference(before, _lines(scheduler, changed, now_ms))
+        if (changed.schedule, changed.action) != (job.schedule, job.action):
+            tell_notes(scheduler, changed, now_ms)
+
+
+def _edit_as_file(scheduler: Scheduler, job: Job) -> None:
+    from halo_scheduler.cli.terminal.editor_file import edit_as_file  # noqa: PLC0415 - YAML, for those who edit a file
+
+    edit_as_file(scheduler, job)
+
+
+def _lines(scheduler: Scheduler, job: Job, now_ms: int) -> dict[str, str]:
+    """Return what there is to say of a job by its label; what has one label is taken together."""
+    found: dict[str, str] = {}
+    for label, text in details(job, standing_of(scheduler, job), now_ms):
+        found[label] = f"{found[label]}; {text}" if label in found else text
+    return found
+
+
+def _tell_difference(before: dict[str, str], after: dict[str, str]) -> None:
+    for label in dict.fromkeys((*after, *before)):
+        if before.get(label) != after.get(label):
+            text = plain_line(after.get(label, _GONE.get(label, "nothing any more")), _LONGEST)
+            click.echo(f"  {click.style(f'{label:<9}', dim=True)} {text}")

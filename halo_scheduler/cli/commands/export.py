@@ -1,0 +1,115 @@
+"""`halo export`: jobs into a file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.grammar.checks import LONGEST_TEXT
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.service.lookup import find_job
+
+if TYPE_CHECKING:
+    from halo_scheduler.transfer.exporting import Export
+
+_FORMATS = ("yaml", "json", "crontab")
+_ENDINGS = {".json": "json", ".cron": "crontab", ".crontab": "crontab"}
+_STDOUT = "-"
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
+@click.option(
+    "--format", "file_format", type=click.Choice(_FORMATS), help="[yaml, or what the file's name says]"
+)
+@click.option("--output", "-o", default=_STDOUT, metavar="FILE", help="Where to. [standard output]")
+def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> None:
+    """Write jobs to a file that can be kept, shared and taken in again; without a NAME all of them.
+
+    \b
+    Examples:
+      halo export -o jobs.yaml
+      halo export backup report
+      halo export --format crontab
+
+    All jobs come with the quiet times and the limits of groups. Secrets and agents are only named, never written.
+    """
+    from halo_scheduler.transfer.exporting import FileFormat, export_all, export_some, written  # noqa: PLC0415
+
+    with open_to_read() as scheduler:
+        jobs = scheduler.list_jobs()
+        if names:
+            chosen = {job.id: job for job in (find_job(scheduler, name) for name in names)}
+            found = export_some(list(chosen.values()), jobs, scheduler.get_settings())
+        else:
+            found = export_all(jobs, scheduler.get_settings(), scheduler.list_group_limits())
+    form = FileFormat(file_format or _format_of(output))
+    text = written(found.document, form)
+    if output == _STDOUT:
+        click.echo(text, nl=False)
+    else:
+        try:
+            _write_whole(Path(output), text)
+        except OSError as error:
+            raise click.ClickException(f"{output} cannot be written: {error.strerror or error}") from None
+        count = len(found.document.jobs)
+        click.echo(f"wrote {count} {'job' if count == 1 else 'jobs'} to {output}", err=True)
+    notes = _gone(found) if form is FileFormat.CRONTAB else (*_gone(found), *_notes(found, text))
+    for note in notes:
+        click.echo(f"{click.style('▲', fg='yellow')} {plain_line(note, LONGEST_TEXT)}", err=True)
+
+
+def _gone(export: Export) -> Iterator[str]:
+    for name in export.without_followers:
+        yield f"{name}: a job that runs after it is gone; that was left out"
+
+
+def _notes(export: Export, text: str) -> Iterator[str]:
+    """Yield what to know of a file before it is taken in somewhere."""
+    from halo_scheduler.transfer.text_file import MOST_BYTES, MOST_ITEMS  # noqa: PLC0415
+
+    for agent in export.agents:
+        command = shlex.join(["halo", "agent", "set", agent.name, "--", *agent.argv])
+        yield f"the agent {agent.name} is part of the settings and not of the file; elsewhere, first: {command}"
+    if len(export.document.jobs) > MOST_ITEMS or len(text.encode()) > MOST_BYTES:
+        most = f"{MOST_ITEMS} jobs and {MOST_BYTES >> 20} MB"
+        yield f"a file that is taken in again has at most {most}; write several, each with some jobs by their names"
+
+
+def _format_of(output: str) -> str:
+    """Return what a file's name says of its content."""
+    return _ENDINGS.get(Path(output).suffix.lower(), _FORMATS[0])
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file so that nobody ever finds a half of it; what is no plain file is written to as it is."""
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")
+        return
+    path = path.resolve()
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        # As any other new file: what was there before keeps its own permissions.
+        Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

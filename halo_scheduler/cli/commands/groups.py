@@ -1,0 +1,107 @@
+"""`halo group`: the groups of jobs, and how many of each may run at once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+import click
+
+from halo_scheduler.cli.options.option_values import NONE, count_up_to
+from halo_scheduler.cli.terminal.completing import complete_groups
+from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.cli.terminal.terminal import WAITS, print_table
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.grammar.checks import require_label
+from halo_scheduler.grammar.english import counted
+from halo_scheduler.service.lookup import near_name
+from halo_scheduler.service.scheduler import Scheduler
+
+_MOST_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A group as it is shown."""
+
+    name: str
+    max_concurrent: int | None
+    running: int
+    jobs: list[str]
+
+
+def _limit_or_none(text: str) -> int | str:
+    return text if text == NONE else count_up_to(_MOST_AT_ONCE)(text)
+
+
+@click.command()
+@click.argument("name", required=False, shell_complete=complete_groups)
+@click.option(
+    "--max-concurrent", type=_limit_or_none, metavar="N|none", help="How many of its jobs may run at once."
+)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+def group(*, name: str | None, max_concurrent: int | str | None, as_json: bool) -> None:
+    """List the groups, or limit how many jobs of one may run at once.
+
+    \b
+    Examples:
+      halo group
+      halo group night --max-concurrent 1
+      halo group night --max-concurrent none
+
+    A job is put into a group with "halo add … --group NAME" or "halo edit … --group NAME".
+    """
+    if max_concurrent is not None:
+        if name is None:
+            raise click.UsageError("say which group: halo group NAME --max-concurrent N")
+        _limit(name, None if isinstance(max_concurrent, str) else max_concurrent)
+        return
+    with open_to_read() as scheduler:
+        groups = _groups(scheduler)
+    if name is not None and name not in groups:
+        raise SchedulerError(f"there is no group {name!r}{near_name(name, list(groups))}")
+    found = list(groups.values()) if name is None else [groups[name]]
+    if as_json:
+        data = [asdict(one) for one in found]
+        click.echo(json.dumps(data if name is None else data[0], ensure_ascii=False, indent=2))
+    elif not found:
+        click.echo("no groups; put a job into one with: halo edit NAME --group GROUP")
+    else:
+        _print(found)
+
+
+def _limit(name: str, most: int | None) -> None:
+    with Scheduler.open() as scheduler:
+        scheduler.set_group_limit(require_label("name", name), most)
+        is_empty = name not in {job.group for job in scheduler.list_job_names()}
+    click.echo(
+        f"{name} has no limit" if most is None else f"at most {counted(most, 'job')} of {name} at once"
+    )
+    if is_empty:
+        click.echo(f"{WAITS} no job is in the group {name!r} yet")
+
+
+def _groups(scheduler: Scheduler) -> dict[str, _Group]:
+    """Return the groups that have jobs or a limit, by name."""
+    limits, running = scheduler.list_group_limits(), scheduler.status().running_by_group
+    jobs: dict[str, list[str]] = {name: [] for name in limits}
+    for job in scheduler.list_job_names():
+        if job.group is not None:
+            jobs.setdefault(job.group, []).append(job.name)
+    return {
+        name: _Group(name, limits.get(name), running.get(name, 0), jobs[name])
+        for name in sorted(jobs, key=str.casefold)
+    }
+
+
+def _print(groups: list[_Group]) -> None:
+    rows = [
+        [
+            one.name,
+            "no limit" if one.max_concurrent is None else str(one.max_concurrent),
+            str(one.running),
+            ", ".join(one.jobs) or "no jobs",
+        ]
+        for one in groups
+    ]
+    print_table(["GROUP", "AT ONCE", "RUNNING", "JOBS"], rows)

@@ -1,0 +1,89 @@
+"""`halo hint`: advice on when a job runs next."""
+
+from __future__ import annotations
+
+import click
+
+from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.terminal import folded, next_words
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.checks import require_interval
+from halo_scheduler.grammar.interval import format_interval
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.grammar.when import parse_when
+from halo_scheduler.model import SHORTEST_EVERY_MS, HintSource, Job
+from halo_scheduler.rules.hints import usual_ttl, usual_ttl_of_pace
+from halo_scheduler.service.lookup import find_job
+from halo_scheduler.service.scheduler import Scheduler
+
+_LONGEST = 500
+
+
+@click.command()
+@click.argument("name", shell_complete=complete_jobs)
+@click.option("--every", metavar="5m", help="Run at this pace for a while, instead of by its schedule.")
+@click.option(
+    "--at", "when", metavar="WHEN", help='Run once at this time: "in 10m", "18:30", "tomorrow 9:00".'
+)
+@click.option(
+    "--ttl", metavar="1h", help="How long the advice counts. Usually an hour, two runs, or until WHEN."
+)
+@click.option("--reason", metavar="TEXT", help="Why: shown wherever the advice is.")
+@click.option("--clear", is_flag=True, help="Forget all advice, and plan by the schedule again.")
+def hint(
+    *, name: str, every: str | None, when: str | None, ttl: str | None, reason: str | None, clear: bool
+) -> None:
+    """Advise a job to run sooner, or at another pace, for a while; its schedule stays as it is.
+
+    \b
+    Examples:
+      halo hint poll --every 1m --ttl 2h --reason "release day"
+      halo hint backup --at "in 10m"
+      halo hint poll --clear
+
+    A faster pace counts at once, a slower one after the next run. A run at a time counts if it is earlier than what
+    is planned. The job's limits and a pause win over all advice, and no pace is faster than 10s.
+
+    A job can advise itself, if its lines are read (--read-lines): it prints a whole line like
+    ::halo every=5m ttl=1h reason="queue is long", or ::halo next=10m.
+    """
+    if sum((every is not None, when is not None, clear)) != 1:
+        raise click.UsageError("give exactly one of --every, --at and --clear")
+    if clear and (ttl is not None or reason is not None):
+        raise click.UsageError("--ttl and --reason go with --every or --at")
+    with Scheduler.open() as scheduler:
+        job = find_job(scheduler, name)
+        if every is not None:
+            _advise_pace(scheduler, job.id, every, ttl, reason or "")
+        elif when is not None:
+            _advise_run(scheduler, job.id, when, ttl, reason or "")
+        else:
+            scheduler.clear_hints(job.id, source=HintSource.USER)
+        _tell(scheduler, scheduler.get_job(job.id) or job)
+
+
+def _advise_pace(scheduler: Scheduler, job_id: str, every: str, ttl: str | None, reason: str) -> None:
+    every_ms = require_interval("--every", every)
+    if every_ms < SHORTEST_EVERY_MS:
+        click.echo(
+            f"{every} is raised to {format_interval(SHORTEST_EVERY_MS)}, the shortest there is", err=True
+        )
+    lasting = ttl or usual_ttl_of_pace(every_ms)
+    scheduler.propose_interval(job_id, every, lasting, reason, source=HintSource.USER)
+
+
+def _advise_run(scheduler: Scheduler, job_id: str, when: str, ttl: str | None, reason: str) -> None:
+    now_ms = SystemClock().now_ms()
+    at = parse_when(when, now_ms)
+    if at <= now_ms:
+        raise ScheduleError("this time is in the past; give one that lies ahead", path="--at")
+    lasting = ttl or usual_ttl(at - now_ms)
+    scheduler.propose_next_run(job_id, at, lasting, reason, source=HintSource.USER)
+
+
+def _tell(scheduler: Scheduler, job: Job) -> None:
+    """Say what is planned now, and why."""
+    click.echo(f"{job.name}; next: {next_words(job, SystemClock().now_ms())}")
+    for sentence in scheduler.explain(job.id).sentences:
+        click.echo(click.style(f"  {folded(plain_line(sentence, _LONGEST), 2)}", dim=True))

@@ -1,0 +1,162 @@
+"""`halo inbox` and `answer`: what runs ask of people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+import click
+
+from halo_scheduler.cli.terminal.completing import complete_questions
+from halo_scheduler.cli.terminal.following import begins, exit_code_of, follow_run, interruptible, tell_end
+from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.cli.terminal.terminal import ASKS, moment, short_id, typed
+from halo_scheduler.cli.terminal.typed_text import text_of_stdin
+from halo_scheduler.errors import JobNotFoundError, SchedulerError
+from halo_scheduler.grammar.text import plain_line, shown_spec
+from halo_scheduler.model import Question, QuestionState
+from halo_scheduler.service.lookup import MOST_QUESTIONS, near_name, open_questions, require_engine
+from halo_scheduler.service.scheduler import Scheduler
+
+_MOST_SETTLED = 100
+_SHORTEST_PREFIX = 4
+_LONGEST_TITLE = 200
+
+
+@click.command()
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help=f"The last {_MOST_SETTLED}, newest first, also what was answered or dismissed.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+def inbox(*, everything: bool, as_json: bool) -> None:
+    """Show what runs ask you, the oldest first; their jobs wait until you answer or dismiss it.
+
+    \b
+    Examples:
+      halo inbox
+      halo answer 3f2a9c1b "Take the second one."
+      halo answer 3f2a9c1b --dismiss
+    """
+    with open_to_read() as scheduler:
+        limit = _MOST_SETTLED if everything else MOST_QUESTIONS
+        found = scheduler.list_questions(include_settled=everything, limit=limit)
+        names = _names(scheduler)
+    if as_json:
+        data = [question.to_dict() | {"job_name": names.get(question.job_id)} for question in found]
+        click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+        return
+    if not found:
+        click.echo("nobody has asked anything yet" if everything else "nothing waits for you")
+    for question in found:
+        _show(question, names.get(question.job_id, question.job_id))
+    if any(question.state is QuestionState.OPEN for question in found):
+        click.echo(click.style("answer with: halo answer RUN TEXT", dim=True))
+
+
+def _show(question: Question, name: str) -> None:
+    is_open = question.state is QuestionState.OPEN
+    mark = ASKS if is_open else click.style("◌", dim=True)
+    about = f" · on {plain_line(question.work_id, _LONGEST_TITLE)}" if question.work_id else ""
+    state = "" if is_open else f" · {question.state}"
+    click.echo(
+        f"{mark} {click.style(name, bold=True)} · {moment(question.asked_at)} · "
+        f"{short_id(question.run_id)}{about}{state}"
+    )
+    for line in shown_spec(question.text).splitlines():
+        click.echo(f"    {line}")
+    if question.answer:
+        click.echo(click.style(f"    → {plain_line(question.answer, _LONGEST_TITLE)}", dim=True))
+
+
+@click.command()
+@click.argument("run", metavar="RUN", shell_complete=complete_questions)
+@click.argument("text", required=False, metavar="TEXT|-")
+@click.option("--dismiss", is_flag=True, help="Close the question without an answer.")
+@click.option("--wait", is_flag=True, help="Show what the job then prints; leave with 1 unless it succeeds.")
+def answer(*, run: str, text: str | None, dismiss: bool, wait: bool) -> None:
+    """Answer what a run asked; its job is run with the answer.
+
+    \b
+    Examples:
+      halo answer 3f2a9c1b "Take the second one."
+      halo answer review --wait - <answer.md
+      halo answer review --dismiss
+
+    RUN is the run's id or its beginning, as "halo inbox" shows it, or the job's name if it asks only one thing. A
+    TEXT of - is read from standard input.
+    """
+    if dismiss == (text is not None):
+        raise click.UsageError("give either an answer or --dismiss")
+    if dismiss and wait:
+        raise click.UsageError("--wait goes with an answer: what is dismissed starts nothing")
+    with Scheduler.open() as scheduler:
+        if wait:
+            require_engine(scheduler)
+        question = _find_question(scheduler, run)
+        name = _names(scheduler).get(question.job_id, question.job_id)
+        if text is None:
+            scheduler.dismiss_question(question.id)
+            click.echo(f"dismissed{_what_is_left(scheduler, question.job_id, name)}")
+            return
+        said = text_of_stdin("the answer") if text == "-" else text
+        run_id = scheduler.answer_question(question.id, said)
+        if wait:
+            _wait_for(scheduler, run_id, name)
+        click.echo(_what_follows(scheduler, run_id, name))
+
+
+def _what_is_left(scheduler: Scheduler, job_id: str, name: str) -> str:
+    job = scheduler.get_job(job_id)
+    if open_questions(scheduler, job_id):
+        return f"; {name} asks more"
+    return "" if job is None or job.next_run_at is None else f"; {name} starts by itself again"
+
+
+def _wait_for(scheduler: Scheduler, run_id: str, name: str) -> None:
+    with interruptible(f"{name} goes on; stop it with: halo cancel {typed(name)}"):
+        done = follow_run(scheduler, run_id)
+    tell_end(scheduler, done)
+    sys.exit(exit_code_of(done))
+
+
+def _what_follows(scheduler: Scheduler, run_id: str, name: str) -> str:
+    if scheduler.status().state != "running":
+        return f"answered; {name} is run once something runs the jobs; start it with: halo daemon"
+    if begins(scheduler, run_id):
+        return f"answered; started {name}"
+    return f"answered; {name} is run as soon as it is free and there is a place"
+
+
+def _find_question(scheduler: Scheduler, wanted: str) -> Question:
+    """Return the open question that is meant; what it was not is said."""
+    names = _names(scheduler)
+    opened = scheduler.list_questions(limit=MOST_QUESTIONS)
+    found = _matching(opened, wanted, names)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        runs = ", ".join(short_id(question.run_id) for question in found[:5])
+        raise click.UsageError(f"{wanted} asks {len(found)} things; say which: {runs}")
+    settled = _matching(scheduler.list_questions(include_settled=True, limit=MOST_QUESTIONS), wanted, names)
+    if settled:
+        raise SchedulerError(f"this question was already {settled[0].state}")
+    asking = [names.get(question.job_id, "") for question in opened]
+    hint = near_name(wanted, [*asking, *(short_id(question.run_id) for question in opened)])
+    raise JobNotFoundError(f"nothing asked by {wanted!r} waits for an answer{hint}")
+
+
+def _matching(questions: Sequence[Question], wanted: str, names: dict[str, str]) -> list[Question]:
+    """Return the questions of a run or of a job; a run's whole id goes before its beginning and a name."""
+    exact = [question for question in questions if question.run_id == wanted]
+    named = [question for question in questions if wanted in (question.job_id, names.get(question.job_id))]
+    if exact or named or len(wanted) < _SHORTEST_PREFIX:
+        return exact or named
+    return [question for question in questions if question.run_id.startswith(wanted)]
+
+
+def _names(scheduler: Scheduler) -> dict[str, str]:
+    return {job.id: job.name for job in (*scheduler.list_removed(), *scheduler.list_jobs())}

@@ -1,0 +1,80 @@
+"""`halo show` and `remove`: one job."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.confirm import ask_first
+from halo_scheduler.cli.terminal.job_details import Standing, print_details, standing_of
+from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.cli.terminal.runs import cause_words, causes_of, run_data, run_words
+from halo_scheduler.cli.terminal.terminal import duration, folded, moment, outcome_mark, typed
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.grammar.english import listed
+from halo_scheduler.model.codec import encode
+from halo_scheduler.service.lookup import find_job
+from halo_scheduler.service.scheduler import Scheduler
+
+_RECENT = 5
+
+
+@click.command()
+@click.argument("name", shell_complete=complete_jobs)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+def show(*, name: str, as_json: bool) -> None:
+    """Show everything about a job: what it does, when it runs next, how its last runs went.
+
+    \b
+    Examples:
+      halo show backup
+      halo show 3f2a9c1b --json
+    """
+    now_ms = SystemClock().now_ms()
+    with open_to_read() as scheduler:
+        job = find_job(scheduler, name)
+        runs = scheduler.get_run_log(job.id, limit=_RECENT)
+        standing = standing_of(scheduler, job)
+        causes = causes_of(scheduler, runs)
+    if as_json:
+        data = job.to_dict() | _beside(standing) | {"runs": [run_data(run) for run in runs]}
+        click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+        return
+    print_details(job, standing, now_ms)
+    for run in runs:
+        at = run.started_at or run.finished_at or 0
+        words = f"{moment(at)}  {duration(run.duration_ms):<9} {run_words(run)}{cause_words(run, causes)}"
+        click.echo(f"  {outcome_mark(run.outcome)} {folded(words, 4)}")
+
+
+def _beside(standing: Standing) -> dict[str, object]:
+    usage = standing.usage
+    return {
+        "today": {"day": usage.day, "runs": usage.runs, "cost": usage.cost, "resets_at": usage.resets_at},
+        "questions": [question.to_dict() for question in standing.questions],
+        "chain": encode(standing.chain),
+        "waiting_runs": [encode(run) for run in standing.waiting],
+        "waits_until": standing.waits_until,
+    }
+
+
+@click.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME…", shell_complete=complete_jobs)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove(*, names: tuple[str, ...], yes: bool) -> None:
+    """Put jobs into the trash, where they stay for 30 days. A run under way goes on to its end.
+
+    \b
+    Examples:
+      halo remove backup
+      halo remove backup report --yes
+      halo trash restore backup
+    """
+    with Scheduler.open() as scheduler:
+        found = {job.id: job for job in (find_job(scheduler, name) for name in names)}
+        ask_first(f"Remove {listed([job.name for job in found.values()])}?", yes=yes)
+        for job in found.values():
+            scheduler.remove_job(job.id)
+            click.echo(f"removed {job.name}; get it back with: halo trash restore {typed(job.name)}")

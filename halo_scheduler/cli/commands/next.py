@@ -1,0 +1,149 @@
+"""`halo next`: what runs next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import click
+
+from halo_scheduler.cli.options.option_values import count_up_to
+from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.cli.terminal.terminal import (
+    WAITS,
+    due_words,
+    moment,
+    print_table,
+    tell_nobody_runs,
+    waiting_status,
+)
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.model import InQuietTime, SkipReason
+from halo_scheduler.rules.chains import WaitingRun, alike
+from halo_scheduler.rules.upcoming import Upcoming
+from halo_scheduler.service.lookup import find_job
+from halo_scheduler.wording.plans import duration_in_words, moment_in_words
+from halo_scheduler.wording.schedules import describe
+
+_MOST_RUNS = 1_000
+_HOLDS = {
+    SkipReason.NEEDS_INPUT: "will be skipped: it waits for your answer",
+    SkipReason.CAP: "will be skipped: its cap for the day is used up",
+}
+
+
+@click.command("next")
+@click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_jobs)
+@click.option(
+    "-n", "--limit", "count", metavar="N", type=count_up_to(_MOST_RUNS), default=5, help="How many runs. [5]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
+    """Show what runs next: of all jobs, or of those that are named.
+
+    \b
+    Examples:
+      halo next
+      halo next backup report -n 20
+      halo next --json
+
+    First comes what waits, then the planned runs and what the schedules give after them. A job that runs often leaves
+    room for the others: "then every minute" stands for those of its runs that would hide them. "halo why NAME" says
+    why a run is planned for just this time.
+    """
+    now_ms = SystemClock().now_ms()
+    with open_to_read() as scheduler:
+        chosen = {find_job(scheduler, name).id for name in names} or None
+        runs = scheduler.list_upcoming(count, chosen)
+        waiting = [
+            run for run in scheduler.list_waiting_chain_runs() if chosen is None or run.job_id in chosen
+        ]
+        called = {job.id: job.name for job in scheduler.list_job_names()}
+        is_looked_after = scheduler.status().state == "running"
+    if as_json:
+        data = [_as_data(run, called) for run in waiting] + [_run_data(run) for run in runs]
+        click.echo(json.dumps(data[:count], ensure_ascii=False, indent=2))
+        return
+    rows = [_waiting_row(group, called, now_ms) for group in alike(waiting)]
+    rows += [_row(run, now_ms) for run in runs]
+    if not rows:
+        click.echo("nothing will run by itself")
+        return
+    print_table(["", "WHEN", "", "JOB", ""], rows[:count], spare=["WHEN"])
+    if not is_looked_after:
+        tell_nobody_runs()
+
+
+def _row(run: Upcoming, now_ms: int) -> list[str]:
+    held = _held_words(run, now_ms)
+    when = due_words(run.at, now_ms)
+    words = "; ".join(part for part in (held, _then(run)) if part)
+    return [WAITS if held else " ", moment(run.at), when, run.job.name, words]
+
+
+def _then(run: Upcoming) -> str:
+    """Return how a job goes on whose further runs are left out."""
+    hints = run.job.hints
+    if not run.goes_on:
+        return ""
+    if hints.interval_ms is not None and hints.count_at(run.at):
+        return f"then every {duration_in_words(hints.interval_ms)}, as advised"
+    return f"then {describe(run.job.schedule)}"
+
+
+def _held_words(run: Upcoming, now_ms: int) -> str:
+    """Return what keeps a run from starting at its time, if something does."""
+    if run.hold is not None:
+        return _HOLDS.get(run.hold, f"will be skipped: {run.hold}")
+    if run.is_planned and run.job.waiting_for is not None:
+        return waiting_status(run.job)
+    if run.quiet is None:
+        return ""
+    name = f"the quiet time {run.quiet.by.name}".rstrip()
+    if run.job.policy.in_quiet_time is InQuietTime.SKIP:
+        return f"will be skipped in {name}"
+    return f"waits in {name} until {moment_in_words(run.quiet.until, now_ms)}"
+
+
+def _waiting_row(runs: Sequence[WaitingRun], called: dict[str, str], now_ms: int) -> list[str]:
+    run, count = runs[0], "" if len(runs) == 1 else f"{len(runs)} runs, "
+    reason = plain_line(run.reason) or "a place"
+    words = f"{count}waiting for {reason}, after {run.cause_name}"
+    return [WAITS, moment(min(run.at, now_ms)), "now", called.get(run.job_id, run.job_id), words]
+
+
+def _as_data(run: WaitingRun, called: dict[str, str]) -> dict[str, object]:
+    return {
+        "job_id": run.job_id,
+        "name": called.get(run.job_id),
+        "at": run.at,
+        "trigger": "chain",
+        "is_planned": True,
+        "source": None,
+        "waiting_for": None,
+        "waiting_reason": run.reason,
+        "caused_by": run.caused_by,
+        "hold": None,
+        "quiet_until": None,
+        "goes_on": False,
+    }
+
+
+def _run_data(run: Upcoming) -> dict[str, object]:
+    job = run.job
+    return {
+        "job_id": job.id,
+        "name": job.name,
+        "at": run.at,
+        "trigger": "schedule",
+        "is_planned": run.is_planned,
+        "source": job.next_source if run.is_planned else job.schedule.kind,
+        "waiting_for": job.waiting_for if run.is_planned else None,
+        "waiting_reason": job.waiting_reason if run.is_planned else "",
+        "caused_by": None,
+        "hold": run.hold,
+        "quiet_until": None if run.quiet is None else run.quiet.until,
+        "goes_on": run.goes_on,
+    }

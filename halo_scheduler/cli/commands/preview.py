@@ -1,0 +1,86 @@
+"""`halo preview`: what a schedule would do, before it is used."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from halo_scheduler.cli.options.option_values import count_up_to
+from halo_scheduler.cli.options.schedules import schedule_options, take_schedule_options
+from halo_scheduler.cli.terminal.job_notes import note_line
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.grammar.english import clock_time, short_date, weekday_name
+from halo_scheduler.grammar.when import parse_when
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model import After, Cron, Schedule
+from halo_scheduler.schedule.next_run import next_run
+from halo_scheduler.wording.lint import Note, lint
+from halo_scheduler.wording.schedules import describe, describe_when
+
+_MOST_RUNS = 1_000
+
+
+@click.command()
+@schedule_options
+@click.option("--from", "start", metavar="WHEN", help="Look from this time on instead of from now.")
+@click.option(
+    "-n", "--limit", "count", metavar="N", type=count_up_to(_MOST_RUNS), default=5, help="How many runs. [5]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+def preview(*, start: str | None, count: int, as_json: bool, **given: Any) -> None:
+    """Show in words and times what a schedule means, without storing anything.
+
+    \b
+    Examples:
+      halo preview --every 15m
+      halo preview --cron "0 9 * * 1-5" --tz Europe/Berlin
+      halo preview --cron "30 2 * * *" --tz Europe/Berlin --from 2027-03-27
+      halo preview --once "tomorrow 9:00"
+    """
+    real_now_ms = SystemClock().now_ms()
+    options = take_schedule_options(given)
+    now_ms = real_now_ms if start is None else parse_when(start, real_now_ms, timezone=options.tz)
+    schedule = options.schedule(now_ms)
+    anchor_at = options.anchor_at(now_ms)
+    runs = _next_runs(schedule, now_ms, anchor_at, count)
+    notes = lint(schedule, now_ms, anchor_at=anchor_at)
+    if as_json:
+        click.echo(json.dumps(_as_data(schedule, runs, notes), ensure_ascii=False, indent=2))
+    else:
+        _show(schedule, runs, notes, now_ms)
+
+
+def _next_runs(schedule: Schedule, now_ms: int, anchor_at: int, count: int) -> list[int]:
+    """Return the next runs; of `after` only the first is known, since the others wait for its end."""
+    runs: list[int] = []
+    point = next_run(schedule, now_ms, anchor_at=anchor_at)
+    while point is not None and len(runs) < count:
+        runs.append(point)
+        point = None if isinstance(schedule, After) else next_run(schedule, point, anchor_at=anchor_at)
+    return runs
+
+
+def _as_data(schedule: Schedule, runs: list[int], notes: list[Note]) -> dict[str, object]:
+    return {
+        "schedule": schedule.to_dict(),
+        "description": describe(schedule),
+        "runs": runs,
+        "notes": [{"code": note.code, "severity": note.severity, "message": note.message} for note in notes],
+    }
+
+
+def _show(schedule: Schedule, runs: list[int], notes: list[Note], now_ms: int) -> None:
+    timezone = schedule.timezone if isinstance(schedule, Cron) else None
+    click.secho(describe(schedule), bold=True)
+    if runs:
+        click.echo()
+    for at in runs:
+        moment = local_time(at, timezone)
+        absolute = f"{weekday_name(moment)[:3]} {short_date(moment):>11} {clock_time(moment)}"
+        click.echo(f"  {absolute:<25}{click.style(describe_when(at, now_ms, timezone=timezone), dim=True)}")
+    if notes:
+        click.echo()
+    for note in notes:
+        click.echo(note_line(note))

@@ -1,0 +1,236 @@
+"""`halo quiet`: the times in which nothing starts by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import click
+
+from halo_scheduler.cli.command_table import Subcommands
+from halo_scheduler.cli.terminal.completing import complete_groups, complete_quiet_times, complete_zones
+from halo_scheduler.cli.terminal.confirm import ask_first
+from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.cli.terminal.terminal import WAITS, print_table
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.grammar.english import spans
+from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.schedule.quiet_times import Quiet, quiet_at
+from halo_scheduler.service.lookup import near_name
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.plans import moment_in_words
+
+_DAYS = tuple(Weekday)
+_NAMES = [day.capitalize() for day in _DAYS]
+_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+
+
+@click.group(cls=Subcommands, invoke_without_command=True)
+@_JSON
+@click.pass_context
+def quiet(context: click.Context, *, as_json: bool) -> None:
+    """Choose the times in which nothing starts by itself.
+
+    \b
+    Examples:
+      halo quiet
+      halo quiet add Nights --from 22:00 --to 06:00
+      halo quiet add Meetings --from 9:00 --to 12:00 --days mon-fri \\
+          --group heavy --tz Europe/Berlin
+      halo quiet remove Nights
+
+    What falls due then waits for the end, or is skipped if the job was told so with --in-quiet-time skip. What you
+    run by hand starts all the same. Without a command, the quiet times are listed.
+    """
+    if context.invoked_subcommand is None:
+        _list(as_json=as_json)
+    elif as_json:
+        raise click.UsageError("put --json behind the command")
+
+
+@quiet.command("list")
+@_JSON
+def list_(*, as_json: bool) -> None:
+    """List the quiet times, and say which hold just now and until when.
+
+    \b
+    Examples:
+      halo quiet list
+      halo quiet list --json
+    """
+    _list(as_json=as_json)
+
+
+@quiet.command()
+@click.argument("name", default="")
+@click.option("--from", "start", required=True, metavar="22:00", help="When it begins.")
+@click.option(
+    "--to", "end", required=True, metavar="06:00", help="When it ends; on the next day if not later."
+)
+@click.option("--days", metavar="mon-fri,sun", help="The days on which it begins. [every day]")
+@click.option(
+    "--group",
+    metavar="GROUP",
+    shell_complete=complete_groups,
+    help="Only for the jobs of a group. [all jobs]",
+)
+@click.option(
+    "--tz",
+    metavar="ZONE",
+    shell_complete=complete_zones,
+    help="Its time zone, like Europe/Berlin. [this machine's]",
+)
+def add(*, name: str, start: str, end: str, days: str | None, group: str | None, tz: str | None) -> None:
+    """Add a quiet time.
+
+    \b
+    Examples:
+      halo quiet add Nights --from 22:00 --to 06:00
+      halo quiet add --from 00:00 --to 24:00 --days sat,sun --group work
+    """
+    added = QuietTime(
+        name=name,
+        group=group,
+        days=_DAYS if days is None else _read_days(days),
+        start=_padded(start),
+        end=_padded(end),
+        timezone=tz,
+    )
+    with Scheduler.open() as scheduler:
+        times = scheduler.get_settings().quiet_times
+        if name and any(time.name == name for time in times):
+            raise SchedulerError(f"there is already a quiet time named {name!r}; choose another name")
+        scheduler.change_settings(quiet_times=(*times, added))
+        groups = {job.group for job in scheduler.list_jobs()}
+    click.echo(f"added {_called(added)}: {_in_words(added)}")
+    if group is not None and group not in groups:
+        click.echo(f"{WAITS} no job is in the group {group!r} yet")
+    now_ms = SystemClock().now_ms()
+    holds = quiet_at([added], group, now_ms)
+    if holds is not None:
+        click.echo(f"  it holds now, until {moment_in_words(holds.until, now_ms)}")
+
+
+@quiet.command()
+@click.argument("which", metavar="NAME|NUMBER", shell_complete=complete_quiet_times)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove(*, which: str, yes: bool) -> None:
+    """Remove a quiet time, by its name or by its number in the list.
+
+    \b
+    Examples:
+      halo quiet remove Nights
+      halo quiet remove 2 --yes
+    """
+    with Scheduler.open() as scheduler:
+        times = scheduler.get_settings().quiet_times
+        index = _find(times, which)
+        found = times[index]
+        ask_first(f"Remove {_called(found)}, {_in_words(found)}?", yes=yes)
+        _remove(scheduler, found)
+    click.echo(f"removed {_called(found)}")
+
+
+def _remove(scheduler: Scheduler, gone: QuietTime) -> None:
+    """Take out a quiet time of those there are now: somebody else may have changed them meanwhile."""
+    times = list(scheduler.get_settings().quiet_times)
+    if gone in times:
+        times.remove(gone)
+        scheduler.change_settings(quiet_times=tuple(times))
+
+
+def _list(*, as_json: bool) -> None:
+    now_ms = SystemClock().now_ms()
+    with open_to_read() as scheduler:
+        times = scheduler.get_settings().quiet_times
+    held = [quiet_at([time], time.group, now_ms) for time in times]
+    if as_json:
+        data = [
+            {**time.to_dict(), "until": None if holds is None else holds.until}
+            for time, holds in zip(times, held, strict=True)
+        ]
+        click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+        return
+    if not times:
+        click.echo("no quiet times; add one with: halo quiet add Nights --from 22:00 --to 06:00")
+        return
+    print_table(
+        ["", "#", "NAME", "DAYS", "TIME", "FOR", "NOW"],
+        [
+            _row(number, time, holds, now_ms)
+            for number, (time, holds) in enumerate(zip(times, held, strict=True), 1)
+        ],
+    )
+
+
+def _row(number: int, time: QuietTime, holds: Quiet | None, now_ms: int) -> list[str]:
+    return [
+        " " if holds is None else WAITS,
+        str(number),
+        time.name,
+        _day_words(time),
+        f"{time.start}–{time.end}{_zone_words(time)}",
+        "all jobs" if time.group is None else time.group,
+        "" if holds is None else f"until {moment_in_words(holds.until, now_ms)}",
+    ]
+
+
+def _find(times: Sequence[QuietTime], which: str) -> int:
+    """Return the place of the one that is meant; a name goes before a number."""
+    named = [index for index, time in enumerate(times) if which and time.name == which]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        numbers = ", ".join(str(index + 1) for index in named)
+        raise click.UsageError(f"there are {len(named)} quiet times named {which!r}; say which: {numbers}")
+    if which.isascii() and which.isdigit() and which.lstrip("0") in map(str, range(1, len(times) + 1)):
+        return int(which) - 1
+    near = near_name(which, [time.name for time in times if time.name])
+    raise SchedulerError(f"there is no quiet time {which!r}{near}")
+
+
+def _read_days(typed: str) -> tuple[Weekday, ...]:
+    """Return the days of "mon-fri,sun"; a span may go over the end of the week."""
+    found: list[Weekday] = []
+    for part in typed.split(","):
+        first, dash, last = part.partition("-")
+        begin, end = _day(first, typed), _day(last if dash else first, typed)
+        found += [_DAYS[(begin + step) % len(_DAYS)] for step in range((end - begin) % len(_DAYS) + 1)]
+    return tuple(found)
+
+
+def _day(typed: str, all_typed: str) -> int:
+    word = typed.strip().lower()
+    for index, day in enumerate(_DAYS):
+        if word in (day.value, day.name.lower()):
+            return index
+    raise click.UsageError(f"--days takes days like mon-fri,sun, not {all_typed!r}")
+
+
+def _padded(time: str) -> str:
+    """Return a time of day with two digits for the hour."""
+    return f"0{time}" if len(time) == len("9:00") else time
+
+
+def _called(time: QuietTime) -> str:
+    return f"the quiet time {time.name}" if time.name else "a quiet time"
+
+
+def _in_words(time: QuietTime) -> str:
+    whom = "" if time.group is None else f" for the group {time.group}"
+    return f"{_day_words(time)}, {time.start}–{time.end}{_zone_words(time)}{whom}"
+
+
+def _day_words(time: QuietTime) -> str:
+    if time.days == _DAYS:
+        return "every day"
+    return ", ".join(spans([_DAYS.index(day) for day in time.days], _indexed(time), "–"))
+
+
+def _indexed(time: QuietTime) -> list[str]:
+    return [_NAMES[_DAYS.index(day)] for day in time.days]
+
+
+def _zone_words(time: QuietTime) -> str:
+    return "" if time.timezone is None else f" ({time.timezone})"

@@ -1,0 +1,262 @@
+"""`halo run`, `cancel`, `history` and `logs`: what jobs do and did."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Collection, Mapping, Sequence
+
+import click
+
+from halo_scheduler.cli.options.option_values import count_up_to
+from halo_scheduler.cli.options.sections import choice_of
+from halo_scheduler.cli.terminal.completing import complete_any_jobs, complete_jobs, complete_runs
+from halo_scheduler.cli.terminal.following import (
+    begins,
+    exit_code_of,
+    follow_run,
+    interruptible,
+    tell_beside,
+    tell_end,
+    tell_question,
+)
+from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.cli.terminal.printer import Printer
+from halo_scheduler.cli.terminal.runs import cause_words, causes_of, run_data, run_words
+from halo_scheduler.cli.terminal.terminal import (
+    WAITS,
+    duration,
+    moment,
+    outcome_mark,
+    print_json_list,
+    print_table,
+    short_id,
+    typed,
+)
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.grammar.english import counted, listed
+from halo_scheduler.grammar.interval import SECOND_MS, interval_in_words
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.model import Job, Outcome, Run, Trigger
+from halo_scheduler.rules.chains import WaitingRun
+from halo_scheduler.schedule.quiet_times import quiet_at
+from halo_scheduler.service.lookup import find_job, require_engine
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.conditions import waiting_words
+
+_MOST_RUNS = 1_000_000
+_LONGEST = 500
+_MOST_NAMED = 5
+_STARTED = set(Outcome) - {Outcome.SKIPPED, Outcome.MISSED}
+_TRIGGERS = {Trigger.MANUAL: "by hand", Trigger.ANSWER: "with your answer", Trigger.TEST: "as a test"}
+
+
+@click.command()
+@click.argument("name", shell_complete=complete_jobs)
+@click.option("--wait", is_flag=True, help="Show what it prints, and leave with 1 unless it succeeds.")
+@click.option("--json", "as_json", is_flag=True, help="Show the run as JSON instead of what it prints.")
+def run(*, name: str, wait: bool, as_json: bool) -> None:
+    """Run a job now, by hand; its schedule goes on as planned, and conditions and quiet times do not count.
+
+    \b
+    Examples:
+      halo run backup
+      halo run backup --wait
+      halo run backup --wait --json
+
+    With --wait, Ctrl-C ends the waiting and leaves the run alone.
+    """
+    with Scheduler.open() as scheduler:
+        require_engine(scheduler)
+        job = find_job(scheduler, name)
+        run_id = scheduler.trigger(job.id)
+        _tell_ignored(scheduler, job)
+        if not wait:
+            words = f"started {job.name}" if begins(scheduler, run_id) else f"{job.name} waits for a place"
+            click.echo(json.dumps({"run_id": run_id}) if as_json else words)
+            return
+        with interruptible(f"{job.name} goes on; stop it with: halo cancel {typed(job.name)}"):
+            done = follow_run(scheduler, run_id, quiet=as_json)
+        if as_json:
+            click.echo(json.dumps(run_data(done), ensure_ascii=False, indent=2))
+        else:
+            tell_end(scheduler, done)
+    sys.exit(exit_code_of(done))
+
+
+def _tell_ignored(scheduler: Scheduler, job: Job) -> None:
+    """Say what the job would wait for if it started by itself."""
+    ignored = [waiting_words(job.policy.conditions)] if job.policy.conditions else []
+    quiet = quiet_at(scheduler.get_settings().quiet_times, job.group, SystemClock().now_ms())
+    if quiet is not None:
+        ignored.append(f"the end of the quiet time {quiet.by.name}".rstrip())
+    if ignored:
+        words = plain_line(" and ".join(ignored), _LONGEST)
+        click.echo(f"{WAITS} by hand, it does not wait for {words}", err=True)
+
+
+@click.command()
+@click.argument("name", shell_complete=complete_any_jobs)
+def cancel(*, name: str) -> None:
+    """Stop a job that runs, with everything it started: politely, and by force after its grace.
+
+    \b
+    Examples:
+      halo cancel backup
+
+    If it does not run, a run that waits is called off: one by hand, or those after another job.
+    """
+    with Scheduler.open() as scheduler:
+        require_engine(scheduler)
+        job = find_job(scheduler, name, also_removed=True)
+        waiting = scheduler.get_waiting_run(job.id)
+        if waiting is not None:
+            scheduler.cancel_run(waiting)
+            click.echo(f"{job.name} will not be started")
+            return
+        running = scheduler.get_run_log(job.id, limit=1, outcome=Outcome.RUNNING)
+        chained = [found for found in scheduler.list_waiting_chain_runs() if found.job_id == job.id]
+        if not running:
+            _call_off(scheduler, job, chained)
+            return
+        scheduler.cancel_run(running[0].id)
+    click.echo(f"asked {job.name} to stop{_grace_words(job)}")
+    if chained:
+        click.echo(f"{counted(len(chained), 'more run')} will follow; to call that off, cancel it again then")
+
+
+def _call_off(scheduler: Scheduler, job: Job, chained: Sequence[WaitingRun]) -> None:
+    if not chained:
+        raise SchedulerError(f"{job.name} is not running")
+    for waiting in chained:
+        scheduler.cancel_run(waiting.run_id)
+    causes = listed(list(dict.fromkeys(waiting.cause_name for waiting in chained)))
+    click.echo(f"{job.name} will not be started after {causes}")
+
+
+@click.command()
+@click.argument("name", required=False, shell_complete=complete_any_jobs)
+@click.option(
+    "-n", "--limit", metavar="N", type=count_up_to(_MOST_RUNS), default=20, help="How many runs. [20]"
+)
+@click.option(
+    "--outcome",
+    metavar="OUTCOME",
+    type=choice_of(Outcome),
+    help=f"Only runs that ended so: {listed(list(Outcome), last='or')}.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool) -> None:
+    """Show the runs of a job, or of all, the newest first; also those that did not happen, and why.
+
+    \b
+    Examples:
+      halo history
+      halo history backup --limit 100
+      halo history --outcome failure --json
+    """
+    with open_to_read() as scheduler:
+        job = None if name is None else find_job(scheduler, name, also_removed=True)
+        chosen = Outcome(outcome) if outcome else None
+        runs = scheduler.get_run_log(job.id if job else None, limit=limit, outcome=chosen)
+        causes = causes_of(scheduler, runs)
+        names = {
+            found.id: found.name
+            for found in (*scheduler.list_job_names(removed=True), *scheduler.list_job_names())
+        }
+    if as_json:
+        print_json_list([run_data(run) for run in runs])
+        return
+    if not runs:
+        click.echo("no runs yet")
+        return
+    print_table(
+        ["", "WHEN", "JOB", "TOOK", "OUTCOME"],
+        [
+            [
+                outcome_mark(run.outcome),
+                moment(run.started_at or run.finished_at or 0),
+                names.get(run.job_id, run.job_id),
+                duration(run.duration_ms),
+                _history_words(run, causes),
+            ]
+            for run in runs
+        ],
+        spare=["TOOK"],
+    )
+
+
+@click.command()
+@click.argument("name", shell_complete=complete_any_jobs)
+@click.option("-f", "--follow", is_flag=True, help="Go on while it runs; Ctrl-C leaves the run alone.")
+@click.option(
+    "--run",
+    "run_id",
+    metavar="ID",
+    shell_complete=complete_runs,
+    help="A certain run instead of the newest.",
+)
+@click.option("--raw", is_flag=True, help="The bytes as they were printed, with colours and all.")
+def logs(*, name: str, follow: bool, run_id: str | None, raw: bool) -> None:
+    """Show what a job's newest run printed, as plain text.
+
+    \b
+    Examples:
+      halo logs backup
+      halo logs backup -f
+      halo logs backup --run 3f2a9c1b
+      halo logs backup --raw | less -R
+    """
+    with open_to_read() as scheduler:
+        job = find_job(scheduler, name, also_removed=True)
+        found = _find_run(scheduler, job, run_id)
+        if follow and found.outcome is Outcome.RUNNING:
+            require_engine(scheduler)
+            with interruptible(""):
+                found = follow_run(scheduler, found.id, raw=raw)
+        else:
+            Printer(raw=raw).end(scheduler.get_output(found.id))
+        tell_beside(scheduler, found)
+        tell_question(scheduler, found.id)
+        if follow:
+            # What is there was shown; nothing will come after it.
+            require_engine(scheduler)
+
+
+def _find_run(scheduler: Scheduler, job: Job, run_id: str | None) -> Run:
+    # A job that waits for an answer may have been skipped a thousand times since.
+    runs = _started(scheduler, job, None) or _started(scheduler, job, _STARTED)
+    if run_id is not None:
+        begun = [run for run in runs if run.id.startswith(run_id)]
+        runs = [run for run in begun if run.id == run_id] or begun
+        if len(runs) > 1:
+            some = ", ".join(short_id(run.id) for run in runs[:_MOST_NAMED])
+            raise SchedulerError(f"{len(runs)} runs of {job.name} begin with {run_id!r}; say which: {some}")
+    if not runs:
+        raise SchedulerError(f"{job.name} has no run {run_id!r}" if run_id else f"{job.name} has not run yet")
+    return runs[0]
+
+
+def _started(scheduler: Scheduler, job: Job, outcomes: Collection[Outcome] | None) -> list[Run]:
+    """Return the newest runs of a job that began at all."""
+    log = scheduler.get_run_log(job.id, limit=1_000, outcomes=outcomes)
+    return [run for run in log if run.started_at is not None]
+
+
+def _history_words(run: Run, causes: Mapping[str, str]) -> str:
+    words = run_words(run) + cause_words(run, causes)
+    if run.trigger not in (Trigger.SCHEDULE, Trigger.CHAIN):
+        words += f", {_TRIGGERS[run.trigger]}"
+    if run.attempt > 1:
+        words += f", attempt {run.attempt}"
+    if run.late_ms >= SECOND_MS and run.trigger is Trigger.SCHEDULE:
+        words += f", {duration(run.late_ms)} late"
+    if run.passed_over:
+        words += f", {run.passed_over} passed over ({run.passed_reason})"
+    return words
+
+
+def _grace_words(job: Job) -> str:
+    grace_ms = getattr(job.action, "grace_ms", 0)
+    return f"; by force in {interval_in_words(grace_ms)}" if grace_ms else ""

@@ -1,0 +1,93 @@
+"""`halo trash`: the jobs that were removed."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from halo_scheduler.cli.command_table import Subcommands
+from halo_scheduler.cli.terminal.completing import complete_removed
+from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.cli.terminal.terminal import next_words, print_table, short_id
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.grammar.english import short_date
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.service.lookup import find_removed
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.schedules import describe
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+
+
+@click.group(cls=Subcommands, invoke_without_command=True)
+@_JSON
+@click.pass_context
+def trash(context: click.Context, *, as_json: bool) -> None:
+    """List the jobs that were removed, the last one first; or get one back.
+
+    \b
+    Examples:
+      halo trash
+      halo trash restore backup
+
+    A removed job is kept for 30 days, with its runs.
+    """
+    if context.invoked_subcommand is None:
+        _list(as_json=as_json)
+    elif as_json:
+        raise click.UsageError("--json goes with the list only")
+
+
+def _list(*, as_json: bool) -> None:
+    with open_to_read() as scheduler:
+        jobs = scheduler.list_removed()
+        times = scheduler.get_trash_times()
+    jobs = [job for job in jobs if job.id in times]
+    if as_json:
+        data = [
+            job.to_dict() | {"removed_at": times[job.id][0], "kept_until": times[job.id][1]} for job in jobs
+        ]
+        click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+        return
+    if not jobs:
+        click.echo("the trash is empty")
+        return
+    rows = [[job.name, describe(job.schedule), *map(_date, times[job.id]), short_id(job.id)] for job in jobs]
+    print_table(["NAME", "SCHEDULE", "REMOVED", "KEPT UNTIL", "ID"], rows)
+
+
+def _date(at: int) -> str:
+    return short_date(local_time(at))
+
+
+@trash.command("list")
+@_JSON
+def list_(*, as_json: bool) -> None:
+    """List the jobs that were removed, the last one first.
+
+    \b
+    Examples:
+      halo trash list
+      halo trash list --json
+    """
+    _list(as_json=as_json)
+
+
+@trash.command()
+@click.argument("name", shell_complete=complete_removed)
+def restore(*, name: str) -> None:
+    """Get a job back; it goes on from now.
+
+    \b
+    Examples:
+      halo trash restore backup
+      halo trash restore 3f2a9c1b
+
+    Of several jobs of one name the last that was removed is meant; the others have an id.
+    """
+    with Scheduler.open() as scheduler:
+        removed = find_removed(scheduler, name)
+        scheduler.restore_job(removed.id)
+        job = scheduler.get_job(removed.id) or removed
+    click.echo(f"restored {job.name}; next: {next_words(job, SystemClock().now_ms())}")

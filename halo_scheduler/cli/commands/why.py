@@ -1,0 +1,108 @@
+"""`halo why`: why a job runs when it does, or what became of it at some time."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import click
+
+from halo_scheduler.cli.terminal.completing import complete_jobs
+from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.cli.terminal.terminal import folded, outcome_mark
+from halo_scheduler.clock import SystemClock
+from halo_scheduler.grammar.checks import LONGEST_NAME
+from halo_scheduler.grammar.interval import MINUTE_MS, SECOND_MS
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.grammar.when import parse_when
+from halo_scheduler.model import Outcome
+from halo_scheduler.service.lookup import find_job
+from halo_scheduler.why.answer import Answer, Verdict
+
+_TIME_OF_DAY = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?", re.ASCII)
+_WITH_SECONDS = re.compile(r"[0-9]:[0-9]{2}:[0-9]{2}", re.ASCII)
+_LONGEST = 1_000
+_VERDICTS = {
+    Verdict.RAN: ("●", "green", "ran"),
+    Verdict.LATE: ("▲", "yellow", "ran late"),
+    Verdict.SKIPPED: ("◌", None, "was skipped"),
+    Verdict.MISSED: ("▲", "yellow", "was missed"),
+    Verdict.NOT_RUNNING: ("▲", "yellow", "did not run: Halo was not running"),
+    Verdict.PASSED_OVER: ("◌", None, "is passed over"),
+    Verdict.EDITED: ("◌", None, "was edited since"),
+    Verdict.NOT_A_POINT: ("◌", None, "is not due then"),
+    Verdict.BEFORE_IT_EXISTED: ("◌", None, "did not exist yet"),
+    Verdict.REMOVED: ("◌", None, "was in the trash"),
+    Verdict.UNKNOWN: ("▲", "yellow", "is not known to have run"),
+    Verdict.WAITING: ("▲", "yellow", "waits"),
+    Verdict.PAUSED: ("⏸", None, "paused"),
+    Verdict.DISABLED: ("◌", None, "disabled"),
+    Verdict.RUNNING: ("▸", "blue", "is running"),
+    Verdict.PLANNED: ("●", "green", "is planned"),
+    Verdict.EXPECTED: ("●", "green", "is expected to run"),
+    Verdict.NOT_PLANNED: ("◌", None, "has no next run"),
+}
+
+_ENDS = {
+    Outcome.FAILURE: " and failed",
+    Outcome.TIMEOUT: " and was stopped",
+    Outcome.INTERRUPTED: " and was interrupted",
+    Outcome.CANCELLED: " and was cancelled",
+    Outcome.RUNNING: " and is still running",
+}
+
+
+@click.command()
+@click.argument("name", shell_complete=complete_jobs)
+@click.option(
+    "--at",
+    "when",
+    metavar="WHEN",
+    help="What became, or becomes, of it then; 9:00 means today's, to the minute.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
+def why(*, name: str, when: str | None, as_json: bool) -> None:
+    """Say why a job runs next when it does, or why it did or did not run at some time.
+
+    \b
+    Examples:
+      halo why backup
+      halo why backup --at 9:00
+      halo why backup --at "yesterday 22:00"
+      halo why backup --at "2027-03-28 02:30" --json
+    """
+    at, span_ms = _asked(when, SystemClock().now_ms())
+    with open_to_read() as scheduler:
+        job = find_job(scheduler, name)
+        answer = scheduler.why(job.id, at, span_ms=span_ms)
+    if as_json:
+        click.echo(json.dumps(answer.to_dict(), ensure_ascii=False, indent=2))
+    else:
+        _show(answer)
+
+
+def _asked(when: str | None, now_ms: int) -> tuple[int | None, int]:
+    """Return the instant that was typed, and how long it is: a second, or the minute in which it lies."""
+    if when is None:
+        return None, 1
+    typed = when.strip()
+    at = now_ms if typed == "now" else parse_when(_of_today(typed), now_ms)
+    unit_ms = SECOND_MS if _WITH_SECONDS.search(typed) else MINUTE_MS
+    return at - at % unit_ms, unit_ms
+
+
+def _of_today(typed: str) -> str:
+    """Return a time of day as one of today: whoever asks why means that, be it past or not."""
+    return f"today {typed}" if _TIME_OF_DAY.fullmatch(typed) else typed
+
+
+def _show(answer: Answer) -> None:
+    sign, colour, words = _VERDICTS[answer.verdict]
+    mark = click.style(sign, fg=colour)
+    if answer.outcome in _ENDS and answer.verdict in (Verdict.RAN, Verdict.LATE):
+        # That it ran at its time is only half of the truth when it failed.
+        mark, words = outcome_mark(answer.outcome), f"{words}{_ENDS[answer.outcome]}"
+    name = click.style(plain_line(answer.name, LONGEST_NAME), bold=True)
+    click.echo(f"{mark} {name} {click.style(words, dim=True)}")
+    for sentence in answer.sentences:
+        click.echo(f"  {folded(plain_line(sentence, _LONGEST), 2)}")

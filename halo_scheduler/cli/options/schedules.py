@@ -1,0 +1,95 @@
+"""The options that say when, shared by all commands that take a schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import click
+
+from halo_scheduler.cli.options.option_values import or_none
+from halo_scheduler.cli.options.sections import AnyCommand, SectionOption, with_options
+from halo_scheduler.cli.terminal.completing import complete_zones
+from halo_scheduler.grammar.when import parse_when
+from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
+
+_option = partial(click.option, cls=SectionOption, section="When it runs")
+
+SCHEDULE_OPTIONS = (
+    _option("--every", metavar="15m", help="A fixed pace, counted from --anchor."),
+    _option("--anchor", metavar="WHEN", help="Where --every counts from.", usual="now"),
+    _option("--after", metavar="5m", help="So long after the last run ended."),
+    _option(
+        "--cron", metavar='"0 9 * * 1-5"', help="Five fields, six with seconds first, or @daily and the like."
+    ),
+    _option(
+        "--tz",
+        metavar="ZONE",
+        shell_complete=complete_zones,
+        help='The time zone of --cron, like Europe/Berlin; "none" is this machine\'s.',
+        usual="none",
+    ),
+    _option("--once", metavar="WHEN", help='One time: "2026-12-24 18:00", "tomorrow 9:00", "in 2h".'),
+    _option("--manual", is_flag=True, default=None, help="Only by hand, or after another job."),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleOptions:
+    """What was given of them."""
+
+    every: str | None
+    anchor: str | None
+    after: str | None
+    cron: str | None
+    tz: str | None
+    once: str | None
+    manual: bool | None
+
+    def schedule(self, now_ms: int, before: Schedule | None = None) -> Schedule:
+        """Return the one schedule that was asked for; without one, that from before."""
+        given = (
+            Every(self.every) if self.every is not None else None,
+            After(self.after) if self.after is not None else None,
+            self._cron(self.cron, before) if self.cron is not None else None,
+            Once(parse_when(self.once, now_ms)) if self.once is not None else None,
+            Manual() if self.manual else None,
+        )
+        schedules = [schedule for schedule in given if schedule is not None]
+        if not schedules and before is not None:
+            schedules = [self._in_zone(before)]
+        if len(schedules) != 1:
+            raise click.UsageError("give exactly one of --every, --after, --cron, --once and --manual")
+        (schedule,) = schedules
+        if self.tz is not None and not isinstance(schedule, Cron):
+            raise click.UsageError("--tz goes with --cron only")
+        if self.anchor is not None and not isinstance(schedule, Every):
+            raise click.UsageError("--anchor goes with --every only")
+        return schedule
+
+    def anchor_at(self, now_ms: int, before: int | None = None) -> int:
+        """Return where an `every` counts from; if that was not given, from where it did, or from now."""
+        if self.anchor is not None:
+            return parse_when(self.anchor, now_ms)
+        return now_ms if before is None else before
+
+    def _cron(self, expression: str, before: Schedule | None) -> Cron:
+        if self.tz is None and isinstance(before, Cron):
+            return Cron(expression, timezone=before.timezone)
+        return Cron(expression, timezone=or_none(self.tz))
+
+    def _in_zone(self, before: Schedule) -> Schedule:
+        if self.tz is None or not isinstance(before, Cron):
+            return before
+        return replace(before, timezone=or_none(self.tz))
+
+
+def schedule_options(command: AnyCommand) -> AnyCommand:
+    """Give a command the options that say when."""
+    return with_options(command, SCHEDULE_OPTIONS)
+
+
+def take_schedule_options(given: dict[str, Any]) -> ScheduleOptions:
+    """Take the options that say when out of all that were given."""
+    return ScheduleOptions(**{name: given.pop(name) for name in ScheduleOptions.__dataclass_fields__})

@@ -1,0 +1,172 @@
+"""What an import would do, for the person who is to decide."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import click
+
+from halo_scheduler.cli.terminal.terminal import cost_words
+from halo_scheduler.grammar.english import counted
+from halo_scheduler.grammar.text import shown_spec, whole_line
+from halo_scheduler.model import Caps, FollowOn, InQuietTime, Job, JobSpec, Policy
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.transfer.field_changes import FieldChange
+from halo_scheduler.transfer.import_plan import Alteration, Creation, ImportPlan
+from halo_scheduler.transfer.review import Reviewer
+from halo_scheduler.transfer.surrounding_changes import LimitChange, QuietTimeChange
+from halo_scheduler.wording.actions import action_words, more_words, work_words
+from halo_scheduler.wording.policies import condition_words, policy_words
+from halo_scheduler.wording.schedules import describe
+
+_NEW = click.style("+", fg="green")
+_OTHER = click.style("~", fg="yellow")
+_GONE = click.style("−", fg="red")
+_NOTE = click.style("▲", fg="yellow")
+_BAD = click.style("■", fg="red")
+_LEFT = "◌"
+_AFTER = {FollowOn.SUCCESS: "success", FollowOn.FAILURE: "failure", FollowOn.ALWAYS: "run"}
+_USUAL = Policy()
+_MOST_REFUSED = 100
+_Item = TypeVar("_Item")
+
+
+def print_preview(plan: ImportPlan, names: Mapping[str, str], *, paused: bool, is_refused: bool) -> None:
+    """Print all that a plan would do, and what it would not; `names` are those of the jobs there are, by id.
+
+    Of one that is refused anyway, not everything that it would do is of interest.
+    """
+    names = {**names, **{job_id: name for name, job_id in plan.new_ids.items()}}
+    reviewer = Reviewer(names.values())
+    how = ", paused until you resume them" if paused else ""
+    most = _MOST_REFUSED if is_refused else None
+    _section(f"To be created{how}:", plan.created, lambda one: _created(one, names, reviewer), most)
+    _section("To be changed:", plan.changed, lambda one: _changed(one, reviewer), most)
+    _section("To be removed, into the trash:", plan.removed, lambda one: [f"{_GONE} {_line(one.name)}"], most)
+    _section("Quiet times:", plan.quiet_times, lambda one: [_quiet_time(one)], most)
+    _section("Limits of groups:", plan.group_limits, lambda one: [_limit(one)], most)
+    _section("Left out:", plan.left_out, lambda one: [f"{_LEFT} {_line(str(one))}"], most)
+    _section("Not to be taken in:", plan.faults, lambda one: [f"{_BAD} {_line(str(one))}"])
+    if plan.unchanged:
+        click.echo(f"As it is already: {counted(len(plan.unchanged), 'job')}.")
+
+
+def _section(
+    heading: str, items: Sequence[_Item], lines_of: Callable[[_Item], Sequence[str]], most: int | None = None
+) -> None:
+    if not items:
+        return
+    shown = [click.style(heading, bold=True)]
+    for item in items[:most]:
+        first, *others = lines_of(item)
+        shown += [f"  {first}", *(f"      {line}" for line in others)]
+    if most is not None and len(items) > most:
+        shown.append(f"  … and {len(items) - most} more")
+    click.echo("\n".join(shown))
+
+
+def _created(creation: Creation, names: Mapping[str, str], reviewer: Reviewer) -> list[str]:
+    spec = creation.spec
+    off = "" if spec.enabled else " (disabled)"
+    lines = [f"{_NEW} {click.style(_line(spec.name), bold=True)}{off}"]
+    for label, text in _details(spec, names):
+        if text:
+            lines.append(f"{click.style(f'{label:<8}', dim=True)} {_line(text)}")
+    return lines + _notes([*creation.draft.notes, *reviewer.notes(spec)])
+
+
+def _details(spec: JobSpec, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what decides what a job does: nobody is to let in what they have not seen."""
+    yield "when", describe(spec.schedule)
+    yield "does", action_words(spec.action)
+    yield from more_words(spec.action)
+    yield "work", work_words(spec.action)
+    yield "starts", condition_words(spec.policy)
+    for follower in spec.followers:
+        name = names.get(follower.job_id, follower.job_id)
+        yield "then", f"{name} after each {_AFTER[follower.on]}"
+    yield "quiet", "is skipped in quiet times" if spec.policy.in_quiet_time is InQuietTime.SKIP else ""
+    yield "caps", _cap_words(spec.policy.caps)
+    yield "group", spec.group or ""
+    yield "about", spec.description
+    if spec.policy != _USUAL:
+        fields = {name: getattr(spec, name) for name in JobSpec.__dataclass_fields__}
+        yield "policy", policy_words(Job(id=spec.name, **fields))
+
+
+def _cap_words(caps: Caps) -> str:
+    parts = [
+        *([] if caps.runs_per_day is None else [f"at most {counted(caps.runs_per_day, 'run')} a day"]),
+        *([] if caps.cost_per_day is None else [f"at most {cost_words(caps.cost_per_day)} a day"]),
+    ]
+    return " · ".join(parts)
+
+
+def _changed(alteration: Alteration, reviewer: Reviewer) -> list[str]:
+    lines = [f"{_OTHER} {click.style(_line(alteration.before.name), bold=True)}"]
+    for change in alteration.changes:
+        lines += _change(change)
+    return lines + _notes([*alteration.draft.notes, *reviewer.notes(alteration.after)])
+
+
+def _notes(notes: Iterable[str]) -> list[str]:
+    return [f"{_NOTE} {_line(note)}" for note in notes]
+
+
+def _change(change: FieldChange) -> list[str]:
+    head = f"{click.style(_line(change.path), dim=True)}:"
+    if _is_long(change.before) or _is_long(change.after):
+        return [head, *_line_changes(change.before or "", change.after or "")]
+    return [f"{head} {_value(change.before)} → {_value(change.after)}"]
+
+
+def _line_changes(before: object, after: object) -> Iterator[str]:
+    """Yield how texts of several lines differ."""
+    old, new = (shown_spec(str(text)).splitlines() for text in (before, after))
+    for line in list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]:
+        colour = {"+": "green", "-": "red"}.get(line[:1])
+        yield click.style(f"  {line}", fg=colour)
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, str) and "\n" in value
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "(as usual)"
+    return _line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _quiet_time(change: QuietTimeChange) -> str:
+    before, after = change.before, change.after
+    if before is None:
+        return f"{_NEW} {_quiet_words(after)}"
+    if after is None:
+        return f"{_GONE} {_quiet_words(before)}"
+    return f"{_OTHER} {_quiet_words(before)} → {_quiet_words(after)}"
+
+
+def _quiet_words(quiet_time: QuietTime | None) -> str:
+    if quiet_time is None:
+        return ""
+    days = "every day" if quiet_time.days == QuietTime().days else ", ".join(quiet_time.days)
+    zone = f" ({quiet_time.timezone})" if quiet_time.timezone else ""
+    whom = f" for the group {quiet_time.group}" if quiet_time.group else ""
+    name = f"{quiet_time.name}: " if quiet_time.name else ""
+    return _line(f"{name}{days}, {quiet_time.start}–{quiet_time.end}{zone}{whom}")
+
+
+def _limit(change: LimitChange) -> str:
+    return f"{_OTHER} {_line(change.group)}: {_most(change.before)} → {_most(change.after)}"
+
+
+def _most(limit: int | None) -> str:
+    return "no limit" if limit is None else f"{limit} at once"
+
+
+def _line(text: str) -> str:
+    return whole_line(text)

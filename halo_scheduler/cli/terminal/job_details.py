@@ -1,0 +1,160 @@
+"""Everything about a job in lines of a word and a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from halo_scheduler.cli.terminal.terminal import (
+    cost_words,
+    folded,
+    moment,
+    next_words,
+    short_id,
+    status_mark,
+    status_words,
+)
+from halo_scheduler.grammar.checks import LONGEST_NAME
+from halo_scheduler.grammar.english import assistant_words, counted, listed
+from halo_scheduler.grammar.text import plain_line, whole_line
+from halo_scheduler.model import FollowOn, InQuietTime, Job, JobStatus, Question
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.rules.chains import Chain, ChainLink, LinkState, WaitingRun, alike
+from halo_scheduler.rules.statistics import Usage
+from halo_scheduler.schedule.quiet_times import quiet_at
+from halo_scheduler.service.lookup import open_questions
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.transfer.review import Reviewer
+from halo_scheduler.wording.actions import action_words, more_words, work_words
+from halo_scheduler.wording.hints import hint_words
+from halo_scheduler.wording.plans import moment_in_words
+from halo_scheduler.wording.policies import condition_words, policy_words
+from halo_scheduler.wording.schedules import describe
+
+_LABEL_WIDTH = 12
+_ENDS = {
+    FollowOn.SUCCESS: "after each success",
+    FollowOn.FAILURE: "after each failure",
+    FollowOn.ALWAYS: "after each run",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What there is to know of a job beside itself."""
+
+    usage: Usage
+    questions: Sequence[Question]
+    chain: Chain
+    waiting: Sequence[WaitingRun]
+    waits_until: int | None
+    quiet_times: Sequence[QuietTime]
+    notes: Sequence[str]
+    paused_by: str | None
+
+
+def standing_of(scheduler: Scheduler, job: Job) -> Standing:
+    """Read what there is to know of a job beside itself."""
+    return Standing(
+        usage=scheduler.get_usage(job.id),
+        questions=open_questions(scheduler, job.id),
+        chain=scheduler.get_chain(job.id),
+        waiting=[run for run in scheduler.list_waiting_chain_runs() if run.job_id == job.id],
+        waits_until=scheduler.get_waits_until(job.id),
+        quiet_times=[time for time in scheduler.get_settings().quiet_times if time.is_for(job.group)],
+        notes=Reviewer(known.name for known in scheduler.list_job_names()).notes(job.spec),
+        paused_by=scheduler.get_pausing_assistant(job.id),
+    )
+
+
+def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
+    """Return what there is to say of a job, and nothing that is empty."""
+    asks = bool(standing.questions)
+    found = [
+        ("id", job.id),
+        (
+            "status",
+            f"{status_words(job)}{_pause_words(job, standing)}{_end_words(standing.waits_until, now_ms)}",
+        ),
+        *(("beware", note) for note in standing.notes),
+        ("about", job.description),
+        ("group", job.group or ""),
+        ("does", action_words(job.action)),
+        *more_words(job.action),
+        ("work", work_words(job.action)),
+        ("when", describe(job.schedule)),
+        ("starts", condition_words(job.policy)),
+        ("quiet", _quiet_words(job, standing.quiet_times, now_ms)),
+        *(("follows", _link_words(link)) for link in standing.chain.before),
+        *(("then", _link_words(link)) for link in standing.chain.after),
+        ("next", next_words(job, now_ms, asks=asks)),
+        *(("waits", _waiting_words(runs, now_ms)) for runs in alike(standing.waiting)),
+        ("advice", hint_words(job.hints, now_ms)),
+        ("policy", policy_words(job)),
+        ("today", _usage_words(standing.usage)),
+        ("errors", f"{job.errors} in a row; {job.last_error}" if job.errors else ""),
+        *(("asks you", _question_words(question)) for question in standing.questions),
+    ]
+    return [(label, text) for label, text in found if text]
+
+
+def print_details(job: Job, standing: Standing, now_ms: int) -> None:
+    """Print everything about a job but its runs."""
+    name = click.style(plain_line(job.name, LONGEST_NAME), bold=True)
+    click.echo(f"{status_mark(job, asks=bool(standing.questions))} {name}")
+    for label, text in details(job, standing, now_ms):
+        words = folded(whole_line(text), _LABEL_WIDTH)
+        click.echo(f"  {click.style(f'{label:<9}', dim=True)} {words}")
+
+
+def _pause_words(job: Job, standing: Standing) -> str:
+    is_told = job.status is JobStatus.PAUSED and standing.paused_by is not None
+    return f" by {assistant_words(standing.paused_by or '')}" if is_told else ""
+
+
+def _quiet_words(job: Job, times: Sequence[QuietTime], now_ms: int) -> str:
+    """Return what the job does in the quiet times that hold for it; nothing if it waits and there are none."""
+    is_skipped = job.policy.in_quiet_time is InQuietTime.SKIP
+    words = "is skipped" if is_skipped else "waits"
+    if not times:
+        return f"{words} in quiet times" if is_skipped else ""
+    names = listed([time.name or f"{time.start}–{time.end}" for time in times])
+    quiet = quiet_at(times, job.group, now_ms)
+    until = "" if quiet is None else f"; it is quiet now, until {moment_in_words(quiet.until, now_ms)}"
+    return f"{words} in the quiet times {names}{until}" if len(times) > 1 else f"{words} in {names}{until}"
+
+
+def _link_words(link: ChainLink) -> str:
+    state = "" if link.state is LinkState.OK else f" ({link.name} is {link.state})"
+    return f"{link.name}, {_ENDS[link.on]}{state}"
+
+
+def _waiting_words(runs: Sequence[WaitingRun], now_ms: int) -> str:
+    first, count = runs[0], len(runs)
+    since = moment_in_words(first.at, now_ms)
+    end = _end_words(first.waits_until, now_ms)
+    who, since = ("a run", f"since {since}") if count == 1 else (f"{count} runs", f"the first since {since}")
+    return f"for {first.reason or 'a place'}: {who} after {first.cause_name}, {since}{end}"
+
+
+def _end_words(until: int | None, now_ms: int) -> str:
+    return "" if until is None else f", until {moment_in_words(until, now_ms)} at most"
+
+
+def _usage_words(usage: Usage) -> str:
+    """Return what was used up of the day; nothing for a job that has neither caps nor costs."""
+    runs, cost = usage.caps.runs_per_day, usage.caps.cost_per_day
+    parts = []
+    if runs is not None:
+        parts.append(f"{usage.runs} of {counted(runs, 'run')}")
+    if cost is not None:
+        parts.append(f"cost {cost_words(usage.cost)} of {cost_words(cost)}")
+    elif usage.cost:
+        parts.append(f"cost {cost_words(usage.cost)}")
+    return " · ".join(parts)
+
+
+def _question_words(question: Question) -> str:
+    return f"{question.text} ({moment(question.asked_at)}; halo answer {short_id(question.run_id)} TEXT)"

@@ -1,0 +1,151 @@
+"""Reading files that hold jobs, from where the user says they are."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from getpass import getuser
+from pathlib import Path
+
+import click
+
+from halo_scheduler.cli.terminal.progress_bar import shown_work
+from halo_scheduler.transfer.any_file import read_jobs
+from halo_scheduler.transfer.document import read_document
+from halo_scheduler.transfer.drafts import Drafts, Fault, LeftOut, merged, of_file
+from halo_scheduler.transfer.text_file import MOST_BYTES, FileError
+from halo_scheduler.transfer.timer_reading import Machine
+
+_STDIN = "-"
+_ENDINGS = {".yaml", ".yml", ".json"}
+
+
+@contextmanager
+def keeping_everything() -> Iterator[None]:
+    """Look for nothing to throw away meanwhile: what is read of a file is needed to the end of the command."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
+def read_files(files: Sequence[str]) -> Drafts:
+    """Read files, or standard input; where there are several, each fault says in which it is."""
+    if len(files) == 1:
+        return _read(files[0])
+    return merged([_read_named(file) for file in files])
+
+
+def read_folder(folder: Path) -> Drafts:
+    """Read all files of ours in a folder and those in it, in the order of their names; hidden ones are left alone."""
+    paths: list[Path] = []
+    left_out: list[LeftOut] = []
+    for path in _within(folder):
+        if path.is_dir():
+            name = str(path.relative_to(folder))
+            left_out.append(LeftOut(what=name, why="links to folders are not followed"))
+        elif path.suffix.lower() in _ENDINGS:
+            paths.append(path)
+    if not paths:
+        raise FileError(f"there are no .yaml, .yml or .json files in {folder}")
+    return merged([*(_read_one(folder, path) for path in sorted(paths)), Drafts(left_out=tuple(left_out))])
+
+
+def _within(folder: Path) -> Iterator[Path]:
+    """Yield the files and the links in a folder and its folders, but nothing that is hidden."""
+
+    def fail(error: OSError) -> None:
+        raise error  # what is not seen would be taken for gone
+
+    for place, folders, files in os.walk(folder, onerror=fail):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        yield from (Path(place, name) for name in (*links, *files) if not name.startswith("."))
+
+
+def _read_one(folder: Path, path: Path) -> Drafts:
+    """Read a file of a folder; one that cannot be read is a fault, so that all faults are told at once."""
+    name = str(path.relative_to(folder))
+    if path.exists() and not path.is_file():
+        return Drafts(faults=(Fault(message="is no plain file", file=name),))
+    try:
+        drafts = read_document(content_of(path), is_json=path.suffix.lower() == ".json")
+    except FileError as error:
+        return Drafts(faults=(Fault(message=error.message, file=name, line=error.line, path=error.path),))
+    except OSError as error:
+        return Drafts(faults=(Fault(message=f"cannot be read: {error.strerror}", file=name),))
+    return of_file(drafts, name)
+
+
+def _read_named(file: str) -> Drafts:
+    """Read one of several files; what is wrong with it is a fault that can be skipped."""
+    try:
+        return of_file(_read(file), file)
+    except FileError as error:
+        return Drafts(faults=(Fault(message=error.message, file=file, line=error.line, path=error.path),))
+
+
+def _read(file: str) -> Drafts:
+    if file == _STDIN:
+        content = sys.stdin.buffer.read(MOST_BYTES + 1)
+        with shown_work("Reading"):
+            return read_jobs(content)
+    path = Path(file)
+    try:
+        content = _unit_of(path) if path.suffix == ".timer" else content_of(path)
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be read: {error.strerror}") from None
+    with shown_work("Reading"):
+        return read_jobs(
+            content,
+            str(path.absolute()),
+            find_beside=partial(_unit_beside, path.parent),
+            machine=Machine(home=str(Path.home()), user=_user()),
+        )
+
+
+def content_of(path: Path) -> bytes:
+    """Return the content of a file, but never more than the limit by much: it may have no end."""
+    with open(path, "rb", opener=_open_at_once) as opened:
+        return opened.read(MOST_BYTES + 1)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to has an end rather than being waited for."""
+    if os.name != "posix":
+        return os.open(path, flags)
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def _unit_of(path: Path) -> bytes:
+    """Return the content of a unit, with what somebody put over it after it."""
+    content = content_of(path)
+    for over in sorted(path.with_name(f"{path.name}.d").glob("*.conf")):
+        if not over.name.startswith(".") and len(content) <= MOST_BYTES:
+            content += b"\n" + content_of(over)
+    return content
+
+
+def _unit_beside(folder: Path, name: str) -> bytes | None:
+    if Path(name).name != name:
+        return None  # it would be in another folder
+    try:
+        return _unit_of(folder / name)
+    except OSError:
+        return None
+
+
+def _user() -> str:
+    try:
+        return getuser()
+    except (OSError, KeyError):
+        return ""

@@ -1,0 +1,265 @@
+"""How jobs and runs look in a terminal: marks, times, durations, tables."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import click
+
+from halo_scheduler.grammar.english import counted, short_date
+from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.grammar.text import hidden_characters, is_shown_whole, plain_line, shown_styled
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model import JobStatus, Outcome, StatusReason
+from halo_scheduler.wording.schedules import describe_when
+
+if TYPE_CHECKING:
+    from halo_scheduler.model import Job
+    from halo_scheduler.service.quick_list import JobLine
+
+_OUTCOMES = {
+    Outcome.RUNNING: ("▸", "blue"),
+    Outcome.SUCCESS: ("●", "green"),
+    Outcome.FAILURE: ("■", "red"),
+    Outcome.TIMEOUT: ("■", "red"),
+    Outcome.CANCELLED: ("◌", None),
+    Outcome.SKIPPED: ("◌", None),
+    Outcome.MISSED: ("▲", "yellow"),
+    Outcome.INTERRUPTED: ("■", "yellow"),
+}
+_STATUSES = {
+    JobStatus.IDLE: ("●", "green"),
+    JobStatus.RUNNING: ("▸", "blue"),
+    JobStatus.PAUSED: ("⏸", None),
+    JobStatus.DISABLED: ("◌", None),
+}
+ASKS = click.style("◆", fg="yellow")
+"""The sign of what waits for an answer."""
+WAITS = click.style("▲", fg="yellow")
+"""The sign of what is due and may not start yet, and of what needs a look."""
+LATE_MS = MINUTE_MS
+"""From here on, a run that has not started is not merely about to."""
+# Marks above and below others, and signs that only tell how to draw their neighbours.
+_TAKE_NO_ROOM = {"Mn", "Me", "Cf"}
+_GAP = "  "
+# Narrower than this a column says little, and than the other nothing.
+_NARROW = 12
+_NARROWEST = 3
+_SHORT_ID = 8
+_LEAST_COST = 0.0001
+
+
+def outcome_mark(outcome: Outcome | None) -> str:
+    """Return the sign of an outcome; nothing for a job that has not run."""
+    return " " if outcome is None else click.style(_OUTCOMES[outcome][0], fg=_OUTCOMES[outcome][1])
+
+
+def status_mark(job: Job | JobLine, *, asks: bool = False, waits: bool = False) -> str:
+    """Return the sign of what a job is doing, or that it, or a run of it after another job, waits."""
+    if asks and job.status is not JobStatus.RUNNING:
+        return ASKS
+    sign, colour = _STATUSES[job.status]
+    is_waiting = waits or job.waiting_for is not None
+    if is_starting(job) or (job.status is JobStatus.IDLE and (job.errors or is_waiting)):
+        sign, colour = "▲", "yellow"
+    if job.status_reason is StatusReason.ERRORS:
+        sign, colour = "■", "red"
+    return click.style(sign, fg=colour)
+
+
+def status_words(job: Job | JobLine) -> str:
+    """Return what a job is doing: "paused", "disabled after 5 errors"."""
+    if job.status_reason is StatusReason.DONE:
+        return "done"
+    if job.status_reason is StatusReason.ERRORS:
+        return (
+            f"disabled after {counted(job.errors, 'error')}" if job.errors else "disabled: it cannot be run"
+        )
+    if job.status_reason is StatusReason.ASSISTANT:
+        return "waits for you: an assistant made or changed it"
+    if job.status_reason is StatusReason.IMPORTED:
+        return "paused since it was imported"
+    return waiting_status(job) or str(job.status)
+
+
+def is_starting(job: Job | JobLine) -> bool:
+    """Tell whether a run is claimed, but the machine cannot start it yet."""
+    return job.waiting_for is not None and job.waiting_for.is_for_start
+
+
+def waiting_status(job: Job | JobLine) -> str:
+    """Return what a due job waits for: "waiting for mains power"; nothing for one that does not."""
+    return "" if job.waiting_for is None else f"waiting for {plain_line(job.waiting_reason) or 'a place'}"
+
+
+def next_words(job: Job | JobLine, now_ms: int, *, asks: bool = False) -> str:
+    """Return when a job runs next, or why it does not."""
+    if asks and job.status is JobStatus.IDLE:
+        return "waits for your answer"
+    if is_starting(job) or (job.status is JobStatus.IDLE and job.waiting_for is not None):
+        return waiting_status(job)
+    if job.next_run_at is not None:
+        return due_words(job.next_run_at, now_ms)
+    if job.paused_until is not None:
+        from halo_scheduler.wording.plans import moment_in_words  # noqa: PLC0415 - few lists need it
+
+        return f"paused until {moment_in_words(job.paused_until, now_ms)}"
+    return {JobStatus.RUNNING: "running", JobStatus.IDLE: "by hand"}.get(job.status, status_words(job))
+
+
+def due_words(at: int, now_ms: int) -> str:
+    """Return how far a planned run is: "in 4 min", "now"; "18 min late" when nothing has started it."""
+    return "now" if now_ms - LATE_MS < at <= now_ms else describe_when(at, now_ms)
+
+
+def tell_nobody_runs() -> None:
+    """Say that what is planned will not happen by itself as things are."""
+    click.echo(f"{WAITS} nothing runs the jobs at the moment; start it with: halo daemon", err=True)
+
+
+def tell_refusal(refusal: str) -> None:
+    """Say why nothing can be recorded at the moment, if that is so."""
+    if refusal:
+        click.echo(f"{WAITS} {refusal}; this is what it holds", err=True)
+
+
+def moment(at: int) -> str:
+    """Return the local date and time of an instant."""
+    local = local_time(at)
+    return f"{short_date(local)} {local:%H:%M:%S}"
+
+
+def duration(milliseconds: int | None) -> str:
+    """Return how long something took: "0.4 s", "12 s", "3 min 5 s", "2 h 10 min"."""
+    if milliseconds is None:
+        return ""
+    if milliseconds < 10 * SECOND_MS:
+        return f"{milliseconds / SECOND_MS:.1f} s"
+    seconds = milliseconds // SECOND_MS
+    if milliseconds < MINUTE_MS:
+        return f"{seconds} s"
+    if milliseconds < HOUR_MS:
+        return f"{seconds // 60} min {seconds % 60} s"
+    return f"{seconds // 3600} h {seconds // 60 % 60} min"
+
+
+def cost_words(cost: float) -> str:
+    """Return an amount without its currency, which nobody told us: "0.12", "1,204.00", "0.0004"."""
+    if 0 < cost < _LEAST_COST:
+        return f"below {_LEAST_COST}"
+    if cost >= 1:
+        return f"{cost:,.2f}"
+    # What is below a hundredth adds up over a day.
+    whole, _, part = f"{cost:.4f}".partition(".")
+    return f"{whole}.{part[:2]}{part[2:].rstrip('0')}"
+
+
+def short_id(run_id: str) -> str:
+    """Return the beginning of a run's id, which is enough to find it."""
+    return run_id[:_SHORT_ID]
+
+
+def typed(name: str) -> str:
+    """Return a name as it has to be typed in a shell."""
+    quoted = _ansi_quoted(name) if not is_shown_whole(name) else shlex.quote(name)
+    return f"-- {quoted}" if name.startswith("-") else quoted
+
+
+def _ansi_quoted(name: str) -> str:
+    """Return a name in quotes in which a shell reads escapes, so that nothing of it is invisible."""
+    signs = (
+        sign if sign.isascii() or not hidden_characters(sign) else f"\\U{ord(sign):08x}" for sign in name
+    )
+    return "$'" + "".join(f"\\{sign}" if sign in "\\'" else sign for sign in signs) + "'"
+
+
+def folded(text: str, indent: int) -> str:
+    """Return a text that goes on below its own beginning on a terminal; whoever reads a pipe gets one line."""
+    room = shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else 0
+    if room < _NARROW or _width(text) <= room:
+        return text
+    from textwrap import wrap  # noqa: PLC0415 - for long texts only
+
+    lines = wrap(text, room, break_long_words=False, break_on_hyphens=False)
+    return f"\n{' ' * indent}".join(lines)
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str] = ()) -> None:
+    """Print aligned columns; on a terminal they fit its width, the widest giving way first.
+
+    Where that would leave too little of them, those under the spare headings are left out one after the other.
+    """
+    cells = [headings, *([shown_styled(cell) for cell in row] for row in rows)]
+    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+    if sys.stdout.isatty():
+        room = shutil.get_terminal_size().columns
+        kept = _kept(headings, widths, room, spare)
+        cells = [[row[place] for place in kept] for row in cells]
+        widths = _fitted([widths[place] for place in kept], room)
+    lines = [_GAP.join(map(_padded, row, widths)).rstrip() for row in cells]
+    # At once: a thousand lines one by one take as long as everything else.
+    click.echo("\n".join([click.style(lines[0], dim=True), *lines[1:]]))
+
+
+def print_json_list(items: Sequence[object]) -> None:
+    """Print a list as JSON: to be read on a terminal; for programs one item in a line, which is quickly written."""
+    if sys.stdout.isatty() or not items:
+        click.echo(json.dumps(items, ensure_ascii=False, indent=2))
+        return
+    lines = ",\n".join(json.dumps(item, ensure_ascii=False) for item in items)
+    click.echo(f"[\n{lines}\n]")
+
+
+def _kept(headings: Sequence[str], widths: list[int], room: int, spare: Sequence[str]) -> list[int]:
+    """Return the places of the columns for which there is enough room."""
+    kept = list(range(len(headings)))
+    for heading in spare:
+        least = sum(min(widths[place], _NARROW) for place in kept) + len(_GAP) * (len(kept) - 1)
+        if least <= room:
+            break
+        kept.remove(headings.index(heading))
+    return kept
+
+
+def _fitted(widths: list[int], room: int) -> list[int]:
+    fitted = list(widths)
+    for narrowest in (_NARROW, _NARROWEST):
+        while sum(fitted) + len(_GAP) * (len(fitted) - 1) > room and max(fitted) > narrowest:
+            fitted[fitted.index(max(fitted))] -= 1
+    return fitted
+
+
+def _padded(cell: str, width: int) -> str:
+    room = width - _width(cell)
+    return cell + " " * room if room >= 0 else _shortened(click.unstyle(cell), width)
+
+
+def _shortened(text: str, width: int) -> str:
+    """Return as much of a text as there is room for beside the sign that it goes on."""
+    taken = 0
+    for index, sign in enumerate(text):
+        if taken + _columns(sign) > width - 1:
+            return f"{text[:index]}…{' ' * (width - 1 - taken)}"
+        taken += _columns(sign)
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _width(text: str) -> int:
+    """Return how many columns a terminal needs for a text, which may have colours."""
+    plain = click.unstyle(text) if "\x1b" in text else text
+    return len(plain) if plain.isascii() else sum(map(_columns, plain))
+
+
+def _columns(sign: str) -> int:
+    """Return how many columns a terminal needs: East Asian signs take two, combining ones none."""
+    if unicodedata.category(sign) in _TAKE_NO_ROOM:
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1

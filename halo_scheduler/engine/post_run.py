@@ -1,0 +1,153 @@
+"""What is left to do once the ends of runs are recorded: their files, their items, what they left running."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from halo_scheduler.actions.run_services import Ended, Home
+from halo_scheduler.actions.runner import Leftover
+from halo_scheduler.engine.active_runs import RunsUnderWay, UnderWay
+from halo_scheduler.engine.deferred_outputs import LateOutputs
+from halo_scheduler.engine.run_resources import Workshop
+from halo_scheduler.engine.settlement import Settlement
+from halo_scheduler.engine.survivors import Survey
+from halo_scheduler.host.reaper import REAPER
+from halo_scheduler.model import Run
+from halo_scheduler.store.store import Store
+
+_LOG = logging.getLogger(__name__)
+_REAP_PAUSE_MS = 1_000
+
+
+class Aftermath:
+    """Clears away after the runs of one engine, and after those of the last."""
+
+    def __init__(
+        self, store: Store, workshop: Workshop, home: Home, add_note: Callable[[Run, str], None]
+    ) -> None:
+        """`add_note` is called on the engine's thread, with what was found out about a recorded run."""
+        self._store = store
+        self._workshop = workshop
+        self._home = home
+        self._add_note = add_note
+        self.settlement = Settlement(store, workshop.work_desk, home, add_note)
+        self.survey = Survey()
+        self.late_outputs = LateOutputs()
+        self._is_adopting = False
+        self._reaped_at = 0
+        self._reap_at: int | None = None
+
+    def clear(self, ends: Iterable[Ended], runs: RunsUnderWay, now_ms: int) -> None:
+        """Delete the files of runs, now that their ends and their output are recorded; settle their items."""
+        for run_id in self.late_outputs.take_stored():
+            with _one_run():
+                self._workshop.clear_spool(run_id)
+                self._settle(run_id)
+        for ended in ends:
+            if ended.run_id in runs.works:
+                with _one_run():
+                    self._clear_one(ended, runs[ended.run_id], now_ms)
+
+    def _clear_one(self, ended: Ended, under_way: UnderWay, now_ms: int) -> None:
+        run = under_way.run
+        if ended.needs_secrets:
+            self._fetch_output(run, ended.needs_secrets)
+        else:
+            self._workshop.clear_spool(run.id)
+            if under_way.takes_items:
+                self._settle(run.id)
+        if ended.exit_code is not None and not ended.note:
+            self.survey.add(run, now_ms)
+
+    def take_up(self, ended: Iterable[Leftover], running: frozenset[str]) -> None:
+        """Clear away what the runs of the last engine left that have ended."""
+        waiting: set[str] = set()
+        known = set(running)
+        for left in ended:
+            known.add(left.run.id)
+            if left.ended.needs_secrets:
+                self._fetch_output(left.run, left.ended.needs_secrets)
+                waiting.add(left.run.id)
+            else:
+                self._workshop.clear_spool(left.run.id)
+        waiting |= self._take_up_outputs(known)
+        for run_id in self._workshop.work_desk.claimed() - running - waiting:
+            self._settle(run_id)
+
+    def _take_up_outputs(self, known: set[str]) -> set[str]:
+        """Store what waits for its secrets since before the last engine went; delete what nobody needs."""
+        waiting: set[str] = set()
+        for run_id in self._workshop.runner.left_behind() - known:
+            run = self._store.runs.get(run_id)
+            names = self._workshop.runner.secrets_of(run_id)
+            if run is not None and names and not self._store.outputs.has(run_id):
+                self._fetch_output(run, names)
+                waiting.add(run_id)
+            else:
+                self._workshop.clear_spool(run_id)
+        return waiting
+
+    def _fetch_output(self, run: Run, names: frozenset[str]) -> None:
+        self.late_outputs.fetch(run, names, self._workshop.runner.read_later)
+
+    def _settle(self, run_id: str) -> None:
+        self.settlement.settle(run_id, self._workshop.runner.wait_until_prepared)
+
+    # --- Later ---------------------------------------------------------------------------------------
+
+    @property
+    def due_at(self) -> int | None:
+        """When it wants to be looked after again."""
+        instants = (self.survey.due_at, self.settlement.due_at, self._reap_at)
+        return min((at for at in instants if at is not None), default=None)
+
+    def look(self, now_ms: int) -> None:
+        """Do what is due."""
+        if self.survey.due_at is not None and self.survey.due_at <= now_ms:
+            # On another thread: it goes through all processes of the machine, and there may be thousands.
+            look = self.survey.take()
+            self._home.submit(lambda: self._home.post(partial(self._note_survivors, look())))
+        self.settlement.look(now_ms)
+        if self._is_adopting and abs(now_ms - self._reaped_at) >= _REAP_PAUSE_MS:
+            self._reap(now_ms)
+
+    def _reap(self, now_ms: int) -> None:
+        """Reap orphans whenever the engine is awake anyway; only where some have ended, more may follow soon."""
+        self._reaped_at = now_ms
+        self._reap_at = now_ms + _REAP_PAUSE_MS if REAPER.reap(now_ms) else None
+
+    def start_adopting(self) -> None:
+        """Adopt the processes that runs leave without a parent, where the system can do that."""
+        self._is_adopting = self._is_adopting or REAPER.start()
+
+    def stop_adopting(self) -> None:
+        if self._is_adopting:
+            REAPER.stop()
+        self._is_adopting, self._reap_at = False, None
+
+    def shift(self, by_ms: int) -> None:
+        """Move all instants it waits for: the clock was set."""
+        self.survey.shift(by_ms)
+        self.settlement.shift(by_ms)
+        self._reap_at = None if self._reap_at is None else self._reap_at + by_ms
+
+    def give_up(self) -> None:
+        """Try nothing any more; what runs left running is looked for at once."""
+        self.settlement.give_up()
+        self._note_survivors(self.survey.take()())
+
+    def _note_survivors(self, found: list[tuple[Run, str]]) -> None:
+        for run, sentence in found:
+            self._add_note(run, sentence)
+
+
+@contextmanager
+def _one_run() -> Iterator[None]:
+    """Let a fault in clearing away after one run keep none from starting that was claimed meanwhile."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - whatever it was, the end is recorded, and must not be a second time
+        _LOG.exception("What a run left could not be cleared away; the next start tries again.")

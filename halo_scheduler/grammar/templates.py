@@ -1,0 +1,104 @@
+"""Variables in a prompt, `{{date}}`: found, checked when a job is saved, and filled in when its run starts.
+
+There is no expression language, and what was filled in is not looked at again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.english import shown
+
+# What an agent gets to read when the prompt is empty.
+NOTHING_TO_SAY = "Execute scheduled task."
+
+_WORK_VARIABLES = {
+    "work.id": "the item's number or file name",
+    "work.title": "the item's title",
+    "work.url": "where the item can be seen",
+    "work.body": "the item's description",
+    "work.labels": "the item's labels, with commas between them",
+}
+# Other names for the same things.
+_ALIASES = {
+    "issue.number": "work.id",
+    "issue.title": "work.title",
+    "issue.body": "work.body",
+    "issue.url": "work.url",
+}
+VARIABLES: Mapping[str, str] = {
+    "date": "the day the run starts, like 2026-12-24",
+    "time": "the time the run starts, like 18:00",
+    "job.name": "the job's name",
+    "slot": "the time the run was planned for; empty for a run by hand",
+    "last.outcome": "how the run before ended, like success; none before the first",
+    "last.output": "what the run before printed, its end if that is long",
+    "question": "what the agent asked; empty unless somebody answered",
+    "answer": "what was answered",
+    "chain.job": "the job whose end started this run; empty for a run that no other job started",
+    "chain.run": "the id of that job's run",
+    "chain.outcome": "how that run ended, like success",
+    "chain.output": "what that run printed, its end if that is long",
+    **_WORK_VARIABLES,
+    **{alias: _WORK_VARIABLES[name] for alias, name in _ALIASES.items()},
+}
+NEEDS_WORK = frozenset([*_WORK_VARIABLES, *_ALIASES])
+"""The variables that only a job with a work source can fill in."""
+
+# A backslash keeps the braces behind it as they are.
+_VARIABLE = re.compile(r"\\\{\{|\{\{([^{}]*)(\}\})?")
+
+
+def require_prompt(path: str, text: str, *, has_work: bool) -> None:
+    """Refuse a prompt with a variable that could never be filled in."""
+    for match in _VARIABLE.finditer(text):
+        if match[1] is None:
+            continue
+        if match[2] is None:
+            raise ScheduleError(
+                f"the variable {shown(match[0])} is not closed with two braces; write \\{{{{ for plain braces",
+                path=path,
+            )
+        name = match[1].strip()
+        if name not in VARIABLES:
+            raise ScheduleError(f"there is no variable {shown(match[0])}{_suggestion(name)}", path=path)
+        if name in NEEDS_WORK and not has_work:
+            raise ScheduleError(f"{shown(match[0])} needs a work source, which this job has not", path=path)
+
+
+def variables_in(text: str) -> frozenset[str]:
+    """Return the names of the variables that a prompt uses, whichever of their names it uses."""
+    names = (match[1].strip() for match in _VARIABLE.finditer(text) if match[2] is not None)
+    return frozenset(_ALIASES.get(name, name) for name in names)
+
+
+def variable_spans(text: str) -> list[tuple[int, int, str | None]]:
+    """Return where a text has variables: from, to, and the name as written; None for one that is not closed."""
+    return [
+        (match.start(), match.end(), match[1].strip() if match[2] is not None else None)
+        for match in _VARIABLE.finditer(text)
+        if match[1] is not None
+    ]
+
+
+def render(text: str, values: Mapping[str, str]) -> str:
+    """Return a prompt with its variables filled in; one without a value is empty."""
+
+    def filled(match: re.Match[str]) -> str:
+        if match[2] is None:
+            return "{{" if match[1] is None else match[0]
+        name = match[1].strip()
+        return values.get(_ALIASES.get(name, name), "")
+
+    return _VARIABLE.sub(filled, text)
+
+
+def _suggestion(name: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a name that does not exist
+
+    near = get_close_matches(name, VARIABLES, n=1)
+    if near:
+        return f"; did you mean {{{{{near[0]}}}}}?"
+    return "; known are " + ", ".join(f"{{{{{known}}}}}" for known in VARIABLES if known not in _ALIASES)

@@ -1,0 +1,1 @@
+"""The private socket between an engine and its clients, both ends."""

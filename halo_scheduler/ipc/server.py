@@ -1,0 +1,235 @@
+"""The private socket's server side: hears that something changed, and tells subscribers.
+
+A connection costs no Qt object: connecting and destroying those in the engine's thread, while the window's thread
+makes or destroys widgets, can stop both for ever (docs/adr/0010).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import selectors
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal
+
+from halo_scheduler.host.peer import is_own_peer
+from halo_scheduler.host.private_files import make_private_folder
+from halo_scheduler.ipc.client import LONGEST_LINE, change_of, decoded, message_of, socket_path
+from halo_scheduler.model.changes import Change
+
+_LOG = logging.getLogger(__name__)
+_MOST_CLIENTS = 64
+_SILENCE_MS = 5_000
+_REST_MS = 1_000
+_MOST_UNREAD = 1_000_000
+
+
+class ChangeServer(QObject):
+    """Listens on a socket that only its user can reach."""
+
+    changed = Signal(object)
+
+    def __init__(self, database: Path) -> None:
+        super().__init__()
+        self._database = database
+        self._path: Path | None = None
+        self._inode: int | None = None
+        self._listener: socket.socket | None = None
+        self._clients: list[_Client] = []
+        # One selector for all connections, and one notifier for the selector.
+        self._selector: selectors.BaseSelector | None = None
+        self._notifier: QSocketNotifier | None = None
+        self._silence = QTimer(self)
+        self._silence.setSingleShot(True)
+        self._silence.timeout.connect(self._drop_silent)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(self._listen_again)
+
+    def start(self) -> bool:
+        """Listen; a socket left by an engine that is gone is removed, as we hold the engine's row."""
+        try:
+            self._listen(socket_path(self._database))
+        except (OSError, AttributeError) as error:  # a system without such sockets has no name for them
+            _LOG.warning("No private socket (%s): changes are noticed within a minute.", error)
+            return False
+        return True
+
+    def _listen(self, path: Path) -> None:
+        make_private_folder(path.parent)
+        path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX)
+        try:
+            listener.setblocking(False)
+            # The folder is its user's alone; the permissions are set before anybody could connect.
+            listener.bind(str(path))
+            path.chmod(0o600)
+            listener.listen(_MOST_CLIENTS)
+        except OSError:
+            listener.close()
+            raise
+        self._listener, self._path, self._inode = listener, path, path.stat().st_ino
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(listener, selectors.EVENT_READ)
+        self._notifier = QSocketNotifier(self._selector.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._look)
+
+    def stop(self) -> None:
+        """Hang up on everyone."""
+        for client in list(self._clients):
+            self._drop(client)
+        self._silence.stop()
+        self._rest.stop()
+        if self._notifier is not None:
+            self._notifier.setEnabled(False)
+        if self._selector is not None:
+            self._selector.close()
+            self._selector = None
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+            self._remove_own_path()
+
+    def _remove_own_path(self) -> None:
+        """Remove the socket's file, unless it is by now that of the engine that took over."""
+        with suppress(OSError):
+            if self._path is not None and self._path.stat().st_ino == self._inode:
+                self._path.unlink()
+
+    def tell(self, change: Change) -> None:
+        """Send a change to every subscriber; one that does not read is dropped."""
+        if not self._clients:
+            return
+        line = json.dumps(message_of(change)).encode() + b"\n"
+        for client in [client for client in self._clients if client.is_subscriber]:
+            if client.send(line):
+                self._watch(client)
+            else:
+                self._drop(client)
+
+    def _look(self) -> None:
+        if self._selector is None:
+            return
+        for key, events in self._selector.select(0):
+            if key.data is None:
+                self._admit()
+                continue
+            client: _Client = key.data
+            if events & selectors.EVENT_WRITE and not client.send(b""):
+                self._drop(client)
+            elif events & selectors.EVENT_READ:
+                self._read(client)
+            self._watch(client)
+
+    def _admit(self) -> None:
+        try:
+            while self._listener is not None and self._selector is not None:
+                connection, _ = self._listener.accept()
+                connection.setblocking(False)
+                if len(self._clients) >= _MOST_CLIENTS or not is_own_peer(connection.fileno()):
+                    connection.close()
+                    continue
+                client = _Client(connection)
+                self._clients.append(client)
+                self._selector.register(connection, selectors.EVENT_READ, client)
+                self._silence.start(_SILENCE_MS)
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            self._rest_after(error)
+
+    def _rest_after(self, error: OSError) -> None:
+        """Let nobody in for a moment: who waits while there are too many open files would wake us without a pause."""
+        _LOG.warning("Nobody can be let in for a moment: %s", error)
+        if self._listener is not None and self._selector is not None:
+            self._selector.unregister(self._listener)
+            self._rest.start(_REST_MS)
+
+    def _listen_again(self) -> None:
+        if self._listener is not None and self._selector is not None:
+            self._selector.register(self._listener, selectors.EVENT_READ)
+
+    def _read(self, client: _Client) -> None:
+        lines = client.read()
+        for line in lines or ():
+            said, message = _heard(line)
+            if said == "changed":
+                self.changed.emit(change_of(message))
+            elif said == "subscribe":
+                client.is_subscriber = True
+            else:
+                lines = None
+                break
+        if lines is None:
+            self._drop(client)
+
+    def _watch(self, client: _Client) -> None:
+        """Also wait until the client can be written to, if something could not be sent."""
+        if self._selector is not None and client in self._clients:
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.unsent else 0)
+            self._selector.modify(client.connection, events, client)
+
+    def _drop_silent(self) -> None:
+        """Drop whoever has connected and said nothing of use for a while."""
+        waiting = [client for client in self._clients if not client.is_subscriber]
+        for client in waiting:
+            if client.is_given_up:
+                self._drop(client)
+            client.is_given_up = True
+        if any(client in self._clients for client in waiting):
+            self._silence.start(_SILENCE_MS)
+
+    def _drop(self, client: _Client) -> None:
+        if client not in self._clients:
+            return
+        self._clients.remove(client)
+        if self._selector is not None:
+            self._selector.unregister(client.connection)
+        client.connection.close()
+
+
+class _Client:
+    """One connection: it must say something soon, and briefly."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.is_subscriber = False
+        self.is_given_up = False
+        self.unsent = b""
+        self._unread = b""
+
+    def read(self) -> list[bytes] | None:
+        """Return the lines that have arrived; None when the peer hung up or says too much."""
+        try:
+            chunk = self.connection.recv(LONGEST_LINE)
+        except BlockingIOError:
+            return []
+        except OSError:
+            return None
+        *lines, self._unread = (self._unread + chunk).split(b"\n")
+        if len(self._unread) >= LONGEST_LINE or (not chunk and not lines):
+            return None
+        return lines
+
+    def send(self, line: bytes) -> bool:
+        """Send as much as goes; tell whether the peer still reads."""
+        waiting = self.unsent + line
+        try:
+            sent = self.connection.send(waiting) if waiting else 0
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            return False
+        self.unsent = waiting[sent:]
+        return len(self.unsent) <= _MOST_UNREAD
+
+
+def _heard(line: bytes) -> tuple[object, object]:
+    try:
+        message = decoded(line)
+    except ValueError:
+        return None, None
+    return (message.get("say"), message) if isinstance(message, dict) else (None, None)

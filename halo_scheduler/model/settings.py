@@ -1,0 +1,131 @@
+"""The settings: what holds for the whole program rather than for one job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.checks import (
+    LONGEST_NAME,
+    frozen_list,
+    require_choice,
+    require_interval,
+    require_kind,
+    require_text,
+    require_whole,
+)
+from halo_scheduler.model import Notify
+from halo_scheduler.model.agents import PRESETS, Agent
+from halo_scheduler.model.quiet_times import MOST_QUIET_TIMES, QuietTime
+
+_MOST_CONCURRENT = 1_000
+_MOST_RUNS = 10_000_000
+_MOST_DAYS = 36_500
+_MOST_BYTES = 1 << 50
+
+
+class Theme(StrEnum):
+    """Which colours the windows have."""
+
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+class AssistantAccess(StrEnum):
+    """What assistants may do; each level includes those before it."""
+
+    READ = "read"
+    RUN = "run"
+    EDIT = "edit"
+
+    def includes(self, other: AssistantAccess) -> bool:
+        """Return whether this level allows everything that another one does."""
+        levels = list(AssistantAccess)
+        return levels.index(self) >= levels.index(other)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the user chose; a default time limit of None lets the runs of new jobs last for ever."""
+
+    theme: Theme = Theme.SYSTEM
+    start_hidden: bool = False
+    notify: Notify = Notify.FAILURES
+    max_concurrent: int = 5
+    default_time_limit: str | None = "2h"
+    runs_kept_per_job: int = 1_000
+    runs_kept_days: int = 90
+    output_kept_bytes: int = 1 << 30
+    autostart_asked: bool = False
+    closing_explained: bool = False
+    agents: tuple[Agent, ...] = PRESETS
+    default_agent: str = PRESETS[0].name
+    assistants: AssistantAccess = AssistantAccess.RUN
+    quiet_times: tuple[QuietTime, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "theme", require_choice(Theme, self.theme, path="theme"))
+        object.__setattr__(self, "notify", require_choice(Notify, self.notify, path="notify"))
+        if self.notify is Notify.SETTINGS:
+            raise ScheduleError(
+                "the settings cannot follow themselves; choose none, failures or all", path="notify"
+            )
+        for name in ("start_hidden", "autostart_asked", "closing_explained"):
+            require_kind(name, getattr(self, name), bool, "true or false")
+        object.__setattr__(
+            self, "assistants", require_choice(AssistantAccess, self.assistants, path="assistants")
+        )
+        if self.default_time_limit is not None:
+            require_interval("default_time_limit", self.default_time_limit)
+        require_whole("max_concurrent", self.max_concurrent, 1, _MOST_CONCURRENT)
+        require_whole("runs_kept_per_job", self.runs_kept_per_job, 1, _MOST_RUNS)
+        require_whole("runs_kept_days", self.runs_kept_days, 1, _MOST_DAYS)
+        require_whole("output_kept_bytes", self.output_kept_bytes, 0, _MOST_BYTES)
+        self._check_agents()
+        object.__setattr__(self, "quiet_times", frozen_list("quiet_times", self.quiet_times))
+        if len(self.quiet_times) > MOST_QUIET_TIMES:
+            raise ScheduleError(f"at most {MOST_QUIET_TIMES} quiet times are kept", path="quiet_times")
+        for index, quiet_time in enumerate(self.quiet_times):
+            require_kind(f"quiet_times[{index}]", quiet_time, QuietTime, "a QuietTime")
+
+    def _check_agents(self) -> None:
+        object.__setattr__(self, "agents", frozen_list("agents", self.agents))
+        names: set[str] = set()
+        for index, agent in enumerate(self.agents):
+            require_kind(f"agents[{index}]", agent, Agent, "an Agent")
+            if agent.name in names:
+                raise ScheduleError(f"there are two agents named {agent.name!r}", path="agents")
+            names.add(agent.name)
+        require_text("default_agent", self.default_agent, longest=LONGEST_NAME)
+
+    @property
+    def assistants_may_edit(self) -> bool:
+        """Whether assistants may create and change jobs; before there were three levels, a setting of its own."""
+        return self.assistants is AssistantAccess.EDIT
+
+    def with_current_names(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return changes in which `assistants_may_edit`, the former switch, is given as the level it means."""
+        named = dict(changes)
+        if "assistants_may_edit" in named:
+            may_edit = named.pop("assistants_may_edit")
+            require_kind("assistants_may_edit", may_edit, bool, "true or false")
+            unchanged = AssistantAccess.RUN if self.assistants_may_edit else self.assistants
+            named.setdefault("assistants", AssistantAccess.EDIT if may_edit else unchanged)
+        return named
+
+    def find_agent(self, name: str) -> Agent:
+        """Return the agent of a name, or the default one for an empty name."""
+        wanted = name or self.default_agent
+        for agent in self.agents:
+            if agent.name == wanted:
+                return agent
+        known = ", ".join(agent.name for agent in self.agents) or "none"
+        if name:
+            raise ScheduleError(
+                f"there is no agent named {name!r} in the settings; known: {known}", path="agent"
+            )
+        raise ScheduleError(f"the settings name no default agent that exists; known: {known}", path="agent")

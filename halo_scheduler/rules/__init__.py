@@ -1,0 +1,1 @@
+"""Decisions about stored jobs that the engine and the service share."""

@@ -1,0 +1,247 @@
+"""Notices: what the user is told of a run without asking, once per incident and in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from halo_scheduler.grammar.english import clock_time, counted, short_date, shortened
+from halo_scheduler.grammar.interval import DAY_MS, MINUTE_MS
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model import (
+    Job,
+    JobStatus,
+    Notify,
+    Outcome,
+    Question,
+    QuestionState,
+    Run,
+    SkipReason,
+    Source,
+    StatusReason,
+    Trigger,
+)
+from halo_scheduler.model.alarms import Alarm, AlarmKind
+from halo_scheduler.model.settings import Settings
+from halo_scheduler.rules.chains import BrokenLink
+from halo_scheduler.rules.statistics import Gap, GapKind
+from halo_scheduler.schedule.days import local_day
+from halo_scheduler.wording.plans import duration_in_words, moment_in_words
+
+_LONGEST_TITLE = 60
+_LONGEST_TEXT = 200
+_LONGEST_ERROR = 140
+# Whoever starts a run by hand watches it for so long.
+_WATCHED_MS = MINUTE_MS
+_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
+
+
+class NoticeKind(StrEnum):
+    """What a notice is about."""
+
+    FAILED = "failed"
+    RECOVERED = "recovered"
+    DISABLED = "disabled"
+    SUCCEEDED = "succeeded"
+    NEEDS_INPUT = "needs-input"
+    CAPPED = "capped"
+    NOT_RUN = "not-run"
+    """Its conditions did not come to hold in time."""
+    CHAIN_BROKEN = "chain-broken"
+    GAP = "gap"
+    STUCK = "stuck"
+    """The engine does not do its work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A title and a text, both plain and short, and what they speak of."""
+
+    kind: NoticeKind
+    title: str
+    text: str
+    job_id: str | None = None
+    run_ids: tuple[str, ...] = ()
+
+
+def notice_of(
+    run: Run, job: Job, previous: Sequence[Run], settings: Settings, question: Question | None = None
+) -> Notice | None:
+    """Return what to tell of a run that ended; `previous` are the job's earlier ended runs, newest first.
+
+    A streak of failures is one incident: it is told at its first failure, and once more when it is over. A
+    `question` that the run left is more than how it ended.
+    """
+    if run.trigger is Trigger.TEST or run.finished_at is None:
+        return None
+    level = settings.notify if job.policy.notify is Notify.SETTINGS else job.policy.notify
+    if question is not None and question.state is QuestionState.OPEN and level is not Notify.NONE:
+        also = "It was disabled, too. " if _disabled_by(run, job) else ""
+        return _notice(NoticeKind.NEEDS_INPUT, run, job, "needs you", f"{also}{question.text}")
+    if _disabled_by(run, job):
+        return _notice(NoticeKind.DISABLED, run, job, "was disabled", _why_disabled(run, job))
+    if level is Notify.NONE or _was_watched(run):
+        return None
+    return _how_it_ended(run, job, previous, level)
+
+
+def chain_notices(run: Run, job: Job, broken: Sequence[BrokenLink], settings: Settings) -> list[Notice]:
+    """Return what to tell of the jobs that should have run after a run and are gone, each once a day."""
+    level = settings.notify if job.policy.notify is Notify.SETTINGS else job.policy.notify
+    if level is Notify.NONE:
+        return []
+    return [
+        Notice(
+            kind=NoticeKind.CHAIN_BROKEN,
+            title=plain_line(f"{link.name} did not run after {job.name}", _LONGEST_TITLE),
+            text=f"It was removed: restore it, or take it out of what runs after {shortened(job.name)}."
+            if link.is_removed
+            else "A fault kept it back, which is in the program's log.",
+            job_id=job.id,
+            run_ids=(run.id,),
+        )
+        for link in broken
+        if link.is_first_today
+    ]
+
+
+def gap_notice(gap: Gap) -> Notice:
+    """Return what to tell of a time when nobody was awake."""
+    began, ended = local_time(gap.began_at), local_time(gap.ended_at)
+    # The night before needs no date; what is longer ago does.
+    has_dates = gap.ended_at - gap.began_at >= DAY_MS
+    times = [
+        f"{short_date(moment, year=False)} {clock_time(moment.replace(second=0))}"
+        if has_dates
+        else clock_time(moment.replace(second=0))
+        for moment in (began, ended)
+    ]
+    what = "Halo was not running" if gap.kind is GapKind.OFF else "The machine slept"
+    return Notice(
+        kind=NoticeKind.GAP,
+        title=plain_line(f"{what} {times[0]}–{times[1]}", _LONGEST_TITLE),
+        text=f"{gap.caught_up} caught up, {gap.missed} missed",
+        run_ids=gap.run_ids,
+    )
+
+
+def alarm_notice(alarm: Alarm) -> Notice:
+    """Return what to tell of an engine that does not do its work."""
+    what, why = {
+        AlarmKind.SILENT: ("Halo no longer runs your jobs", "It has been hanging for 2 minutes."),
+        AlarmKind.STARVED: ("Halo does not start what is due", "Nothing has been started for 2 minutes."),
+    }[alarm.kind]
+    return Notice(
+        kind=NoticeKind.STUCK,
+        title=what,
+        text=f"{why} It is trying to recover. If jobs stay late, quit Halo and start it again.",
+    )
+
+
+def _how_it_ended(run: Run, job: Job, previous: Sequence[Run], level: Notify) -> Notice | None:
+    if run.outcome in _FAILED:
+        return _failure(run, job, previous)
+    if run.outcome is Outcome.SUCCESS:
+        return _success(run, job, previous, level)
+    return _skipped(run, job, previous) if run.outcome is Outcome.SKIPPED else None
+
+
+def _skipped(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
+    """Tell once a day of what somebody can do something about: a cap, conditions that never held, a broken chain."""
+    if any(_is_such_a_skip(past, run) for past in previous):
+        return None
+    match run.reason:
+        case SkipReason.CAP:
+            return _notice(NoticeKind.CAPPED, run, job, "is held back by its cap", _reason(run))
+        case SkipReason.CONDITION:
+            return _notice(NoticeKind.NOT_RUN, run, job, "did not run", f"{_reason(run)}{_next(run, job)}")
+        case SkipReason.PAUSED | SkipReason.DISABLED if run.trigger is Trigger.CHAIN:
+            return _notice(NoticeKind.CHAIN_BROKEN, run, job, "did not run", _reason(run))
+        case _:
+            return None
+
+
+def _is_such_a_skip(past: Run, run: Run) -> bool:
+    """Whether an earlier run was skipped on the same day for the same reason."""
+    is_same_day = local_day(past.finished_at or 0) == local_day(run.finished_at or 0)
+    return past.reason is run.reason and past.outcome is Outcome.SKIPPED and is_same_day
+
+
+def _failure(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
+    if run.trigger is Trigger.SCHEDULE and job.next_source is Source.RETRY:
+        return None  # The slot is not yet lost.
+    if any(_was_told(failure, (run, *previous)) for failure in _streak(run, previous)):
+        return None
+    words = "failed" if run.outcome is Outcome.FAILURE else "took too long"
+    return _notice(NoticeKind.FAILED, run, job, words, f"{_reason(run)}{_next(run, job)}")
+
+
+def _success(run: Run, job: Job, previous: Sequence[Run], level: Notify) -> Notice | None:
+    streak = _streak(run, previous)
+    if any(_was_told(failure, (run, *previous)) for failure in streak):
+        failures = f"It had failed {counted(len(streak), 'time')} in a row."
+        return _notice(NoticeKind.RECOVERED, run, job, "works again", failures)
+    took = f"It took {duration_in_words(run.duration_ms or 0)}."
+    return _notice(NoticeKind.SUCCEEDED, run, job, "succeeded", took) if level is Notify.ALL else None
+
+
+def _streak(run: Run, previous: Sequence[Run]) -> list[Run]:
+    """Return the failures before a run, back to the last success."""
+    streak: list[Run] = []
+    for earlier in previous:
+        if earlier.outcome is Outcome.SUCCESS:
+            break
+        if earlier.outcome in _FAILED and earlier.id != run.id:
+            streak.append(earlier)
+    return streak
+
+
+def _was_told(failure: Run, runs: Sequence[Run]) -> bool:
+    """Whether a failure was worth a notice at its time: not if somebody watched, or the slot was tried again."""
+    was_retried = failure.slot_at is not None and any(
+        run.slot_at == failure.slot_at and run.attempt > failure.attempt for run in runs
+    )
+    return not was_retried and not _was_watched(failure)
+
+
+def _was_watched(run: Run) -> bool:
+    return run.trigger is Trigger.MANUAL and (run.duration_ms or 0) <= _WATCHED_MS
+
+
+def _disabled_by(run: Run, job: Job) -> bool:
+    """Whether the job disabled itself because of this run, its newest; a later run by hand tells it no more."""
+    is_disabled = job.status is JobStatus.DISABLED and job.status_reason is StatusReason.ERRORS
+    is_newest = job.last_run_at is None or run.started_at is None or run.started_at >= job.last_run_at
+    return is_disabled and is_newest and run.trigger is Trigger.SCHEDULE
+
+
+def _why_disabled(run: Run, job: Job) -> str:
+    failed = f"It failed {counted(job.errors, 'time')} in a row. " if job.errors else ""
+    return f"{failed}{_reason(run, job.last_error)}"
+
+
+def _reason(run: Run, error: str = "") -> str:
+    text = plain_line(run.error or error, _LONGEST_ERROR)
+    if not text and run.exit_code is not None:
+        text = f"exit code {run.exit_code}"
+    text = text or "it gave no reason"
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?", "…")) else ".")
+
+
+def _next(run: Run, job: Job) -> str:
+    if job.next_run_at is None or run.finished_at is None:
+        return ""
+    return f" Next run: {moment_in_words(job.next_run_at, run.finished_at)}."
+
+
+def _notice(kind: NoticeKind, run: Run, job: Job, words: str, text: str) -> Notice:
+    name = plain_line(job.name, _LONGEST_TITLE - len(words) - 1)
+    return Notice(
+        kind=kind,
+        title=f"{name} {words}",
+        text=plain_line(text, _LONGEST_TEXT),
+        job_id=job.id,
+        run_ids=(run.id,),
+    )

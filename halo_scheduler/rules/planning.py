@@ -1,0 +1,319 @@
+"""How a stored job goes on: after a run, a pause, an edit, or a time when nobody was awake."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from halo_scheduler.model import (
+    CatchUp,
+    Every,
+    Hints,
+    Once,
+    Outcome,
+    PassedReason,
+    Plan,
+    Proposal,
+    Rule,
+    Run,
+    SkipReason,
+    Source,
+    StatusReason,
+    Trigger,
+    WaitingFor,
+)
+from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.rules.hints import hints_after, still_counting, takes_hints
+from halo_scheduler.schedule.governor import plan_next_run
+from halo_scheduler.schedule.next_run import count_due, next_run, previous_run
+from halo_scheduler.schedule.passed_over import count_reasons, cut_spans, with_span
+from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.store.runs import RunEnd
+
+LATE_MS = 60_000
+UNPLANNABLE = "its next run could not be planned"
+# A run that passed over more says so many: counting a cron's past must not hold up a start.
+MOST_COUNTED = 2_000
+IsTaken = Callable[[str, int], bool]
+_FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
+_ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
+NOT_WAITING: dict[str, Any] = {"waiting_for": None, "waiting_reason": "", "waits_until": None}
+WAITED = {
+    WaitingFor.AT_CAPACITY: PassedReason.AT_CAPACITY,
+    WaitingFor.CONDITION: PassedReason.CONDITION,
+    WaitingFor.QUIET_TIME: PassedReason.QUIET_TIME,
+    WaitingFor.RESOURCES: PassedReason.RESOURCES,
+    WaitingFor.DISK_SPACE: PassedReason.DISK_FULL,
+}
+"""Why grid points pass while a job waits for something."""
+_REASONS = {
+    Source.BACKOFF: PassedReason.BACKOFF,
+    Source.HINT_INTERVAL: PassedReason.HINT,
+    Source.HINT_ONCE: PassedReason.HINT,
+    Source.CLAMPED_MIN: PassedReason.LIMITS,
+    Source.CLAMPED_MAX: PassedReason.LIMITS,
+}
+_ON_GRID = (Source.EVERY, Source.CRON, Source.AFTER, Source.ONCE)
+
+
+def plan(
+    record: JobRecord, now_ms: int, is_taken: IsTaken, *, reason: PassedReason | None = None
+) -> JobRecord:
+    """Return the job with its next slot; `reason` is why the grid points up to now had no run.
+
+    A slot that has come and waits for its place is kept: only a run, a pause or a new schedule ends it.
+    """
+    if not record.is_active:
+        return without_plan(record)
+    if record.next_run_at is not None and record.next_run_at <= now_ms:
+        return record
+    planned = _planned(record, now_ms, is_taken, reason=reason)
+    if planned.next_run_at is None and isinstance(planned.spec.schedule, Once):
+        # Its one time is past.
+        return planned.evolve(disabled_reason=StatusReason.DONE)
+    return planned
+
+
+def plan_after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
+    """Return the job as the end of a run leaves it; after a test run, as if it had not been tried."""
+    ended = _without_run(record, run, end)
+    if run.trigger is Trigger.TEST:
+        return ended
+    return _after_run(ended, run, end, is_taken)
+
+
+def _without_run(record: JobRecord, run: Run, end: RunEnd) -> JobRecord:
+    """Return the job without its run, and with the reason for the grid points that came while it was claimed."""
+    passed = record.passed_reason
+    is_due = record.next_run_at is not None and record.next_run_at <= end.finished_at
+    if run.started_at is not None and (run.trigger is Trigger.SCHEDULE or is_due):
+        if record.waiting_for is not None and not is_starting(record):
+            # Its slot waited already when somebody started this run.
+            passed = with_span(passed, WAITED[record.waiting_for], run.started_at)
+        passed = with_span(passed, end.held_up_by, end.began_at or end.finished_at)
+        passed = with_span(passed, PassedReason.RUNNING, end.finished_at)
+    ended = record._replace(run_id=None, passed_reason=passed)
+    # Until when its next slot may wait for conditions is kept.
+    return ended.evolve(waiting_for=None, waiting_reason="") if is_starting(record) else ended
+
+
+def is_starting(record: JobRecord) -> bool:
+    """Tell whether the job's run is claimed, but the machine cannot start it yet."""
+    return record.waiting_for is not None and record.waiting_for.is_for_start
+
+
+def _after_run(record: JobRecord, run: Run, end: RunEnd, is_taken: IsTaken) -> JobRecord:
+    now_ms = end.finished_at
+    is_scheduled = run.trigger is Trigger.SCHEDULE
+    after = record._replace(
+        hints=_hints_after_run(record, end.proposal, now_ms),
+        last_outcome=end.outcome,
+        last_error=end.error,
+        last_completed_at=now_ms if is_scheduled else record.last_completed_at,
+    )
+    if not is_scheduled:
+        # A run by hand touches neither plan, error count, last completion nor a `once`; what it advises may.
+        return after if end.proposal is None else plan_sooner(after, now_ms, is_taken)
+    # What a source does not give now it gives at the next slot: trying again at once would only press it.
+    is_tried_again = end.outcome in _FAILED and end.reason is not SkipReason.SOURCE_UNAVAILABLE
+    if is_tried_again and after.is_active:
+        again = _planned(after, now_ms, is_taken, failed_run=run)
+        if again.attempt > 1:
+            return again
+    after = _counted(after, end.outcome)
+    if not after.is_active:
+        return without_plan(after)
+    policy = after.spec.policy
+    if policy.max_errors and after.errors >= policy.max_errors and end.outcome in _ERRORS:
+        return without_plan(after.evolve(disabled_reason=StatusReason.ERRORS))
+    if isinstance(after.spec.schedule, Once):
+        return without_plan(after.evolve(disabled_reason=StatusReason.DONE))
+    return _planned(after, now_ms, is_taken)
+
+
+def plan_sooner(advised: JobRecord, now_ms: int, is_taken: IsTaken) -> JobRecord:
+    """Return the job as new advice leaves it: its next run moves only if that makes it earlier."""
+    if not advised.is_active:
+        return advised
+    sooner = plan(advised, now_ms, is_taken)
+    planned_at = advised.next_run_at
+    is_sooner = sooner.next_run_at is not None and (planned_at is None or sooner.next_run_at < planned_at)
+    if is_sooner and advised.attempt > 1:
+        # The slot that failed still has its retry, only earlier.
+        return advised.evolve(
+            next_run_at=sooner.next_run_at, next_source=sooner.next_source, trail=sooner.trail
+        )
+    return sooner if is_sooner else advised
+
+
+def plan_missed(record: JobRecord, now_ms: int, reason: PassedReason, is_taken: IsTaken) -> JobRecord | None:
+    """Return the job with its newest missed grid point due, or None if it is not to be caught up."""
+    policy, schedule = record.spec.policy, record.spec.schedule
+    if record.next_run_at is None or policy.catch_up is CatchUp.SKIP:
+        return None
+    newest = previous_run(
+        schedule, now_ms, anchor_at=record.spec.anchor_at, last_completed_at=record.last_completed_at
+    )
+    # What was planned by a hint, a backoff or a retry is no grid point, and may be the newest; and a newer point
+    # may have had its run already, before the clock went back.
+    due_at = record.next_run_at
+    if newest is not None and newest > due_at and not is_taken(record.id, newest):
+        due_at = newest
+    max_age_ms = policy.catch_up_max_age_ms
+    if max_age_ms is not None and now_ms - due_at > max_age_ms:
+        return None
+    slot_at = record.slot_at if due_at == record.next_run_at else due_at
+    attempt = record.attempt if due_at == record.next_run_at else 1
+    return record.evolve(
+        next_run_at=due_at,
+        next_source=Source.CATCH_UP,
+        slot_at=slot_at,
+        attempt=attempt,
+        passed_reason=with_span(record.passed_reason, reason, now_ms),
+        **NOT_WAITING,
+    )
+
+
+def slept_through(record: JobRecord, reason: SkipReason, error: str, now_ms: int) -> Run | None:
+    """Return the record of a `once` whose time came while the job could not run: no later run will count it."""
+    schedule = record.spec.schedule
+    if not isinstance(schedule, Once) or record.disabled_reason is not None:
+        return None
+    return Run(
+        id=new_run_id(),
+        job_id=record.id,
+        trigger=Trigger.SCHEDULE,
+        source=Source.ONCE,
+        slot_at=schedule.due_at,
+        outcome=Outcome.SKIPPED,
+        reason=reason,
+        error=error,
+        finished_at=now_ms,
+    )
+
+
+def passed_over(record: JobRecord) -> int:
+    """Return how many grid points lie between the last one accounted for and the planned slot."""
+    slot_at = record.slot_at
+    if slot_at is None or slot_at <= record.counted_until:
+        return 0
+    schedule, anchor_at = record.spec.schedule, record.spec.anchor_at
+    found = count_due(schedule, record.counted_until, slot_at, anchor_at=anchor_at, most=MOST_COUNTED)
+    has_own = (
+        record.next_source in _ON_GRID
+        # A jittered slot that is caught up lies a little behind its own point.
+        or (record.next_source is Source.CATCH_UP and record.spec.policy.jitter_percent > 0)
+        or previous_run(schedule, slot_at, anchor_at=anchor_at) == slot_at
+    )
+    return max(0, found - int(has_own))
+
+
+def passed_reasons(record: JobRecord, count: int) -> dict[str, int]:
+    """Return how many of the grid points that a planned slot passes over were so for which reason."""
+    spec = record.spec
+    return count_reasons(
+        spec.schedule,
+        record.passed_reason,
+        record.counted_until,
+        record.slot_at or 0,
+        anchor_at=spec.anchor_at,
+        total=count,
+    )
+
+
+def _planned(
+    record: JobRecord,
+    now_ms: int,
+    is_taken: IsTaken,
+    *,
+    failed_run: Run | None = None,
+    reason: PassedReason | None = None,
+) -> JobRecord:
+    spec, policy = record.spec, record.spec.policy
+    found = plan_next_run(
+        spec.schedule,
+        now_ms,
+        anchor_at=_anchor_at(record, now_ms),
+        last_completed_at=record.last_completed_at,
+        errors=record.errors,
+        failed=failed_run is not None,
+        attempt=failed_run.attempt if failed_run else 1,
+        hints=record.hints,
+        limits=policy.limits,
+        backoff=policy.backoff,
+        retry=policy.retry,
+        jitter_percent=policy.jitter_percent,
+        key=record.id,
+    )
+    is_retry = found.attempt > 1 and failed_run is not None
+    at = found.at if is_retry else _free_slot(record, found.at, is_taken)
+    passed = with_span(cut_spans(record.passed_reason, now_ms), reason, now_ms)
+    return record._replace(
+        next_run_at=at,
+        next_source=None if at is None else found.source,
+        slot_at=failed_run.slot_at if is_retry and failed_run else at,
+        attempt=found.attempt if is_retry else 1,
+        trail=json.dumps([[step.rule, step.at, step.source, step.duration_ms] for step in found.trail]),
+        passed_reason=with_span(passed, _reason_of(found) or reason, at),
+        waiting_for=None,
+        waiting_reason="",
+        waits_until=None,
+    )
+
+
+def _free_slot(record: JobRecord, at: int | None, is_taken: IsTaken) -> int | None:
+    """Return the slot, or the next that had no run: they collide only after the clock went back."""
+    while (
+        at is not None
+        and record.last_slot_at is not None
+        and at <= record.last_slot_at
+        and is_taken(record.id, at)
+    ):
+        at = next_run(record.spec.schedule, at, anchor_at=_anchor_at(record, at), last_completed_at=at)
+    return at
+
+
+def _anchor_at(record: JobRecord, now_ms: int) -> int:
+    """Return where a job's grid begins; one that had begun goes on also if the clock is set back before its anchor.
+
+    An anchor that was chosen to lie ahead stays: the job begins there.
+    """
+    spec = record.spec
+    was_ahead = spec.anchor_at > max(record.created_at, record.updated_at)
+    if not isinstance(spec.schedule, Every) or spec.anchor_at <= now_ms or was_ahead:
+        return spec.anchor_at
+    return now_ms - (now_ms - spec.anchor_at) % spec.schedule.every_ms
+
+
+def _reason_of(found: Plan) -> PassedReason | None:
+    """Return why a plan passes over grid points; None when it is the next of them."""
+    if found.source in _REASONS:
+        return _REASONS[found.source]
+    is_stretched = any(step.rule is Rule.BACKOFF for step in found.trail)
+    return PassedReason.BACKOFF if is_stretched else None
+
+
+def without_plan(record: JobRecord) -> JobRecord:
+    """Return the job without a next run."""
+    return record.evolve(
+        next_run_at=None, next_source=None, slot_at=None, attempt=1, trail="[]", **NOT_WAITING
+    )
+
+
+def without_waiting(record: JobRecord) -> JobRecord:
+    """Return the job as if it had not begun to wait: whether it must is found out at the next tick."""
+    return record.evolve(**NOT_WAITING)
+
+
+def _counted(record: JobRecord, outcome: Outcome) -> JobRecord:
+    if outcome is Outcome.SUCCESS:
+        return record.evolve(errors=0) if record.errors else record
+    return record.evolve(errors=record.errors + 1) if outcome in _ERRORS else record
+
+
+def _hints_after_run(record: JobRecord, proposal: Proposal | None, now_ms: int) -> Hints:
+    """Return the advice that is left after a run, with what the run itself proposed."""
+    if proposal is None or not takes_hints(record.spec, now_ms):
+        return still_counting(record.hints, now_ms)
+    return hints_after(record.hints, proposal, now_ms)

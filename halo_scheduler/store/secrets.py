@@ -1,0 +1,190 @@
+"""Secrets: kept by the system's keyring or, when that is chosen, in a file that only its owner can read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from halo_scheduler.errors import ScheduleError, SecretError
+from halo_scheduler.grammar.secret_refs import require_secret_name
+from halo_scheduler.host.private_files import secrets_file
+from halo_scheduler.store.secret_names import SecretName, SecretPlace, SecretTable
+
+_SHORTEST = 4
+_LONGEST = 65_536
+
+
+class SecretStore:
+    """The secrets of one database; only their names and places are in it."""
+
+    def __init__(self, table: SecretTable, database: Path) -> None:
+        self._table = table
+        self._places: Mapping[SecretPlace, _Keyring | _SecretFile] = {
+            SecretPlace.KEYRING: _Keyring(f"halo-scheduler:{database.resolve()}"),
+            SecretPlace.FILE: _SecretFile(secrets_file(database)),
+        }
+
+    def list(self) -> list[SecretName]:
+        """Return the names of all secrets."""
+        return self._table.all()
+
+    def set(self, name: str, value: str, place: SecretPlace, now_ms: int) -> None:
+        """Keep a secret; one of that name is replaced, wherever it was."""
+        require_secret_name("name", name)
+        _require_value(value)
+        before = self._table.get_many([name]).get(name)
+        self._places[place].set(name, value)
+        # The name last: one that is known can be had.
+        self._table.save(SecretName(name=name, place=place, changed_at=now_ms))
+        if before is not None and before.place is not place:
+            self._places[before.place].remove(name)
+
+    def remove(self, name: str) -> None:
+        """Forget a secret."""
+        known = self._existing(name)
+        self._table.remove(name)
+        self._places[known.place].remove(name)
+
+    def reader(
+        self, names: Iterable[str], *, unchanged_since: int | None = None
+    ) -> Callable[[], dict[str, str]]:
+        """Return a function that gets some secrets, on whatever thread, and may wait for the user to unlock them.
+
+        It raises SecretError when one cannot be had, or was changed after `unchanged_since`: then what a run was
+        given is no longer known.
+        """
+        wanted = sorted(names)
+        known = self._table.get_many(wanted)
+
+        def read() -> dict[str, str]:
+            values: dict[str, str] = {}
+            for name in wanted:
+                if name not in known:
+                    raise SecretError(f"the secret {name} is not set; set it with: halo secret set {name}")
+                if unchanged_since is not None and known[name].changed_at > unchanged_since:
+                    raise SecretError(f"the secret {name} was changed while the run was under way")
+                value = self._places[known[name].place].get(name)
+                if value is None:
+                    raise SecretError(f"the secret {name} is gone; set it again with: halo secret set {name}")
+                values[name] = value
+            return values
+
+        return read
+
+    def _existing(self, name: str) -> SecretName:
+        known = self._table.get_many([name]).get(name)
+        if known is None:
+            raise SecretError(f"there is no secret named {name!r}")
+        return known
+
+
+def _require_value(value: str) -> None:
+    if len(value) < _SHORTEST:
+        raise ScheduleError(
+            f"a secret needs at least {_SHORTEST} characters, or it could not be kept out of logs",
+            path="value",
+        )
+    if len(value) > _LONGEST or "\0" in value:
+        raise ScheduleError(f"a secret is text of at most {_LONGEST} characters", path="value")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ScheduleError("contains half of a character (a lone surrogate)", path="value") from None
+
+
+class _Keyring:
+    """The keyring of the system, loaded only when a secret is needed."""
+
+    def __init__(self, service: str) -> None:
+        self._service = service
+
+    def get(self, name: str) -> str | None:
+        import keyring  # noqa: PLC0415 - 12 MB and 150 ms, for those who have secrets
+        from keyring.errors import KeyringError  # noqa: PLC0415
+
+        try:
+            return keyring.get_password(self._service, name)
+        except (KeyringError, OSError) as error:
+            raise SecretError(f"the keyring does not give the secret {name}: {_one_line(error)}") from error
+
+    def set(self, name: str, value: str) -> None:
+        import keyring  # noqa: PLC0415
+        from keyring.errors import KeyringError, NoKeyringError  # noqa: PLC0415
+
+        instead = f"to keep it in a file that only you can read, use: halo secret set --in-file {name}"
+        try:
+            keyring.set_password(self._service, name, value)
+        except NoKeyringError as error:
+            raise SecretError(f"there is no keyring here; {instead}") from error
+        except (KeyringError, OSError) as error:
+            raise SecretError(f"the keyring does not take it ({_one_line(error)}); {instead}") from error
+
+    def remove(self, name: str) -> None:
+        import keyring  # noqa: PLC0415
+        from keyring.errors import KeyringError, PasswordDeleteError  # noqa: PLC0415
+
+        try:
+            keyring.delete_password(self._service, name)
+        except PasswordDeleteError:
+            return  # It is gone already.
+        except (KeyringError, OSError) as error:
+            raise SecretError(f"the keyring may still have the secret {name}: {_one_line(error)}") from error
+
+
+class _SecretFile:
+    """A file that only its owner can read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def get(self, name: str) -> str | None:
+        return self._read().get(name)
+
+    def set(self, name: str, value: str) -> None:
+        self._write({**self._read(), name: value})
+
+    def remove(self, name: str) -> None:
+        self._write({key: value for key, value in self._read().items() if key != name})
+
+    def _read(self) -> dict[str, str]:
+        try:
+            if os.name == "posix" and self._path.stat().st_mode & 0o077:
+                raise SecretError(f"others can read the secrets; keep them out with: chmod 600 {self._path}")
+            data = json.loads(self._path.read_text(encoding="utf-8"))
+            return {str(key): str(value) for key, value in data.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, AttributeError) as error:
+            raise SecretError(f"the secrets in {self._path} cannot be read: {error}") from error
+
+    def _write(self, values: dict[str, str]) -> None:
+        """Replace the file in one step: it is whole at every moment."""
+        partial = self._path.with_suffix(".part")
+        try:
+            partial.unlink(missing_ok=True)
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(values, file)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self._path)
+        except OSError as error:
+            raise SecretError(f"the secret cannot be written to {self._path}: {error}") from error
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def has_keyring() -> bool:
+    """Tell whether this system has a keyring that takes secrets; slow, as it loads what looks for one."""
+    import keyring  # noqa: PLC0415 - 12 MB and 150 ms, for those who have secrets
+    from keyring.errors import KeyringError  # noqa: PLC0415
+
+    try:
+        # Those that only ever fail, or keep nothing, have no priority.
+        return float(keyring.get_keyring().priority) > 0
+    except (KeyringError, OSError, RuntimeError):
+        return False

@@ -1,0 +1,176 @@
+"""What became of a run, in sentences."""
+
+from __future__ import annotations
+
+from halo_scheduler.grammar.english import counted, listed
+from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.model import Outcome, PassedReason, Run, SkipReason, Source, Trigger
+from halo_scheduler.schedule.passed_over import read_summary
+from halo_scheduler.store.store import Store
+from halo_scheduler.why.asked_for import asked_for
+from halo_scheduler.wording.plans import duration_in_words, moment_in_words
+
+# What starts within some seconds is on time for everybody but the log.
+LATE_MS = 10 * SECOND_MS
+_LONGEST = 300
+_ENDS = {
+    Outcome.SUCCESS: "succeeded",
+    Outcome.FAILURE: "failed",
+    Outcome.TIMEOUT: "was stopped",
+    Outcome.CANCELLED: "was cancelled",
+    Outcome.INTERRUPTED: "was interrupted",
+}
+_SKIPPED = {
+    SkipReason.DISABLED: "it was disabled",
+    SkipReason.PAUSED: "it was paused",
+    SkipReason.ALREADY_RUNNING: "it was still running",
+    SkipReason.AT_CAPACITY: "there was no place",
+    SkipReason.NOT_DUE: "it was not due",
+    SkipReason.NO_WORK: "there was nothing to do",
+    SkipReason.CONDITION: "its conditions did not hold",
+    SkipReason.QUIET_TIME: "it fell into a quiet time",
+    SkipReason.CAP: "it had reached its cap for the day",
+    SkipReason.NEEDS_INPUT: "it waited for an answer",
+    SkipReason.SOURCE_UNAVAILABLE: "its work items could not be fetched",
+    SkipReason.MISSED: "Halo was not running",
+    SkipReason.UNSUPPORTED_TYPE: "nothing here can run such a job",
+}
+_PASSED: dict[str, str] = {
+    PassedReason.RUNNING: "the job was still busy with the run before",
+    PassedReason.BACKOFF: "the job waited after an error",
+    PassedReason.HINT: "another time had been asked for",
+    PassedReason.LIMITS: "its limits allowed no earlier time",
+    PassedReason.EDITED: "the job was edited",
+    PassedReason.PAUSED: "the job was paused",
+    PassedReason.DISABLED: "the job was disabled",
+    PassedReason.DOWNTIME: "Halo was not running",
+    PassedReason.SLEEP: "the machine slept",
+    PassedReason.DELAYED: "Halo was suspended or held up",
+    PassedReason.AT_CAPACITY: "as many runs as allowed were under way",
+    PassedReason.CONDITION: "the run before was still waiting for its conditions",
+    PassedReason.QUIET_TIME: "it was a quiet time",
+    PassedReason.RESOURCES: "the machine had no room to start the run before",
+    PassedReason.DISK_FULL: "the disk was too full to start the run before",
+    PassedReason.OUTAGE: "the database could not be written",
+    PassedReason.CLOCK_WENT_BACK: "the clock was set back",
+    PassedReason.ZONE_CHANGED: "the machine moved to another time zone",
+}
+_PLANNED_BY = {
+    Source.BACKOFF: "it waited after an error",
+    Source.CLAMPED_MIN: "its limits allowed no earlier time",
+    Source.CLAMPED_MAX: "its limits allowed no later time",
+}
+
+
+def start_words(store: Store, run: Run, now_ms: int) -> str:
+    """Return who or what started a run, and when: "It was started by hand at 09:00"."""
+    at = moment_in_words(_at(run), now_ms)
+    match run.trigger:
+        case Trigger.MANUAL:
+            return f"It was started by hand at {at}"
+        case Trigger.CHAIN:
+            return f"It was started after {_cause(store, run)} at {at}"
+        case Trigger.ANSWER:
+            return f"It was started with an answer at {at}"
+        case Trigger.TEST:
+            return f"It was tried out at {at}"
+        case Trigger.SCHEDULE if run.attempt > 1:
+            return f"Attempt {run.attempt} started at {at}"
+        case Trigger.SCHEDULE:
+            return f"It started at {at}"
+
+
+def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
+    """Return what became of a run: when and why it started, how it ended, what was noted of it."""
+    if run.outcome in (Outcome.SKIPPED, Outcome.MISSED):
+        return [_not_run(store, run, now_ms), *_note(run)]
+    if run.started_at is None:
+        at = moment_in_words(_at(run), now_ms)
+        words = f"It was to run after {_cause(store, run)}, but was cancelled at {at} before it started."
+        return [words, *_note(run)]
+    start = start_words(store, run, now_ms)
+    if run.trigger is Trigger.SCHEDULE and run.late_ms >= SECOND_MS:
+        start += f", {duration_in_words(run.late_ms)} late,"
+    if run.outcome is Outcome.RUNNING and run.error:
+        return [f"A run was claimed at {moment_in_words(_at(run), now_ms)} and is {run.error}."]
+    if run.outcome is Outcome.RUNNING:
+        return [f"{start} and is still running.", *_why_planned(store, run), *_note(run)]
+    return [f"{start} and {_end(run)}", *_why_planned(store, run), *_note(run)]
+
+
+def passed_words(reason: str) -> str:
+    """Return why a time of the schedule was passed over, behind "because"; nothing when that is not known."""
+    return _PASSED.get(reason, "")
+
+
+def passed_sentence(run: Run) -> str:
+    """Return how many times of its schedule a run stands for beside its own, and why."""
+    others = f"It stands for {counted(run.passed_over, 'other time')} of its schedule as well"
+    reasons = {
+        words: count for reason, count in passed_reasons(run).items() if (words := passed_words(reason))
+    }
+    if len(reasons) <= 1:
+        return f"{others}{''.join(f', because {words}' for words in reasons)}."
+    return f"{others}: {listed([f'{count} because {words}' for words, count in reasons.items()])}."
+
+
+def passed_reasons(run: Run) -> dict[str, int]:
+    """Return why a run passed over times of its schedule, each reason with how many it accounts for."""
+    return read_summary(run.passed_reason, run.passed_over)
+
+
+def ended_sentence(text: str) -> str:
+    """Return a text with a full stop, unless it ends like a sentence."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def _not_run(store: Store, run: Run, now_ms: int) -> str:
+    at = moment_in_words(_at(run), now_ms)
+    why = plain_line(run.error, _LONGEST) or (
+        _SKIPPED[run.reason] if run.reason is not None else "no reason is recorded"
+    )
+    if run.outcome is Outcome.MISSED:
+        return ended_sentence(f"It was missed, as was noticed at {at}: {why}")
+    what = "It was skipped"
+    if run.trigger is Trigger.CHAIN and not why.startswith("it was to run after"):
+        what = f"It was to run after {_cause(store, run)}, and was skipped"
+    elif run.trigger not in (Trigger.SCHEDULE, Trigger.CHAIN):
+        what = "A run was asked for, and was skipped"
+    return ended_sentence(f"{what} at {at}: {why}")
+
+
+def _end(run: Run) -> str:
+    took = "" if run.duration_ms is None else _took(run.duration_ms)
+    error = plain_line(run.error, _LONGEST)
+    if not error and run.outcome is Outcome.TIMEOUT:
+        error = "it took too long"
+    if not error and run.outcome is not Outcome.SUCCESS and run.exit_code is not None:
+        error = f"exit code {run.exit_code}"
+    return ended_sentence(f"{_ENDS[run.outcome]}{took}{f': {error}' if error else ''}")
+
+
+def _took(duration_ms: int) -> str:
+    return " within a second" if duration_ms < SECOND_MS else f" after {duration_in_words(duration_ms)}"
+
+
+def _why_planned(store: Store, run: Run) -> list[str]:
+    if run.trigger is not Trigger.SCHEDULE:
+        return []
+    because = _PLANNED_BY.get(run.source) or asked_for(store, run)
+    return [f"It was planned for then because {because}."] if because else []
+
+
+def _note(run: Run) -> list[str]:
+    note = plain_line(run.note, _LONGEST)
+    return [ended_sentence(f"Noted: {note}")] if note else []
+
+
+def _cause(store: Store, run: Run) -> str:
+    cause = None if run.caused_by is None else store.runs.get(run.caused_by)
+    job = None if cause is None else store.jobs.get(cause.job_id)
+    return "another job" if job is None else f"a run of {job.spec.name}"
+
+
+def _at(run: Run) -> int:
+    return next((at for at in (run.started_at, run.finished_at, run.slot_at) if at is not None), 0)

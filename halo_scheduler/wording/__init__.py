@@ -1,0 +1,1 @@
+"""Every sentence a person reads about jobs, runs and schedules, made from kinds and parameters."""

@@ -1,0 +1,68 @@
+"""Conditions in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from halo_scheduler.grammar.english import listed
+from halo_scheduler.grammar.interval import interval_in_words
+from halo_scheduler.model.conditions import Condition, Idle, Load, MainsPower, Network, PathExists
+
+_LONGEST_NAME = 60
+_SHORT_UNITS = {"second": "s", "minute": "min", "hour": "h"}
+
+
+def describe_condition(condition: Condition) -> str:
+    """Return when a job with this condition starts: "on mains power", "after 10 minutes without input"."""
+    match condition:
+        case MainsPower():
+            return "on mains power"
+        case Network(host=""):
+            return "with a network"
+        case Network():
+            return f"when {host_and_port(condition)} answers"
+        case Idle():
+            return f"after {interval_in_words(condition.idle_ms)} without input"
+        case Load():
+            return f"with a load below {condition.below:g}"
+        case PathExists():
+            return f"when {end_of(condition.path)} is there"
+        case _:
+            assert_never(condition)
+
+
+def waiting_words(conditions: Iterable[Condition]) -> str:
+    """Return what stands behind "waiting for": "mains power and network"; nothing for no conditions."""
+    words = [_awaited(condition) for condition in conditions]
+    return listed(words) if words else ""
+
+
+def host_and_port(condition: Network) -> str:
+    """Return "nas.local:22", and an address of IPv6 in its brackets."""
+    host = f"[{condition.host}]" if ":" in condition.host else end_of(condition.host)
+    return f"{host}:{condition.port}"
+
+
+def _awaited(condition: Condition) -> str:
+    match condition:
+        case MainsPower():
+            return "mains power"
+        case Network(host=""):
+            return "network"
+        case Network():
+            return f"{host_and_port(condition)} to answer"
+        case Idle():
+            number, unit = interval_in_words(condition.idle_ms).split()
+            return f"{number} {_SHORT_UNITS.get(unit.removesuffix('s'), unit)} without input"
+        case Load():
+            return f"a load below {condition.below:g}"
+        case PathExists():
+            return f"{end_of(condition.path)} to be there"
+        case _:
+            assert_never(condition)
+
+
+def end_of(name: str) -> str:
+    """Return a path or a host short enough for a sentence: its end tells more than its beginning."""
+    return name if len(name) <= _LONGEST_NAME else f"…{name[-_LONGEST_NAME:]}"

@@ -1,0 +1,243 @@
+"""Files in a folder as items of work: from `ready/` to `in-progress/`, then to `done/` or `failed/`.
+
+A file is claimed by a rename to a hidden name of the claim's own: of two workers one finds it gone. Only once that
+is written down it gets its own name in `in-progress/`, so that after a crash nobody takes a file for theirs that
+somebody else has.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from halo_scheduler.model.work_source import FolderSource
+from halo_scheduler.work_sources.file_names import id_of, is_item_name, name_of, order_of
+from halo_scheduler.work_sources.item import Claim, ClaimNote, Item, SourceError, Verdict
+from halo_scheduler.work_sources.item_text import LONGEST_BODY, MarkdownText, plain_body
+from halo_scheduler.work_sources.moving import free_names, move, move_into, sync_folder
+
+_READY, _IN_PROGRESS = "ready", "in-progress"
+_FOLDERS = {Verdict.DONE: "done", Verdict.FAILED: "failed", Verdict.RELEASED: _READY}
+_HEAD_BYTES = 4_096
+# A link is not followed, and nobody waits for whoever might write into a pipe. Not every system knows all of them.
+_READ_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+class Folder:
+    """The items in a folder."""
+
+    def __init__(self, source: FolderSource) -> None:
+        self._chosen = source.path
+
+    def prepare(self) -> None:
+        """Make the folders within, but never the one that was chosen: it may be on a disk that is not there."""
+        base = self._base()
+        for name in (_READY, _IN_PROGRESS, *_FOLDERS.values()):
+            with _sentences(f"the folder {name}/ cannot be made in {self._chosen}"):
+                (base / name).mkdir(exist_ok=True)
+
+    def ready(self) -> Iterator[Item]:
+        """Yield the files in `ready/` by their names; the number in a name counts as such."""
+        folder = self._base() / _READY
+        with _sentences(f"the files in {folder} cannot be listed"):
+            names = _item_names(folder)
+        for name in names:
+            item = _glance(folder / name)
+            if item is not None:
+                yield item
+
+    def read(self, item_id: str) -> Item | None:
+        """Return a file in `ready/` whole."""
+        name = name_of(item_id)
+        if not name:
+            return None
+        with _sentences(f"{item_id} cannot be read"):
+            return _read(self._base() / _READY / name, name)
+
+    def claim(self, item_id: str, note: ClaimNote) -> Item | None:
+        """Move a file to `in-progress/`."""
+        base, name = self._base(), name_of(item_id)
+        with _sentences(f"{item_id} cannot be moved to {_IN_PROGRESS}/"):
+            ready = base / _READY / name
+            if not name or not _is_file(ready):
+                return None
+            note.begin()
+            try:
+                hidden = ready.rename(_hidden(base, note.key))
+            except FileNotFoundError:
+                if not (base / _IN_PROGRESS).is_dir():
+                    raise
+                return None
+            path = _shown(base, hidden, name, note)
+        try:
+            return _claimed(path, name)
+        except SourceError as error:
+            # Were it ready again, it would stand in the way of all others.
+            self.settle(Claim(item_id=item_id, key=note.key, place=path.name), Verdict.FAILED)
+            note.drop()
+            raise SourceError(f"{error}; it is now in {_FOLDERS[Verdict.FAILED]}/") from error
+
+    def resume(self, claim: Claim) -> Item | None:
+        """Return a file in `in-progress/` whole."""
+        path, name = _found(self._base(), claim), name_of(claim.item_id)
+        if not name or path is None:
+            return None
+        with _sentences(f"{claim.item_id} cannot be read"):
+            return _read(path, name)
+
+    def settle(self, claim: Claim, verdict: Verdict) -> None:
+        """Move a file to where it belongs now, if it is still where it was put."""
+        base, name = self._base(), name_of(claim.item_id)
+        path = _found(base, claim)
+        if not name or path is None:
+            return
+        # What never came to be known as ours was never worked on.
+        folder = base / _FOLDERS[verdict if claim.place else Verdict.RELEASED]
+        with _sentences(f"{claim.item_id} cannot be moved to {folder.name}/"):
+            folder.mkdir(exist_ok=True)
+            move_into(folder, path, name)
+            sync_folder(folder)
+            sync_folder(path.parent)
+
+    def _base(self) -> Path:
+        try:
+            base = Path(self._chosen).expanduser()
+            mode = base.stat().st_mode
+        except FileNotFoundError:
+            raise SourceError(f"the folder {self._chosen} does not exist") from None
+        except RuntimeError as error:
+            raise SourceError(f"the folder {self._chosen} is below a home that is not known") from error
+        except OSError as error:
+            raise SourceError(f"the folder {self._chosen} cannot be used: {error.strerror}") from error
+        if not stat.S_ISDIR(mode) or not base.is_absolute():  # The latter is another system's path.
+            raise SourceError(f"{self._chosen} is not a folder")
+        return base
+
+
+def _item_names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            files = (entry for entry in entries if is_item_name(entry.name))
+            return sorted(
+                (entry.name for entry in files if entry.is_file(follow_symlinks=False)), key=order_of
+            )
+    except FileNotFoundError:
+        return []
+
+
+def _glance(path: Path) -> Item | None:
+    """Return what the beginning of a file says; that it cannot be read is told when it is claimed."""
+    shown = id_of(path.name)
+    try:
+        found = _content(path, _HEAD_BYTES)
+    except OSError:
+        return Item(id=shown, title=shown, url=path.as_uri())
+    if found is None:
+        return None
+    said = MarkdownText(plain_body(found[0], len(found[0]))[0], shown)
+    return Item(id=shown, title=said.title, url=path.as_uri(), labels=said.labels, priority=said.priority)
+
+
+def _read(path: Path, name: str) -> Item | None:
+    """Return what a file says, under the name that it had when it was ready; None when it is no file any more."""
+    found = _content(path, LONGEST_BODY)
+    if found is None:
+        return None
+    text, note = plain_body(*found)
+    said = MarkdownText(text, id_of(name))
+    return Item(
+        id=id_of(name),
+        title=said.title,
+        url=path.as_uri(),
+        body=said.body,
+        labels=said.labels,
+        priority=said.priority,
+        note=note,
+    )
+
+
+def _claimed(path: Path, name: str) -> Item:
+    with _sentences(f"{id_of(name)} cannot be read"):
+        item = _read(path, name)
+    if item is None:
+        raise SourceError(f"{id_of(name)} is not a file any more")
+    return item
+
+
+def _content(path: Path, most_bytes: int) -> tuple[bytes, int] | None:
+    """Return the beginning of a file, and how long all of it is."""
+    try:
+        descriptor = os.open(path, _READ_FLAGS)
+    except OSError as error:
+        if error.errno in {errno.ENOENT, errno.ELOOP, errno.ENXIO}:  # gone, a link, a socket
+            return None
+        raise
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(most_bytes)
+        return content, max(status.st_size, len(content))
+    finally:
+        os.close(descriptor)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _hidden(base: Path, key: str) -> Path:
+    return base / _IN_PROGRESS / f".halo-{key}"
+
+
+def _shown(base: Path, hidden: Path, name: str, note: ClaimNote) -> Path:
+    """Show a file that is ours under its own name, or one like it, and return its path."""
+    folder = base / _IN_PROGRESS
+    try:
+        for candidate in free_names(folder, name):
+            note.take(candidate)
+            with suppress(FileExistsError):
+                move(hidden, folder / candidate)
+                return folder / candidate
+    except (OSError, SourceError):
+        with suppress(OSError):
+            move_into(base / _READY, hidden, name)
+            note.drop()
+        raise
+    raise AssertionError("there are always more names")
+
+
+def _found(base: Path, claim: Claim) -> Path | None:
+    """Return where a claimed file is; None when it is no longer where it was put."""
+    hidden = _hidden(base, claim.key)
+    if os.path.lexists(hidden):
+        return hidden
+    shown = base / _IN_PROGRESS / claim.place
+    return shown if is_item_name(claim.place) and os.path.lexists(shown) else None
+
+
+@contextmanager
+def _sentences(what: str) -> Iterator[None]:
+    """Turn what the system says into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        is_elsewhere = error.errno == errno.EXDEV
+        reason = (
+            "ready/, in-progress/, done/ and failed/ must be on one disk" if is_elsewhere else error.strerror
+        )
+        raise SourceError(f"{what}: {reason}") from error

@@ -1,0 +1,226 @@
+"""Issues on GitHub as items of work: a label says that one is ready, another that somebody works on it.
+
+Two workers may add the label `in_progress` to the same issue, but only one can remove `ready`: for the other it is
+no longer there. So that one removal decides, and whoever loses leaves all labels as they are, because by then they
+are the winner's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from halo_scheduler.model.work_source import GithubSource
+from halo_scheduler.work_sources.github_api import ABSENT, NOT_MODIFIED, GithubApi, Reply
+from halo_scheduler.work_sources.github_memory import GithubMemory, Page
+from halo_scheduler.work_sources.item import Claim, ClaimNote, Item, SourceError, Verdict
+from halo_scheduler.work_sources.item_text import plain_body, plain_labels, plain_title, priority_in
+from halo_scheduler.work_sources.web import Web, is_same_host
+
+# So many of the longest texts that GitHub takes still fit into an answer that is not too long.
+_PAGE_LENGTH = 30
+_MOST_PAGES = 10
+# What it takes to claim an issue and to report its fate: begun with fewer left, it could get stuck half way.
+_REQUESTS_FOR_ONE = 10
+_NEXT_LINK = re.compile(r"<([^<>]*)>\s*;[^<>]*?\brel=\"?next\"?")
+_WEB_ADDRESS = re.compile(r"https?://[!-~]{1,2000}")
+_NUMBER = re.compile(r"[1-9][0-9]{0,14}")
+
+
+class Github:
+    """The issues of a repository that are ready."""
+
+    def __init__(self, source: GithubSource, token: str, web: Web, memory: GithubMemory) -> None:
+        self._source = source
+        self._memory = memory
+        self._api = GithubApi(source, token, web, memory)
+        self._repository = f"{self._api.base}/repos/{source.repository}"
+
+    def prepare(self) -> None:
+        """Do nothing: GitHub makes a label when it is first used."""
+
+    def ready(self) -> Iterator[Item]:
+        """Yield the issues that are open and ready, the oldest first, without their texts."""
+        query = {"labels": self._source.ready, "state": "open", "sort": "created", "direction": "asc"}
+        url = f"{self._repository}/issues?{urlencode({**query, 'per_page': _PAGE_LENGTH})}"
+        for _ in range(_MOST_PAGES):
+            page = self._page(url)
+            yield from page.items
+            if not page.next_url:
+                return
+            url = page.next_url
+
+    def read(self, item_id: str) -> Item | None:
+        """Return an issue whole."""
+        issue = self._issue(item_id)
+        return issue.item() if issue is not None and issue.is_ready else None
+
+    def claim(self, item_id: str, note: ClaimNote) -> Item | None:
+        """Put the other label on an issue and take `ready` off, if nobody else did; then look at it again."""
+        self._memory.require_requests(self._source, _REQUESTS_FOR_ONE)
+        issue = self._issue(item_id)
+        if issue is None or not issue.is_ready:
+            return None
+        note.begin()
+        self._add(item_id, self._source.in_progress)
+        if not self._remove(item_id, self._source.ready):
+            return None
+        note.take(item_id)
+        return self._confirmed(item_id)
+
+    def resume(self, claim: Claim) -> Item | None:
+        """Return an issue whole that still says that somebody works on it."""
+        issue = self._issue(claim.item_id)
+        is_ours = issue is not None and issue.is_open and issue.has(self._source.in_progress)
+        return issue.item() if issue is not None and is_ours else None
+
+    def settle(self, claim: Claim, verdict: Verdict) -> None:
+        """Take `in_progress` off, after `ready` was put back or the issue was closed.
+
+        In this order, so that whatever fails on the way can be done again. An issue without that label is no
+        longer ours. Of a claim that was cut off it is not known whether we or somebody else won; then the issue
+        becomes ready again, as otherwise nobody might ever look at it.
+        """
+        number = claim.item_id
+        issue = self._issue(number)
+        if issue is None:
+            self._api.get(self._repository)  # Raises when it is the repository that cannot be seen.
+            return
+        if not issue.has(self._source.in_progress):
+            return
+        if claim.place and verdict is Verdict.DONE:
+            if self._source.closes and issue.is_open:
+                self._close(number)
+        elif issue.is_open and not issue.has(self._source.ready):
+            self._add(number, self._source.ready)
+        self._remove(number, self._source.in_progress)
+
+    # --- Steps ---------------------------------------------------------------------------------------
+
+    def _confirmed(self, number: str) -> Item | None:
+        issue = self._issue(number)
+        if issue is None:
+            return None
+        if not issue.is_open:  # Somebody settled it in this moment.
+            self._remove(number, self._source.in_progress)
+            return None
+        if not issue.has(self._source.in_progress):  # Somebody who gave up took it off.
+            self._add(number, self._source.in_progress)
+        return issue.item()
+
+    def _page(self, url: str) -> Page:
+        known = self._memory.page(self._source, url)
+        reply = self._api.get(url, etag=known.etag if known else "", accepted={NOT_MODIFIED})
+        if known is not None and reply.status == NOT_MODIFIED:
+            return known
+        if not isinstance(reply.data, list):
+            raise SourceError(
+                f"{self._api.base} answers with something else than issues; is it GitHub's API?"
+            )
+        issues = (_Issue.of(data, self._source, self._api.redactor.text) for data in reply.data)
+        items = tuple(issue.item(is_whole=False) for issue in issues if issue is not None and issue.is_ready)
+        page = Page(reply.headers.get("etag", ""), items, self._next_url(url, reply))
+        if page.etag:
+            self._memory.keep_page(self._source, url, page)
+        return page
+
+    def _next_url(self, url: str, reply: Reply) -> str:
+        link = _NEXT_LINK.search(reply.headers.get("link", ""))
+        if link is None:
+            return ""
+        if not is_same_host(url, link[1]):
+            raise SourceError(
+                f"{self._api.base} says that its issues go on at another place; that is not followed"
+            )
+        return link[1]
+
+    def _issue(self, number: str) -> _Issue | None:
+        if not _NUMBER.fullmatch(number):
+            return None
+        reply = self._api.get(f"{self._repository}/issues/{number}", accepted=ABSENT)
+        issue = (
+            None if reply.status in ABSENT else _Issue.of(reply.data, self._source, self._api.redactor.text)
+        )
+        # One that was moved to another repository answers from there.
+        return issue if issue is not None and str(issue.number) == number else None
+
+    def _add(self, number: str, label: str) -> None:
+        self._api.change("POST", f"{self._repository}/issues/{number}/labels", {"labels": [label]})
+
+    def _remove(self, number: str, label: str) -> bool:
+        """Take a label off; False when it was not there."""
+        url = f"{self._repository}/issues/{number}/labels/{quote(label, safe='')}"
+        return self._api.change("DELETE", url, accepted=ABSENT).status not in ABSENT
+
+    def _close(self, number: str) -> None:
+        payload = {"state": "closed", "state_reason": "completed"}
+        self._api.change("PATCH", f"{self._repository}/issues/{number}", payload)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Issue:
+    """An issue as GitHub describes it; what is missing or of another kind than expected is left empty."""
+
+    number: int
+    is_open: bool
+    label_names: tuple[str, ...]
+    title: str
+    body: str
+    url: str
+    source: GithubSource
+
+    @classmethod
+    def of(cls, data: Any, source: GithubSource, redacted: Callable[[str], str]) -> _Issue | None:
+        """Return what GitHub says about an issue; None for a pull request, and for what is neither."""
+        if not isinstance(data, dict) or "pull_request" in data or type(data.get("number")) is not int:
+            return None
+        labels = data.get("labels")
+        return cls(
+            number=data["number"],
+            is_open=data.get("state") == "open",
+            label_names=tuple(
+                redacted(name) for name in _label_names(labels if isinstance(labels, list) else [])
+            ),
+            title=redacted(_text(data.get("title"))),
+            body=redacted(_text(data.get("body"))),
+            url=_text(data.get("html_url")),
+            source=source,
+        )
+
+    @property
+    def is_ready(self) -> bool:
+        return self.is_open and self.has(self.source.ready) and not self.has(self.source.in_progress)
+
+    def has(self, label: str) -> bool:
+        """Tell whether it carries a label; capitals and small letters are the same there."""
+        return label.casefold() in {name.casefold() for name in self.label_names}
+
+    def item(self, *, is_whole: bool = True) -> Item:
+        """Return it as an item; the labels that only say who works on it are left out."""
+        ours = {self.source.ready.casefold(), self.source.in_progress.casefold()}
+        labels = plain_labels(name for name in self.label_names if name.casefold() not in ours)
+        content = self.body.encode(errors="replace") if is_whole else b""
+        body, note = plain_body(content, len(content))
+        return Item(
+            id=str(self.number),
+            title=plain_title(self.title, otherwise=f"issue {self.number}"),
+            url=self.url if _WEB_ADDRESS.fullmatch(self.url) else "",
+            body=body,
+            labels=labels,
+            priority=priority_in(labels),
+            note=note,
+        )
+
+
+def _label_names(labels: list[Any]) -> Iterator[str]:
+    for label in labels:
+        name = label.get("name") if isinstance(label, dict) else label
+        if isinstance(name, str):
+            yield name
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,139 @@
+"""Asking a web server for items of work, from a thread that may wait."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from halo_scheduler.grammar.redaction import Redactor
+from halo_scheduler.web import faults
+from halo_scheduler.web.addresses import PORTS, Address, AddressError
+from halo_scheduler.web.asking import Question, ask
+from halo_scheduler.web.line import Line
+from halo_scheduler.web.proxies import Proxies
+from halo_scheduler.work_sources.item import SourceError
+
+_DEADLINE_S = 30.0
+_MOST_BYTES = 10_000_000
+_MOST_REDIRECTS = 3
+# Only these promise that the same request is meant at the other address.
+_SAME_METHOD = frozenset({307, 308})
+_REDIRECTS = frozenset({301, 302, 303}) | _SAME_METHOD
+_SAFE = frozenset({"GET", "HEAD"})
+
+
+class CutOffError(SourceError):
+    """The connection ended before the answer did: whether the request took effect is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked; the token is sent to the host of the URL and to no other, and never shown."""
+
+    method: str
+    url: str
+    token: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back; the names of the headers are in small letters."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Web:
+    """Sends requests, one connection for each, within one deadline for all redirects."""
+
+    def __init__(
+        self,
+        *,
+        deadline_s: float = _DEADLINE_S,
+        most_bytes: int = _MOST_BYTES,
+        environment: Callable[[], Mapping[str, str]] = lambda: os.environ,
+    ) -> None:
+        self._deadline_s = deadline_s
+        self._most_bytes = most_bytes
+        self._environment = environment
+
+    def send(self, request: Request) -> Answer:
+        """Return the answer, whatever its status; raises SourceError when there is none, or one that is too long.
+
+        Redirects within the host are followed. One to another host is an answer too: nothing is sent there.
+        """
+        proxies = Proxies(self._environment())
+        redactor = Redactor([*([request.token] if request.token else []), *proxies.secrets])
+        url = request.url
+        with Line(self._deadline_s) as line:
+            for _ in range(_MOST_REDIRECTS + 1):
+                answer = self._send_once(request, url, line, proxies, redactor)
+                target = redirect_target(url, answer)
+                if not _may_follow(request.method, answer.status) or not is_same_host(url, target):
+                    return answer
+                url = target
+        raise SourceError(f"{urlsplit(url).netloc} sends us in a circle")
+
+    def _send_once(
+        self, request: Request, url: str, line: Line, proxies: Proxies, redactor: Redactor
+    ) -> Answer:
+        headers = dict(request.headers)
+        if request.token:
+            headers["Authorization"] = f"Bearer {request.token}"
+        try:
+            address = Address.read(url)
+            question = Question(
+                method=request.method, address=address, headers=headers, body=request.body or b""
+            )
+            answer = ask(line, question, proxies)
+            body = self._read(answer.pieces(), address.place)
+        except AddressError:
+            raise SourceError(f"{url} is no web address; check the base URL") from None
+        except faults.CutOffError as error:
+            raise CutOffError(str(error)) from None
+        except faults.WebError as error:
+            raise SourceError(redactor.text(str(error))) from None
+        return Answer(
+            status=answer.status,
+            headers={
+                name: redactor.redacted(value).decode(errors="replace") for name, value in answer.headers()
+            },
+            body=redactor.redacted(body),
+        )
+
+    def _read(self, pieces: Iterable[bytes], host: str) -> bytes:
+        body = bytearray()
+        for piece in pieces:
+            body += piece
+            if len(body) > self._most_bytes:
+                raise SourceError(f"{host} answered with more than {self._most_bytes // 1_000_000} MB")
+        return bytes(body)
+
+
+def redirect_target(url: str, answer: Answer) -> str:
+    """Return where an answer sends us; empty when that is no address."""
+    try:
+        return urljoin(url, answer.headers.get("location", ""))
+    except ValueError:
+        return ""
+
+
+def _may_follow(method: str, status: int) -> bool:
+    return status in _SAME_METHOD or (status in _REDIRECTS and method in _SAFE)
+
+
+def is_same_host(url: str, other: str) -> bool:
+    """Tell whether two addresses lead to the same server, by the same way."""
+    try:
+        return url != other and _way(urlsplit(url)) == _way(urlsplit(other))
+    except ValueError:
+        return False
+
+
+def _way(url: SplitResult) -> tuple[str, str | None, int | None, bool]:
+    return url.scheme, url.hostname, url.port or PORTS.get(url.scheme), "@" in url.netloc

@@ -1,0 +1,182 @@
+"""The desk at which runs get items of work, and where it is kept in mind who has which."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, assert_never
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
+from halo_scheduler.work_sources.claim_notes import ClaimNotes, RunNote
+from halo_scheduler.work_sources.github_memory import GithubMemory
+from halo_scheduler.work_sources.item import Item, NoWorkError, Source, SourceError, Verdict
+
+if TYPE_CHECKING:
+    from halo_scheduler.work_sources.web import Web
+
+_MOST_SHOWN = 1_000
+
+
+class ReadSecrets(Protocol):
+    """Finds out where secrets are, and returns what gets them later, on a thread that may wait."""
+
+    def __call__(self, names: Iterable[str]) -> Callable[[], Mapping[str, str]]: ...
+
+
+class WorkDesk:
+    """Opens sources, and remembers what was claimed: in a folder, so that it outlives a crash.
+
+    Its own methods never wait for a source: they are for the engine's thread. What `open` and `settlement` return
+    may wait, and is for worker threads.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        read_secrets: ReadSecrets,
+        now_ms: Callable[[], int],
+        *,
+        environment: Callable[[], Mapping[str, str]] = lambda: os.environ,
+        web: Web | None = None,
+    ) -> None:
+        self._notes = ClaimNotes(folder)
+        self._read_secrets = read_secrets
+        self._environment = environment
+        self._web = web
+        self._memory = GithubMemory(now_ms)
+
+    def open(self, source: WorkSource) -> OpenedSource:
+        """Return a source from which items can be had; nothing is asked of it yet."""
+        secrets = self._read_secrets(source.secret_names)
+
+        def connect() -> Source:
+            match source:
+                case FolderSource():
+                    return _connect_folder(source)
+                case GithubSource():
+                    return self._connect_github(source, _values(secrets).get(source.token, ""))
+                case _:
+                    assert_never(source)
+
+        return OpenedSource(source, connect, self._notes)
+
+    def _connect_github(self, source: GithubSource, token: str) -> Source:
+        # HTTP and TLS take longer to load than the rest of the engine, and few have such a source.
+        from halo_scheduler.work_sources.github import Github  # noqa: PLC0415
+        from halo_scheduler.work_sources.web import Web  # noqa: PLC0415
+
+        self._web = self._web or Web(environment=self._environment)
+        return Github(source, token, self._web, self._memory)
+
+    def claimed(self) -> set[str]:
+        """Return the runs that may have an item: after a start, those of them that no longer run are to be settled."""
+        return self._notes.run_ids()
+
+    def taken(self, run_id: str) -> str:
+        """Return the item that a run has for sure; empty when there is none."""
+        kept = self._notes.read(run_id)
+        return kept.claim.item_id if kept is not None and kept.claim.place else ""
+
+    def settlement(self, run_id: str, verdict: Verdict) -> Callable[[], None] | None:
+        """Return what reports the fate of a run's item; None when the run has none.
+
+        To be asked for every run that has ended, also when its claim failed: it may have been cut off in the
+        middle. But never while `OpenedSource.claim` is still under way. What is returned raises SourceError when
+        the source cannot be told, and may then be called again; on success the item is forgotten.
+        """
+        kept = self._notes.read(run_id)
+        if kept is None:
+            return None
+        opened = self.open(kept.source)
+
+        def settle() -> None:
+            with self._notes.lent(run_id) as claimed:
+                if claimed is not None:
+                    opened.connect().settle(claimed.claim, verdict)
+                    self._notes.remove(run_id)
+
+        return settle
+
+    def forget(self, run_id: str) -> None:
+        """Drop what is known of a run's item, without telling its source."""
+        self._notes.remove(run_id)
+
+
+class OpenedSource:
+    """A source with all it needs; everything here may wait, and raises SourceError when it cannot be asked."""
+
+    def __init__(self, source: WorkSource, connect: Callable[[], Source], notes: ClaimNotes) -> None:
+        self._source = source
+        self.connect = connect
+        self._notes = notes
+
+    def claim(self, run_id: str, only: str = "") -> Item:
+        """Take the first item that can be had for a run, or exactly the one that is asked for.
+
+        Raises NoWorkError when nothing is ready; for a single item that cannot be had, SourceError.
+        """
+        connected = self.connect()
+        connected.prepare()
+        for item_id in [only] if only else (item.id for item in connected.ready()):
+            note = RunNote(self._notes, self._source, item_id, run_id)
+            item = connected.claim(item_id, note)
+            if item is not None:
+                return item
+            note.drop()
+        if only:
+            raise SourceError(f"the item {only} cannot be taken: it is not ready any more")
+        raise NoWorkError("there is no item that is ready")
+
+    def take_over(self, run_id: str, from_run: str) -> Item | None:
+        """Go on with the item that an earlier run has kept; None when it has none of this source.
+
+        In between, nobody else can have it.
+        """
+        with self._notes.lent(from_run) as kept:
+            if kept is None or kept.source != self._source or not kept.claim.place:
+                return None
+            item = self.connect().resume(kept.claim)
+            if item is not None:
+                self._notes.write(run_id, replace(kept, claim=replace(kept.claim, key=run_id)))
+            self._notes.remove(from_run)
+            return item
+
+    def first(self) -> Item:
+        """Return the item that would be claimed now, whole, and leave it where it is; raises NoWorkError."""
+        connected = self.connect()
+        for candidate in connected.ready():
+            item = connected.read(candidate.id)
+            if item is not None:
+                return item
+        raise NoWorkError("there is no item that is ready")
+
+    def give_back(self, run_id: str) -> None:
+        """Let somebody else have what was claimed here for a run that does not start after all."""
+        with self._notes.lent(run_id) as kept:
+            if kept is not None:
+                self.connect().settle(kept.claim, Verdict.RELEASED)
+                self._notes.remove(run_id)
+
+    def ready(self) -> list[Item]:
+        """Return what could be claimed, in this order, up to a thousand items; their bodies may be missing."""
+        found: Iterator[Item] = self.connect().ready()
+        return list(islice(found, _MOST_SHOWN))
+
+
+def _connect_folder(source: FolderSource) -> Source:
+    from halo_scheduler.work_sources.folder import Folder  # noqa: PLC0415 - for those who have such a source
+
+    return Folder(source)
+
+
+def _values(secrets: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
+    try:
+        return secrets()
+    except SchedulerError as error:
+        raise SourceError(str(error)) from error
+    except Exception as error:  # whatever a keyring raises is the source's failure
+        raise SourceError(f"the token cannot be had: {type(error).__name__}") from error

@@ -1,0 +1,46 @@
+"""The first start: one question, yes unless said otherwise."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QCheckBox, QPushButton
+from pytestqt.qtbot import QtBot
+
+from ui.app.greeting import Greeting
+
+
+@pytest.fixture
+def greeting(qtbot: QtBot) -> Greeting:
+    made = Greeting()
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def _continue(greeting: Greeting) -> QPushButton:
+    found = greeting.findChild(QPushButton, "continueButton")
+    assert isinstance(found, QPushButton)
+    return found
+
+
+def test_starting_at_login_is_chosen_beforehand(greeting: Greeting, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(greeting.answered) as answered:
+        _continue(greeting).click()
+    assert answered.args == [True]
+
+
+def test_it_can_be_declined(greeting: Greeting, qtbot: QtBot) -> None:
+    login = greeting.findChild(QCheckBox, "greetingLoginCheck")
+    assert isinstance(login, QCheckBox)
+    login.click()
+    with qtbot.waitSignal(greeting.answered) as answered:
+        _continue(greeting).click()
+    assert answered.args == [False]
+
+
+def test_closing_it_is_no_answer(greeting: Greeting, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(greeting.answered):
+        QTest.keyClick(greeting, Qt.Key.Key_Escape)
+    assert not greeting.isVisible()

@@ -1,0 +1,273 @@
+"""The facts of a run in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chain_waits import let_chain_wait
+
+from halo_scheduler import Manual, Scheduler
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.model import Follower, Outcome, Proposal, Run, SkipReason, Source, Trigger
+from ui.history.choice import JobName
+from ui.history.facts import Fact, advice_of, facts_of, passed_words, problem_of, source_words
+from ui.history.relations import Relations, Relative, read_relations
+from ui.style.wording import proposal_words
+
+_NOW = 1_800_000_000_000
+
+
+def _run(**rest: Any) -> Run:
+    given: dict[str, Any] = {
+        "id": "r",
+        "job_id": "j",
+        "trigger": Trigger.SCHEDULE,
+        "source": Source.EVERY,
+        "started_at": _NOW,
+    }
+    return Run(**(given | {"outcome": Outcome.SUCCESS, "finished_at": _NOW + 2_000} | rest))
+
+
+def _facts(run: Run, now_ms: int = _NOW) -> dict[str, str]:
+    return {fact.name: fact.value for fact in facts_of(run, now_ms)}
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        ("no such file", "No such file."),
+        ("shop.example.com answered 503", "shop.example.com answered 503."),
+        ("rsync: connection refused", "rsync: connection refused."),
+        ("backup.sh ended with 2", "backup.sh ended with 2."),
+        ("", "It failed without a word on why."),
+    ],
+)
+def test_an_error_is_told_as_a_sentence_that_leaves_names_alone(error: str, sentence: str) -> None:
+    assert problem_of(_run(outcome=Outcome.FAILURE, error=error)) == sentence
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_a_scheduled_run_tells_when_and_why() -> None:
+    run = _run(
+        slot_at=_NOW - 5_000, late_ms=5_000, exit_code=3, attempt=2, source=Source.RETRY, note="left one"
+    )
+    assert _facts(run) == {
+        "Planned for": "Fri 15 Jan 2027, 08:59:55",
+        "Started": "Fri 15 Jan 2027, 09:00:00 (5.0 s late)",
+        "Ended": "Fri 15 Jan 2027, 09:00:02",
+        "Took": "2.0 s",
+        "Ended with": "exit code 3",
+        "Try": "2",
+        "Started by": "its schedule",
+        "Why then": "another try after it failed",
+        "Note": "left one",
+    }
+
+
+def test_a_run_by_hand_has_no_slot_and_is_not_late() -> None:
+    facts = _facts(_run(trigger=Trigger.MANUAL, source=Source.MANUAL, late_ms=70_000))
+    assert facts["Started by"] == "you, by hand"
+    assert not {"Planned for", "Why then", "Try"} & facts.keys()
+    assert "late" not in facts["Started"]
+
+
+def test_a_run_under_way_tells_how_long_it_takes_so_far() -> None:
+    run = _run(outcome=Outcome.RUNNING, finished_at=None)
+    assert _facts(run, _NOW + 65_700)["Took"] == "1 min 5 s so far"
+
+
+@pytest.mark.parametrize(("status", "words"), [(503, "503 Service Unavailable"), (799, "799")])
+def test_a_request_ends_with_its_status(status: int, words: str) -> None:
+    assert _facts(_run(http_status=status))["Ended with"] == f"HTTP status {words}"
+
+
+@pytest.mark.parametrize(
+    ("rest", "sentence"),
+    [
+        ({"outcome": Outcome.FAILURE, "error": "exit code 1"}, "Exit code 1."),
+        ({"outcome": Outcome.FAILURE, "error": "Why?"}, "Why?"),
+        ({"outcome": Outcome.FAILURE}, "It failed without a word on why."),
+        ({"outcome": Outcome.SKIPPED, "reason": SkipReason.PAUSED}, "It did not run: it was paused."),
+        ({"outcome": Outcome.MISSED}, "Halo was not running at its time."),
+        ({"outcome": Outcome.SUCCESS}, ""),
+    ],
+)
+def test_what_went_wrong_is_a_sentence(rest: dict[str, Any], sentence: str) -> None:
+    assert problem_of(_run(**rest)) == sentence
+
+
+def test_a_problem_of_any_length_stays_readable() -> None:
+    assert len(problem_of(_run(outcome=Outcome.FAILURE, error="x" * 10_000))) < 1_100
+
+
+def test_what_a_run_cost_and_worked_on_is_told() -> None:
+    facts = _facts(_run(cost=0.12, work_id="42", work_title="Fix the login"))
+    assert facts["Cost"] == "0.12"
+    assert facts["Worked on"] == "42 · Fix the login"
+    assert not {"Cost", "Worked on", "Its address"} & _facts(_run()).keys()
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("https://tracker.example/42", "https://tracker.example/42"),
+        ("http://tracker.example/42", "http://tracker.example/42"),
+        ("file:///home/kim/work/ready/42.md", ""),
+        ("javascript:alert(1)", ""),
+        ("https://", ""),
+        ("https://kim:secret@tracker.example/", ""),
+    ],
+)
+def test_only_what_a_browser_shows_can_be_opened(url: str, address: str) -> None:
+    (fact,) = (fact for fact in facts_of(_run(work_url=url), _NOW) if fact.name == "Its address")
+    assert (fact.value, fact.copied, fact.address) == (url, url, address)
+
+
+def test_an_address_is_copied_without_anything_that_acts() -> None:
+    (fact,) = (
+        fact for fact in facts_of(_run(work_url="https://x.example/\nrm -rf ~\n"), _NOW) if fact.copied
+    )
+    assert "\n" not in fact.copied
+    assert fact.address == ""
+
+
+def test_an_answer_is_what_started_its_run() -> None:
+    facts = _facts(_run(trigger=Trigger.ANSWER, source=Source.MANUAL))
+    assert facts["Started by"] == "your answer"
+    assert "Why then" not in facts
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "problem", "advice"),
+    [
+        (
+            Outcome.SKIPPED,
+            SkipReason.CAP,
+            "It did not run: it had reached its cap for the day.",
+            "goes on tomorrow",
+        ),
+        (
+            Outcome.SKIPPED,
+            SkipReason.NEEDS_INPUT,
+            "It did not run: it waited for your answer.",
+            "Answer the question or dismiss it",
+        ),
+        (
+            Outcome.FAILURE,
+            SkipReason.SOURCE_UNAVAILABLE,
+            "It did not run: its work items could not be fetched.",
+            "asks again at its next time",
+        ),
+        (Outcome.SKIPPED, SkipReason.NO_WORK, "It did not run: there was nothing to do.", ""),
+    ],
+)
+def test_a_reason_has_its_own_way_out(
+    outcome: Outcome, reason: SkipReason, problem: str, advice: str
+) -> None:
+    run = _run(outcome=outcome, reason=reason)
+    assert problem_of(run) == problem
+    assert advice in advice_of(run) if advice else advice_of(run) == ""
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.TIMEOUT, Outcome.MISSED, Outcome.INTERRUPTED])
+def test_each_problem_has_a_way_out(outcome: Outcome) -> None:
+    assert advice_of(_run(outcome=outcome))
+
+
+@pytest.mark.parametrize(
+    ("count", "reason", "words"),
+    [
+        (0, "running", ""),
+        (1, "running", "1 time: it was still running"),
+        (1_200, "paused", "1,200 times: it was paused"),
+        (2, "", "2 times"),
+        (2, "something new", "2 times: something new"),
+        (21, "20 downtime, 1 running", "20 times: Halo was not running · 1 time: it was still running"),
+        (2, "disk full", "2 times: the disk was too full to start it"),
+    ],
+)
+def test_what_was_passed_over_is_counted(count: int, reason: str, words: str) -> None:
+    assert passed_words(_run(passed_over=count, passed_reason=reason)) == words
+
+
+@pytest.mark.parametrize("source", Source)
+def test_every_source_has_words(source: Source) -> None:
+    assert source_words(source)
+
+
+@pytest.mark.parametrize(
+    ("proposal", "words"),
+    [
+        (None, ""),
+        (Proposal(every_ms=300_000, reason="queue is long"), "every 5 min for 1 h: queue is long"),
+        (Proposal(every_ms=300_000, ttl_ms=5_400_000), "every 5 min for 1 h 30 min"),
+        (Proposal(next_ms=600_000), "a run 10 min later"),
+        (Proposal(every_ms=10_000, next_ms=45_000), "every 10 s for 1 h and a run 45 s later"),
+        (Proposal(next_ms=60_000, reason="two\nlines"), "a run 1 min later: two ↵ lines"),
+    ],
+)
+def test_what_a_run_proposed_is_told(proposal: Proposal | None, words: str) -> None:
+    assert proposal_words(proposal) == words
+    assert _facts(_run(proposal=proposal)).get("Proposed", "") == words
+
+
+@pytest.mark.usefixtures("machine_in_berlin")
+def test_a_chain_run_leads_to_the_run_that_started_it_and_to_those_it_started() -> None:
+    relations = Relations(
+        cause=Relative("r1", JobName("backup"), _NOW - 300_000, Outcome.SUCCESS),
+        caused=(
+            Relative("r2", JobName("report"), _NOW + 3_000, Outcome.SUCCESS),
+            Relative("r3", JobName("mail", is_removed=True), _NOW + 3_000, Outcome.SKIPPED),
+        ),
+    )
+    facts = facts_of(_run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="r1"), _NOW, relations)
+    assert facts[-3:] == [
+        Fact("Ran after", "backup", run_id="r1", aside="run of 08:55"),
+        Fact("Then", "report", run_id="r2", aside="succeeded, 09:00"),
+        Fact("", "mail (deleted)", run_id="r3", aside="skipped, 09:00"),
+    ]
+    assert "Started by" not in {fact.name for fact in facts}
+    skipped = _run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="r1", started_at=None)
+    # It did not run at all.
+    assert facts_of(skipped, _NOW, relations)[-3].name == "After"
+
+
+def test_what_still_waits_after_a_run_is_told(tmp_path: Path) -> None:
+    with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(_NOW)) as scheduler:
+        then = scheduler.add_job("re<b>port</b>", Manual())
+        first = scheduler.add_job("backup", Manual(), followers=(Follower(job_id=then),))
+        run = let_chain_wait(scheduler, first, then, "its last run to end")
+        let_chain_wait(scheduler, first, then)
+        relations = read_relations(scheduler, run)
+    assert facts_of(run, _NOW, relations)[-1] == Fact("Then", "re<b>port</b>, which waits for its turn")
+
+
+def test_of_a_run_whose_cause_is_no_longer_in_the_log_it_is_told_that_there_was_one() -> None:
+    run = _run(trigger=Trigger.CHAIN, source=Source.MANUAL, caused_by="gone")
+    assert _facts(run)["Started by"] == "another job that ended"
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("condition", "2 times: it waited for its conditions"),
+        ("quiet time", "2 times: it waited for the end of a quiet time"),
+    ],
+)
+def test_times_that_were_passed_over_while_a_job_waited_say_why(reason: str, words: str) -> None:
+    assert passed_words(_run(passed_over=2, passed_reason=reason)) == words
+
+
+def test_what_a_paused_follower_needs_is_told_only_where_it_was_to_follow() -> None:
+    skipped = {"outcome": Outcome.SKIPPED, "reason": SkipReason.PAUSED, "started_at": None}
+    assert "Resume it" in advice_of(_run(trigger=Trigger.CHAIN, **skipped))
+    assert advice_of(_run(**skipped)) == ""
+
+
+@pytest.mark.parametrize("reason", [SkipReason.CONDITION, SkipReason.QUIET_TIME])
+def test_what_waited_in_vain_can_be_run_by_hand(reason: SkipReason) -> None:
+    run = _run(outcome=Outcome.SKIPPED, reason=reason, started_at=None)
+    assert problem_of(run).startswith("It did not run: it")
+    assert advice_of(run).startswith("By hand it starts")

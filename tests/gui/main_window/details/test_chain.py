@@ -1,0 +1,221 @@
+"""What the pane shows of a job's chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chain_waits import let_chain_wait
+from job_values import MINUTE, NOW
+from pane_desk import PaneDesk
+from PySide6.QtWidgets import QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler.model import Every, Follower, FollowOn, Manual
+from halo_scheduler.rules.chains import ChainLink, LinkState
+from halo_scheduler.wording.plans import ITS_LAST_RUN
+from ui.main_window.details.chain import ThenRuns
+from ui.style.theme import Look
+from ui.widgets.link_line import LinkLine
+
+pytestmark = pytest.mark.usefixtures("machine_in_berlin")
+
+
+@pytest.fixture
+def desk(qtbot: QtBot, tmp_path: Path) -> Iterator[PaneDesk]:
+    made = PaneDesk(qtbot, tmp_path / "halo.db")
+    yield made
+    made.bench.close()
+
+
+def test_the_jobs_of_a_chain_are_links_with_a_word_on_what_keeps_them(desk: PaneDesk, qtbot: QtBot) -> None:
+    scheduler = desk.scheduler
+    off, gone = (scheduler.add_job(name, Manual(), enabled=name != "off") for name in ("off", "gone"))
+    last = scheduler.add_job("la<b>st</b>", Manual())
+    followers = (
+        Follower(job_id=last, on=FollowOn.ALWAYS),
+        Follower(job_id=off, on=FollowOn.FAILURE),
+        Follower(job_id=gone),
+    )
+    middle = scheduler.add_job("middle", Manual(), followers=followers)
+    first = scheduler.add_job("first", Every("1h"), followers=(Follower(job_id=middle),))
+    scheduler.remove_job(gone)
+    scheduler.pause_job(first)
+    desk.show(middle)
+    assert desk.text("detailStatus") == "Ready, runs after first"
+    assert desk.button("runsAfter0").accessibleName() == "first, paused · when it succeeds"
+    assert desk.button("thenRuns0").accessibleName() == "la<b>st</b>, whenever this ends"
+    assert desk.button("thenRuns1").accessibleName() == "off, switched off · when this fails"
+    assert desk.button("thenRuns2").accessibleName() == "gone, deleted · when this succeeds"
+    assert not desk.button("thenRuns2").isEnabled()
+    # It is told once that nothing but other jobs and hands start it.
+    assert not desk.is_shown("detailSchedule")
+    assert not desk.is_shown("detailWhy")
+    for name, job_id in (("thenRuns0", last), ("runsAfter0", first)):
+        with qtbot.waitSignal(desk.pane.job_wanted) as told:
+            desk.button(name).click()
+        assert told.args == [job_id]
+    assert desk.pane.concerns({last})
+    assert not desk.pane.concerns({middle})
+
+
+def test_a_chain_run_that_waits_is_told_and_can_be_cancelled(
+    desk: PaneDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    let_chain_wait(desk.scheduler, first, then, "network", NOW + 60 * MINUTE)
+    desk.show(then)
+    assert desk.text("detailStatus") == "Waiting for network"
+    told = "A run after “first” has waited since 09:00. If it still waits at 10:00, this run is skipped."
+    assert desk.text("chainWaits0") == told
+    assert not desk.is_shown("waitingSentence")
+    cancelled: list[str] = []
+    monkeypatch.setattr(desk.scheduler, "cancel_run", cancelled.append)
+    desk.button("cancelChainRun0").click()
+    assert cancelled == [desk.scheduler.list_waiting_chain_runs()[0].run_id]
+
+
+def test_of_several_chain_runs_each_says_what_it_waits_for_unless_the_job_does(desk: PaneDesk) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    for reason in ("network", ""):
+        let_chain_wait(desk.scheduler, first, then, reason)
+    desk.show(then)
+    assert desk.text("detailStatus") == "Waiting for network"
+    assert desk.text("chainWaits0") == "A run after “first” has waited since 09:00."
+    assert desk.text("chainWaits1") == "A run after “first” has waited since 09:00 for a place."
+
+
+def test_runs_after_one_job_that_pile_up_are_told_as_one_and_cancelled_together(
+    desk: PaneDesk, qtbot: QtBot
+) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    for _ in range(12):
+        let_chain_wait(desk.scheduler, first, then, ITS_LAST_RUN)
+        desk.bench.clock.advance(MINUTE)
+    desk.show(then)
+    told = "12 runs wait to start after “first”, the first since 09:00: one runs at a time."
+    assert desk.text("chainWaits0") == f"{told} They come faster than they end."
+    assert not desk.is_shown("chainWaits1")
+    cancel = desk.button("cancelChainRun0")
+    assert cancel.text() == "Cancel all"
+    other = desk.scheduler.add_job("other", Manual(), followers=(Follower(job_id=then),))
+    let_chain_wait(desk.scheduler, other, then, ITS_LAST_RUN)
+    cancel.click()
+    qtbot.waitUntil(lambda: len(desk.scheduler.list_waiting_chain_runs()) == 1)
+    assert desk.scheduler.list_waiting_chain_runs()[0].cause_job_id == other
+
+
+def test_the_job_before_tells_too_that_runs_after_it_pile_up(desk: PaneDesk) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    other = desk.scheduler.add_job("other", Manual(), followers=(Follower(job_id=then),))
+    for _ in range(2):
+        let_chain_wait(desk.scheduler, first, then)
+        let_chain_wait(desk.scheduler, other, then)
+    desk.show(first)
+    assert desk.links("thenRuns") == ["then, when this succeeds"]
+    let_chain_wait(desk.scheduler, first, then)
+    desk.show(first)
+    assert desk.links("thenRuns") == ["then, 3 runs wait · when this succeeds"]
+
+
+def test_what_has_begun_meanwhile_is_not_cancelled_with_what_waits(
+    desk: PaneDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    for _ in range(2):
+        let_chain_wait(desk.scheduler, first, then)
+    desk.show(then)
+    waiting = desk.scheduler.list_waiting_chain_runs()
+    monkeypatch.setattr(desk.scheduler, "list_waiting_chain_runs", lambda: waiting[1:])
+    cancelled: list[str] = []
+    monkeypatch.setattr(desk.scheduler, "cancel_run", cancelled.append)
+    desk.button("cancelChainRun0").click()
+    assert cancelled == [waiting[1].run_id]
+
+
+def test_several_runs_say_when_the_first_is_skipped(desk: PaneDesk) -> None:
+    then = desk.scheduler.add_job("then", Manual())
+    first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
+    for _ in range(3):
+        let_chain_wait(desk.scheduler, first, then, "network", NOW + 60 * MINUTE)
+    desk.show(then)
+    told = "3 runs wait to start after “first”, the first since 09:00. If it still waits at 10:00, it is skipped."
+    assert desk.text("chainWaits0") == told
+
+
+def test_of_runs_after_many_jobs_the_first_are_shown_and_the_rest_counted(desk: PaneDesk) -> None:
+    scheduler = desk.scheduler
+    then, other = scheduler.add_job("then", Manual()), scheduler.add_job("other", Manual())
+    for number in range(5):
+        first = scheduler.add_job(f"first {number}", Manual(), followers=(Follower(job_id=then),))
+        let_chain_wait(scheduler, first, then, "network")
+        before = scheduler.add_job(f"before {number}", Manual(), followers=(Follower(job_id=other),))
+        if number < 4:
+            let_chain_wait(scheduler, before, other)
+    desk.show(then)
+    assert desk.is_shown("chainWaits2")
+    more = desk.pane.findChild(QLabel, "chainWaitsMore")
+    assert more is not None
+    assert more.isVisible()
+    assert more.text() == "and 2 more runs"
+    desk.show(other)
+    assert more.text() == "and 1 more run"
+    desk.show(before)
+    assert not more.isVisible()
+
+
+def test_the_tab_key_visits_what_was_made_late_in_its_place(desk: PaneDesk) -> None:
+    scheduler = desk.scheduler
+    then = scheduler.add_job("then", Manual())
+    job_id = scheduler.add_job("a", Every("1h"), followers=(Follower(job_id=then),))
+    scheduler.propose_interval(job_id, "2m")
+    before = scheduler.add_job("before", Manual(), followers=(Follower(job_id=job_id),))
+    let_chain_wait(scheduler, before, job_id)
+    desk.show(job_id)
+    wanted = ["detailMore", "runsAfter0", "cancelChainRun0", "clearHintButton", "thenRuns0", "recentRun0"]
+    order, stop = ["detailMore"], desk.button("detailMore").nextInFocusChain()
+    while isinstance(stop, QWidget) and stop.objectName() != "detailMore":
+        order.append(stop.objectName())
+        stop = stop.nextInFocusChain()
+    assert [name for name in order if name in wanted] == wanted
+
+
+def test_of_many_jobs_the_first_are_shown_until_the_rest_is_wanted(desk: PaneDesk) -> None:
+    scheduler = desk.scheduler
+    followers = tuple(
+        Follower(job_id=scheduler.add_job(f"job {number:02}", Manual())) for number in range(20)
+    )
+    many = scheduler.add_job("many", Manual(), followers=followers)
+    few = scheduler.add_job("few", Manual(), followers=followers[:1])
+    desk.show(many)
+    assert desk.links("thenRuns") == [f"job {number:02}, when this succeeds" for number in range(8)]
+    more = desk.button("thenRunsMore")
+    assert more.text() == "and 12 more"
+    more.setFocus()
+    more.click()
+    assert len(desk.links("thenRuns")) == 20
+    assert not more.isVisible()
+    # Where the keyboard was, the rest begins.
+    assert desk.button("thenRuns8").hasFocus()
+    # What is read anew stays unfolded; another job does not.
+    desk.show(many)
+    assert len(desk.links("thenRuns")) == 20
+    desk.show(few)
+    assert len(desk.links("thenRuns")) == 1
+    desk.show(many)
+    assert len(desk.links("thenRuns")) == 8
+
+
+def test_a_job_that_was_deleted_for_good_has_no_name_left(qtbot: QtBot) -> None:
+    section = ThenRuns(Look())
+    qtbot.addWidget(section)
+    section.show_after([ChainLink(job_id="1234", name="1234", on=FollowOn.SUCCESS, state=LinkState.REMOVED)])
+    line = section.findChild(LinkLine)
+    assert line is not None
+    assert line.accessibleName() == "a job that is gone, deleted · when this succeeds"

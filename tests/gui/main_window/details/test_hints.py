@@ -1,0 +1,52 @@
+"""Advice in words."""
+
+from __future__ import annotations
+
+import pytest
+from job_values import HOUR, MINUTE, NOW, make_job
+
+from halo_scheduler.model import Hints, HintSource
+from ui.main_window.details.hints import hint_line, hint_origin, source_words
+
+pytestmark = pytest.mark.usefixtures("machine_in_berlin", "qapp")
+
+
+@pytest.mark.parametrize(
+    ("hints", "words"),
+    [
+        (Hints(), ""),
+        (Hints(expires_at=NOW + HOUR), ""),
+        (Hints(interval_ms=2 * MINUTE), ""),
+        (Hints(interval_ms=2 * MINUTE, expires_at=NOW), ""),
+        (Hints(interval_ms=MINUTE, expires_at=NOW + HOUR), "Every minute, until 10:00"),
+        (Hints(next_at=NOW + MINUTE, expires_at=NOW + HOUR), "A run at 09:01; it counts until 10:00"),
+        (
+            Hints(next_at=NOW + 25 * HOUR, expires_at=NOW + 26 * HOUR),
+            "A run tomorrow at 10:00; it counts until tomorrow 11:00",
+        ),
+        (
+            Hints(interval_ms=2 * MINUTE, next_at=NOW + MINUTE, expires_at=NOW + HOUR),
+            "Every 2 minutes and a run at 09:01; it counts until 10:00",
+        ),
+    ],
+)
+def test_advice_is_told_while_it_counts(hints: Hints, words: str) -> None:
+    assert hint_line(make_job(hints=hints), NOW) == words
+
+
+@pytest.mark.parametrize(
+    ("hints", "words"),
+    [
+        (Hints(), ""),
+        (Hints(source=HintSource.JOB), "From the job itself"),
+        (Hints(reason="a long\nqueue"), "a long ↵ queue"),
+        (Hints(reason="x", source=HintSource.USER), "From you: x"),
+    ],
+)
+def test_who_gave_advice_is_told_with_the_reason(hints: Hints, words: str) -> None:
+    assert hint_origin(make_job(hints=hints)) == words
+
+
+@pytest.mark.parametrize("source", list(HintSource))
+def test_whoever_gives_advice_has_words(source: HintSource) -> None:
+    assert source_words(source)

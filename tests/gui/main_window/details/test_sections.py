@@ -1,0 +1,96 @@
+"""The parts of the detail pane."""
+
+from __future__ import annotations
+
+import pytest
+from job_values import HOUR, MINUTE, NOW, make_run
+from PySide6.QtWidgets import QLabel, QPlainTextEdit
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler.model import Outcome, SkipReason
+from ui.main_window.details.sections import NextRuns, OutputTail, RecentRuns, RunButton, run_at
+from ui.style.theme import Look
+
+pytestmark = pytest.mark.usefixtures("machine_in_berlin")
+
+
+def _label(section: NextRuns, name: str) -> QLabel:
+    found = section.findChild(QLabel, name)
+    assert found is not None
+    return found
+
+
+def test_the_next_runs_are_told_from_now_and_exactly(qtbot: QtBot) -> None:
+    section = NextRuns(Look())
+    qtbot.addWidget(section)
+    section.show_times([NOW + 4 * MINUTE, NOW + 200 * 24 * HOUR], NOW)
+    assert _label(section, "nextRun0").text() == "in 4 min"
+    assert _label(section, "nextRunAt0").text() == "Fri 15 Jan, 09:04"
+    assert _label(section, "nextRunAt1").text() == "Tue 3 Aug, 10:00"
+    assert _label(section, "nextRun2").isHidden()
+    assert len(list(section.waits(NOW))) == 2
+
+
+def test_without_next_runs_there_is_no_heading_for_them(qtbot: QtBot) -> None:
+    section = NextRuns(Look())
+    qtbot.addWidget(section)
+    section.show_times([], NOW)
+    assert section.isHidden()
+
+
+def test_a_run_is_told_by_its_end_else_its_start_else_its_slot() -> None:
+    assert run_at(make_run()) == make_run().finished_at
+    assert run_at(make_run(Outcome.RUNNING, finished_at=None)) == make_run().started_at
+    assert run_at(make_run(Outcome.MISSED, started_at=None, finished_at=None, slot_at=NOW)) == NOW
+
+
+def test_a_recent_run_in_words(qtbot: QtBot) -> None:
+    section = RecentRuns(Look())
+    qtbot.addWidget(section)
+    skipped = make_run(Outcome.SKIPPED, started_at=None, reason=SkipReason.NO_WORK, finished_at=NOW - HOUR)
+    section.show_runs([make_run(), skipped], NOW)
+    first, second, third, *_ = section.findChildren(RunButton)
+    assert first.accessibleName() == "Succeeded, 4 min ago, 12 s"
+    assert second.accessibleName() == "Skipped: there was nothing to do, 1 h ago"
+    assert third.isHidden()
+    assert not first.grab().isNull()
+
+
+def test_a_run_that_printed_nothing_says_so(qtbot: QtBot) -> None:
+    section = OutputTail()
+    qtbot.addWidget(section)
+    section.show_output("", has_run=True)
+    text = section.findChild(QPlainTextEdit, "outputTail")
+    assert text is not None
+    assert text.toPlainText() == "No output."
+    section.show_output("<b>one</b>\ntwo", has_run=True)
+    assert text.toPlainText() == "<b>one</b>\ntwo"
+    assert text.isReadOnly()
+
+
+def test_a_recent_run_tells_what_it_worked_on_and_what_it_cost(qtbot: QtBot) -> None:
+    section = RecentRuns(Look())
+    qtbot.addWidget(section)
+    section.show_runs([make_run(cost=0.125, work_id="#7", work_title="Mend <b>it</b>")], NOW)
+    (first, *_) = section.findChildren(RunButton)
+    assert first.accessibleName() == "Succeeded · #7 · Mend <b>it</b>, 4 min ago, 0.125 · 12 s"
+    assert "cost 0.125" in first.toolTip()
+    assert "Mend &lt;b&gt;it&lt;/b&gt;" in first.toolTip()
+    assert not first.grab().isNull()
+
+
+def test_a_run_that_waits_is_not_said_to_be_late(qtbot: QtBot) -> None:
+    section = NextRuns(Look())
+    qtbot.addWidget(section)
+    section.show_times([NOW - MINUTE, NOW + 4 * MINUTE], NOW, waits=True)
+    assert _label(section, "nextRun0").text() == "waiting"
+    assert _label(section, "nextRun1").text() == "in 4 min"
+
+
+def test_only_one_run_of_a_job_waits_at_a_time(qtbot: QtBot) -> None:
+    section = NextRuns(Look())
+    qtbot.addWidget(section)
+    section.show_times([NOW - 2 * MINUTE, NOW - MINUTE, NOW, NOW + MINUTE], NOW, waits=True)
+    assert _label(section, "nextRun0").text() == "waiting"
+    assert _label(section, "nextRun1").text() == "in 1 min"
+    assert _label(section, "nextRun2").isHidden()

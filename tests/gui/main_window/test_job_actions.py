@@ -1,0 +1,239 @@
+"""What can be done with jobs, and what the service refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from job_values import NOW
+from machine import Bench
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QWidget
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler.model import Every, JobStatus, Manual, Outcome, StatusReason
+from ui.backend.backend import Backend
+from ui.main_window.job_actions import JobActions
+from ui.style.theme import Look
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path / "halo.db", now_ms=NOW)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    return made
+
+
+@pytest.fixture
+def actions(bench: Bench, window: QWidget) -> JobActions:
+    return JobActions(Backend.inline(bench.scheduler, bench.clock, window), Look(parent=window), window)
+
+
+def _choose(bench: Bench, actions: JobActions, *job_ids: str) -> None:
+    jobs = bench.scheduler.get_jobs(job_ids)
+    actions.set_jobs(jobs[job_id] for job_id in job_ids)
+
+
+def _status(bench: Bench, job_id: str) -> JobStatus:
+    job = bench.scheduler.get_job(job_id)
+    assert job is not None
+    return job.status
+
+
+def test_without_a_selection_nothing_can_be_done(actions: JobActions) -> None:
+    offered = (actions.run, actions.stop, actions.edit, actions.duplicate, actions.pause, actions.remove)
+    assert not any(action.isEnabled() for action in offered)
+
+
+def test_run_now_starts_every_selected_job(bench: Bench, actions: JobActions) -> None:
+    ids = [bench.scheduler.add_job(name, Manual()) for name in "ab"]
+    _choose(bench, actions, *ids)
+    actions.run.trigger()
+    assert {run.job_id for run in bench.tick()} == set(ids)
+
+
+def test_stop_asks_for_the_end_of_what_runs(bench: Bench, actions: JobActions) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1m"))
+    bench.tick(60_000)
+    _choose(bench, actions, job_id)
+    assert not actions.run.isEnabled()
+    actions.stop.trigger()
+    bench.tick()
+    (run,) = bench.scheduler.get_run_log(job_id)
+    assert run.outcome is Outcome.CANCELLED
+
+
+def test_pause_and_resume_with_the_same_key(bench: Bench, actions: JobActions) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1m"))
+    _choose(bench, actions, job_id)
+    actions.pause.trigger()
+    assert _status(bench, job_id) is JobStatus.PAUSED
+    _choose(bench, actions, job_id)
+    actions.pause.trigger()
+    assert _status(bench, job_id) is JobStatus.IDLE
+
+
+def test_of_a_mixed_selection_what_is_awake_is_paused(bench: Bench, actions: JobActions) -> None:
+    awake, off = bench.scheduler.add_job("a", Manual()), bench.scheduler.add_job("b", Manual(), enabled=False)
+    _choose(bench, actions, awake, off)
+    actions.pause.trigger()
+    assert (_status(bench, awake), _status(bench, off)) == (JobStatus.PAUSED, JobStatus.DISABLED)
+
+
+def test_a_pause_for_an_hour(bench: Bench, actions: JobActions) -> None:
+    job_id = bench.scheduler.add_job("a", Every("1m"))
+    _choose(bench, actions, job_id)
+    actions.pause_menu.actions()[0].trigger()
+    job = bench.scheduler.get_job(job_id)
+    assert job is not None
+    assert job.paused_until == NOW + 3_600_000
+
+
+def test_delete_moves_to_the_trash_and_tells_what_it_was(
+    qtbot: QtBot, bench: Bench, actions: JobActions
+) -> None:
+    job_id = bench.scheduler.add_job("<b>x</b>", Manual())
+    _choose(bench, actions, job_id)
+    with qtbot.waitSignal(actions.removed) as told:
+        actions.remove.trigger()
+    assert told.args == ["Deleted “<b>x</b>”.", (job_id,)]
+    assert [job.id for job in bench.scheduler.list_removed()] == [job_id]
+    with qtbot.waitSignal(actions.restored):
+        actions.restore([job_id])
+    assert bench.scheduler.get_job(job_id) is not None
+
+
+def test_only_what_was_deleted_is_told_and_what_was_refused_too(
+    qtbot: QtBot, bench: Bench, actions: JobActions
+) -> None:
+    ids = [bench.scheduler.add_job(name, Manual()) for name in "abc"]
+    _choose(bench, actions, *ids)
+    bench.scheduler.remove_job(ids[1])
+    told: list[object] = []
+    actions.removed.connect(lambda words, job_ids: told.extend([words, job_ids]))
+    with qtbot.waitSignal(actions.refused) as refused:
+        actions.remove.trigger()
+    assert told == ["Deleted 2 jobs.", (ids[0], ids[2])]
+    assert refused.args is not None
+    assert refused.args[0].startswith("there is no job")
+
+
+def test_what_the_service_refuses_comes_as_a_sentence(
+    qtbot: QtBot, bench: Bench, actions: JobActions
+) -> None:
+    ids = [bench.scheduler.add_job(name, Manual()) for name in "ab"]
+    _choose(bench, actions, *ids)
+    for job_id in ids:
+        bench.scheduler.trigger(job_id)
+    with qtbot.waitSignal(actions.refused) as told:
+        actions.run.trigger()
+    assert told.args == ["a is already running (and 1 more)"]
+
+
+def test_editing_and_the_like_are_for_one_job(qtbot: QtBot, bench: Bench, actions: JobActions) -> None:
+    one, two = (bench.scheduler.add_job(name, Manual()) for name in "ab")
+    _choose(bench, actions, one)
+    for action, signal in (
+        (actions.edit, actions.edit_requested),
+        (actions.duplicate, actions.duplicate_requested),
+        (actions.history, actions.history_requested),
+    ):
+        with qtbot.waitSignal(signal) as told:
+            action.trigger()
+        assert told.args == [one]
+    _choose(bench, actions, one, two)
+    assert not actions.edit.isEnabled()
+    assert not actions.duplicate.isEnabled()
+
+
+def test_the_menu_offers_what_fits_the_selection(
+    qtbot: QtBot, bench: Bench, actions: JobActions, window: QWidget
+) -> None:
+    job_id = bench.scheduler.add_job("a", Manual(), group="r&d")
+    _choose(bench, actions, job_id)
+    menu = QMenu(window)
+    actions.fill_menu(menu)
+    texts = [action.text() for action in menu.actions() if action.text()]
+    assert texts == [
+        *("Run now", "Stop", "Edit…", "Duplicate…", "Pause", "History of this job", "Group “r&&d”", "Delete"),
+    ]
+    group = menu.findChild(QMenu, "groupMenu")
+    assert group is not None
+    with qtbot.waitSignal(actions.group_wanted) as only:
+        group.actions()[0].trigger()
+    with qtbot.waitSignal(actions.limit_wanted) as limit:
+        group.actions()[1].trigger()
+    assert only.args == limit.args == ["r&d"]
+
+
+def test_a_paused_job_offers_to_resume(bench: Bench, actions: JobActions, window: QWidget) -> None:
+    job_id = bench.scheduler.add_job("a", Manual())
+    bench.scheduler.pause_job(job_id)
+    _choose(bench, actions, job_id)
+    menu = QMenu(window)
+    actions.fill_menu(menu)
+    texts = [action.text() for action in menu.actions()]
+    assert "Resume" in texts
+    assert "Pause" not in texts
+    actions.resume.trigger()
+    assert _status(bench, job_id) is JobStatus.IDLE
+
+
+def test_what_an_assistant_changed_since_it_was_shown_is_not_resumed(
+    qtbot: QtBot, bench: Bench, actions: JobActions
+) -> None:
+    job_id = bench.scheduler.add_job("a", Manual(), paused_by=StatusReason.ASSISTANT)
+    _choose(bench, actions, job_id)
+    bench.scheduler.update_job(job_id, description="another", paused_by=StatusReason.ASSISTANT)
+    with qtbot.waitSignal(actions.refused) as refused:
+        actions.resume.trigger()
+    assert refused.args == ["an assistant has changed a since you looked; look at it again"]
+    _choose(bench, actions, job_id)
+    actions.resume.trigger()
+    assert _status(bench, job_id) is JobStatus.IDLE
+
+
+def test_every_action_has_an_icon_and_tells_its_key(actions: JobActions, window: QWidget) -> None:
+    for action in window.findChildren(QAction):
+        if action.objectName().endswith("Action"):
+            assert not action.icon().isNull()
+            key = action.shortcut().toString()
+            assert not key or key in action.toolTip()
+    assert actions.remove.shortcut().toString() == "Del"
+
+
+def test_resuming_a_mixed_selection_leaves_what_is_off_alone(bench: Bench, actions: JobActions) -> None:
+    paused = bench.scheduler.add_job("a", Manual())
+    off = bench.scheduler.add_job("b", Manual(), enabled=False)
+    bench.scheduler.pause_job(paused)
+    _choose(bench, actions, paused, off)
+    actions.pause.trigger()
+    assert (_status(bench, paused), _status(bench, off)) == (JobStatus.IDLE, JobStatus.DISABLED)
+    _choose(bench, actions, off)
+    actions.resume.trigger()
+    assert _status(bench, off) is JobStatus.IDLE
+
+
+def test_only_a_single_job_that_asks_can_be_answered(
+    qtbot: QtBot, bench: Bench, window: QWidget, actions: JobActions
+) -> None:
+    asks, quiet = (bench.scheduler.add_job(name, Manual()) for name in ("asks", "quiet"))
+    jobs = bench.scheduler.get_jobs([asks, quiet])
+    for chosen in ([jobs[quiet]], list(jobs.values()), []):
+        actions.set_jobs(chosen, {asks})
+        assert not actions.answer.isEnabled()
+    actions.set_jobs([jobs[asks]], {asks})
+    menu = QMenu(window)
+    actions.fill_menu(menu)
+    assert menu.actions()[0] is actions.answer
+    with qtbot.waitSignal(actions.answer_wanted) as told:
+        actions.answer.trigger()
+    assert told.args == [asks]

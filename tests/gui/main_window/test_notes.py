@@ -1,0 +1,46 @@
+"""Quiet notes: a sentence, a way out, a button that closes them."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QAbstractButton
+from pytestqt.qtbot import QtBot
+
+from ui.main_window.notes import Note
+from ui.style.theme import Look, Tone
+
+
+def _note(qtbot: QtBot, act: str = "") -> Note:
+    made = Note(Look(), name="note", icon="info", tone=Tone.ACCENT, act=act)
+    qtbot.addWidget(made)
+    return made
+
+
+def _button(note: Note, name: str) -> QAbstractButton:
+    found = note.findChild(QAbstractButton, name)
+    assert found is not None
+    return found
+
+
+def test_it_is_not_there_until_there_is_something_to_say(qtbot: QtBot) -> None:
+    note = _note(qtbot)
+    assert note.isHidden()
+    note.show_text("<b>no</b> & yes")
+    assert not note.isHidden()
+    assert note.text() == "<b>no</b> & yes"
+    note.show_text("")
+    assert note.isHidden()
+
+
+def test_it_can_be_closed_and_tells_so(qtbot: QtBot) -> None:
+    note = _note(qtbot)
+    note.show_text("a")
+    with qtbot.waitSignal(note.closed):
+        _button(note, "noteClose").click()
+    assert note.isHidden()
+
+
+def test_it_may_offer_a_way_out(qtbot: QtBot) -> None:
+    assert _note(qtbot).findChild(QAbstractButton, "noteAction") is None
+    note = _note(qtbot, act="Start at login")
+    with qtbot.waitSignal(note.acted):
+        _button(note, "noteAction").click()

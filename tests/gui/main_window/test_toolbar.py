@@ -1,0 +1,113 @@
+"""The row above the table: what is looked for."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu, QPushButton
+from pytestqt.qtbot import QtBot
+
+from ui.main_window.table.job_rows import JobFilter, StatusChoice
+from ui.main_window.toolbar import JobToolbar, menu_text
+from ui.style.theme import Look
+
+
+@pytest.fixture
+def toolbar(qtbot: QtBot) -> JobToolbar:
+    made = JobToolbar(Look())
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def _action(toolbar: JobToolbar, menu: str, text: str) -> QAction:
+    found = toolbar.findChild(QMenu, menu)
+    assert found is not None
+    return next(action for action in found.actions() if action.text().startswith(text))
+
+
+def _button(toolbar: JobToolbar, name: str) -> QPushButton:
+    found = toolbar.findChild(QPushButton, name)
+    assert found is not None
+    return found
+
+
+def test_every_letter_is_searched_for(toolbar: JobToolbar) -> None:
+    told: list[JobFilter] = []
+    toolbar.filter_changed.connect(told.append)
+    QTest.keyClicks(toolbar.search_field, "ab")
+    assert told == [JobFilter(text="a"), JobFilter(text="ab")]
+
+
+def test_a_status_is_chosen_and_shown(qtbot: QtBot, toolbar: JobToolbar) -> None:
+    with qtbot.waitSignal(toolbar.filter_changed) as told:
+        _action(toolbar, "statusFilterMenu", "Failing").trigger()
+    assert told.args == [JobFilter(status=StatusChoice.FAILING)]
+    assert _button(toolbar, "statusFilter").text() == "Failing"
+
+
+def test_a_group_is_chosen_and_has_its_limit_in_its_menu(qtbot: QtBot, toolbar: JobToolbar) -> None:
+    toolbar.set_groups(["web", "Home"], {"web": 2})
+    menu = toolbar.findChild(QMenu, "groupFilterMenu")
+    assert menu is not None
+    texts = [action.text() for action in menu.actions() if action.text()]
+    assert texts == ["All groups", "Home", "web  (at most 2 at once)"]
+    with qtbot.waitSignal(toolbar.filter_changed) as told:
+        _action(toolbar, "groupFilterMenu", "web").trigger()
+    assert told.args == [JobFilter(group="web")]
+    with qtbot.waitSignal(toolbar.limit_wanted) as limit:
+        _action(toolbar, "groupFilterMenu", "Limit for this group").trigger()
+    assert limit.args == ["web"]
+
+
+def test_without_groups_there_is_no_choice_of_them(toolbar: JobToolbar) -> None:
+    assert _button(toolbar, "groupFilter").isHidden()
+    toolbar.set_groups(["web"], {})
+    assert not _button(toolbar, "groupFilter").isHidden()
+
+
+def test_an_ampersand_in_a_group_is_an_ampersand(toolbar: JobToolbar) -> None:
+    assert menu_text("a & b\nc") == "a && b ↵ c"
+    toolbar.set_groups(["r&d"], {})
+    assert _action(toolbar, "groupFilterMenu", "r").text() == "r&&d"
+
+
+def test_clearing_shows_everything_and_tells_so_once(qtbot: QtBot, toolbar: JobToolbar) -> None:
+    toolbar.set_filter(JobFilter("a", StatusChoice.OFF, "web"))
+    told: list[JobFilter] = []
+    toolbar.filter_changed.connect(told.append)
+    toolbar.clear()
+    assert told == [JobFilter()]
+    assert toolbar.search_field.text() == ""
+    with qtbot.assertNotEmitted(toolbar.filter_changed):
+        toolbar.clear()
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Down, Qt.Key.Key_Return])
+def test_keys_lead_from_the_search_to_what_was_found(qtbot: QtBot, toolbar: JobToolbar, key: Qt.Key) -> None:
+    toolbar.focus_search()
+    with qtbot.waitSignal(toolbar.left):
+        QTest.keyClick(toolbar.search_field, key)
+
+
+def test_escape_clears_the_search(qtbot: QtBot, toolbar: JobToolbar) -> None:
+    toolbar.focus_search()
+    QTest.keyClicks(toolbar.search_field, "ab")
+    with qtbot.waitSignal(toolbar.left):
+        QTest.keyClick(toolbar.search_field, Qt.Key.Key_Escape)
+    assert toolbar.search_field.text() == ""
+
+
+def test_the_button_that_clears_is_there_before_the_first_letter(qtbot: QtBot, toolbar: JobToolbar) -> None:
+    assert not toolbar.search_field.isClearButtonEnabled()
+    toolbar.set_searchable(True)
+    qtbot.waitUntil(toolbar.search_field.isClearButtonEnabled)
+
+
+def test_every_button_tells_its_name_and_its_key(toolbar: JobToolbar) -> None:
+    buttons = toolbar.findChildren(QPushButton)
+    assert all(button.accessibleName() and button.toolTip() for button in buttons)
+    assert "Ctrl+N" in toolbar.new_button.toolTip()
+    assert "Ctrl+F" in toolbar.search_field.toolTip()

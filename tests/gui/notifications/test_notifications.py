@@ -1,0 +1,410 @@
+"""Notices on the desktop, with a bus and a notification service of our own."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic
+from urllib.parse import unquote, urlparse
+
+import pytest
+from notification_server import NotificationServer, private_bus
+from process_probe import until
+from pytestqt.qtbot import QtBot
+
+from halo_scheduler.rules.notices import Notice, NoticeKind
+from ui.notifications.notifications import Notifications
+
+_ALL = ("body", "body-markup", "actions")
+_FAILED = Notice(
+    kind=NoticeKind.FAILED, title="backup failed", text="Exit code 1.", job_id="b", run_ids=("r1",)
+)
+_DISABLED = Notice(kind=NoticeKind.DISABLED, title="mail was disabled", text="It failed.", job_id="m")
+_GAP = Notice(kind=NoticeKind.GAP, title="Halo was not running", text="3 caught up", run_ids=("r1", "r2"))
+
+# An answer that never comes would be waited for twice as long.
+_LONG_S = 30
+Serve = Callable[..., NotificationServer]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Run a bus for the tests of this module."""
+    with private_bus() as address:
+        yield address
+
+
+@pytest.fixture
+def serve(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Give a way to put a notification service on the session bus."""
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+    servers: list[NotificationServer] = []
+
+    def start(capabilities: tuple[str, ...] = _ALL, *, is_silent: bool = False) -> NotificationServer:
+        servers.append(NotificationServer(address, capabilities=capabilities, is_silent=is_silent))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def refused() -> list[Notice]:
+    """Return the list of what was left to the fallback."""
+    return []
+
+
+@pytest.fixture
+def notifications(qapp: object, refused: list[Notice]) -> Iterator[Notifications]:
+    """Give the notifications of a program, whose thread ends with the test."""
+    assert qapp
+    made = Notifications(refused.append, answer_limit_s=2 * _LONG_S)
+    yield made
+    made.close()
+    # It is not waited for long; what it holds on to must not be destroyed there.
+    until(lambda: "notifications" not in {thread.name for thread in threading.enumerate()})
+
+
+def _wait_for(qtbot: QtBot, server: NotificationServer, count: int) -> None:
+    qtbot.waitUntil(lambda: len(server.told) == count)
+
+
+def test_the_service_is_told_of_a_notice(qtbot: QtBot, serve: Serve, notifications: Notifications) -> None:
+    server = serve()
+    notifications.show(_FAILED)
+    _wait_for(qtbot, server, 1)
+    (told,) = server.told
+    assert (told.program, told.title, told.text) == ("Halo Scheduler", "backup failed", "Exit code 1.")
+    assert (told.replaces, told.limit_ms, told.actions) == (0, -1, ["default", "Open"])
+    assert told.hints == {"urgency": ("y", 1), "desktop-entry": ("s", "halo-scheduler")}
+    assert Path(unquote(urlparse(told.icon).path)).read_bytes().startswith(b"<svg")
+
+
+def test_a_job_that_disabled_itself_is_told_with_urgency(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    server = serve()
+    notifications.show(_DISABLED)
+    _wait_for(qtbot, server, 1)
+    assert server.told[0].hints["urgency"] == ("y", 2)
+
+
+def test_a_click_opens_the_notice(qtbot: QtBot, serve: Serve, notifications: Notifications) -> None:
+    server = serve()
+    notifications.show(_FAILED)
+    notifications.show(_GAP)
+    _wait_for(qtbot, server, 2)
+    with qtbot.waitSignal(notifications.opened) as opened:
+        server.click(server.told[1].number)
+    assert opened.args == [_GAP]
+
+
+def test_a_click_is_told_in_the_thread_of_the_window(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    server = serve()
+    threads: list[threading.Thread] = []
+    notifications.opened.connect(lambda _: threads.append(threading.current_thread()))
+    notifications.show(_FAILED)
+    _wait_for(qtbot, server, 1)
+    server.click(1)
+    qtbot.waitUntil(lambda: bool(threads))
+    assert threads == [threading.main_thread()]
+
+
+def test_the_desktops_leave_to_come_to_the_front_is_there_while_the_notice_opens(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    server = serve()
+    leaves: list[str | None] = []
+    notifications.opened.connect(lambda _: leaves.append(os.environ.get("XDG_ACTIVATION_TOKEN")))
+    notifications.show(_FAILED)
+    _wait_for(qtbot, server, 1)
+    server.click(1, leave="leave-7")
+    qtbot.waitUntil(lambda: bool(leaves))
+    assert leaves == ["leave-7"]
+    assert "XDG_ACTIVATION_TOKEN" not in os.environ
+
+
+def test_what_is_not_ours_or_not_a_click_opens_nothing(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    server = serve()
+    opened: list[Notice] = []
+    notifications.opened.connect(opened.append)
+    notifications.show(_FAILED)
+    notifications.show(_GAP)
+    _wait_for(qtbot, server, 2)
+    server.click(77)
+    server.click(1, action="settings")
+    server.click(1)  # Closed by the click before: the number may be another program's now.
+    server.click(2)
+    qtbot.waitUntil(lambda: bool(opened))
+    assert opened == [_GAP]
+
+
+def test_the_next_notice_on_a_job_replaces_the_last(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    server = serve()
+    recovered = Notice(kind=NoticeKind.RECOVERED, title="backup works again", text="", job_id="b")
+    for notice in (_FAILED, _DISABLED, recovered):
+        notifications.show(notice)
+    _wait_for(qtbot, server, 3)
+    assert [told.replaces for told in server.told] == [0, 0, 1]
+    with qtbot.waitSignal(notifications.opened) as opened:
+        server.click(1)
+    assert opened.args == [recovered]
+
+
+def test_a_notice_that_was_closed_is_not_replaced(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    server = serve()
+    notifications.show(_FAILED)
+    notifications.show(_GAP)
+    _wait_for(qtbot, server, 2)
+    server.dismiss(1)
+    # What it learns of later, it learns of after that.
+    with qtbot.waitSignal(notifications.opened):
+        server.click(2)
+    notifications.show(_FAILED)
+    _wait_for(qtbot, server, 3)
+    assert server.told[2].replaces == 0
+
+
+def test_two_notices_on_no_job_stand_side_by_side(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    server = serve()
+    notifications.show(_GAP)
+    notifications.show(_GAP)
+    _wait_for(qtbot, server, 2)
+    assert [told.replaces for told in server.told] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "expected"),
+    [(_ALL, "a &lt;b&gt; &amp; \"c\" 'd'"), (("body",), "a <b> & \"c\" 'd'")],
+    ids=["markup", "plain"],
+)
+def test_a_text_from_outside_is_shown_as_it_is(
+    qtbot: QtBot, serve: Serve, notifications: Notifications, capabilities: tuple[str, ...], expected: str
+) -> None:
+    server = serve(capabilities)
+    notifications.show(
+        Notice(kind=NoticeKind.FAILED, title="<i>x</i> & failed", text="a <b> & \"c\" 'd'", job_id="b")
+    )
+    _wait_for(qtbot, server, 1)
+    assert (server.told[0].title, server.told[0].text) == ("<i>x</i> & failed", expected)
+
+
+def test_signs_that_no_message_can_carry_are_escaped(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    server = serve()
+    text = "one\ntwo\0three \udcff\x1b[31m \u202e" + "x" * 10_000
+    notifications.show(Notice(kind=NoticeKind.FAILED, title=text, text=text, job_id="b"))
+    _wait_for(qtbot, server, 1)
+    (told,) = server.told
+    assert told.title.startswith(r"one ↵ two\x00three \udcff\x1b[31m \u202ex")
+    assert told.title.isprintable()
+    assert len(told.title) <= 200
+    assert len(told.text) <= 500
+
+
+def test_a_service_without_actions_is_offered_none(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    server = serve(("body",))
+    notifications.show(_FAILED)
+    _wait_for(qtbot, server, 1)
+    assert server.told[0].actions == []
+
+
+def test_a_service_that_was_restarted_is_asked_anew(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    first = serve()
+    notifications.show(_FAILED)
+    _wait_for(qtbot, first, 1)
+    first.close()
+    second = serve(("body",))
+    notifications.show(_FAILED)
+    _wait_for(qtbot, second, 1)
+    assert second.calls == ["GetCapabilities", "Notify"]
+    assert (second.told[0].replaces, second.told[0].actions) == (0, [])
+
+
+def test_capabilities_are_asked_once(qtbot: QtBot, serve: Serve, notifications: Notifications) -> None:
+    server = serve()
+    notifications.show(_FAILED)
+    notifications.show(_GAP)
+    _wait_for(qtbot, server, 2)
+    assert server.calls == ["GetCapabilities", "Notify", "Notify"]
+
+
+@pytest.mark.usefixtures("serve")
+def test_without_a_service_the_fallback_shows_each_notice(
+    qtbot: QtBot, notifications: Notifications, refused: list[Notice]
+) -> None:
+    notifications.show(_FAILED)
+    notifications.show(_GAP)
+    qtbot.waitUntil(lambda: refused == [_FAILED, _GAP])
+
+
+def test_a_service_that_comes_later_is_used(
+    qtbot: QtBot, serve: Serve, notifications: Notifications, refused: list[Notice]
+) -> None:
+    notifications.show(_FAILED)
+    qtbot.waitUntil(lambda: refused == [_FAILED])
+    server = serve()
+    notifications.show(_GAP)
+    _wait_for(qtbot, server, 1)
+    assert refused == [_FAILED]
+
+
+@pytest.mark.parametrize(
+    "broken", ["unix:path=/nowhere/bus", "tcp:host=localhost,port=1", "nonsense", ";", ""]
+)
+def test_without_a_bus_the_fallback_shows_each_notice(
+    qtbot: QtBot,
+    notifications: Notifications,
+    refused: list[Notice],
+    broken: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", broken)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/nowhere")
+    notifications.show(_FAILED)
+    qtbot.waitUntil(lambda: refused == [_FAILED])
+    notifications.show(_GAP)
+    qtbot.waitUntil(lambda: refused == [_FAILED, _GAP])
+
+
+def test_without_its_variable_the_bus_is_where_the_session_has_it(
+    qtbot: QtBot, notifications: Notifications, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bus").symlink_to(address.removeprefix("unix:path=").partition(",")[0])
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    server = NotificationServer(address, capabilities=_ALL)
+    notifications.show(_FAILED)
+    _wait_for(qtbot, server, 1)
+    server.close()
+
+
+def test_on_another_system_the_fallback_shows_each_notice(
+    qtbot: QtBot, notifications: Notifications, refused: list[Notice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    notifications.show(_FAILED)
+    qtbot.waitUntil(lambda: refused == [_FAILED])
+
+
+def test_a_bus_that_goes_is_looked_for_again(
+    qtbot: QtBot, notifications: Notifications, refused: list[Notice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with private_bus() as address:
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+        server = NotificationServer(address, capabilities=_ALL)
+        notifications.show(_FAILED)
+        _wait_for(qtbot, server, 1)
+        server.close()
+    qtbot.waitUntil(lambda: "notifications" not in {thread.name for thread in threading.enumerate()})
+    with private_bus() as address:
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+        server = NotificationServer(address, capabilities=_ALL)
+        notifications.show(_GAP)
+        _wait_for(qtbot, server, 1)
+        server.close()
+    assert refused == []
+
+
+@pytest.fixture
+def deaf_bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """Listen where the bus should be, and never answer."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "bus"))
+        listener.listen(4)
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={tmp_path}/bus")
+        yield listener
+
+
+@pytest.mark.usefixtures("deaf_bus")
+def test_a_bus_that_never_answers_leaves_notices_to_the_fallback(qtbot: QtBot, refused: list[Notice]) -> None:
+    notifications = Notifications(refused.append, answer_limit_s=0.05)
+    notifications.show(_FAILED)
+    qtbot.waitUntil(lambda: refused == [_FAILED])
+    notifications.close()
+
+
+def test_a_bus_that_never_answers_holds_up_nobody(
+    deaf_bus: socket.socket, notifications: Notifications, refused: list[Notice]
+) -> None:
+    began = monotonic()
+    notifications.show(_FAILED)
+    reached, _ = deaf_bus.accept()
+    with reached:
+        assert reached.recv(1) == b"\0"
+        notifications.close()
+    assert monotonic() - began < _LONG_S
+    assert refused == []
+
+
+def test_a_service_that_never_answers_holds_up_nobody(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    server = serve(is_silent=True)
+    notifications.show(_FAILED)
+    qtbot.waitUntil(lambda: server.calls == ["GetCapabilities"])
+    notifications.show(_GAP)
+    began = monotonic()
+    notifications.close()
+    assert monotonic() - began < _LONG_S
+
+
+def test_a_service_that_never_answers_leaves_notices_to_the_fallback(
+    qtbot: QtBot, serve: Serve, refused: list[Notice]
+) -> None:
+    serve(is_silent=True)
+    notifications = Notifications(refused.append, answer_limit_s=0.05)
+    notifications.show(_FAILED)
+    qtbot.waitUntil(lambda: refused == [_FAILED])
+    notifications.close()
+
+
+@pytest.mark.usefixtures("notifications")
+def test_no_thread_runs_before_the_first_notice() -> None:
+    assert "notifications" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_the_thread_waits_without_end_while_nothing_happens(
+    qtbot: QtBot, serve: Serve, notifications: Notifications, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float | None] = []
+
+    class Selector(selectors.EpollSelector):
+        def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+            waits.append(timeout)
+            return super().select(timeout)
+
+    monkeypatch.setattr(selectors, "DefaultSelector", Selector)
+    server = serve()
+    notifications.show(_FAILED)
+    _wait_for(qtbot, server, 1)
+    qtbot.waitUntil(lambda: waits[-1] is None)
+    assert waits.count(None) == 1
+
+
+def test_closing_twice_does_nothing(serve: Serve, notifications: Notifications) -> None:
+    serve()
+    notifications.show(_FAILED)
+    notifications.close()
+    notifications.close()

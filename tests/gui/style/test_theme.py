@@ -1,0 +1,50 @@
+"""The look: readable in both themes, and following the user's choice."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from halo_scheduler.model.settings import Theme
+from ui.style.theme import BACKGROUNDS, DARK, LIGHT, Colours, Look, Tone, contrast
+
+_READABLE = 4.5
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("background", BACKGROUNDS)
+@pytest.mark.parametrize("tone", [tone for tone in Tone if tone is not Tone.ON_ACCENT])
+def test_every_text_can_be_read_on_every_background(tone: Tone, background: str, colours: Colours) -> None:
+    assert contrast(getattr(colours, tone), getattr(colours, background)) >= _READABLE
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_the_text_of_a_primary_button_can_be_read(colours: Colours) -> None:
+    assert contrast(colours.on_accent, colours.accent) >= _READABLE
+
+
+def test_contrast_is_that_of_the_standard() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+def test_the_chosen_theme_is_put_on_at_once(qapp: QApplication) -> None:
+    look = Look(Theme.LIGHT)
+    look.apply()
+    changes: list[bool] = []
+    look.changed.connect(lambda: changes.append(look.is_dark))
+    assert qapp.palette().window().color().name() == LIGHT.surface
+    look.choose(Theme.DARK)
+    assert qapp.palette().window().color().name() == DARK.surface
+    assert DARK.raised in qapp.styleSheet()
+    look.choose(Theme.DARK)
+    assert changes == [True]
+    look.choose(Theme.LIGHT)
+    qapp.setStyleSheet("")
+
+
+def test_an_icon_has_the_colour_of_its_meaning(qapp: QApplication) -> None:  # noqa: ARG001 - pixmaps need it
+    look = Look(Theme.LIGHT)
+    image = look.icon("mark-ok", Tone.OK).pixmap(16, 16).toImage()
+    middle = image.pixelColor(image.width() // 2, image.height() // 2)
+    assert middle.name() == LIGHT.ok

@@ -1,0 +1,300 @@
+"""Times, durations, outcomes and statuses in words."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from halo_scheduler import Every, Manual, Outcome, Run, Source, Trigger
+from halo_scheduler.model import Job, JobStatus, SkipReason, StatusReason, WaitingFor
+from ui.style.wording import (
+    ago,
+    at_moment,
+    cost_words,
+    duration,
+    moment,
+    next_words,
+    one_line,
+    outcome_words,
+    plain_tooltip,
+    reason_words,
+    run_words,
+    short_moment,
+    size_words,
+    status_advice,
+    status_words,
+    trigger_words,
+    waited_for,
+)
+
+pytestmark = pytest.mark.usefixtures("machine_in_berlin")
+_NOW = 1_795_003_500_000  # Wed 18 Nov 2026, 13:05 in Berlin
+_MINUTE = 60_000
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+_EVERY = Every("15m")
+
+
+def _run(
+    outcome: Outcome, error: str = "", reason: SkipReason | None = None, progress: float | None = None
+) -> Run:
+    return Run(
+        id="r",
+        job_id="j",
+        trigger=Trigger.SCHEDULE,
+        source=Source.EVERY,
+        outcome=outcome,
+        error=error,
+        reason=reason,
+        progress=progress,
+        progress_text="copying",
+    )
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [
+        (None, ""),
+        (400, "0.4 s"),
+        (0, "< 0.1 s"),
+        (49, "< 0.1 s"),
+        (9_949, "9.9 s"),
+        (9_950, "10 s"),
+        (12_000, "12 s"),
+        (185_000, "3 min 5 s"),
+        (2 * _HOUR + 10 * _MINUTE, "2 h 10 min"),
+        (3 * _DAY + 4 * _HOUR, "3 d 4 h"),
+    ],
+)
+def test_durations(milliseconds: int | None, words: str) -> None:
+    assert duration(milliseconds) == words
+
+
+@pytest.mark.parametrize(
+    ("past_ms", "words"),
+    [
+        (1_000, "just now"),
+        (4 * _MINUTE, "4 min ago"),
+        (2 * _HOUR, "2 h ago"),
+        (20 * _HOUR, "yesterday 17:05"),
+        (3 * _DAY, "Sun 13:05"),
+        (10 * _DAY, "8 Nov 13:05"),
+    ],
+)
+def test_how_long_ago(past_ms: int, words: str) -> None:
+    assert ago(_NOW - past_ms, _NOW) == words
+
+
+def test_moments() -> None:
+    assert moment(_NOW) == "Wed 18 Nov 2026, 13:05:00"
+    assert short_moment(_NOW, _NOW) == "13:05"
+    assert short_moment(_NOW + _DAY, _NOW) == "tomorrow 13:05"
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "words"),
+    [
+        (_HOUR, "at 14:05"),
+        (_DAY, "tomorrow at 13:05"),
+        (-_DAY, "yesterday at 13:05"),
+        (3 * _DAY, "on Sat at 13:05"),
+        (20 * _DAY, "on 8 Dec at 13:05"),
+        (100 * _DAY, "on 26 Feb 2027 at 13:05"),
+    ],
+)
+def test_moments_in_a_sentence(ahead_ms: int, words: str) -> None:
+    assert at_moment(_NOW + ahead_ms, _NOW) == words
+
+
+@pytest.mark.parametrize(
+    ("job", "status", "when"),
+    [
+        (Job(id="j", name="n", schedule=_EVERY, next_run_at=_NOW + 4 * _MINUTE), "Ready", "in 4 min"),
+        (Job(id="j", name="n", schedule=Manual()), "Ready", "only by hand"),
+        (Job(id="j", name="n", schedule=_EVERY, next_run_at=_NOW - 1), "Ready", "now"),
+        (
+            Job(id="j", name="n", schedule=_EVERY, next_run_at=_NOW - 1, waiting_for=WaitingFor.AT_CAPACITY),
+            "Waiting for a place",
+            "waiting for a place",
+        ),
+        (
+            Job(
+                id="j",
+                name="n",
+                schedule=_EVERY,
+                next_run_at=_NOW - 1,
+                waiting_for=WaitingFor.CONDITION,
+                waiting_reason="mains power",
+            ),
+            "Waiting for mains power",
+            "waiting for mains power",
+        ),
+        (Job(id="j", name="n", schedule=_EVERY, status=JobStatus.RUNNING), "Running", "running now"),
+        (Job(id="j", name="n", schedule=_EVERY, status=JobStatus.PAUSED), "Paused", "Paused"),
+        (
+            Job(id="j", name="n", schedule=_EVERY, status=JobStatus.PAUSED, paused_until=_NOW + _HOUR),
+            "Paused",
+            "paused until 14:05",
+        ),
+        (
+            Job(
+                id="j",
+                name="n",
+                schedule=_EVERY,
+                status=JobStatus.PAUSED,
+                status_reason=StatusReason.ASSISTANT,
+            ),
+            "Paused by an assistant",
+            "Paused by an assistant",
+        ),
+        (
+            Job(
+                id="j",
+                name="n",
+                schedule=_EVERY,
+                status=JobStatus.DISABLED,
+                status_reason=StatusReason.ERRORS,
+                errors=5,
+            ),
+            "Stopped after 5 errors",
+            "Stopped after 5 errors",
+        ),
+        (
+            Job(
+                id="j", name="n", schedule=_EVERY, status=JobStatus.DISABLED, status_reason=StatusReason.DONE
+            ),
+            "Done",
+            "Done",
+        ),
+        (
+            Job(
+                id="j", name="n", schedule=_EVERY, status=JobStatus.DISABLED, status_reason=StatusReason.USER
+            ),
+            "Switched off",
+            "Switched off",
+        ),
+        (Job(id="j", name="n", schedule=_EVERY, errors=2, next_run_at=_NOW + _MINUTE), "Failing", "in 1 min"),
+    ],
+)
+def test_what_a_job_does_and_when(job: Job, status: str, when: str) -> None:
+    assert status_words(job) == status
+    assert next_words(job, _NOW) == when
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "advice"),
+    [
+        (
+            JobStatus.PAUSED,
+            StatusReason.ASSISTANT,
+            "An assistant made or changed it: look at it, then resume it.",
+        ),
+        (JobStatus.PAUSED, StatusReason.USER, ""),
+        (JobStatus.DISABLED, StatusReason.USER, ""),
+        (JobStatus.IDLE, None, ""),
+    ],
+)
+def test_only_what_an_assistant_made_is_to_be_looked_at(
+    status: JobStatus, reason: StatusReason | None, advice: str
+) -> None:
+    job = Job(id="j", name="n", schedule=_EVERY, status=status, status_reason=reason)
+    assert status_advice(job) == advice
+
+
+def test_every_choice_has_words_of_its_own() -> None:
+    for found in (
+        [outcome_words(outcome) for outcome in Outcome],
+        [reason_words(reason) for reason in SkipReason],
+        [trigger_words(trigger) for trigger in Trigger],
+    ):
+        assert len(set(found)) == len(found)
+        assert all(found)
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (_run(Outcome.FAILURE, "exit code 3"), "Failed: exit code 3"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.NO_WORK), "Skipped: there was nothing to do"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.QUIET_TIME), "Skipped: it was a quiet time"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.CAP), "Skipped: it had reached its cap for the day"),
+        (_run(Outcome.SKIPPED, reason=SkipReason.NEEDS_INPUT), "Skipped: it waited for your answer"),
+        (
+            _run(Outcome.FAILURE, reason=SkipReason.SOURCE_UNAVAILABLE),
+            "Failed: its work items could not be fetched",
+        ),
+        (_run(Outcome.RUNNING, progress=0.37), "Running 37% copying"),
+        (_run(Outcome.SUCCESS), "Succeeded"),
+        (_run(Outcome.CANCELLED, "stopped by the user"), "Stopped by the user"),
+    ],
+)
+def test_how_a_run_ended(run: Run, words: str) -> None:
+    assert run_words(run) == words
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [
+        (None, ""),
+        (0, "0.00"),
+        (0.12, "0.12"),
+        (0.1 + 0.2, "0.30"),
+        (0.125, "0.125"),
+        (0.0004, "0.0004"),
+        (0.00004, "< 0.0001"),
+        (0.99999, "1.00"),
+        (12.3456, "12.35"),
+        (1_204, "1,204.00"),
+        (1e6, "1,000,000.00"),
+    ],
+)
+def test_costs(cost: float | None, words: str) -> None:
+    assert cost_words(cost) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, "0 B"), (900, "900 B"), (1536, "1.5 KB"), (64 << 20, "64 MB"), (1 << 40, "1.0 TB")],
+)
+def test_sizes(count: int, words: str) -> None:
+    assert size_words(count) == words
+
+
+def test_a_tooltip_shows_markup_as_it_is(qapp: QApplication) -> None:  # noqa: ARG001 - a label needs it
+    text = "<b>a & b</b>\nnext"
+    label = QLabel(plain_tooltip(text))
+    document_text = label.text()
+    assert "&lt;b&gt;a &amp; b&lt;/b&gt;<br>next" in document_text
+    assert plain_tooltip("") == ""
+
+
+def test_a_long_tooltip_is_cut() -> None:
+    assert len(plain_tooltip("x" * 10_000)) < 2_100
+
+
+def test_one_line_has_no_line_breaks_and_no_direction_marks() -> None:
+    assert one_line("a\nb\u202ec") == "a ↵ b\\u202ec"
+
+
+def test_short_lines_of_a_tooltip_stay_whole() -> None:
+    assert "white-space: pre" in plain_tooltip("Paused until Wed 18 Nov 2026, 08:00:00\nby its schedule")
+    assert "white-space" not in plain_tooltip("word " * 60)
+
+
+@pytest.mark.parametrize("reason", list(SkipReason))
+def test_every_reason_why_a_job_did_not_run_has_words(reason: SkipReason) -> None:
+    assert reason_words(reason)
+
+
+@pytest.mark.parametrize(
+    ("waiting_for", "words"),
+    [
+        (WaitingFor.AT_CAPACITY, "a place"),
+        (WaitingFor.CONDITION, "its conditions"),
+        (WaitingFor.QUIET_TIME, "the end of a quiet time"),
+    ],
+)
+def test_what_a_job_waits_for_has_words_also_when_nobody_gave_any(
+    waiting_for: WaitingFor, words: str
+) -> None:
+    assert waited_for(Job(id="j", name="n", schedule=_EVERY, waiting_for=waiting_for)) == words

@@ -1,0 +1,45 @@
+"""A hidden window can always be brought back."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from ui.tray.missing_tray import Reach
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.tray.missing_tray._PATIENCE_MS", 10)
+
+
+def test_without_a_tray_a_hidden_window_comes_back_minimised(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    Reach(window, lambda: False, window).look_later()
+    qtbot.waitUntil(window.isVisible)
+    assert window.isMinimized()
+
+
+def test_with_a_tray_it_stays_hidden(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    looks: list[bool] = []
+
+    def has_tray() -> bool:
+        looks.append(True)
+        return True
+
+    Reach(window, has_tray, window).look_later()
+    qtbot.waitUntil(lambda: bool(looks))
+    assert not window.isVisible()
+
+
+def test_a_window_that_is_shown_needs_no_look(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    reach = Reach(window, lambda: False, window)
+    reach.look_later()
+    assert not reach._patience.isActive()

@@ -1,0 +1,284 @@
+"""The tools with which assistants create and change jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import shell
+from tool_calls import ACTIONS, SECRET_NAME, call, job_named
+
+from halo_scheduler import (
+    Backoff,
+    Callback,
+    Command,
+    Every,
+    HttpRequest,
+    Manual,
+    Policy,
+    Prompt,
+    ScheduleError,
+    SchedulerError,
+)
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.model import (
+    Caps,
+    Follower,
+    FollowOn,
+    InQuietTime,
+    Limits,
+    Network,
+    PathExists,
+    StatusReason,
+)
+from halo_scheduler.model.work_source import GithubSource
+from halo_scheduler.service.scheduler import Scheduler
+
+_NOW = 1_800_000_000_000
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[Scheduler]:
+    with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(_NOW)) as opened:
+        opened.change_settings(assistants_may_edit=True)
+        yield opened
+
+
+def _create(scheduler: Scheduler, **rest: Any) -> Any:
+    whole = {
+        "name": "made",
+        "schedule": {"kind": "every", "every": "15m"},
+        "action": {"kind": "command", "argv": ["true"]},
+        **rest,
+    }
+    return call(scheduler, "create_job", **whole)
+
+
+def test_a_job_is_created_as_our_json_says(scheduler: Scheduler) -> None:
+    made = _create(
+        scheduler,
+        description="why",
+        group="night",
+        action={"kind": "prompt", "text": "hi {{date}}"},
+        policy={"caps": {"runs_per_day": 2}},
+    )
+    job = job_named(scheduler, "made")
+    assert (job.schedule, job.action, job.description, job.group) == (
+        *(Every("15m"), Prompt(text="hi {{date}}"), "why", "night"),
+    )
+    assert job.policy == Policy(caps=Caps(runs_per_day=2))
+    assert job.status_reason is StatusReason.ASSISTANT
+    assert (made["job"]["id"], made["job"]["status_reason"]) == (job.id, "assistant")
+    assert "until a person has looked at it" in made["said"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"name": ""}, "name: is empty"),
+        ({"schedule": {"kind": "every", "every": "5x"}}, "schedule.every: cannot read the interval '5x'"),
+        ({"schedule": {"kind": "cron", "cron": "* *"}}, "schedule.cron: "),
+        ({"action": {"kind": "command", "argv": [""]}}, r"action.argv\[0\]: the program is empty"),
+        ({"action": {"kind": "callback"}}, "action.kind: must be one of command, http, prompt"),
+        ({"action": {"kind": "prompt", "text": "{{nope}}"}}, "action.text: there is no variable"),
+        ({"action": {"kind": "prompt", "agent": "nope"}}, "action.agent: there is no agent named 'nope'"),
+        ({"policy": {"caps": {"cost_per_day": -1}}}, "policy.caps.cost_per_day: must be above 0"),
+        ({"enabled": True}, "enabled: is not a known field"),
+        ({"paused_by": None}, "paused_by: is not a known field"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_path(
+    scheduler: Scheduler, wrong: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ScheduleError, match=sentence):
+        _create(scheduler, **wrong)
+    assert scheduler.list_jobs() == []
+
+
+def test_only_what_is_given_is_changed(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Every("15m"), ACTIONS[0], group="night", policy=Policy(max_errors=9))
+    before = job_named(scheduler, "job")
+    changes = {"group": None, "action": {"directory": "/"}, "policy": {"jitter_percent": 3}}
+    call(scheduler, "edit_job", job="job", **changes)
+    after = job_named(scheduler, "job")
+    assert isinstance(after.action, Command)
+    assert isinstance(before.action, Command)
+    assert (after.action.directory, after.action.environment) == ("/", before.action.environment)
+    assert after.policy == Policy(max_errors=9, jitter_percent=3)
+    assert (after.name, after.schedule, after.group) == ("job", Every("15m"), None)
+    assert after.status_reason is StatusReason.ASSISTANT
+
+
+def test_null_keeps_a_value_and_what_is_left_out_is_removed(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Manual(), ACTIONS[0])
+    call(scheduler, "edit_job", job="job", action={"environment": {"T": None, "NEW": "1"}})
+    action = job_named(scheduler, "job").action
+    assert isinstance(action, Command)
+    assert action.environment == {"T": "${secret:BACKUP_KEY}", "NEW": "1"}
+
+
+def test_another_kind_replaces_the_action(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Manual(), ACTIONS[0])
+    call(scheduler, "edit_job", job="job", action={"kind": "http", "url": "http://example.org"})
+    assert job_named(scheduler, "job").action == HttpRequest(url="http://example.org")
+
+
+def test_a_program_and_a_shell_line_take_each_others_place(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Manual(), ACTIONS[1])
+    call(scheduler, "edit_job", job="job", action={"argv": ["x", "y"], "stdin": ""})
+    assert job_named(scheduler, "job").action == Command(argv=("x", "y"), directory="/")
+    call(scheduler, "edit_job", job="job", action={"line": "a; b", "shell": "/bin/sh"})
+    assert job_named(scheduler, "job").action == shell("a; b", directory="/")
+
+
+def test_a_token_is_kept_with_its_source(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Manual(), ACTIONS[2])
+    source = {"kind": "github", "repository": "c/d", "token": None}
+    call(scheduler, "edit_job", job="job", action={"work_source": source})
+    action = job_named(scheduler, "job").action
+    assert isinstance(action, Command)
+    assert action.work_source == GithubSource(repository="c/d", token=SECRET_NAME)
+    call(scheduler, "edit_job", job="job", action={"work_source": None})
+    assert job_named(scheduler, "job").action == Command(argv=("x",))
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({}, "say what to change"),
+        ({"enabled": True}, "cannot be changed; known are name, schedule"),
+        ({"metadata": {}}, "cannot be changed"),
+        ({"action": []}, "action: must be an object"),
+        ({"action": {"environment": []}}, "action.environment: must be an object"),
+        ({"action": {"environment": {"NOT": None}}}, "no stored value that null could keep"),
+        ({"action": {"stdin": "x ${secret:***}"}}, "leave this field out to keep it"),
+        ({"action": {"environment": {"X": "${secret:OTHER}"}}}, "cannot add secrets that were not there"),
+        (
+            {"action": {"work_source": {"kind": "github", "repository": "a/b", "token": "X"}}},
+            "cannot add secrets",
+        ),
+        ({"action": {"kind": "callback"}}, "action.kind: must be one of"),
+        ({"name": "taken"}, "there is already a job named 'taken'"),
+        ({"schedule": {"kind": "once", "at": 5}}, "schedule.at: this time is in the past"),
+        ({"group": 7}, "group: must be text, not 7"),
+        ({"policy": {"time_limit": "soon"}}, "policy.time_limit: "),
+    ],
+)
+def test_a_change_that_cannot_be_is_refused_whole(
+    scheduler: Scheduler, changes: dict[str, Any], sentence: str
+) -> None:
+    scheduler.add_job("job", Manual(), ACTIONS[0])
+    scheduler.add_job("taken", Manual())
+    before = scheduler.list_jobs()
+    with pytest.raises(ScheduleError, match=sentence):
+        call(scheduler, "edit_job", job="job", description="changed", **changes) if changes else call(
+            scheduler, "edit_job", job="job"
+        )
+    assert scheduler.list_jobs() == before
+
+
+def test_a_callback_can_be_renamed_but_not_written(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Manual(), Callback("f"))
+    with pytest.raises(ScheduleError, match=r"action\.kind"):
+        call(scheduler, "edit_job", job="job", action={"name": "g"})
+    call(scheduler, "edit_job", job="job", name="other")
+    assert job_named(scheduler, "other").action == Callback("f")
+
+
+def test_a_change_of_one_cap_keeps_the_other(scheduler: Scheduler) -> None:
+    policy = Policy(caps=Caps(runs_per_day=3), limits=Limits(min_ms=5))
+    scheduler.add_job("job", Manual(), Command(argv=("x",)), policy=policy)
+    call(scheduler, "edit_job", job="job", policy={"caps": {"cost_per_day": 2}})
+    kept = job_named(scheduler, "job").policy
+    assert (kept.caps, kept.limits) == (Caps(runs_per_day=3, cost_per_day=2), Limits(min_ms=5))
+    call(scheduler, "edit_job", job="job", policy={"caps": {"runs_per_day": None}})
+    assert job_named(scheduler, "job").policy.caps == Caps(cost_per_day=2)
+
+
+def test_another_backoff_is_given_as_a_whole(scheduler: Scheduler) -> None:
+    scheduler.add_job("job", Manual(), Command(argv=("x",)))
+    call(scheduler, "edit_job", job="job", policy={"backoff": {"kind": "none"}})
+    assert job_named(scheduler, "job").policy.backoff == Backoff.none()
+
+
+def test_a_field_of_another_kind_is_refused_by_its_own_name(scheduler: Scheduler) -> None:
+    scheduler.add_job("ask", Manual(), Prompt(text="x"))
+    for name in ("argv", "line"):
+        with pytest.raises(ScheduleError, match=rf"action\.{name}: is not a known field"):
+            call(scheduler, "edit_job", job="ask", action={name: ["x"]})
+
+
+# --- Surroundings ---------------------------------------------------------------------------------
+
+
+def test_a_job_is_created_with_conditions_and_followers(scheduler: Scheduler) -> None:
+    report = scheduler.add_job("report", Manual())
+    mend = scheduler.add_job("mend", Manual())
+    conditions = [{"kind": "path", "path": "/mnt/backup"}, {"kind": "network", "host": "nas", "port": 22}]
+    made = _create(
+        scheduler,
+        policy={
+            "conditions": conditions,
+            "condition_deadline": "2h",
+            "in_quiet_time": "skip",
+            "keep_awake": True,
+        },
+        followers=[{"job_id": "report"}, {"job_id": mend, "on": "failure"}],
+    )
+    job = job_named(scheduler, "made")
+    assert job.policy == Policy(
+        conditions=(PathExists(path="/mnt/backup"), Network(host="nas", port=22)),
+        condition_deadline="2h",
+        in_quiet_time=InQuietTime.SKIP,
+        keep_awake=True,
+    )
+    assert job.followers == (Follower(job_id=report), Follower(job_id=mend, on=FollowOn.FAILURE))
+    assert made["job"]["followers"][0] == {"job_id": report, "on": "success"}
+    assert job.status_reason is StatusReason.ASSISTANT
+
+
+def test_followers_are_changed_as_a_whole_and_the_job_waits_for_a_person(scheduler: Scheduler) -> None:
+    report, mend = (scheduler.add_job(name, Manual()) for name in ("report", "mend"))
+    scheduler.add_job("job", Manual(), ACTIONS[0], followers=[Follower(job_id=report)])
+    scheduler.remove_job(report)
+    followers = [{"job_id": report}, {"job_id": "mend", "on": "always"}]
+    call(scheduler, "edit_job", job="job", followers=followers)
+    job = job_named(scheduler, "job")
+    assert job.followers == (Follower(job_id=report), Follower(job_id=mend, on=FollowOn.ALWAYS))
+    assert job.status_reason is StatusReason.ASSISTANT
+    call(scheduler, "edit_job", job="job", followers=[])
+    assert job_named(scheduler, "job").followers == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"followers": [{"job_id": "nope"}]}, "there is no job 'nope'"),
+        ({"followers": [{"job_id": "job"}]}, "followers"),
+        ({"followers": [{"job_id": "before"}]}, "job → before → job"),
+        ({"followers": {"job_id": "before"}}, "followers: must be a list"),
+        ({"followers": [{"job_id": "other", "on": "never"}]}, r"followers\[0\].on: must be one of"),
+        ({"followers": [{"job_id": "other"}] * 2}, "the same job follows twice"),
+        ({"policy": {"conditions": [{"kind": "moon"}]}}, r"policy.conditions\[0\].kind: must be one of"),
+        ({"policy": {"conditions": [{"kind": "path", "path": "x"}]}}, r"policy.conditions\[0\].path: "),
+        ({"policy": {"condition_deadline": "soon"}}, "policy.condition_deadline: "),
+        ({"policy": {"keep_awake": "yes"}}, "policy.keep_awake: "),
+        ({"policy": {"in_quiet_time": "run"}}, "policy.in_quiet_time: must be one of wait, skip"),
+        (
+            {"policy": {"conditions": [{"kind": "path", "path": "/a\u202eb"}]}},
+            "has invisible characters",
+        ),
+    ],
+)
+def test_surroundings_that_cannot_be_are_refused(
+    scheduler: Scheduler, changes: dict[str, Any], sentence: str
+) -> None:
+    job_id = scheduler.add_job("job", Manual(), ACTIONS[0])
+    scheduler.add_job("before", Manual(), followers=[Follower(job_id=job_id)])
+    scheduler.add_job("other", Manual())
+    before = scheduler.list_jobs()
+    with pytest.raises(SchedulerError, match=sentence):
+        call(scheduler, "edit_job", job="job", **changes)
+    assert scheduler.list_jobs() == before

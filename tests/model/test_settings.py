@@ -1,0 +1,159 @@
+"""The settings: validated, stored as text, and never an obstacle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from machine import START, Bench
+
+from halo_scheduler import Every, ScheduleError
+from halo_scheduler.model import Notify
+from halo_scheduler.model.agents import PRESETS, Agent
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.settings import AssistantAccess, Settings, Theme
+from halo_scheduler.store.settings import MAX_CONCURRENT, NumberSetting
+from halo_scheduler.store.store import Store
+
+_CHANGED = {
+    "theme": Theme.DARK,
+    "start_hidden": True,
+    "notify": Notify.ALL,
+    "max_concurrent": 3,
+    "default_time_limit": None,
+    "runs_kept_per_job": 10,
+    "runs_kept_days": 7,
+    "output_kept_bytes": 0,
+    "autostart_asked": True,
+    "closing_explained": True,
+    "agents": (Agent(name="mine", argv=("agent", "--file", "{prompt_file}")),),
+    "quiet_times": (QuietTime(name="Nights", group="web", days=(Weekday.MONDAY,), timezone="Asia/Tokyo"),),
+    "default_agent": "mine",
+    "assistants": AssistantAccess.READ,
+}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    found = Bench(tmp_path / "halo.db")
+    yield found
+    found.close()
+
+
+def test_a_new_database_has_the_defaults(bench: Bench) -> None:
+    assert bench.scheduler.get_settings() == Settings()
+
+
+def test_every_setting_is_kept(bench: Bench) -> None:
+    assert set(_CHANGED) == {field.name for field in fields(Settings)}
+    changed = bench.scheduler.change_settings(**_CHANGED)
+    assert changed == Settings(**_CHANGED)  # type: ignore[arg-type]  # one mapping for all kinds
+    bench.crash()
+    assert bench.scheduler.get_settings() == changed
+
+
+def test_only_what_is_given_is_changed(bench: Bench) -> None:
+    bench.scheduler.change_settings(theme="light")
+    assert bench.scheduler.change_settings(runs_kept_days=30) == Settings(
+        theme=Theme.LIGHT, runs_kept_days=30
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"theme": "pink"}, "theme: must be one of system, light, dark"),
+        ({"notify": "settings"}, "notify: the settings cannot follow themselves"),
+        ({"notify": "some"}, "notify: must be one of"),
+        ({"start_hidden": 1}, "start_hidden: must be true or false"),
+        ({"max_concurrent": 0}, "max_concurrent: must be between 1 and 1000"),
+        ({"max_concurrent": True}, "max_concurrent: must be a whole number"),
+        ({"default_time_limit": "soon"}, "default_time_limit: "),
+        ({"runs_kept_per_job": 0}, "runs_kept_per_job: "),
+        ({"runs_kept_days": 0}, "runs_kept_days: "),
+        ({"output_kept_bytes": -1}, "output_kept_bytes: "),
+        ({"agents": (Agent(name="a", argv=("x",)),) * 2}, "agents: there are two agents named 'a'"),
+        ({"agents": ("claude",)}, "agents[0]: must be an Agent"),
+        ({"assistants_may_edit": "yes"}, "assistants_may_edit: must be true or false"),
+        ({"assistants": "write"}, "assistants: must be one of read, run, edit"),
+        ({"colour": "red"}, "colour: is not a known setting"),
+    ],
+)
+def test_a_bad_setting_is_refused_and_nothing_is_stored(
+    bench: Bench, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        bench.scheduler.change_settings(**{"runs_kept_days": 5, **changes})
+    assert str(caught.value).startswith(message)
+    assert bench.scheduler.get_settings() == Settings()
+
+
+@pytest.mark.parametrize("garbage", ["", "x", "-1", "1e9", "None", "99999999999999999999"])
+def test_what_makes_no_sense_in_the_database_counts_as_not_set(tmp_path: Path, garbage: str) -> None:
+    store = Store.open(tmp_path / "halo.db", START)
+    for field in fields(Settings):
+        store.settings._set_text(field.name, garbage)
+    found = store.settings.read()
+    # An empty time limit is none at all: that is how it is written. And any word could name an agent.
+    assert found.default_time_limit in (None, "2h")
+    assert found.default_agent in (garbage, PRESETS[0].name)
+    assert {
+        field.name
+        for field in fields(Settings)
+        if getattr(found, field.name) != getattr(Settings(), field.name)
+    } <= {"default_time_limit", "default_agent"}
+    assert store.settings.number(NumberSetting("theme", 7)) == 7
+    store.close()
+
+
+def test_a_changed_limit_holds_for_the_engine_at_once(bench: Bench) -> None:
+    bench.scheduler.change_settings(max_concurrent=1)
+    for name in "ab":
+        bench.scheduler.add_job(name, Every("1h"))
+    assert len(bench.tick(3_600_000)) == 1
+    bench.scheduler.change_settings(max_concurrent=2)
+    assert len(bench.tick()) == 1
+
+
+def test_a_number_that_is_none_is_the_default(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "halo.db", START)
+    assert store.settings.number(MAX_CONCURRENT) == 5
+    store.settings._set_text("max_concurrent", "many")
+    assert store.settings.number(MAX_CONCURRENT) == 5
+    store.settings.set_number(MAX_CONCURRENT, 9)
+    assert store.settings.number(MAX_CONCURRENT) == 9
+    store.close()
+
+
+def test_a_change_is_told(bench: Bench) -> None:
+    heard: list[Change] = []
+    bench.scheduler.subscribe(heard.append)
+    bench.scheduler.change_settings(theme="dark")
+    assert heard == [Change(ChangeKind.SETTINGS)]
+
+
+@pytest.mark.parametrize("garbage", ["[" * 100_000, '[{"name": "a"}]', '{"name": "a"}', "[1]", "null"])
+def test_stored_agents_that_make_no_sense_count_as_not_set(tmp_path: Path, garbage: str) -> None:
+    store = Store.open(tmp_path / "halo.db", START)
+    store.settings._set_text("agents", garbage)
+    assert store.settings.read().agents == PRESETS
+    store.close()
+
+
+def test_a_default_agent_that_does_not_exist_is_named_when_it_is_wanted() -> None:
+    settings = Settings(default_agent="gone")
+    with pytest.raises(ScheduleError, match="the settings name no default agent that exists; known: claude"):
+        settings.find_agent("")
+    assert settings.find_agent("codex").name == "codex"
+
+
+def test_an_agent_of_another_name_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(
+        ScheduleError, match="there is no agent named 'cloude' in the settings; known: claude"
+    ):
+        Settings().find_agent("cloude")
+    with pytest.raises(ScheduleError, match="known: none"):
+        Settings(agents=()).find_agent("claude")

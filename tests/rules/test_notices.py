@@ -1,0 +1,363 @@
+"""What the user is told without asking: once per incident, short and plain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from cases import utc_ms
+
+from halo_scheduler import Every, Job, Outcome, Policy, Run, Source, Trigger
+from halo_scheduler.model import JobStatus, Notify, Question, QuestionState, SkipReason, StatusReason
+from halo_scheduler.model.settings import Settings
+from halo_scheduler.rules.chains import BrokenLink
+from halo_scheduler.rules.notices import Notice, NoticeKind, chain_notices, gap_notice, notice_of
+from halo_scheduler.rules.statistics import Gap, GapKind
+
+pytestmark = pytest.mark.usefixtures("machine_in_berlin")
+
+_SECOND, _MINUTE, _HOUR = 1_000, 60_000, 3_600_000
+_NOW = utc_ms("2026-11-16T12:00Z")
+_JOB = Job(id="1", name="backup", schedule=Every("1h"), next_run_at=_NOW + _HOUR, next_source=Source.EVERY)
+_OK, _BAD = Outcome.SUCCESS, Outcome.FAILURE
+
+
+def _run(
+    outcome: Outcome,
+    *,
+    trigger: Trigger = Trigger.SCHEDULE,
+    took_ms: int = 12 * _SECOND,
+    slot: int = 0,
+    attempt: int = 1,
+    error: str = "exit code 1",
+) -> Run:
+    return Run(
+        id=f"{trigger}-{slot}-{attempt}-{outcome}",
+        job_id="1",
+        trigger=trigger,
+        source=Source.EVERY,
+        slot_at=slot or None,
+        attempt=attempt,
+        outcome=outcome,
+        error="" if outcome is Outcome.SUCCESS else error,
+        started_at=_NOW - took_ms,
+        finished_at=_NOW,
+    )
+
+
+def _told(run: Run, *previous: Run, job: Job = _JOB, settings: Settings | None = None) -> Notice | None:
+    """Return the notice of a run after some others, given newest first."""
+    return notice_of(run, job, previous, settings or Settings())
+
+
+def _kind(run: Run, *previous: Run, job: Job = _JOB, settings: Settings | None = None) -> NoticeKind | None:
+    notice = _told(run, *previous, job=job, settings=settings)
+    return None if notice is None else notice.kind
+
+
+def _with(notify: Notify) -> Job:
+    return replace(_JOB, policy=Policy(notify=notify))
+
+
+def test_a_failure_tells_why_and_when_it_is_tried_again() -> None:
+    assert _told(_run(_BAD)) == Notice(
+        kind=NoticeKind.FAILED,
+        title="backup failed",
+        text="Exit code 1. Next run: 14:00.",
+        job_id="1",
+        run_ids=("schedule-0-1-failure",),
+    )
+
+
+def test_a_timeout_says_that_it_took_too_long() -> None:
+    notice = _told(_run(Outcome.TIMEOUT, error="it ran longer than its time limit"))
+    assert notice is not None
+    assert (notice.title, notice.text) == (
+        "backup took too long",
+        "It ran longer than its time limit. Next run: 14:00.",
+    )
+
+
+def test_without_an_error_the_exit_code_or_nothing_is_the_reason() -> None:
+    job = replace(_JOB, next_run_at=None)
+    silent = replace(_run(_BAD), error="")
+    coded = _told(replace(silent, exit_code=3), job=job)
+    uncoded = _told(silent, job=job)
+    assert coded is not None
+    assert uncoded is not None
+    assert (coded.text, uncoded.text) == ("Exit code 3.", "It gave no reason.")
+
+
+def test_a_streak_is_told_once_and_its_end_once() -> None:
+    first, second, third = (_run(_BAD, slot=slot) for slot in (1, 2, 3))
+    good, better = _run(_OK, slot=4), _run(_OK, slot=5)
+    assert _kind(first) is NoticeKind.FAILED
+    assert _kind(second, first) is None
+    assert _kind(third, second, first) is None
+    recovered = _told(good, third, second, first)
+    assert recovered is not None
+    assert recovered.kind is NoticeKind.RECOVERED
+    assert (recovered.title, recovered.text) == ("backup works again", "It had failed 3 times in a row.")
+    assert _kind(better, good, third, second, first) is None
+    assert _kind(_run(_BAD, slot=6), better, good, third) is NoticeKind.FAILED
+
+
+@pytest.mark.parametrize("between", [Outcome.SKIPPED, Outcome.CANCELLED, Outcome.MISSED, Outcome.INTERRUPTED])
+def test_what_is_neither_good_nor_bad_does_not_end_a_streak_and_is_not_told(between: Outcome) -> None:
+    first, other = _run(_BAD, slot=1), _run(between, slot=2)
+    assert _kind(other, first, job=_with(Notify.ALL)) is None
+    assert _kind(_run(_BAD, slot=3), other, first) is None
+    assert _kind(_run(_OK, slot=3), other, first) is NoticeKind.RECOVERED
+
+
+def test_a_slot_that_is_tried_again_is_not_yet_lost() -> None:
+    first, second = _run(_BAD, slot=1, attempt=1), _run(_BAD, slot=1, attempt=2)
+    pending = replace(_JOB, next_source=Source.RETRY)
+    assert _kind(first, job=pending) is None
+    assert _kind(_run(_OK, slot=1, attempt=2), first) is None
+    # The last attempt is the first that is told.
+    assert _kind(second, first) is NoticeKind.FAILED
+    assert _kind(_run(_BAD, slot=2), second, first) is None
+    assert _kind(_run(_OK, slot=2), second, first) is NoticeKind.RECOVERED
+
+
+def test_a_short_run_by_hand_is_watched_and_not_told() -> None:
+    short = _run(_BAD, trigger=Trigger.MANUAL, took_ms=_MINUTE)
+    assert _kind(short) is None
+    assert _kind(_run(_OK, trigger=Trigger.MANUAL, took_ms=_MINUTE), job=_with(Notify.ALL)) is None
+    # It was not told, so the first failure that nobody watched is.
+    assert _kind(_run(_BAD, slot=1), short) is NoticeKind.FAILED
+
+
+def test_a_long_run_by_hand_is_told() -> None:
+    long = 61 * _SECOND
+    assert _kind(_run(_BAD, trigger=Trigger.MANUAL, took_ms=long)) is NoticeKind.FAILED
+    # A retry of the schedule is no matter of a run by hand.
+    pending = replace(_JOB, next_source=Source.RETRY)
+    assert _kind(_run(_BAD, trigger=Trigger.MANUAL, took_ms=long), job=pending) is NoticeKind.FAILED
+    assert _kind(_run(_OK, trigger=Trigger.MANUAL, took_ms=long)) is None
+    succeeded = _told(_run(_OK, trigger=Trigger.MANUAL, took_ms=long), job=_with(Notify.ALL))
+    assert succeeded is not None
+    assert (succeeded.title, succeeded.text) == ("backup succeeded", "It took 1 min 1 s.")
+
+
+def test_test_runs_and_runs_under_way_are_never_told() -> None:
+    assert _kind(_run(_BAD, trigger=Trigger.TEST, took_ms=_HOUR), job=_with(Notify.ALL)) is None
+    running = replace(_run(Outcome.RUNNING), finished_at=None)
+    assert _kind(running, job=_with(Notify.ALL)) is None
+
+
+@pytest.mark.parametrize(
+    ("notify", "general", "failure", "success"),
+    [
+        (Notify.NONE, Notify.ALL, None, None),
+        (Notify.FAILURES, Notify.NONE, NoticeKind.FAILED, None),
+        (Notify.ALL, Notify.NONE, NoticeKind.FAILED, NoticeKind.SUCCEEDED),
+        (Notify.SETTINGS, Notify.NONE, None, None),
+        (Notify.SETTINGS, Notify.FAILURES, NoticeKind.FAILED, None),
+        (Notify.SETTINGS, Notify.ALL, NoticeKind.FAILED, NoticeKind.SUCCEEDED),
+    ],
+)
+def test_the_job_decides_or_leaves_it_to_the_settings(
+    notify: Notify, general: Notify, failure: NoticeKind | None, success: NoticeKind | None
+) -> None:
+    job, settings = _with(notify), Settings(notify=general)
+    assert _kind(_run(_BAD), job=job, settings=settings) is failure
+    assert _kind(_run(_OK), job=job, settings=settings) is success
+
+
+def _disabled(job: Job = _JOB, **changes: object) -> Job:
+    changed = {
+        "status": JobStatus.DISABLED,
+        "status_reason": StatusReason.ERRORS,
+        "errors": 5,
+        "next_run_at": None,
+        "next_source": None,
+        "last_run_at": _NOW - 12 * _SECOND,
+    }
+    return replace(job, **{**changed, **changes})  # type: ignore[arg-type]  # one mapping for all kinds
+
+
+def test_a_job_that_disabled_itself_always_tells() -> None:
+    notice = _told(_run(_BAD, slot=5), _run(_BAD, slot=4), job=_disabled(_with(Notify.NONE)))
+    assert notice is not None
+    assert notice.kind is NoticeKind.DISABLED
+    assert (notice.title, notice.text) == ("backup was disabled", "It failed 5 times in a row. Exit code 1.")
+
+
+def test_a_job_that_cannot_be_planned_tells_that_it_was_disabled() -> None:
+    job = _disabled(errors=0, last_error="its next run could not be planned")
+    notice = _told(_run(_OK), job=job)
+    assert notice is not None
+    assert notice.text == "Its next run could not be planned."
+
+
+def test_only_the_run_that_disabled_a_job_tells_it() -> None:
+    assert _kind(_run(_BAD, slot=4), _run(_BAD, slot=3), job=_disabled(last_run_at=_NOW)) is None
+    by_hand = _run(_BAD, trigger=Trigger.MANUAL)
+    assert _kind(by_hand, _run(_BAD, slot=5), job=_disabled()) is None
+    by_user = _disabled(status_reason=StatusReason.USER)
+    assert _kind(_run(_BAD, slot=5), _run(_BAD, slot=4), job=by_user) is None
+
+
+def test_texts_from_outside_are_plain_and_short() -> None:
+    name = "<b>long\u202e</b> name " * 10
+    error = "\x1b[31mred\x1b[0m\n& <i>many</i>\x00 words " * 40
+    notice = _told(_run(_BAD, error=error), job=replace(_JOB, name=name))
+    assert notice is not None
+    assert len(notice.title) <= 60
+    assert notice.title.endswith("… failed")
+    assert len(notice.text) <= 200
+    assert notice.text.isprintable()
+    assert notice.title.isprintable()
+    assert "\x1b" not in notice.text
+    assert notice.text.endswith("Next run: 14:00.")
+
+
+def _gap(began: str, ended: str, kind: GapKind = GapKind.OFF) -> Gap:
+    return Gap(
+        began_at=utc_ms(began), ended_at=utc_ms(ended), kind=kind, caught_up=3, missed=2, run_ids=("a", "b")
+    )
+
+
+@pytest.mark.parametrize(
+    ("gap", "title"),
+    [
+        (_gap("2026-11-15T21:10:30Z", "2026-11-16T06:55Z"), "Halo was not running 22:10–07:55"),
+        (_gap("2026-11-15T06:10Z", "2026-11-16T06:55Z"), "Halo was not running 15 Nov 07:10–16 Nov 07:55"),
+        (_gap("2026-11-13T21:10Z", "2026-11-16T06:55Z"), "Halo was not running 13 Nov 22:10–16 Nov 07:55"),
+        (_gap("2026-11-16T06:00Z", "2026-11-16T06:55Z", GapKind.ASLEEP), "The machine slept 07:00–07:55"),
+    ],
+)
+def test_a_gap_tells_when_it_was_and_what_became_of_it(gap: Gap, title: str) -> None:
+    assert gap_notice(gap) == Notice(
+        kind=NoticeKind.GAP, title=title, text="3 caught up, 2 missed", run_ids=("a", "b")
+    )
+
+
+# --- Questions and caps -----------------------------------------------------------------------------
+
+_QUESTION = Question(id="q", job_id="1", run_id="r", asked_at=_NOW, text="Which branch?\nmain or next?")
+
+
+@pytest.mark.parametrize("outcome", [_OK, _BAD, Outcome.TIMEOUT, Outcome.CANCELLED])
+@pytest.mark.parametrize("trigger", [Trigger.SCHEDULE, Trigger.MANUAL, Trigger.ANSWER])
+def test_a_question_is_told_however_the_run_ended(outcome: Outcome, trigger: Trigger) -> None:
+    notice = notice_of(_run(outcome, trigger=trigger), _JOB, (), Settings(), _QUESTION)
+    assert notice is not None
+    assert (notice.kind, notice.title) == (NoticeKind.NEEDS_INPUT, "backup needs you")
+    assert notice.text == "Which branch? ↵ main or next?"
+
+
+def test_a_question_is_not_told_where_nothing_is_to_be_told() -> None:
+    assert notice_of(_run(_OK), _with(Notify.NONE), (), Settings(), _QUESTION) is None
+    job = _with(Notify.SETTINGS)
+    assert notice_of(_run(_OK), job, (), Settings(notify=Notify.NONE), _QUESTION) is None
+
+
+def test_a_question_that_is_settled_by_now_is_not_told() -> None:
+    settled = replace(_QUESTION, state=QuestionState.ANSWERED)
+    assert notice_of(_run(_OK), _JOB, (), Settings(), settled) is None
+
+
+def test_a_question_of_a_run_that_disabled_its_job_tells_both() -> None:
+    job = replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, errors=5)
+    notice = notice_of(_run(_BAD), job, (), Settings(), _QUESTION)
+    assert notice is not None
+    assert (notice.kind, notice.text) == (
+        NoticeKind.NEEDS_INPUT,
+        "It was disabled, too. Which branch? ↵ main or next?",
+    )
+    silent = replace(job, policy=Policy(notify=Notify.NONE))
+    notice = notice_of(_run(_BAD), silent, (), Settings(), _QUESTION)
+    assert notice is not None
+    assert notice.kind is NoticeKind.DISABLED
+
+
+def _capped(finished_at: int) -> Run:
+    return replace(
+        _run(Outcome.SKIPPED, error="2 runs today, as many as its cap allows"),
+        id=f"capped-{finished_at}",
+        reason=SkipReason.CAP,
+        started_at=None,
+        finished_at=finished_at,
+    )
+
+
+def test_a_cap_is_told_once_a_day() -> None:
+    first, second, next_day = (_capped(at) for at in (_NOW, _NOW + _HOUR, _NOW + 11 * _HOUR))
+    notice = _told(first, _run(_OK))
+    assert notice is not None
+    assert (notice.kind, notice.title) == (NoticeKind.CAPPED, "backup is held back by its cap")
+    assert notice.text == "2 runs today, as many as its cap allows."
+    assert _told(second, _run(_OK, trigger=Trigger.MANUAL), first) is None
+    assert _kind(next_day, second, first) is NoticeKind.CAPPED
+
+
+def test_a_cap_is_not_told_where_nothing_is_to_be_told() -> None:
+    assert _told(_capped(_NOW), job=_with(Notify.NONE)) is None
+
+
+def _skipped(reason: SkipReason, error: str, finished_at: int = _NOW, **rest: Any) -> Run:
+    run = _run(Outcome.SKIPPED, error=error, **rest)
+    return replace(run, id=f"{reason}-{finished_at}", reason=reason, started_at=None, finished_at=finished_at)
+
+
+def test_conditions_that_never_held_are_told_once_a_day_like_a_failure() -> None:
+    words = "it waited 2 hours for mains power: the machine runs on its battery"
+    first, second, next_day = (
+        _skipped(SkipReason.CONDITION, words, at) for at in (_NOW, _NOW + _HOUR, _NOW + 11 * _HOUR)
+    )
+    assert _told(first) == Notice(
+        kind=NoticeKind.NOT_RUN,
+        title="backup did not run",
+        text="It waited 2 hours for mains power: the machine runs on its battery. Next run: 14:00.",
+        job_id="1",
+        run_ids=(first.id,),
+    )
+    assert _told(second, first) is None
+    assert _kind(next_day, second, first) is NoticeKind.NOT_RUN
+    assert _told(first, job=_with(Notify.NONE)) is None
+
+
+@pytest.mark.parametrize("reason", [SkipReason.QUIET_TIME, SkipReason.NO_WORK, SkipReason.NEEDS_INPUT])
+def test_a_skip_that_the_user_asked_for_is_not_told(reason: SkipReason) -> None:
+    assert _told(_skipped(reason, "it was to start in the quiet time Nights"), job=_with(Notify.ALL)) is None
+
+
+@pytest.mark.parametrize("reason", [SkipReason.PAUSED, SkipReason.DISABLED])
+def test_a_chain_that_ends_before_a_job_is_told_once_a_day(reason: SkipReason) -> None:
+    words = "it was to run after sync, but it was stopped"
+    first, second = (_skipped(reason, words, at, trigger=Trigger.CHAIN) for at in (_NOW, _NOW + _HOUR))
+    notice = _told(first)
+    assert notice is not None
+    assert (notice.kind, notice.title, notice.text) == (
+        NoticeKind.CHAIN_BROKEN,
+        "backup did not run",
+        "It was to run after sync, but it was stopped.",
+    )
+    assert _told(second, first) is None
+    # A slot that came while the job was paused is no broken chain.
+    assert _told(_skipped(reason, "the job was paused at that time")) is None
+
+
+def test_a_follower_that_is_gone_is_told_on_the_run_before_it() -> None:
+    run = _run(_OK)
+    gone = BrokenLink(name="report", is_removed=True, is_first_today=True)
+    faulty = BrokenLink(name="mail", is_removed=False, is_first_today=True)
+    first, second = chain_notices(run, _JOB, [gone, faulty], Settings())
+    assert (first.kind, first.title, first.run_ids) == (
+        NoticeKind.CHAIN_BROKEN,
+        "report did not run after backup",
+        (run.id,),
+    )
+    assert first.text == "It was removed: restore it, or take it out of what runs after backup."
+    assert second.text == "A fault kept it back, which is in the program's log."
+    assert chain_notices(run, _JOB, [replace(gone, is_first_today=False)], Settings()) == []
+    assert chain_notices(run, _with(Notify.NONE), [gone], Settings()) == []
+
+
+def test_a_slot_skipped_for_an_open_question_is_not_told_again() -> None:
+    skipped = replace(_run(Outcome.SKIPPED), reason=SkipReason.NEEDS_INPUT)
+    assert _told(skipped) is None

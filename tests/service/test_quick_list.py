@@ -1,0 +1,130 @@
+"""The overview that a list is made from: it says of each job what the job itself says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asking import ask
+from chain_waits import let_chain_wait
+from machine import START
+
+from halo_scheduler import Command, Cron, Every, Manual, Outcome
+from halo_scheduler.clock import ManualClock
+from halo_scheduler.errors import StoreError, StoreTooNewError
+from halo_scheduler.model import Follower, JobStatus, StatusReason
+from halo_scheduler.service.quick_list import JobLine, Overview, WaitingAfter
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.store.secret_names import SecretPlace
+
+_SHARED = set(JobLine._fields) - {"follower_ids"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "halo.db"
+
+
+def _open(path: Path) -> Scheduler:
+    return Scheduler.open(path, clock=ManualClock(START))
+
+
+def test_a_line_says_what_the_job_says(path: Path) -> None:
+    with _open(path) as scheduler:
+        scheduler.on_job_due(lambda _job, _run: Outcome.FAILURE)
+        follower = scheduler.add_job("follower", Manual(), description="later", group="night")
+        scheduler.add_job("active", Every("15m"), followers=[Follower(job_id=follower)])
+        scheduler.add_job("off", Cron("0 9 * * *", timezone="UTC"), Command(argv=("true",)), enabled=False)
+        scheduler.add_job("made", Every("1h"), paused_by=StatusReason.ASSISTANT)
+        scheduler.pause_job(scheduler.add_job("paused", Every("1h")), until=START + 1_000)
+        scheduler.trigger(scheduler.add_job("failed", Manual()))
+        scheduler.tick()
+        jobs = scheduler.list_jobs()
+    with Overview.open(START, path) as overview:
+        lines = overview.list_jobs()
+    assert [{name: getattr(line, name) for name in _SHARED} for line in lines] == [
+        {name: getattr(job, name) for name in _SHARED} for job in jobs
+    ]
+    assert [line.follower_ids for line in lines] == [
+        tuple(one.job_id for one in job.followers) for job in jobs
+    ]
+    assert {line.status for line in lines} == {JobStatus.IDLE, JobStatus.DISABLED, JobStatus.PAUSED}
+    assert [line.last_outcome for line in lines if line.name == "failed"] == [Outcome.FAILURE]
+
+
+def test_what_is_looked_for_is_found_as_elsewhere(path: Path) -> None:
+    with _open(path) as scheduler:
+        scheduler.add_job("Backup", Manual(), group="night")
+        scheduler.add_job("report", Manual(), description="of the BACKUP")
+        scheduler.pause_job(scheduler.add_job("paused", Every("1h")))
+        searches: list[dict[str, Any]] = [
+            {"text": "backup"},
+            {"group": "night"},
+            {"status": JobStatus.PAUSED},
+            {"text": "x"},
+        ]
+        for wanted in searches:
+            with Overview.open(START, path) as overview:
+                names = [line.name for line in overview.list_jobs(**wanted)]
+            assert names == [job.name for job in scheduler.list_jobs(**wanted)]
+
+
+def test_questions_and_what_waits_after_other_jobs_stand_beside(path: Path) -> None:
+    with _open(path) as scheduler:
+        first, then = (scheduler.add_job(name, Manual()) for name in ("first", "then"))
+        ask(scheduler, first)
+        let_chain_wait(scheduler, first, then, "mains power")
+        let_chain_wait(scheduler, first, then, "network")
+    with Overview.open(START, path) as overview:
+        assert overview.get_asking() == {first}
+        assert overview.get_waiting_after() == {then: WaitingAfter("first", "mains power")}
+
+
+def test_a_job_that_cannot_be_read_is_left_out_and_the_others_are_not(path: Path) -> None:
+    with _open(path) as scheduler:
+        scheduler.add_job("fine", Manual())
+        broken = scheduler.add_job("broken", Manual())
+        scheduler._store.database.rows(
+            "UPDATE scheduler_jobs SET schedule = '{' WHERE id = ?",
+            [broken],
+        )
+    with Overview.open(START, path) as overview:
+        assert [line.name for line in overview.list_jobs()] == ["fine"]
+
+
+def test_opening_makes_a_database_and_opening_for_reading_does_not(path: Path) -> None:
+    with pytest.raises(StoreError):
+        Overview.open_for_reading(path)
+    assert not path.exists()
+    with Overview.open(START, path) as overview:
+        assert overview.list_jobs() == []
+    with Overview.open_for_reading(path) as overview:
+        assert overview.names.jobs() == []
+
+
+def test_a_newer_database_is_refused(path: Path) -> None:
+    with _open(path) as scheduler:
+        scheduler._store.database.run_script("PRAGMA user_version = 99")
+    with pytest.raises(StoreTooNewError):
+        Overview.open(START, path)
+
+
+def test_names_are_those_of_what_there_is(path: Path) -> None:
+    with _open(path) as scheduler:
+        scheduler.add_job("b", Manual(), group="night", description="about b")
+        scheduler.add_job("a", Manual())
+        gone = scheduler.add_job("gone", Manual(), group="past")
+        scheduler.remove_job(gone)
+        scheduler.set_group_limit("limited", 2)
+        scheduler.set_secret("TOKEN", "very secret", in_file=True)
+        ask(scheduler, gone)
+    with Overview.open_for_reading(path) as overview:
+        names = overview.names
+        assert names.jobs() == [("a", ""), ("b", "about b")]
+        assert names.jobs(removed=True) == [("gone", "")]
+        assert names.groups() == [("limited", ""), ("night", "")]
+        assert names.secrets() == [("TOKEN", SecretPlace.FILE)]
+        assert len(names.asking_runs()) == 1
+        assert names.runs("gone", 10) == names.runs(gone, 10)
+        assert overview.get_settings().agents

@@ -1,0 +1,544 @@
+"""Why a job runs next when it does, in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from cases import utc_ms
+
+from halo_scheduler import After, Backoff, Every, Hints, Job, Limits, Manual, Policy, Retry, Source
+from halo_scheduler.model import (
+    FollowOn,
+    HintSource,
+    Idle,
+    InQuietTime,
+    JobStatus,
+    Load,
+    MainsPower,
+    Network,
+    Once,
+    PathExists,
+    StatusReason,
+    WaitingFor,
+)
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.schedule.governor import plan_next_run
+from halo_scheduler.schedule.quiet_times import Quiet
+from halo_scheduler.wording.plans import (
+    ITS_LAST_RUN,
+    ChainWait,
+    Outlook,
+    Predecessor,
+    duration_in_words,
+    error_sentences,
+    explain_plan,
+    moment_in_words,
+)
+
+pytestmark = pytest.mark.usefixtures("machine_in_berlin")
+
+_SECOND, _MINUTE, _HOUR = 1_000, 60_000, 3_600_000
+_NOW = utc_ms("2026-11-16T12:50Z")  # 13:50 in Berlin
+_ANCHOR = utc_ms("2026-11-16T00:00Z")
+_JOB = Job(id="1", name="job", schedule=Every("15m"), anchor_at=_ANCHOR)
+
+
+def _explained(job: Job, *, failed: bool = False, attempt: int = 1, jitter_percent: int = 0) -> list[str]:
+    """Plan a job as the engine does, and explain that."""
+    policy = job.policy
+    plan = plan_next_run(
+        job.schedule,
+        _NOW,
+        anchor_at=job.anchor_at,
+        last_completed_at=job.last_completed_at,
+        errors=job.errors,
+        failed=failed,
+        attempt=attempt,
+        hints=job.hints,
+        limits=policy.limits,
+        backoff=policy.backoff,
+        retry=policy.retry,
+        jitter_percent=jitter_percent,
+        key=job.id,
+    )
+    planned = replace(job, next_run_at=plan.at, next_source=plan.source)
+    found = explain_plan(planned, plan.trail, _NOW, attempt=plan.attempt)
+    assert found.at == plan.at
+    return list(found.sentences)
+
+
+def test_the_schedule_alone_is_one_sentence() -> None:
+    assert _explained(_JOB) == ["The schedule gives 14:00: every 15 minutes."]
+
+
+def test_another_day_is_named() -> None:
+    once = replace(_JOB, schedule=Once("2026-12-24T18:00:00+01:00"))
+    assert _explained(once) == ["The schedule gives 24 Dec at 18:00: once, on 24 Dec 2026 at 18:00."]
+    assert moment_in_words(utc_ms("2027-01-01T00:00Z"), _NOW) == "1 Jan 2027 at 01:00"
+
+
+def test_a_job_that_waits_after_its_end_says_since_when() -> None:
+    job = replace(_JOB, schedule=After("5m"))
+    assert _explained(job) == ["It has never run, so it is due at once."]
+    job = replace(job, last_completed_at=_NOW - _MINUTE)
+    assert _explained(job) == ["The schedule gives 13:54: 5 minutes after it finishes."]
+
+
+def test_errors_delay_and_say_what_comes_at_the_limit() -> None:
+    job = replace(_JOB, errors=3, last_completed_at=_NOW - _SECOND)
+    assert _explained(job) == [
+        "The schedule gives 14:00: every 15 minutes.",
+        "After 2 more failures in a row it will be disabled.",
+    ]
+    job = replace(job, errors=4)
+    assert _explained(job) == [
+        "The schedule gives 14:00: every 15 minutes.",
+        "It failed 4 times in a row: it waits 15 min after the last end, so 14:04:59.",
+        "After one more failure in a row it will be disabled.",
+    ]
+    never = replace(job, errors=1, policy=Policy(max_errors=0, backoff=Backoff.ladder(_HOUR)))
+    assert _explained(never)[1:] == ["It failed once: it waits 1 h after the last end, so 14:49:59."]
+
+
+def test_a_doubled_interval_says_by_how_much() -> None:
+    job = replace(_JOB, errors=2, policy=Policy(backoff=Backoff.double()))
+    assert _explained(job)[1] == "It failed twice in a row: its interval is longer by 45 min, so 14:45."
+
+
+def test_a_backoff_of_errors_that_are_forgotten_still_speaks() -> None:
+    plan = plan_next_run(Every("15m"), _NOW, errors=5, anchor_at=_ANCHOR)
+    job = replace(_JOB, next_run_at=plan.at, next_source=plan.source)
+    sentences = explain_plan(job, plan.trail, _NOW).sentences
+    assert sentences[1] == "It failed: it waits 1 h after the last end, so 14:50."
+
+
+def test_a_retry_counts_its_attempts() -> None:
+    job = replace(_JOB, policy=Policy(retry=Retry(attempts=3)), last_completed_at=_NOW)
+    assert _explained(job, failed=True, attempt=1)[-1] == (
+        "The last attempt failed: attempt 2 of 4 follows after 1 min, at 13:51."
+    )
+
+
+def test_advice_is_named_with_its_reason() -> None:
+    hints = Hints(interval_ms=5 * _MINUTE, expires_at=_NOW + _HOUR, reason="new mail")
+    job = replace(_JOB, hints=hints)
+    assert _explained(job)[1:] == [
+        "A program asked for a run every 5 min (new mail), so 13:55.",
+        "What was asked for counts until 14:50.",
+    ]
+    job = replace(_JOB, hints=Hints(next_at=_NOW - _HOUR, expires_at=_NOW + _HOUR))
+    assert _explained(job)[1:] == [
+        "A program asked for a run at 12:50.",
+        "That is past, so it is due at once.",
+        "What was asked for counts until 14:50.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "who"),
+    [
+        (HintSource.USER, "You"),
+        (HintSource.PROGRAM, "A program"),
+        (HintSource.ASSISTANT, "An assistant"),
+        (HintSource.JOB, "The job itself"),
+    ],
+)
+def test_advice_says_who_gave_it(source: HintSource, who: str) -> None:
+    job = replace(_JOB, hints=Hints(next_at=_NOW + _MINUTE, expires_at=_NOW + _HOUR, source=source))
+    assert _explained(job)[1] == f"{who} asked for a run at 13:51."
+
+
+def test_advice_that_limits_overrule_is_still_told() -> None:
+    job = replace(
+        _JOB,
+        hints=Hints(interval_ms=_MINUTE, expires_at=_NOW + _HOUR, source=HintSource.USER),
+        policy=Policy(limits=Limits(min_ms=20 * _MINUTE)),
+    )
+    assert _explained(job)[1:] == [
+        "You asked for a run every 1 min, so 13:51.",
+        "At least 20 min must lie between, so 14:10.",
+        "What was asked for counts until 14:50.",
+    ]
+
+
+def test_advice_that_made_no_difference_says_why() -> None:
+    trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
+    hints = Hints(
+        interval_ms=_HOUR,
+        next_at=_NOW + _HOUR,
+        expires_at=_NOW + 2 * _HOUR,
+        reason="calm",
+        source=HintSource.JOB,
+    )
+    job = replace(_JOB, hints=hints, next_run_at=_NOW + 10 * _MINUTE, next_source=Source.EVERY)
+    assert explain_plan(job, trail, _NOW).sentences[1:] == (
+        "The job itself asked for a run every 1 h (calm), which counts after that run.",
+        "The job itself asked for a run at 14:50 (calm), which comes after that run.",
+        "What was asked for counts until 15:50.",
+    )
+
+
+def test_advice_for_a_run_that_may_not_come_so_early_does_not_say_that_it_comes_later() -> None:
+    old = Hints(interval_ms=_MINUTE, expires_at=_NOW + _HOUR)
+    policy = Policy(limits=Limits(min_ms=20 * _MINUTE))
+    plan = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR, hints=old, limits=policy.limits)
+    new = replace(old, next_at=_NOW + 5 * _MINUTE, source=HintSource.USER)
+    job = replace(_JOB, hints=new, next_run_at=plan.at, next_source=plan.source, policy=policy)
+    assert explain_plan(job, plan.trail, _NOW).sentences[2:] == (
+        "At least 20 min must lie between, so 14:10.",
+        "You asked for a run at 13:55, but it may not run that early.",
+        "What was asked for counts until 14:50.",
+    )
+
+
+def test_advice_for_a_job_with_one_run_does_not_promise_another() -> None:
+    once = Once(_NOW + 10 * _MINUTE)
+    plan = plan_next_run(once, _NOW)
+    hints = Hints(interval_ms=_HOUR, next_at=_NOW + _HOUR, expires_at=_NOW + 2 * _HOUR)
+    job = replace(_JOB, schedule=once, hints=hints, next_run_at=plan.at, next_source=plan.source)
+    assert explain_plan(job, plan.trail, _NOW).sentences[1:] == (
+        "A program asked for a run every 1 h, but it runs only once.",
+        "A program asked for a run at 14:50, but it runs only once.",
+        "What was asked for counts until 15:50.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "why"),
+    [
+        (JobStatus.PAUSED, StatusReason.USER, "but it is paused"),
+        (JobStatus.DISABLED, StatusReason.ERRORS, "but it is disabled"),
+        (JobStatus.RUNNING, None, "which is looked at when this run ends"),
+    ],
+)
+def test_advice_for_a_job_without_a_plan_says_what_comes_first(
+    status: JobStatus, reason: StatusReason | None, why: str
+) -> None:
+    hints = Hints(interval_ms=_MINUTE, expires_at=_NOW + _HOUR)
+    job = replace(_JOB, hints=hints, status=status, status_reason=reason)
+    assert f"A program asked for a run every 1 min, {why}." in explain_plan(job, (), _NOW).sentences
+
+
+@pytest.mark.parametrize("status", [JobStatus.IDLE, JobStatus.RUNNING])
+def test_advice_that_is_left_of_an_earlier_schedule_does_not_make_a_job_disabled(status: JobStatus) -> None:
+    hints = Hints(interval_ms=_MINUTE, expires_at=_NOW + _HOUR)
+    job = replace(_JOB, schedule=Manual(), hints=hints, status=status)
+    advised = "A program asked for a run every 1 min, but it is never due by itself."
+    assert advised in explain_plan(job, (), _NOW).sentences
+
+
+def test_a_plan_of_earlier_advice_does_not_borrow_the_words_of_the_newer() -> None:
+    old = Hints(interval_ms=5 * _MINUTE, next_at=_NOW + _MINUTE, expires_at=_NOW + _HOUR, reason="old")
+    plan = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR, hints=old)
+    new = Hints(interval_ms=10 * _MINUTE, expires_at=_NOW + _HOUR, reason="new", source=HintSource.USER)
+    job = replace(_JOB, hints=new, next_run_at=plan.at, next_source=plan.source)
+    assert explain_plan(job, plan.trail, _NOW).sentences[1:] == (
+        "Earlier advice asked for a run every 5 min, so 13:55.",
+        "Earlier advice asked for a run at 13:51.",
+        "You asked for a run every 10 min (new), which counts after that run.",
+        "What was asked for counts until 14:50.",
+    )
+
+
+@pytest.mark.parametrize(
+    "hints",
+    [Hints(interval_ms=_MINUTE, expires_at=_NOW), Hints(reason="spent", expires_at=_NOW + _HOUR)],
+    ids=["expired", "used up"],
+)
+def test_advice_that_is_over_is_not_told(hints: Hints) -> None:
+    assert _explained(replace(_JOB, hints=hints)) == ["The schedule gives 14:00: every 15 minutes."]
+
+
+def test_limits_and_jitter_say_what_they_did() -> None:
+    job = replace(_JOB, policy=Policy(limits=Limits(min_ms=20 * _MINUTE)))
+    assert _explained(job)[1:] == ["At least 20 min must lie between, so 14:10."]
+    job = replace(_JOB, policy=Policy(limits=Limits(max_ms=90 * _SECOND)))
+    assert _explained(job)[1:] == ["At most 1 min 30 s may lie between, so 13:51:30."]
+    assert _explained(_JOB, jitter_percent=10)[1].startswith("It is spread by ")
+
+
+def test_a_plan_that_was_moved_since_says_why() -> None:
+    trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
+    caught_up = replace(_JOB, next_run_at=_NOW - _HOUR, next_source=Source.CATCH_UP)
+    assert explain_plan(caught_up, trail, _NOW).sentences == (
+        "Its time, 12:50, passed while Halo was off or asleep: this run catches up on it.",
+    )
+    set_back = replace(_JOB, next_run_at=_NOW + _HOUR, next_source=Source.EVERY)
+    assert explain_plan(set_back, trail, _NOW).sentences[-1] == (
+        "The clock was set back since then, so 14:50."
+    )
+    assert explain_plan(set_back, (), _NOW).sentences == ("It is planned for 14:50.",)
+
+
+def test_a_due_job_without_a_place_says_so() -> None:
+    trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
+    waiting = replace(_JOB, next_run_at=_NOW, next_source=Source.EVERY, waiting_for=WaitingFor.AT_CAPACITY)
+    assert explain_plan(waiting, trail, _NOW).sentences[-1] == (
+        "It has been due since 13:50 and waits for a place: as many runs as allowed are under way."
+    )
+    # The mark of an earlier wait is nothing while its time lies ahead.
+    ahead = replace(waiting, next_run_at=_NOW + 10 * _MINUTE)
+    assert explain_plan(ahead, trail, _NOW).sentences == ("The schedule gives 14:00: every 15 minutes.",)
+
+
+def _due(waiting_for: WaitingFor | None = None, reason: str = "", **policy: Any) -> Job:
+    return replace(
+        _JOB,
+        next_run_at=_NOW - 5 * _MINUTE,
+        next_source=Source.EVERY,
+        waiting_for=waiting_for,
+        waiting_reason=reason,
+        policy=Policy(**policy),
+    )
+
+
+def _sentences(job: Job, **outlook: Any) -> list[str]:
+    """Explain a job without a trail, and leave out the sentence on its plan."""
+    found = list(explain_plan(job, (), _NOW, outlook=Outlook(**outlook)).sentences)
+    return found[1:] if job.next_run_at is not None else found
+
+
+def test_a_job_that_waits_for_its_conditions_names_them_and_its_deadline() -> None:
+    waiting = _due(WaitingFor.CONDITION, "mains power and network", conditions=(MainsPower(), Network()))
+    assert _sentences(waiting) == ["It has been due since 13:45 and waits for mains power and network."]
+    assert _sentences(waiting, waits_until=_NOW + _HOUR) == [
+        "It has been due since 13:45 and waits for mains power and network.",
+        "If it still waits at 14:50, this run is skipped.",
+    ]
+    assert _sentences(replace(waiting, waiting_reason=""))[0].endswith("waits for its conditions.")
+
+
+def test_a_job_that_waits_for_the_end_of_a_quiet_time_says_what_comes_then() -> None:
+    reason = "the end of the quiet time Nights at 06:00"
+    waiting = _due(WaitingFor.QUIET_TIME, reason, conditions=(Load(below=2),))
+    assert _sentences(waiting) == [
+        "It has been due since 13:45 and waits for the end of the quiet time Nights at 06:00.",
+        "It starts only with a load below 2.",
+    ]
+    assert _sentences(_due(WaitingFor.QUIET_TIME)) == [
+        "It has been due since 13:45 and waits for the end of the quiet time."
+    ]
+
+
+def test_a_planned_run_says_on_what_it_starts() -> None:
+    conditions = (MainsPower(), Idle(idle="10m"), PathExists(path="/mnt/backup"))
+    assert _explained(replace(_JOB, policy=Policy(conditions=conditions)))[1:] == [
+        "It starts only on mains power, after 10 minutes without input and when /mnt/backup is there."
+    ]
+    policy = Policy(conditions=(MainsPower(),), condition_deadline="2h")
+    assert _explained(replace(_JOB, policy=policy))[1:] == [
+        "It starts only on mains power, and waits for that 2 h at most."
+    ]
+
+
+def test_a_planned_run_says_which_quiet_time_it_meets() -> None:
+    quiet = Quiet(_NOW + 2 * _HOUR, QuietTime(name="Lunch"))
+    ahead = replace(_due(), next_run_at=_NOW + _HOUR)
+    assert _sentences(ahead, quiet=quiet) == [
+        "That is in the quiet time Lunch: it starts when that ends, at 15:50."
+    ]
+    assert _sentences(_due(), quiet=quiet) == [
+        "Now it is the quiet time Lunch: it starts when that ends, at 15:50."
+    ]
+    skipping = replace(ahead, policy=Policy(in_quiet_time=InQuietTime.SKIP))
+    unnamed = Quiet(_NOW + 2 * _HOUR, QuietTime())
+    assert _sentences(skipping, quiet=unnamed) == ["That is in a quiet time: it will be skipped."]
+
+
+def test_what_starts_a_job_beside_its_schedule_is_told() -> None:
+    before = (Predecessor("backup", FollowOn.FAILURE), Predecessor("sync", FollowOn.ALWAYS, "paused"))
+    assert _sentences(_due(), predecessors=before) == [
+        "It also runs after backup fails and after sync (paused) ends."
+    ]
+    by_hand = replace(_JOB, schedule=Manual())
+    after = (Predecessor("backup", FollowOn.SUCCESS),)
+    assert _sentences(by_hand, predecessors=after) == ["It runs after backup succeeds, or by hand."]
+    paused = replace(by_hand, status=JobStatus.PAUSED, status_reason=StatusReason.USER)
+    assert _sentences(paused, predecessors=after) == [
+        "It is paused until you resume it.",
+        "It would also run after backup succeeds.",
+    ]
+
+
+def test_a_run_of_a_chain_that_waits_is_told() -> None:
+    waits = (
+        ChainWait(cause="backup", since=_NOW - _HOUR),
+        ChainWait(cause="sync", since=_NOW - _MINUTE, reason="mains power", until=_NOW + _HOUR),
+    )
+    assert _sentences(_due(), chain_waits=waits) == [
+        "A run after backup has waited since 12:50 for a place.",
+        "A run after sync has waited since 13:49 for mains power.",
+        "If it still waits at 14:50, this run is skipped.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "more"), [(3, []), (4, ["One more such run waits."]), (5, ["2 more such runs wait."])]
+)
+def test_of_many_runs_after_other_jobs_that_wait_only_the_first_are_told(count: int, more: list[str]) -> None:
+    waits = tuple(ChainWait(cause=f"job {number}", since=_NOW) for number in range(count))
+    job = replace(_JOB, schedule=Manual())
+    told = explain_plan(job, (), _NOW, outlook=Outlook(chain_waits=waits)).sentences[1:]
+    assert list(told) == [
+        *(f"A run after job {number} has waited since 13:50 for a place." for number in range(3)),
+        *more,
+    ]
+
+
+def _piled_up(count: int, reason: str, until: int | None = None) -> list[str]:
+    """Return what is said of so many runs after one job, a minute apart."""
+    waits = tuple(
+        ChainWait(cause="backup", since=_NOW - (count - number) * _MINUTE, reason=reason, until=until)
+        for number in range(count)
+    )
+    return _sentences(_due(), chain_waits=waits)
+
+
+def test_several_runs_after_one_job_are_told_as_one() -> None:
+    assert _piled_up(12, "mains power") == [
+        "12 runs wait to start after backup, the first since 13:38, for mains power."
+    ]
+    assert _piled_up(2, "", until=_NOW + _HOUR) == [
+        "2 runs wait to start after backup, the first since 13:48, for a place.",
+        "If the first still waits at 14:50, it is skipped.",
+    ]
+
+
+def test_runs_that_come_faster_than_they_end_are_told_to_pile_up() -> None:
+    assert _piled_up(2, ITS_LAST_RUN) == [
+        "2 runs wait to start after backup, the first since 13:48: one runs at a time."
+    ]
+    assert _piled_up(3, ITS_LAST_RUN) == [
+        "3 runs wait to start after backup, the first since 13:47: one runs at a time.",
+        "They come faster than they end.",
+    ]
+
+
+def test_runs_after_two_jobs_or_for_two_reasons_are_told_apart() -> None:
+    waits = (
+        ChainWait(cause="backup", since=_NOW - _HOUR, reason="mains power"),
+        ChainWait(cause="sync", since=_NOW - _MINUTE, reason="mains power"),
+        ChainWait(cause="backup", since=_NOW - _MINUTE, reason="mains power"),
+        ChainWait(cause="backup", since=_NOW - _MINUTE),
+    )
+    assert _sentences(_due(), chain_waits=waits) == [
+        "2 runs wait to start after backup, the first since 12:50, for mains power.",
+        "A run after sync has waited since 13:49 for mains power.",
+        "A run after backup has waited since 13:49 for a place.",
+    ]
+
+
+def test_a_run_outside_the_schedule_leaves_the_plan() -> None:
+    trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
+    running = replace(_JOB, status=JobStatus.RUNNING, next_run_at=_NOW + 10 * _MINUTE)
+    assert explain_plan(running, trail, _NOW).sentences == (
+        "It is running now, outside its schedule.",
+        "The schedule gives 14:00: every 15 minutes.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("job", "sentences"),
+    [
+        (_JOB, ["The schedule gives no further time."]),
+        (replace(_JOB, schedule=Manual()), ["It runs only by hand: it is never due by itself."]),
+        (
+            replace(_JOB, status=JobStatus.RUNNING),
+            ["It is running now; its next run is planned when it ends."],
+        ),
+        (
+            replace(_JOB, schedule=Manual(), status=JobStatus.RUNNING),
+            ["It is running now.", "It runs only by hand: it is never due by itself."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.PAUSED, status_reason=StatusReason.USER, errors=4),
+            ["It is paused until you resume it.", "After one more failure in a row it will be disabled."],
+        ),
+        (
+            replace(
+                _JOB,
+                status=JobStatus.RUNNING,
+                status_reason=StatusReason.USER,
+                paused_until=_NOW + 70 * _MINUTE,
+            ),
+            ["It is running now.", "It is paused until 15:00.", "Then it goes on: every 15 minutes."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, enabled=False, status_reason=StatusReason.USER),
+            ["It is disabled until you enable it."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.DONE),
+            ["Its one time is past: it is done."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.IMPORTED),
+            ["It was imported and waits for you to enable it."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.PAUSED, status_reason=StatusReason.ASSISTANT),
+            ["An assistant made or changed it: it waits for a person to look at it and resume it."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, errors=5),
+            ["It was disabled after it failed 5 times in a row; resume it to try again."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, last_error="no zone"),
+            ["It was disabled: no zone."],
+        ),
+        (
+            replace(_JOB, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS),
+            ["It was disabled: it cannot be run."],
+        ),
+    ],
+)
+def test_a_job_without_a_next_run_says_why(job: Job, sentences: list[str]) -> None:
+    found = explain_plan(job, (), _NOW)
+    assert found.at is None
+    assert list(found.sentences) == sentences
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [
+        (0, "under a second"),
+        (999, "under a second"),
+        (45_000, "45 s"),
+        (60_000, "1 min"),
+        (90_000, "1 min 30 s"),
+        (7_200_000, "2 h"),
+        (7_261_000, "2 h 1 min"),
+        (90_000_000, "1 d 1 h"),
+    ],
+)
+def test_a_duration_has_its_two_largest_units(milliseconds: int, words: str) -> None:
+    assert duration_in_words(milliseconds) == words
+
+
+def test_what_is_said_of_the_limit_of_errors_can_be_had_alone() -> None:
+    failing = replace(_JOB, errors=4, next_run_at=_NOW + _HOUR, next_source=Source.EVERY)
+    assert error_sentences(failing) == ["After one more failure in a row it will be disabled."]
+    assert error_sentences(replace(failing, errors=0)) == []
+    disabled = replace(
+        failing, errors=5, status=JobStatus.DISABLED, status_reason=StatusReason.ERRORS, next_run_at=None
+    )
+    assert error_sentences(disabled) == [
+        "It was disabled after it failed 5 times in a row; resume it to try again."
+    ]
+
+
+def test_what_has_a_place_of_its_own_elsewhere_can_be_left_out() -> None:
+    hints = Hints(interval_ms=2 * _HOUR, expires_at=_NOW + _HOUR)
+    job = replace(_JOB, next_run_at=_NOW + _MINUTE, hints=hints, policy=Policy(conditions=(MainsPower(),)))
+    outlook = Outlook(predecessors=(Predecessor("backup", FollowOn.SUCCESS),))
+    found = explain_plan(job, (), _NOW, outlook=outlook)
+    assert [one for one in found.sentences if one not in found.asides] == ["It is planned for 13:51."]
+    manual = replace(_JOB, schedule=Manual())
+    only = explain_plan(manual, (), _NOW, outlook=outlook)
+    assert only.sentences == ("It runs after backup succeeds, or by hand.",)
+    assert set(only.sentences) <= set(only.asides)
+    waiting = explain_plan(_due(WaitingFor.CONDITION, "network"), (), _NOW)
+    assert [one for one in waiting.sentences if one not in waiting.asides] == ["It is planned for 13:45."]

@@ -1,0 +1,1 @@
+"""The program itself: start, windows, session, quit."""

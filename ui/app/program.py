@@ -1,0 +1,244 @@
+"""The desktop program from its start to its end; what is not needed for the first window comes after it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QSocketNotifier, Qt, QTimer, Signal
+from PySide6.QtGui import QSessionManager
+from PySide6.QtWidgets import QApplication, QWidget
+
+from halo_scheduler.clock import Clock, SystemClock
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.host.signals import StopSignals
+from halo_scheduler.model.settings import Settings
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Backend
+from ui.main_window.window import MainWindow
+from ui.style.icons import picture
+from ui.style.theme import Look
+
+from .garbage import GarbageCollector
+from .program_log import ProgramLog
+from .single_instance import SingleInstance
+from .window_memory import WindowMemory
+
+if TYPE_CHECKING:
+    from .recovery_window import RecoveryWindow
+    from .restoring import Restorer
+    from .session import Session
+
+# Shorter turns between the threads: a short answer for the window waits less for a long one of the engine.
+_SWITCH_S = 0.001
+_LATEST_PAINT_MS = 2_000
+
+
+def run_program(database: Path, *, hidden: bool) -> int:
+    """Run the program until it is quit and return the exit code; a second one only raises the first's window."""
+    sys.setswitchinterval(_SWITCH_S)
+    # What is imported stays: it need not be looked through again and again.
+    gc.freeze()
+    application = QApplication(["halo-scheduler"])
+    GarbageCollector(application)
+    application.setApplicationName("halo-scheduler")
+    application.setApplicationDisplayName("Halo Scheduler")
+    application.setDesktopFileName("halo-scheduler")
+    application.setWindowIcon(picture("halo"))
+    application.setQuitOnLastWindowClosed(False)
+    instance = SingleInstance(database)
+    if not instance.claim():
+        is_raised = instance.raise_other()
+        sys.stderr.write(
+            "halo: the program is already open; its window is shown now\n"
+            if is_raised
+            else "halo: the program is already open, but does not answer\n"
+        )
+        return 0 if is_raised else 1
+    with StopSignals() as signals:
+        program = Program(application, database, SystemClock(), hidden=hidden)
+        instance.raise_requested.connect(program.show)
+        program.began.connect(instance.listen)
+        stop = QSocketNotifier(signals.fileno(), QSocketNotifier.Type.Read)
+        stop.activated.connect(lambda: program.leave() if signals.is_asked_to_stop() else None)
+        program.start()
+        exit_code = application.exec()
+        stop.setEnabled(False)
+    instance.release()
+    return exit_code
+
+
+class Program(QObject):
+    """Opens the database, shows the window, then begins everything else; or offers a way out."""
+
+    began = Signal()
+    """Everything that a person waits for has begun: what others may ask of the program can be heard."""
+
+    def __init__(self, application: QApplication, database: Path, clock: Clock, *, hidden: bool) -> None:
+        super().__init__()
+        self._application = application
+        self._database = database
+        self._clock = clock
+        self._is_hidden = hidden
+        self._log = ProgramLog(database)
+        self._log.start()
+        self._backend = Backend(database, clock, self)
+        self._memory = WindowMemory(database.parent / "windows", self._backend, self)
+        self._look: Look | None = None
+        self._main: MainWindow | None = None
+        self._session: Session | None = None
+        self._recovery: RecoveryWindow | None = None
+        self._restorer: Restorer | None = None
+        application.commitDataRequest.connect(self._leave_with_session, Qt.ConnectionType.DirectConnection)
+
+    def start(self) -> None:
+        """Open the database, and with it everything else; if that cannot be done, offer a way out."""
+        self._backend.ask(Scheduler.get_settings, self._begin, self._recover, owner=self)
+
+    def show(self) -> None:
+        """Show the window."""
+        if self._session is not None:
+            self._session.show_main()
+        elif self._recovery is not None:
+            self._recovery.show()
+            self._recovery.activateWindow()
+        else:
+            self._is_hidden = False
+
+    # --- Beginning -----------------------------------------------------------------------------------
+
+    def _begin(self, settings: Settings) -> None:
+        """Show the window first; the rest is made once it can be seen."""
+        self._end_recovery()
+        look = self._dress(settings)
+        main = MainWindow(self._backend, look)
+        self._memory.keep(main)
+        self._main = main
+        if self._is_hidden or settings.start_hidden:
+            self._complete(settings)
+            return
+        seen = FirstPaint(main)
+        seen.painted.connect(lambda: self._complete(settings))
+        main.show()
+
+    def _complete(self, settings: Settings) -> None:
+        if self._main is None or self._session is not None:
+            return
+        self._log.open_file()
+        from .session import Session  # noqa: PLC0415 - after the first window
+
+        self._session = Session(
+            self._backend,
+            self._dress(settings),
+            self._main,
+            database=self._database,
+            clock=self._clock,
+            log=self._log,
+            parent=self,
+        )
+        self._session.damaged.connect(self._recover)
+        self._session.restored.connect(self._end_recovery)
+        self._session.not_restored.connect(self._refuse_restore)
+        self._session.ended.connect(self._finish)
+        self._session.begin(settings)
+        self.began.emit()
+
+    def _dress(self, settings: Settings | None = None) -> Look:
+        if self._look is None:
+            self._look = Look(parent=self) if settings is None else Look(settings.theme, self)
+            self._look.apply()
+        elif settings is not None:
+            self._look.choose(settings.theme)
+        return self._look
+
+    # --- A way out -----------------------------------------------------------------------------------
+
+    def _recover(self, error: SchedulerError) -> None:
+        """Show what is wrong with the database, and what can be done."""
+        from .recovery_window import RecoveryWindow  # noqa: PLC0415 - hardly ever needed
+
+        if self._recovery is None:
+            self._recovery = RecoveryWindow(self._dress(), self._database, error, self._clock.now_ms())
+            self._recovery.retry_requested.connect(self._retry)
+            self._recovery.restore_requested.connect(self._restore)
+            self._recovery.quit_requested.connect(self.leave)
+            self._log.open_file()
+            self.began.emit()
+        else:
+            self._recovery.show_error(error)
+        self._recovery.show()
+
+    def _retry(self) -> None:
+        """Look whether the database can be used by now."""
+        if self._session is None:
+            self.start()
+        else:
+            self._end_recovery()
+            self._session.begin_again()
+
+    def _restore(self, backup: Path | None) -> None:
+        if self._recovery is not None:
+            self._recovery.show_busy(self.tr("Restoring the backup…"))
+        if self._session is not None:
+            self._session.restore_now(backup)
+            return
+        from .restoring import Restorer  # noqa: PLC0415 - hardly ever needed
+
+        if self._restorer is None:
+            self._restorer = Restorer(self._database, self._clock, self)
+            self._restorer.done.connect(self.start)
+            self._restorer.failed.connect(self._refuse_restore)
+        self._backend.close_database()
+        self._restorer.restore(backup)
+
+    def _refuse_restore(self, sentence: str) -> None:
+        if self._recovery is not None:
+            self._recovery.show_refusal(sentence)
+
+    def _end_recovery(self) -> None:
+        if self._recovery is not None:
+            self._recovery.close_for_good()
+            self._recovery = None
+
+    # --- Ending --------------------------------------------------------------------------------------
+
+    def leave(self) -> None:
+        """End without asking."""
+        if self._session is not None:
+            self._session.leave()
+        else:
+            self._finish()
+
+    def _leave_with_session(self, _manager: QSessionManager) -> None:
+        self.leave()
+
+    def _finish(self) -> None:
+        self._backend.close()
+        self._log.stop()
+        self._application.exit(0)
+
+
+class FirstPaint(QObject):
+    """Tells when a window can be seen, or after a while in which it could not."""
+
+    painted = Signal()
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._is_told = False
+        window.installEventFilter(self)
+        QTimer.singleShot(_LATEST_PAINT_MS, self, self._tell)
+
+    def _tell(self) -> None:
+        if not self._is_told:
+            self._is_told = True
+            self.painted.emit()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() is QEvent.Type.Paint:
+            watched.removeEventFilter(self)
+            # After what is being painted has reached the screen.
+            QTimer.singleShot(0, self, self._tell)
+        return super().eventFilter(watched, event)

@@ -1,0 +1,308 @@
+"""What goes on behind the window: the engine, the tray, notifications, the other windows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QApplication
+
+from halo_scheduler.clock import Clock
+from halo_scheduler.host.autostart import Autostart, login_command, system_autostart
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.settings import Settings
+from halo_scheduler.rules.notices import Notice
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Backend
+from ui.backend.engine_link import EngineLink, EnginePlace, EngineState
+from ui.backend.engine_thread import EngineThread, Farewell
+from ui.main_window.window import MainWindow
+from ui.notifications.alerts import Alerts
+from ui.notifications.notifications import Notifications
+from ui.style.theme import Look
+from ui.tray.icon import Tray
+from ui.tray.missing_tray import Reach
+from ui.widgets.status_strip import EngineShown
+
+from .program_log import ProgramLog
+from .quitting import Quitting
+from .restoring import Restorer
+from .windows import Windows
+
+_LOG = logging.getLogger(__name__)
+_SEEN_MS = 1_000
+
+
+class Session(QObject):
+    """Runs the program once its window is there, until it is quit."""
+
+    ended = Signal()
+    damaged = Signal(object)
+    """A StoreDamagedError that showed only when the engine was to start."""
+    restored = Signal()
+    not_restored = Signal(str)
+
+    def __init__(
+        self,
+        backend: Backend,
+        look: Look,
+        main: MainWindow,
+        *,
+        database: Path,
+        clock: Clock,
+        log: ProgramLog,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._look = look
+        self._autostart: Autostart = system_autostart()
+        self._engine = EngineThread(database, clock, self)
+        self._link = EngineLink(backend, self._engine, self)
+        self._windows = Windows(
+            backend, look, main, engine=self._engine, autostart=self._autostart, log=log, parent=self
+        )
+        self._quitting = Quitting(backend, self._windows, self)
+        self._tray = Tray(backend, look, self)
+        self._notifications = Notifications(self._show_in_tray, self)
+        self._alerts = Alerts(backend, self._notifications, self)
+        self._restorer = Restorer(database, clock, self)
+        self._reach = Reach(main, Tray.is_available, self)
+        # What ends while somebody looks is seen a moment later, once for all that ended.
+        self._seeing = QTimer(self)
+        self._seeing.setSingleShot(True)
+        self._seeing.setInterval(_SEEN_MS)
+        self._seeing.timeout.connect(self._see_failures)
+        self._after_stop: Callable[[], None] = self._finish
+        self._is_ending = False
+        self._told_in_tray: Notice | None = None
+        self._connect(main)
+
+    def _connect(self, main: MainWindow) -> None:
+        self._link.state_changed.connect(self._show_engine)
+        self._link.taken_over.connect(self._say_taken_over)
+        self._link.damaged.connect(self.damaged)
+        self._link.stopped.connect(self._have_stopped)
+        self._engine.alarmed.connect(self._alerts.tell_alarm)
+        self._alerts.alarm_told.connect(self._show_alarm)
+        main.closing.connect(self._explain_closing)
+        self._windows.restore_requested.connect(self._restore)
+        self._windows.quit_requested.connect(self._ask_to_quit)
+        self._windows.connect_tray(self._tray)
+        self._quitting.decided.connect(self.quit)
+        self._notifications.opened.connect(self._windows.show_notice)
+        self._tray.message_clicked.connect(self._open_told)
+        self._restorer.done.connect(self._have_restored)
+        self._restorer.failed.connect(self._have_not_restored)
+        self._backend.changed.connect(self._follow)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusWindowChanged.connect(self._look_around)
+
+    def begin(self, settings: Settings) -> None:
+        """Take the engine and show the tray; greet who is here for the first time."""
+        self._link.start()
+        self._tray.show()
+        self._look_for_tray()
+        self._reach.look_later()
+        if not settings.autostart_asked and self._windows.main.isVisible():
+            self._windows.greet()
+            return
+        self._backend.ask(
+            lambda _scheduler: _refresh(self._autostart), failed=lambda error: _LOG.warning("%s", error)
+        )
+        self._windows.look_at_autostart()
+        # Only then: what is loaded for later would hold up the engine, and what the window shows.
+        self._link.state_changed.connect(self._windows.read_ahead, Qt.ConnectionType.SingleShotConnection)
+
+    def begin_again(self) -> None:
+        """Try to take the engine again."""
+        self._link.start()
+
+    def show_main(self) -> None:
+        self._windows.show_main()
+
+    # --- The engine ----------------------------------------------------------------------------------
+
+    def _show_engine(self, state: EngineState) -> None:
+        shown = {
+            EnginePlace.STARTING: EngineShown("starting"),
+            EnginePlace.HERE: EngineShown("here"),
+            EnginePlace.ELSEWHERE: EngineShown(
+                "elsewhere",
+                self.tr("{who}; this window shows and edits the same jobs.").format(
+                    who=_capitalised(state.sentence)
+                ),
+            ),
+            EnginePlace.NOWHERE: EngineShown(
+                "none", self.tr("Nobody runs the jobs: {why}").format(why=state.sentence)
+            ),
+        }[state.place]
+        self._windows.main.show_engine(shown)
+        if state.place is EnginePlace.HERE:
+            self._alerts.expect_gap()
+
+    def _say_taken_over(self) -> None:
+        self._windows.main.show_news(
+            self.tr("The other program that ran the jobs has ended. This one runs them now.")
+        )
+
+    def _show_alarm(self, notice: Notice) -> None:
+        self._windows.main.show_news(f"{notice.title}. {notice.text}")
+
+    # --- Closing, failures, settings -----------------------------------------------------------------
+
+    def _explain_closing(self) -> None:
+        if not self._is_ending:
+            self._backend.ask(_take_closing_told, self._tell_closing, owner=self)
+
+    def _tell_closing(self, was_told: bool) -> None:  # noqa: FBT001 - an answer
+        if not was_told:
+            self._told_in_tray = None
+            self._tray.show_message(
+                self.tr("Halo goes on in the tray"),
+                self.tr("Your jobs run as before. To end Halo, choose Quit in the tray's menu."),
+            )
+
+    def _look_for_tray(self) -> None:
+        """Let closing hide the window only where there is a tray to bring it back from, and say so if not."""
+        is_missing = not Tray.is_available()
+        self._windows.main.set_minimises_on_close(is_missing)
+        self._windows.main.set_closing_note(
+            self.tr(
+                "There is no tray here: closing this window minimises it, and jobs go on. "
+                "To end Halo, choose Quit in the menu."
+            )
+            if is_missing
+            else ""
+        )
+
+    def _show_in_tray(self, notice: Notice) -> None:
+        self._told_in_tray = notice
+        self._tray.show_message(notice.title, notice.text)
+
+    def _open_told(self) -> None:
+        """Show what the tray told of last; it does not say which of its messages was clicked."""
+        if self._told_in_tray is not None:
+            self._windows.show_notice(self._told_in_tray)
+
+    def _look_around(self) -> None:
+        """Notice who looks now, and whether a tray has come or gone meanwhile."""
+        self._look_for_tray()
+        self._see_failures()
+
+    def _see_failures(self) -> None:
+        """Take failures as seen when somebody looks at the jobs."""
+        if self._windows.main.isActiveWindow():
+            self._backend.ask(_see, owner=self)
+
+    def _follow(self, change: Change) -> None:
+        # A tray that is gone says nothing: it is looked for when something happens, never just so.
+        self._reach.look_later()
+        if change.kind is ChangeKind.SETTINGS:
+            self._backend.ask(
+                Scheduler.get_settings, lambda settings: self._look.choose(settings.theme), owner=self
+            )
+        elif change.kind is ChangeKind.RUN_FINISHED and self._windows.main.isActiveWindow():
+            self._seeing.start()
+
+    # --- Restoring -----------------------------------------------------------------------------------
+
+    def _restore(self, backup: Path) -> None:
+        """Stop the engine, put the backup in place, and go on with it; not while something runs."""
+        if self._link.state.place is not EnginePlace.HERE:
+            self._windows.show_restore_error(self.tr("Another program runs the jobs; stop it first."))
+            return
+        self._windows.show_restore_busy()
+        self._backend.ask(
+            Scheduler.list_running,
+            lambda running: self._restore_when_idle(backup, bool(running)),
+            lambda error: self._windows.show_restore_error(str(error)),
+            owner=self,
+        )
+
+    def _restore_when_idle(self, backup: Path, is_running: bool) -> None:  # noqa: FBT001 - an answer
+        if is_running:
+            self._windows.show_restore_error(
+                self.tr("Jobs are running; stop them or wait for their end first.")
+            )
+            return
+        self._after_stop = lambda: self.restore_now(backup)
+        self._link.stop(Farewell.LEAVE)
+
+    def restore_now(self, backup: Path | None) -> None:
+        """Put a backup, or the newest that is in order, in the place of a database that nobody runs."""
+        self._after_stop = self._finish
+        self._backend.close_database()
+        self._restorer.restore(backup)
+
+    def _have_restored(self, sentence: str) -> None:
+        self.restored.emit()
+        self._link.start()
+        self._windows.main.show_news(sentence)
+        for kind in (ChangeKind.JOB, ChangeKind.SETTINGS):
+            self._backend.tell(Change(kind))
+
+    def _have_not_restored(self, sentence: str) -> None:
+        self._link.start()
+        self._windows.show_restore_error(sentence)
+        self.not_restored.emit(sentence)
+
+    # --- Ending --------------------------------------------------------------------------------------
+
+    def _ask_to_quit(self) -> None:
+        self._quitting.ask(is_engine_here=self._link.state.place is EnginePlace.HERE)
+
+    def quit(self, farewell: Farewell) -> None:
+        """End, after what runs was waited for, stopped or left; `ended` tells when that is done."""
+        self._is_ending = True
+        self._after_stop = self._finish
+        if farewell is Farewell.WAIT:
+            self._windows.main.show_news(
+                self.tr("Halo quits when what runs now has ended. Quit again to choose otherwise.")
+            )
+        else:
+            self._windows.close_all()
+        self._link.stop(farewell)
+
+    def leave(self) -> None:
+        """End without asking: the session or the system ends; commands live on, the next start takes them up."""
+        if self._is_ending:
+            self._finish()
+        else:
+            self.quit(Farewell.LEAVE)
+
+    def _have_stopped(self) -> None:
+        self._after_stop()
+
+    def _finish(self) -> None:
+        self._tray.hide()
+        self._notifications.close()
+        self._engine.end()
+        self.ended.emit()
+
+
+def _refresh(autostart: Autostart) -> None:
+    """Let the entry that starts the program at login name this program: it may have been moved."""
+    command = login_command()
+    if autostart.is_on() and not autostart.is_current(command):
+        autostart.turn_on(command)
+
+
+def _see(scheduler: Scheduler) -> None:
+    if scheduler.unseen_failures():
+        scheduler.mark_failures_seen()
+
+
+def _take_closing_told(scheduler: Scheduler) -> bool:
+    """Return whether the user was told what closing does, and remember that they are."""
+    was_told = scheduler.get_settings().closing_explained
+    if not was_told:
+        scheduler.change_settings(closing_explained=True)
+    return was_told
+
+
+def _capitalised(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

@@ -1,0 +1,58 @@
+"""Starting the desktop program, or telling why it cannot be."""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import gc
+import importlib
+import linecache
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from halo_scheduler.host.core_dumps import CORE_LIMIT
+from halo_scheduler.paths import database_path
+
+from .display import has_display
+
+
+def main(arguments: Sequence[str]) -> NoReturn:
+    """Run the program and leave with its exit code."""
+    parser = argparse.ArgumentParser(prog="halo-scheduler", description="Halo Scheduler, the desktop program")
+    parser.add_argument("--hidden", action="store_true", help="start into the tray, without a window")
+    given = parser.parse_args(arguments)
+    if not has_display():
+        _run_without_window()
+    CORE_LIMIT.lower()
+    # What is loaded now stays; afterwards the program itself looks for garbage.
+    gc.disable()
+    load_qt()
+    from .program import run_program  # noqa: PLC0415 - Qt's windows, for those who have a screen
+
+    exit_code = run_program(database_path(), hidden=given.hidden)
+    # Everything is closed by now. Taking Qt and Python apart object by object is slow, and has crashed.
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    os._exit(exit_code)
+
+
+def load_qt() -> None:
+    """Load Qt, and let every later import be the interpreter's own again.
+
+    PySide puts itself in front of each of them: it reads the module's whole source, and keeps it, to look for a
+    switch (`from __feature__ import …`) that nothing here uses. That was a tenth of the time until the window.
+    """
+    importlib.import_module("PySide6.QtCore")
+    builtins.__import__ = getattr(builtins, "__orig_import__", builtins.__import__)
+    linecache.clearcache()
+
+
+def _run_without_window() -> NoReturn:
+    sys.stderr.write("halo: there is no display here, so the jobs are run without a window\n")
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "halo_scheduler", "daemon"])  # noqa: S606 - ourselves

@@ -1,0 +1,258 @@
+"""The windows of the program, each opened when it is first wanted, and what they ask for done."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.host.autostart import Autostart, login_command
+from halo_scheduler.rules.notices import Notice, NoticeKind
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Backend, Lane
+from ui.backend.engine_thread import EngineThread
+from ui.editor.sessions import Editing
+from ui.main_window.window import MainWindow
+from ui.style.theme import Look
+from ui.tray.icon import Tray
+
+from .program_log import ProgramLog
+from .window_memory import WindowMemory
+
+if TYPE_CHECKING:
+    from ui.history.window import HistoryWindow
+    from ui.settings.dialog import SettingsDialog
+
+    from .about import AboutDialog
+    from .greeting import Greeting
+
+# Windows that are opened later, or never, are imported when they are: the first one is there sooner.
+
+
+class Windows(QObject):
+    """Connects the windows with each other and with the service."""
+
+    quit_requested = Signal()
+    restore_requested = Signal(object)
+
+    def __init__(
+        self,
+        backend: Backend,
+        look: Look,
+        main: MainWindow,
+        *,
+        engine: EngineThread,
+        autostart: Autostart,
+        log: ProgramLog,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._look = look
+        self._autostart = autostart
+        self._log = log
+        self._memory = WindowMemory(log.path.parents[1] / "windows", backend, self)
+        self.main = main
+        self.editing = Editing(backend, look, engine, self)
+        self._history: HistoryWindow | None = None
+        self._settings: SettingsDialog | None = None
+        self._about: AboutDialog | None = None
+        self._greeting: Greeting | None = None
+        self._connect_main()
+
+    def connect_tray(self, tray: Tray) -> None:
+        """Let the tray open windows and steer jobs."""
+        tray.open_requested.connect(self.show_main)
+        tray.job_requested.connect(self.show_job)
+        tray.history_requested.connect(lambda: self.show_history(None))
+        tray.settings_requested.connect(self.show_settings)
+        tray.quit_requested.connect(self.quit_requested)
+        tray.run_requested.connect(self.run_job)
+        tray.stop_requested.connect(self.stop_run)
+        tray.pause_all_requested.connect(
+            lambda until: self._backend.ask(lambda scheduler: scheduler.pause_all(until))
+        )
+        tray.resume_all_requested.connect(lambda: self._backend.ask(Scheduler.resume_all))
+        tray.questions_requested.connect(self.show_questions)
+
+    def show_main(self) -> None:
+        """Show the jobs, in front of everything else."""
+        self.main.showNormal() if self.main.isMinimized() else self.main.show()
+        _to_front(self.main)
+
+    def show_job(self, job_id: str) -> None:
+        self.main.select_job(job_id)
+        self.show_main()
+
+    def show_questions(self, whose: str | None = None) -> None:
+        """Show what waits for an answer, first of all what a run or a job of that id asks."""
+        self.main.show_questions(whose)
+        self.show_main()
+
+    def show_notice(self, notice: Notice) -> None:
+        """Show what a notification tells of."""
+        if notice.kind is NoticeKind.NEEDS_INPUT:
+            self.show_questions(notice.run_ids[0])
+        elif len(notice.run_ids) == 1:
+            self.show_run(notice.run_ids[0])
+        elif notice.run_ids:
+            self._with_history(lambda history: history.show_runs(notice.run_ids))
+        else:
+            self.show_main()
+
+    def show_history(self, job_id: str | None) -> None:
+        self._with_history(lambda history: history.show_job(job_id))
+
+    def show_run(self, run_id: str) -> None:
+        self._with_history(lambda history: history.show_run(run_id))
+
+    def show_settings(self) -> None:
+        if self._settings is not None:
+            _to_front(self._settings)
+            return
+        self._import("ui.settings.dialog", self._make_settings)
+
+    def show_quiet_times(self) -> None:
+        """Show the settings, turned to the quiet times."""
+        if self._settings is None:
+            self._import("ui.settings.dialog", self._make_quiet_times)
+        else:
+            self._settings.show_quiet_times()
+            _to_front(self._settings)
+
+    def show_restore_busy(self) -> None:
+        if self._settings is not None:
+            self._settings.show_restore_busy()
+
+    def show_restore_error(self, sentence: str) -> None:
+        if self._settings is not None:
+            self._settings.show_restore_error(sentence)
+        else:
+            self.main.show_message(sentence)
+
+    def show_about(self) -> None:
+        if self._about is None:
+            from .about import AboutDialog  # noqa: PLC0415
+
+            self._about = AboutDialog(
+                self._backend, self._look, self._log, self._log.path.parents[1], self.main
+            )
+        _to_front(self._about)
+
+    def greet(self) -> None:
+        """Ask, once, whether to start at login."""
+        from .greeting import Greeting  # noqa: PLC0415
+
+        self._greeting = Greeting(self.main)
+        self._greeting.answered.connect(self._take_answer)
+        self._greeting.open()
+
+    def look_at_autostart(self) -> None:
+        """Say in the window that jobs run only while it is open, if nothing starts the program at login."""
+        self._backend.ask(
+            lambda _scheduler: self._autostart.is_on(),
+            lambda is_on: self.main.set_autostart_note(not is_on),
+            lambda _error: None,
+            owner=self,
+        )
+
+    def run_job(self, job_id: str) -> None:
+        self._backend.ask(lambda scheduler: scheduler.trigger(job_id))
+
+    def stop_run(self, run_id: str) -> None:
+        self._backend.ask(lambda scheduler: scheduler.cancel_run(run_id))
+
+    def close_all(self) -> None:
+        """Close every window without asking."""
+        for window in (self._greeting, self._about, self._settings, self._history, self.main):
+            if window is not None:
+                window.hide()
+
+    def _connect_main(self) -> None:
+        main = self.main
+        main.new_job_requested.connect(self.editing.new)
+        main.edit_requested.connect(self.editing.edit)
+        main.duplicate_requested.connect(self.editing.duplicate)
+        main.history_requested.connect(self.show_history)
+        main.run_shown_requested.connect(self.show_run)
+        main.settings_requested.connect(self.show_settings)
+        main.about_requested.connect(self.show_about)
+        main.quit_requested.connect(self.quit_requested)
+        main.autostart_requested.connect(lambda: self._switch_autostart(is_wanted=True))
+        self.editing.job_saved.connect(main.select_job)
+        self.editing.quiet_times_requested.connect(self.show_quiet_times)
+
+    def _with_history(self, use: Callable[[HistoryWindow], None]) -> None:
+        """Show something in the history, which is made when it is first wanted."""
+        if self._history is not None:
+            use(self._history)
+            _to_front(self._history)
+            return
+        self._import("ui.history.window", lambda: self._make_history(use))
+
+    def read_ahead(self) -> None:
+        """Read the parts of the window that is most likely wanted next, once there is nothing else to do."""
+        self._backend.ask(lambda _scheduler: importlib.import_module("ui.history.window"), lane=Lane.SLOW)
+
+    def _import(self, module: str, then: Callable[[], None]) -> None:
+        """Read a window's many parts in another thread; the window's has only to put them together."""
+        self._backend.ask(
+            lambda _scheduler: importlib.import_module(module), lambda _module: then(), owner=self
+        )
+
+    def _make_settings(self) -> None:
+        from ui.settings.dialog import SettingsDialog  # noqa: PLC0415
+
+        if self._settings is None:
+            self._settings = SettingsDialog(self._backend, self._look, self._autostart)
+            self._settings.restore_requested.connect(self.restore_requested)
+            self._settings.finished.connect(self.look_at_autostart)
+        QTimer.singleShot(0, self._settings, partial(_to_front, self._settings))
+
+    def _make_quiet_times(self) -> None:
+        self._make_settings()
+        self.show_quiet_times()
+
+    def _make_history(self, use: Callable[[HistoryWindow], None]) -> None:
+        from ui.history.window import HistoryWindow  # noqa: PLC0415
+
+        if self._history is None:
+            self._history = HistoryWindow(self._backend, self._look)
+            self._memory.keep(self._history)
+            self._history.run_again_requested.connect(self.run_job)
+            self._history.stop_requested.connect(self.stop_run)
+            self._history.edit_job_requested.connect(self.editing.edit)
+            self._history.answer_requested.connect(self.show_questions)
+        # Its runs are asked for before it is shown, which is another turn's work.
+        use(self._history)
+        QTimer.singleShot(0, self._history, partial(_to_front, self._history))
+
+    def _take_answer(self, is_wanted: bool) -> None:  # noqa: FBT001 - a slot
+        self._backend.ask(lambda scheduler: scheduler.change_settings(autostart_asked=True))
+        self._switch_autostart(is_wanted=is_wanted)
+
+    def _switch_autostart(self, *, is_wanted: bool) -> None:
+        autostart = self._autostart
+
+        def switch(_scheduler: Scheduler) -> bool:
+            autostart.turn_on(login_command()) if is_wanted else autostart.turn_off()
+            return autostart.is_on()
+
+        self._backend.ask(
+            switch, lambda is_on: self.main.set_autostart_note(not is_on), self._refuse, owner=self
+        )
+
+    def _refuse(self, error: SchedulerError) -> None:
+        self.main.show_message(str(error))
+        self.main.set_autostart_note(True)
+
+
+def _to_front(window: QWidget) -> None:
+    window.show()
+    window.raise_()
+    window.activateWindow()

@@ -1,0 +1,1 @@
+"""The way to the service and the engine, in threads of their own."""

@@ -1,0 +1,292 @@
+"""The window's way to the service: asked on threads of its own, answered in the window's thread.
+
+An fsync or a long query never stalls the window, because no call of the service runs in its thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Self, TypeVar
+
+from PySide6.QtCore import QObject, Qt, Signal
+from shiboken6 import isValid
+
+from halo_scheduler.clock import Clock, SystemClock
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model.changes import Change
+from halo_scheduler.service.scheduler import Scheduler
+
+_LOG = logging.getLogger(__name__)
+_BATCH_S = 0.03
+_LARGEST_BATCH = 200
+# A keyring that waits for its password must not keep the program from ending.
+_LONGEST_CLOSE_S = 3.0
+T = TypeVar("T")
+
+
+class Lane(StrEnum):
+    """Which thread answers: what a person waits for, or what may take long and must not stand in its way."""
+
+    QUICK = "quick"
+    SLOW = "slow"
+
+
+class Asked:
+    """One question; cancelled, its answer is dropped."""
+
+    def __init__(self, owner: QObject | None) -> None:
+        self._owner = None if owner is None else weakref.ref(owner)
+        self._is_cancelled = False
+
+    def cancel(self) -> None:
+        self._is_cancelled = True
+
+    def is_cancelled(self) -> bool:
+        """Tell whether nobody waits for the answer any more; safe to ask from any thread."""
+        return self._is_cancelled
+
+    def is_wanted(self) -> bool:
+        """Tell, in the window's thread, whether whoever asked is still there."""
+        if self._is_cancelled or self._owner is None:
+            return not self._is_cancelled
+        owner = self._owner()
+        return owner is not None and isValid(owner)
+
+
+Answer = Callable[[], None]
+
+
+class Backend(QObject):
+    """Asks the service, and passes on what it tells of."""
+
+    changed = Signal(object)
+    """A Change, wherever it was made; emitted in the window's thread."""
+    fault = Signal(str)
+    """A sentence on something that failed and that nobody else shows."""
+    _answered = Signal(object)
+    _changed_here = Signal(object)
+    _done_with = Signal(object)
+
+    def __init__(
+        self, path: Path | None = None, clock: Clock | None = None, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._path = path
+        self._clock = clock or SystemClock()
+        self._lanes: dict[Lane, _LaneThread] = {}
+        # Held until its thread has let go of it: a window that asked must not be destroyed in that thread.
+        self._tasks: dict[int, _Task] = {}
+        self._inline: Scheduler | None = None
+        self._is_closed = False
+        self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        self._changed_here.connect(self.changed, Qt.ConnectionType.QueuedConnection)
+        self._done_with.connect(self._let_go, Qt.ConnectionType.QueuedConnection)
+
+    @classmethod
+    def inline(cls, scheduler: Scheduler, clock: Clock, parent: QObject | None = None) -> Self:
+        """Return one without threads, for tests: work is done at once, answers still come through the loop."""
+        made = cls(scheduler.path, clock, parent)
+        made._inline = scheduler
+        scheduler.subscribe(made.changed.emit)
+        return made
+
+    def now_ms(self) -> int:
+        """Return the current instant."""
+        return self._clock.now_ms()
+
+    def ask(
+        self,
+        work: Callable[[Scheduler], T],
+        then: Callable[[T], object] | None = None,
+        failed: Callable[[SchedulerError], object] | None = None,
+        *,
+        owner: QObject | None = None,
+        lane: Lane = Lane.QUICK,
+    ) -> Asked:
+        """Do some work with the service; `then` gets what it returns, in the window's thread.
+
+        Without `failed`, what went wrong is emitted as `fault`. Nothing is delivered once `owner` is gone.
+        """
+
+        def results(scheduler: Scheduler) -> Iterator[Answer]:
+            result = work(scheduler)
+            if then is not None:
+                yield partial(_call, then, result)
+
+        return self._submit(Asked(owner), results, failed, lane)
+
+    def ask_stream(
+        self,
+        work: Callable[[Scheduler, Callable[[], bool]], Iterator[T]],
+        each: Callable[[list[T]], object],
+        done: Callable[[], object] | None = None,
+        failed: Callable[[SchedulerError], object] | None = None,
+        *,
+        owner: QObject | None = None,
+        lane: Lane = Lane.SLOW,
+    ) -> Asked:
+        """Take from an iterator until it ends or is cancelled; `each` gets what came, a few at a time.
+
+        `work` is also given a function that tells whether the question was cancelled.
+        """
+        asked = Asked(owner)
+
+        def results(scheduler: Scheduler) -> Iterator[Answer]:
+            for batch in _batches(work(scheduler, asked.is_cancelled), asked.is_cancelled):
+                yield partial(_call, each, batch)
+            if done is not None:
+                yield partial(_call, lambda _nothing: done(), None)
+
+        return self._submit(asked, results, failed, lane)
+
+    def _submit(
+        self,
+        asked: Asked,
+        results: Callable[[Scheduler], Iterator[Answer]],
+        failed: Callable[[SchedulerError], object] | None,
+        lane: Lane,
+    ) -> Asked:
+        task = _Task(asked, results, failed or self._tell_fault)
+        if self._is_closed:
+            return asked
+        if self._inline is not None:
+            task.run(self._the_inline, self._answered.emit)
+            return asked
+        if lane not in self._lanes:
+            self._lanes[lane] = _LaneThread(lane, self._open, self._answered.emit, self._done_with.emit)
+        self._tasks[id(task)] = task
+        self._lanes[lane].put(task)
+        return asked
+
+    def _the_inline(self) -> Scheduler:
+        if self._inline is None:
+            raise RuntimeError("there is no inline scheduler")
+        return self._inline
+
+    def _open(self) -> Scheduler:
+        scheduler = Scheduler.open(self._path, clock=self._clock)
+        # What is changed here is seen at once, also while no engine is there to tell of it.
+        scheduler.subscribe(self._changed_here.emit)
+        return scheduler
+
+    def tell(self, change: Change) -> None:
+        """Pass on a change that an engine told of."""
+        self.changed.emit(change)
+
+    def close(self) -> None:
+        """Finish what was asked, drop the answers and end the threads."""
+        self._is_closed = True
+        self.close_database()
+
+    def close_database(self) -> None:
+        """End the threads and with them every connection; the next question opens the database anew."""
+        lanes, self._lanes = self._lanes, {}
+        for lane in lanes.values():
+            lane.close()
+
+    def _deliver(self, delivery: tuple[Asked, Answer]) -> None:
+        asked, answer = delivery
+        if asked.is_wanted():
+            answer()
+
+    def _let_go(self, task_id: int) -> None:
+        del self._tasks[task_id]
+
+    def _tell_fault(self, error: SchedulerError) -> None:
+        self.fault.emit(str(error))
+
+
+def _call(then: Callable[[T], object], result: T) -> None:
+    then(result)
+
+
+class _Task:
+    def __init__(
+        self,
+        asked: Asked,
+        results: Callable[[Scheduler], Iterator[Answer]],
+        failed: Callable[[SchedulerError], object],
+    ) -> None:
+        self._asked = asked
+        self._results = results
+        self._failed = failed
+
+    def run(
+        self, scheduler: Callable[[], Scheduler], deliver: Callable[[tuple[Asked, Answer]], None]
+    ) -> None:
+        if self._asked.is_cancelled():
+            return
+        try:
+            for answer in self._results(scheduler()):
+                deliver((self._asked, answer))
+        except SchedulerError as error:
+            self._fail(error, deliver)
+        except Exception as error:  # noqa: BLE001 - a fault in one question must not end the thread
+            _LOG.exception("A question to the service failed.")
+            self._fail(SchedulerError(f"something went wrong inside Halo: {error}"), deliver)
+
+    def _fail(self, error: SchedulerError, deliver: Callable[[tuple[Asked, Answer]], None]) -> None:
+        failed = self._failed
+        deliver((self._asked, partial(_call, failed, error)))
+
+
+class _LaneThread:
+    """A plain thread with a connection of its own; it knows no Qt objects."""
+
+    def __init__(
+        self,
+        lane: Lane,
+        open_scheduler: Callable[[], Scheduler],
+        deliver: Callable[[tuple[Asked, Answer]], None],
+        done_with: Callable[[int], None],
+    ) -> None:
+        self._open = open_scheduler
+        self._deliver = deliver
+        self._done_with = done_with
+        self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
+        self._scheduler: Scheduler | None = None
+        self._thread = threading.Thread(target=self._run, name=f"halo-{lane}", daemon=True)
+        self._thread.start()
+
+    def put(self, task: _Task) -> None:
+        self._tasks.put(task)
+
+    def close(self) -> None:
+        self._tasks.put(None)
+        self._thread.join(_LONGEST_CLOSE_S)
+
+    def _get(self) -> Scheduler:
+        # Opened by the first question that succeeds in it: a database that is locked now may be free later.
+        self._scheduler = self._scheduler or self._open()
+        return self._scheduler
+
+    def _run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task.run(self._get, self._deliver)
+            task_id = id(task)
+            del task
+            self._done_with(task_id)
+        if self._scheduler is not None:
+            self._scheduler.close()
+
+
+def _batches(items: Iterator[T], is_cancelled: Callable[[], bool]) -> Iterator[list[T]]:
+    batch: list[T] = []
+    since = monotonic()
+    for item in items:
+        if is_cancelled():
+            return
+        batch.append(item)
+        if len(batch) >= _LARGEST_BATCH or monotonic() - since >= _BATCH_S:
+            yield batch
+            batch, since = [], monotonic()
+    if batch and not is_cancelled():
+        yield batch

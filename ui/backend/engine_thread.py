@@ -1,0 +1,235 @@
+"""The thread in which the engine lives, with an event loop and a connection of its own."""
+
+from __future__ import annotations
+
+import logging
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
+
+from halo_scheduler.clock import Clock
+from halo_scheduler.errors import (
+    EngineHeldError,
+    SchedulerError,
+    SchedulerShutdownError,
+    StoreDamagedError,
+    StoreReplacedError,
+)
+from halo_scheduler.model import JobSpec, Outcome
+from halo_scheduler.service.scheduler import Scheduler
+
+_LOG = logging.getLogger(__name__)
+_FOR_EVER_MS = 2**31 - 1
+_NO_TIME_MS = 0
+_OWNER = "Halo's desktop program"
+_LONGEST_END_MS = 5_000
+
+
+class Farewell(StrEnum):
+    """What becomes of the runs that are under way when the engine stops."""
+
+    WAIT = "wait"
+    STOP = "stop"
+    LEAVE = "leave"
+
+
+class EngineThread(QObject):
+    """Starts and stops an engine beside the window; everything it says arrives in the window's thread."""
+
+    begun = Signal()
+    held = Signal(str)
+    """Another engine runs the jobs; the sentence names it."""
+    failed = Signal(object)
+    """A SchedulerError: the database cannot be used as it is."""
+    lost = Signal()
+    alarmed = Signal(object)
+    """An Alarm: the engine noticed that it does not do its work."""
+    stopped = Signal()
+    trial_output = Signal(int, bytes)
+    trial_ended = Signal(int, object)
+
+    _start_wanted = Signal()
+    _stop_wanted = Signal(object)
+    _trial_wanted = Signal(int, object)
+    _trial_stop_wanted = Signal(int)
+
+    def __init__(self, path: Path, clock: Clock, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._thread = QThread()
+        self._thread.setObjectName("halo-engine")
+        # Everything is connected here, before the thread runs: see docs/adr/0010.
+        self._host = _Host(path, clock)
+        self._host.moveToThread(self._thread)
+        queued = Qt.ConnectionType.QueuedConnection
+        self._start_wanted.connect(self._host.start, queued)
+        self._stop_wanted.connect(self._host.stop, queued)
+        self._trial_wanted.connect(self._host.start_trial, queued)
+        self._trial_stop_wanted.connect(self._host.stop_trial, queued)
+        for here, there in (
+            (self.begun, self._host.begun),
+            (self.held, self._host.held),
+            (self.failed, self._host.failed),
+            (self.lost, self._host.lost),
+            (self.alarmed, self._host.alarmed),
+            (self.stopped, self._host.stopped),
+            (self.trial_output, self._host.trial_output),
+            (self.trial_ended, self._host.trial_ended),
+        ):
+            there.connect(here, queued)
+        self._trials = 0
+
+    def start(self) -> None:
+        """Try to run the jobs: `begun`, `held` or `failed` tells what came of it."""
+        if not self._thread.isRunning():
+            self._thread.start()
+        self._start_wanted.emit()
+
+    def stop(self, farewell: Farewell) -> None:
+        """Stop the engine, if it is here; `stopped` tells when that is done. May be said again, more urgently."""
+        if not self._thread.isRunning():
+            self.stopped.emit()
+            return
+        self._stop_wanted.emit(farewell)
+
+    def start_trial(self, spec: JobSpec) -> int:
+        """Run a job that is not stored, once, and return the number by which the signals tell of it."""
+        self._trials += 1
+        if not self._thread.isRunning():
+            self._thread.start()
+        self._trial_wanted.emit(self._trials, spec)
+        return self._trials
+
+    def stop_trial(self, number: int) -> None:
+        self._trial_stop_wanted.emit(number)
+
+    def end(self) -> None:
+        """End the thread; the engine has been stopped before."""
+        self._thread.quit()
+        self._thread.wait(_LONGEST_END_MS)
+
+
+class _Stoppable(Protocol):
+    """A test run under way."""
+
+    def stop(self) -> None: ...
+
+
+class _Host(QObject):
+    """Lives in the engine's thread."""
+
+    begun = Signal()
+    held = Signal(str)
+    failed = Signal(object)
+    lost = Signal()
+    alarmed = Signal(object)
+    stopped = Signal()
+    trial_output = Signal(int, bytes)
+    trial_ended = Signal(int, object)
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        super().__init__()
+        self._path = path
+        self._clock = clock
+        self._scheduler: Scheduler | None = None
+        self._is_stopping = False
+        self._trials: dict[int, _Stoppable] = {}
+        self._trier: Scheduler | None = None
+        # Kept, never destroyed beside the window's thread.
+        self._past: list[object] = []
+
+    @Slot()
+    def start(self) -> None:
+        if self._scheduler is not None:
+            return
+        try:
+            scheduler = Scheduler.open(self._path, clock=self._clock, owner=_OWNER)
+        except SchedulerError as error:
+            self.failed.emit(error)
+            return
+        try:
+            scheduler.start(adopt_orphans=True, alarmed=self.alarmed.emit)
+        except EngineHeldError as error:
+            scheduler.close()
+            self._past.append(scheduler)
+            self.held.emit(str(error))
+        except SchedulerError as error:
+            scheduler.close()
+            self._past.append(scheduler)
+            self.failed.emit(error)
+        else:
+            self._scheduler = scheduler
+            scheduler.subscribe(lambda _change: self._notice_loss())
+            self.begun.emit()
+
+    def _notice_loss(self) -> None:
+        scheduler = self._scheduler
+        if scheduler is None or scheduler.runs_jobs or self._is_stopping:
+            return
+        self._forget()
+        if isinstance(scheduler.lost_by, (StoreReplacedError, StoreDamagedError)):
+            self.failed.emit(scheduler.lost_by)
+        else:
+            self.lost.emit()
+
+    def _forget(self) -> None:
+        if self._scheduler is not None:
+            self._scheduler.close()
+            self._past.append(self._scheduler)
+            self._scheduler = None
+
+    @Slot(object)
+    def stop(self, farewell: Farewell) -> None:
+        for trial in self._trials.values():
+            trial.stop()
+        if self._scheduler is None:
+            self.stopped.emit()
+            return
+        if self._is_stopping:
+            # Said again while the first is being waited for.
+            if farewell is Farewell.STOP:
+                self._scheduler.end_runs()
+            return
+        self._is_stopping = True
+        try:
+            self._scheduler.stop(
+                wait=farewell is not Farewell.LEAVE,
+                timeout_ms=_FOR_EVER_MS if farewell is Farewell.WAIT else _NO_TIME_MS,
+                end_runs=farewell is Farewell.STOP,
+            )
+        except SchedulerShutdownError as error:
+            _LOG.info("%s", error)
+        except SchedulerError as error:
+            _LOG.warning("%s", error)
+        self._forget()
+        self._is_stopping = False
+        self.stopped.emit()
+
+    @Slot(int, object)
+    def start_trial(self, number: int, spec: JobSpec) -> None:
+        try:
+            trial = self._for_trials().try_job(spec, self)
+        except SchedulerError as error:
+            from halo_scheduler.actions.run_services import Ended  # noqa: PLC0415 - not for the sake of a refusal
+
+            self.trial_ended.emit(number, Ended(run_id="", outcome=Outcome.FAILURE, error=str(error)))
+            return
+        self._trials[number] = trial
+        trial.output.connect(lambda chunk: self.trial_output.emit(number, chunk))
+        trial.ended.connect(lambda ended: self._end_trial(number, ended))
+        trial.start()
+
+    def _for_trials(self) -> Scheduler:
+        """Return a scheduler of this thread, also while another program has the engine."""
+        self._trier = self._trier or Scheduler.open(self._path, clock=self._clock)
+        return self._trier
+
+    @Slot(int)
+    def stop_trial(self, number: int) -> None:
+        if number in self._trials:
+            self._trials[number].stop()
+
+    def _end_trial(self, number: int, ended: object) -> None:
+        self._past.append(self._trials.pop(number))
+        self.trial_ended.emit(number, ended)

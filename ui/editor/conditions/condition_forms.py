@@ -1,0 +1,285 @@
+"""What is filled in of a condition: which host, for how long, how much, which path."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import assert_never
+
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QSizePolicy, QWidget
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import Condition, Idle, Load, MainsPower, Network, PathExists
+from ui.forms.interval_edit import IntervalEdit
+from ui.forms.numbers import read_number
+from ui.style.theme import GRID, HALF, Look, mono_font, number_font
+from ui.widgets.boxes import number_box
+from ui.widgets.labels import icon_button, label
+
+_HIGHEST_PORT = 65_535
+_USUAL_PORT = 22
+_USUAL_IDLE = "10m"
+_USUAL_LOAD = 1.0
+# As it stands in an address line: nas.local:22, [fe80::1]:22.
+_HOST_AND_PORT = re.compile(r"(?:\[([^\[\]]+)\]|([^:\[\]]+)):([0-9]{1,5})", re.ASCII)
+
+
+class ConditionKind(StrEnum):
+    """What can be waited for, in the order in which it is offered."""
+
+    MAINS = "mains"
+    NETWORK = "network"
+    HOST = "host"
+    IDLE = "idle"
+    LOAD = "load"
+    PATH = "path"
+
+
+SINGLE = frozenset([ConditionKind.MAINS, ConditionKind.NETWORK])
+"""Those that say the same however often they are there."""
+
+
+def kind_of(condition: Condition) -> ConditionKind:
+    """Return as what a condition is offered."""
+    match condition:
+        case MainsPower():
+            return ConditionKind.MAINS
+        case Network():
+            return ConditionKind.HOST if condition.host else ConditionKind.NETWORK
+        case Idle():
+            return ConditionKind.IDLE
+        case Load():
+            return ConditionKind.LOAD
+        case PathExists():
+            return ConditionKind.PATH
+        case _:
+            assert_never(condition)
+
+
+def form_of(kind: ConditionKind, look: Look, *, name: str) -> ConditionForm:
+    """Return an empty form."""
+    match kind:
+        case ConditionKind.MAINS:
+            return WordsForm(MainsPower(), _tr("the machine is on mains power"), name=name)
+        case ConditionKind.NETWORK:
+            return WordsForm(Network(), _tr("there is a network"), name=name)
+        case ConditionKind.HOST:
+            return HostForm(name=name)
+        case ConditionKind.IDLE:
+            return IdleForm(name=name)
+        case ConditionKind.LOAD:
+            return LoadForm(name=name)
+        case ConditionKind.PATH:
+            return PathForm(look, name=name)
+        case _:
+            assert_never(kind)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("ConditionForm", text)
+
+
+class ConditionForm(QWidget):
+    """One row of words and fields; what is not changed is given back as it was, to the letter."""
+
+    changed = Signal()
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.row = QHBoxLayout(self)
+        self.row.setContentsMargins(0, 0, 0, 0)
+        self.row.setSpacing(GRID)
+
+    @property
+    def targets(self) -> Mapping[str, QWidget]:
+        """What takes the keyboard for an error in a field of the condition."""
+        return {}
+
+    @property
+    def missing(self) -> str:
+        """What is to be filled in that has not been yet, in a sentence; nothing when all is there."""
+        return ""
+
+    def load(self, condition: Condition) -> None:
+        """Show a condition of this kind."""
+
+    def read(self) -> Condition:
+        """Return the condition, or raise ScheduleError."""
+        raise NotImplementedError
+
+
+class WordsForm(ConditionForm):
+    """Nothing to fill in."""
+
+    def __init__(self, condition: Condition, words: str, *, name: str) -> None:
+        super().__init__(name=name)
+        self._condition = condition
+        self.row.addWidget(label(words, wrap=True), 1)
+
+    def read(self) -> Condition:
+        """Return the one condition it stands for."""
+        return self._condition
+
+
+class HostForm(ConditionForm):
+    """Somebody answers."""
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(name=name)
+        self._host = _line(f"{name}Host", self.tr("Host"), "nas.local")
+        self._port = number_box(1, _HIGHEST_PORT, name=f"{name}Port", title=self.tr("Port"), width=88)
+        self._port.setValue(_USUAL_PORT)
+        self.row.addWidget(self._host, 1)
+        self.row.addWidget(label(self.tr("answers on port")))
+        self.row.addWidget(self._port)
+        self._host.textChanged.connect(self.changed)
+        self._host.editingFinished.connect(self._take_port)
+        self._port.valueChanged.connect(self.changed)
+
+    @property
+    def targets(self) -> Mapping[str, QWidget]:
+        return {"host": self._host, "port": self._port}
+
+    @property
+    def missing(self) -> str:
+        return "" if self._host.text().strip() else self.tr("Write which host is to answer.")
+
+    def load(self, condition: Condition) -> None:
+        """Show a host and its port."""
+        if isinstance(condition, Network):
+            self._host.setText(condition.host)
+            self._host.setCursorPosition(0)
+            self._port.setValue(condition.port or _USUAL_PORT)
+
+    def read(self) -> Condition:
+        """Return the host with its port."""
+        return Network(host=self._host.text().strip(), port=self._port.value())
+
+    def _take_port(self) -> None:
+        """Take an address apart that was typed or pasted as one."""
+        match = _HOST_AND_PORT.fullmatch(self._host.text().strip())
+        if match is not None and 1 <= int(match[3]) <= _HIGHEST_PORT:
+            self._host.setText(match[1] or match[2])
+            self._port.setValue(int(match[3]))
+
+
+class IdleForm(ConditionForm):
+    """Nobody is there."""
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(name=name)
+        self._idle = IntervalEdit(self.tr("Time without input"), name=f"{name}Idle")
+        self._idle.set_text(_USUAL_IDLE)
+        self.row.addWidget(label(self.tr("nobody has been there for"), wrap=True), 1)
+        self.row.addWidget(self._idle)
+        self._idle.changed.connect(self.changed)
+
+    @property
+    def targets(self) -> Mapping[str, QWidget]:
+        return {"idle": self._idle}
+
+    def load(self, condition: Condition) -> None:
+        """Show for how long."""
+        if isinstance(condition, Idle):
+            self._idle.set_text(condition.idle)
+
+    def read(self) -> Condition:
+        """Return for how long."""
+        return Idle(idle=self._idle.text)
+
+
+class LoadForm(ConditionForm):
+    """The machine has little to do."""
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(name=name)
+        self._given: float | None = None
+        self._below = _line(f"{name}Below", self.tr("Load"), "1.5")
+        self._below.setFixedWidth(88)
+        self._below.setFont(number_font(self._below.font()))
+        self._below.setText(f"{_USUAL_LOAD:g}")
+        self.row.addWidget(label(self.tr("the load of the last minute is below"), wrap=True), 1)
+        self.row.addWidget(self._below)
+        self._below.textChanged.connect(self.changed)
+
+    @property
+    def targets(self) -> Mapping[str, QWidget]:
+        return {"below": self._below}
+
+    @property
+    def missing(self) -> str:
+        return "" if self._below.text().strip() else self.tr("Write a number, like 1.5.")
+
+    def load(self, condition: Condition) -> None:
+        """Show how much."""
+        if isinstance(condition, Load):
+            self._given = condition.below
+            self._below.setText(f"{condition.below:g}")
+
+    def read(self) -> Condition:
+        """Return how much."""
+        given = self._given
+        if given is not None and self._below.text() == f"{given:g}":
+            return Load(below=given)
+        try:
+            return Load(below=read_number(self._below.text()))
+        except ScheduleError as error:
+            raise error if error.path else error.under("below") from None
+
+
+class PathForm(ConditionForm):
+    """A file or a folder is there."""
+
+    def __init__(self, look: Look, *, name: str) -> None:
+        super().__init__(name=name)
+        self._path = _line(f"{name}Path", self.tr("File or folder"), "/media/backup")
+        choose = icon_button(look, "folder", self.tr("Choose a folder…"), name=f"{name}Choose")
+        choose.clicked.connect(self._look_for_it)
+        both = QHBoxLayout()
+        both.setSpacing(HALF)
+        both.addWidget(self._path, 1)
+        both.addWidget(choose)
+        self.row.addLayout(both, 1)
+        self.row.addWidget(label(self.tr("is there")))
+        self._path.textChanged.connect(self.changed)
+
+    @property
+    def targets(self) -> Mapping[str, QWidget]:
+        return {"path": self._path}
+
+    @property
+    def missing(self) -> str:
+        return "" if self._path.text().strip() else self.tr("Choose the file or folder that is to be there.")
+
+    def load(self, condition: Condition) -> None:
+        """Show a path."""
+        if isinstance(condition, PathExists):
+            self._path.setText(condition.path)
+            self._path.setCursorPosition(0)
+
+    def read(self) -> Condition:
+        """Return the path; a blank at its end may be meant."""
+        return PathExists(path=self._path.text().lstrip())
+
+    def _look_for_it(self) -> None:
+        # Path's own way would raise for the home of somebody who is not known here.
+        start = os.path.expanduser(self._path.text())  # noqa: PTH111 - see above
+        dialog = QFileDialog(self.window(), self.tr("File or folder"), start)
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.fileSelected.connect(self._path.setText)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+
+def _line(name: str, title: str, placeholder: str) -> QLineEdit:
+    made = QLineEdit()
+    made.setObjectName(name)
+    made.setAccessibleName(title)
+    made.setPlaceholderText(placeholder)
+    made.setFont(mono_font(made.font()))
+    made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+    return made

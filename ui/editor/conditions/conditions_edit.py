@@ -1,0 +1,281 @@
+"""The list of what a job waits for before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import MOST_CONDITIONS, Condition
+from ui.backend.backend import Backend
+from ui.forms.fields import Field, Page
+from ui.forms.problems import Findings
+from ui.forms.row_list import RowList
+from ui.forms.rows import tab_before
+from ui.forms.seen import show_if
+from ui.forms.snapshot import CONTENT
+from ui.style.theme import GRID, HALF, ICON, MARGIN, Look
+from ui.widgets.labels import button, icon_button, label, tint
+
+from .condition_check import ConditionLook
+from .condition_forms import SINGLE, ConditionForm, ConditionKind, form_of, kind_of
+
+_COLUMNS = 3
+# Nobody is told of a change meanwhile: this is only for those who look.
+_AGAIN_MS = 10_000
+
+
+class ConditionsEdit(QWidget):
+    """One row to a condition, each with how things stand; below them what else could be waited for."""
+
+    changed = Signal()
+    learned = Signal()
+
+    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
+        super().__init__()
+        self.setObjectName("conditions")
+        self._backend = backend
+        self._look = look
+        self._page = page
+        self._known: frozenset[Condition] = frozenset()
+        self._none = label(
+            self.tr("Nothing to wait for: it starts as soon as its time has come."), "muted", wrap=True
+        )
+        self._rows: RowList[ConditionRow] = RowList(
+            page, stem="condition", path="policy.conditions", spacing=MARGIN
+        )
+        self._add = {kind: self._add_button(kind) for kind in ConditionKind}
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(MARGIN)
+        layout.addWidget(self._none)
+        layout.addLayout(self._rows.layout)
+        layout.addWidget(self._offer())
+        self._again = QTimer(self)
+        self._again.setInterval(_AGAIN_MS)
+        self._again.timeout.connect(self._look_again)
+
+    def _offer(self) -> QWidget:
+        made = QWidget()
+        made.setObjectName("conditionOffer")
+        # Once for all of them: each sheet takes its time.
+        made.setStyleSheet("QPushButton { text-align: left; }")
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(GRID)
+        for index, one in enumerate(self._add.values()):
+            grid.addWidget(one, index // _COLUMNS, index % _COLUMNS)
+        for column in range(_COLUMNS):
+            grid.setColumnStretch(column, 1)
+        layout = QVBoxLayout(made)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(HALF)
+        layout.addWidget(label(self.tr("Add a condition"), "small"))
+        layout.addLayout(grid)
+        return self._page.watch_field(
+            Field("", made, path="policy.conditions", subject=self.tr("The list of conditions"))
+        )
+
+    def _add_button(self, kind: ConditionKind) -> QPushButton:
+        words, icon, tip = {
+            ConditionKind.MAINS: (self.tr("Mains power"), "plug", self.tr("It does not start on battery")),
+            ConditionKind.NETWORK: (self.tr("Network"), "globe", self.tr("Any way out of this machine")),
+            ConditionKind.HOST: (
+                self.tr("A host answers"),
+                "host",
+                self.tr("A machine in your network, or a server"),
+            ),
+            ConditionKind.IDLE: (
+                self.tr("Nobody is there"),
+                "user",
+                self.tr("Keyboard and mouse have not been used for a while"),
+            ),
+            ConditionKind.LOAD: (
+                self.tr("Little load"),
+                "chart",
+                self.tr("The machine has not much else to do"),
+            ),
+            ConditionKind.PATH: (
+                self.tr("A file or folder"),
+                "folder",
+                self.tr("Such as a disk that is plugged in"),
+            ),
+        }[kind]
+        made = button(words, name=f"addCondition_{kind}", tip=tip, accessible=f"{_title(self)}: {words}")
+        made.setAutoDefault(False)
+        made.setIconSize(QSize(ICON, ICON))
+        tint(made, self._look, icon)
+        made.clicked.connect(_Add(self, kind))
+        return made
+
+    def load(self, conditions: Iterable[Condition], *, are_stored: bool) -> None:
+        """Show these conditions only; those of a stored job may stay, though they cannot be observed here."""
+        self._rows.clear()
+        self._known = frozenset(conditions) if are_stored else frozenset()
+        for condition in conditions:
+            self._add_row(kind_of(condition)).form.load(condition)
+        self._follow()
+
+    def focus_first(self) -> None:
+        """Give the keyboard to the first condition, or to what adds one."""
+        inputs = [row for row in self._rows if row.has_input]
+        offers = [one for one in self._add.values() if one.isEnabled()]
+        if inputs:
+            inputs[0].field.focus()
+        elif offers:
+            offers[0].setFocus()
+
+    @property
+    def count(self) -> int:
+        return len(self._rows)
+
+    def read(self, findings: Findings) -> tuple[Condition, ...] | None:
+        """Return the conditions, or None after noting what is wrong."""
+        found = [self._read_row(index, row, findings) for index, row in enumerate(self._rows)]
+        conditions = tuple(condition for condition in found if condition is not None)
+        return conditions if len(conditions) == len(found) else None
+
+    def _read_row(self, index: int, row: ConditionRow, findings: Findings) -> Condition | None:
+        path = f"policy.conditions[{index}]"
+        if row.form.missing:
+            findings.miss(path, row.form.missing)
+            return None
+        condition = findings.take(path, row.form.read)
+        refusal = "" if condition is None or condition in self._known else row.look.refusal(condition)
+        row.look.set_silent(bool(refusal))
+        if refusal:
+            findings.refuse(path, self.tr("{sentence} Remove this condition.").format(sentence=refusal))
+            return None
+        return condition
+
+    def add(self, kind: ConditionKind) -> None:
+        """Add a condition and let it be filled in."""
+        row = self._add_row(kind)
+        self._follow()
+        # Qt would show it later, and what is not seen is not looked at.
+        row.field.show()
+        row.look.look_again()
+        if row.has_input:
+            row.field.focus(Qt.FocusReason.TabFocusReason)
+        self.changed.emit()
+        self._page.ensureWidgetVisible(row.field)
+
+    def _add_row(self, kind: ConditionKind) -> ConditionRow:
+        row = ConditionRow(self._backend, self._look, kind, name=self._rows.next_name)
+        self._rows.append(row)
+        tab_before(self._add[ConditionKind.MAINS], [stop for one in self._rows for stop in one.stops])
+        row.form.changed.connect(self._tell)
+        row.look.learned.connect(self.learned)
+        row.removal_wanted.connect(self._remove)
+        return row
+
+    def _remove(self, row: ConditionRow) -> None:
+        neighbour = self._rows.drop(row)
+        self._follow()
+        if neighbour is not None:
+            neighbour.field.focus()
+        else:
+            self._add[row.kind].setFocus()
+        self.changed.emit()
+
+    def _tell(self) -> None:
+        self._follow()
+        self.changed.emit()
+
+    def _follow(self) -> None:
+        """Let everything else follow what the rows say."""
+        for row in self._rows:
+            row.follow()
+        show_if(self._none, not self._rows)
+        kinds = {row.kind for row in self._rows}
+        for kind, one in self._add.items():
+            one.setEnabled(len(self._rows) < MOST_CONDITIONS and (kind not in SINGLE or kind not in kinds))
+
+    def stop_looking(self) -> None:
+        """Wait for no answers any more: some take seconds, and others stand behind them."""
+        for row in self._rows:
+            row.look.stop()
+
+    def _look_again(self) -> None:
+        for row in self._rows:
+            row.look.look_again()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        super().showEvent(event)
+        self._again.start()
+        self._look_again()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
+        super().hideEvent(event)
+        self._again.stop()
+        self.stop_looking()
+
+
+class ConditionRow(QWidget):
+    """What is waited for, how that stands now, and a way out."""
+
+    removal_wanted = Signal(object)
+
+    def __init__(self, backend: Backend, look: Look, kind: ConditionKind, *, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setProperty(CONTENT, kind)
+        self.kind = kind
+        self.form: ConditionForm = form_of(kind, look, name=f"{name}Form")
+        self.look = ConditionLook(backend, look, name=f"{name}Look")
+        self._remove = icon_button(look, "close", self.tr("Remove this condition"), name=f"{name}Remove")
+        head = QHBoxLayout()
+        head.setSpacing(GRID)
+        head.addWidget(self.form, 1)
+        head.addWidget(self._remove, alignment=Qt.AlignmentFlag.AlignTop)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(HALF)
+        layout.addLayout(head)
+        layout.addWidget(self.look)
+        self.field = Field("", self, subject=self.tr("This"), targets=self.form.targets)
+        self._remove.clicked.connect(self._want_removal)
+
+    @property
+    def has_input(self) -> bool:
+        """Whether there is something to fill in."""
+        return bool(self.form.targets)
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the Tab key visits."""
+        inner = (child for child in self.form.findChildren(QWidget) if _takes_tab(child))
+        # The list of a combo box is a window of its own.
+        return [*(child for child in inner if child.window() is self.window()), self._remove]
+
+    def follow(self) -> None:
+        """Look at what the form says now."""
+        try:
+            self.look.look_at(None if self.form.missing else self.form.read())
+        except ScheduleError:
+            self.look.look_at(None)
+
+    def _want_removal(self) -> None:
+        self.removal_wanted.emit(self)
+
+
+class _Add:
+    """Adds one kind of condition."""
+
+    def __init__(self, edit: ConditionsEdit, kind: ConditionKind) -> None:
+        self._edit = edit
+        self._kind = kind
+
+    def __call__(self) -> None:
+        self._edit.add(self._kind)
+
+
+def _takes_tab(widget: QWidget) -> bool:
+    return bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus) and widget.focusProxy() is None
+
+
+def _title(edit: ConditionsEdit) -> str:
+    return edit.tr("Add a condition")

@@ -1,0 +1,130 @@
+"""The page that says what a due job waits for before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QCheckBox, QWidget
+
+from halo_scheduler.model import Condition, InQuietTime, Policy
+from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.settings import Settings
+from ui.backend.backend import Backend
+from ui.forms.fields import Field, Page
+from ui.forms.interval_edit import IntervalEdit
+from ui.forms.problems import Findings
+from ui.forms.rows import optional_interval, set_optional
+from ui.forms.seen import show_if
+from ui.style.theme import Look
+from ui.widgets.labels import label
+
+from .conditions_edit import ConditionsEdit
+from .quiet_part import QuietPart
+
+_DEFAULT_DEADLINE = "2h"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """What the page says."""
+
+    conditions: tuple[Condition, ...]
+    deadline: str | None
+    in_quiet_time: InQuietTime
+
+
+class WaitsPage(Page):
+    """Conditions, how long they are waited for, and quiet times."""
+
+    quiet_times_wanted = Signal()
+
+    def __init__(self, backend: Backend, look: Look, settings: Settings, parent: QWidget) -> None:
+        super().__init__(
+            QCoreApplication.translate("WaitsPage", "It starts only when …"), name="waitsPage", parent=parent
+        )
+        self._backend = backend
+        self._look = look
+        self._settings = settings
+
+    def build(self) -> Iterator[None]:
+        """Make what is on the page, giving way after each part."""
+        self._about = label(
+            self.tr(
+                "When its time has come it waits until all of this holds, and says what for. A run by hand starts "
+                "in any case."
+            ),
+            "small",
+            wrap=True,
+        )
+        self.add(self._about)
+        self._conditions = ConditionsEdit(self._backend, self._look, self)
+        self.add(self._conditions)
+        yield
+        self._has_deadline = QCheckBox(self.tr("Give up after"))
+        self._has_deadline.setObjectName("hasDeadline")
+        self._deadline = IntervalEdit(self.tr("Longest wait"), name="deadline")
+        self._deadline_field = self.add_field(
+            Field(
+                self.tr("How long it waits"),
+                optional_interval("deadlineRow", self._has_deadline, self._deadline),
+                path="policy.condition_deadline",
+                subject=self.tr("The time"),
+                hint=self.tr("Then the run is skipped, and you are told."),
+            )
+        )
+        yield
+        self._quiet = QuietPart(self._backend, self._settings, self)
+        self.add(self._quiet)
+        self.column.addStretch(1)
+        self._has_deadline.toggled.connect(self._tell)
+        self._deadline.changed.connect(self.edited)
+        self._conditions.changed.connect(self._tell)
+        self._conditions.learned.connect(self.learned)
+        self._quiet.changed.connect(self.edited)
+        self._quiet.learned.connect(self.learned)
+        self._quiet.settings_wanted.connect(self.quiet_times_wanted)
+
+    @property
+    def quiet_times(self) -> tuple[QuietTime, ...]:
+        """The quiet times that hold for the job."""
+        return self._quiet.times
+
+    def focus_first(self) -> None:
+        """Give the keyboard to the first condition, or to what adds one."""
+        self._conditions.focus_first()
+
+    def load(self, policy: Policy, *, is_stored: bool) -> None:
+        """Show this part of a policy."""
+        self._conditions.load(policy.conditions, are_stored=is_stored)
+        self._deadline.set_text(policy.condition_deadline or _DEFAULT_DEADLINE)
+        set_optional(self._has_deadline, self._deadline, is_on=policy.condition_deadline is not None)
+        self._quiet.load(policy.in_quiet_time)
+        self._show_deadline()
+
+    def stop_looking(self) -> None:
+        """Let others ask first."""
+        self._conditions.stop_looking()
+
+    def follow_group(self, group: str | None) -> None:
+        """Show the quiet times that hold for a group."""
+        self._quiet.follow(group)
+
+    def read(self, findings: Findings) -> Waits | None:
+        """Return what the page says, or None after noting what is wrong."""
+        conditions = self._conditions.read(findings)
+        if conditions is None:
+            return None
+        deadline = self._deadline.text if self._has_deadline.isChecked() else None
+        policy = findings.take("policy", lambda: Policy(conditions=conditions, condition_deadline=deadline))
+        if policy is None:
+            return None
+        return Waits(conditions=conditions, deadline=deadline, in_quiet_time=self._quiet.choice)
+
+    def _tell(self) -> None:
+        self._show_deadline()
+        self.edited.emit()
+
+    def _show_deadline(self) -> None:
+        show_if(self._deadline_field, self._conditions.count > 0 or self._has_deadline.isChecked())

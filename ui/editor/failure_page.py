@@ -1,0 +1,237 @@
+"""The page that says what happens when a run goes wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
+
+from halo_scheduler.grammar.english import listed
+from halo_scheduler.model import Backoff, BackoffKind, Policy, Retry
+from ui.forms.fields import Field, Page
+from ui.forms.interval_edit import IntervalEdit
+from ui.forms.numbers import read_intervals, write_intervals
+from ui.forms.problems import Findings
+from ui.forms.rows import optional_interval, set_optional, side_by_side
+from ui.forms.seen import show_if
+from ui.style.theme import mono_font
+from ui.style.wording import one_line
+from ui.widgets.boxes import number_box
+from ui.widgets.labels import label
+
+from .job_catalogue import JobCatalogue
+from .job_choice import JobChoice
+from .summary import ladder_words
+
+_MOST_RETRIES = 1_000
+_MOST_ERRORS = 1_000_000
+_DEFAULT_LIMIT = "2h"
+_LONGEST_NAME = 40
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What the page says."""
+
+    time_limit: str | None
+    retry: Retry
+    backoff: Backoff
+    max_errors: int
+
+
+class TroublePage(Page):
+    """Time limit, retries, another job after a failure, rest after errors, and the end of patience."""
+
+    failure_job_chosen = Signal(str)
+    """The job to run after failures; nothing for none. The list of all that follow stands on another page."""
+
+    def __init__(self, catalogue: JobCatalogue, parent: QWidget) -> None:
+        super().__init__(
+            QCoreApplication.translate("TroublePage", "If it goes wrong"), name="troublePage", parent=parent
+        )
+        self._given_backoff = Backoff.ladder()
+        self._build_limit()
+        self._build_retry()
+        self._build_failure_job(catalogue)
+        self._build_rest()
+        self._build_patience()
+        self.column.addStretch(1)
+
+    def _build_limit(self) -> None:
+        self._has_limit = QCheckBox(self.tr("Stop it when it runs longer than"))
+        self._has_limit.setObjectName("hasTimeLimit")
+        self._limit = IntervalEdit(self.tr("Time limit"), name="timeLimit")
+        self.add_field(
+            Field(
+                self.tr("Time limit"),
+                optional_interval("timeLimitRow", self._has_limit, self._limit),
+                path="policy.time_limit",
+                subject=self.tr("The time limit"),
+                hint=self.tr("A run that hangs would otherwise keep the job from ever running again."),
+            )
+        )
+        self._has_limit.toggled.connect(self.edited)
+        self._limit.changed.connect(self.edited)
+
+    def _build_retry(self) -> None:
+        self._attempts = number_box(
+            0,
+            _MOST_RETRIES,
+            name="retryAttempts",
+            title=self.tr("Tries after a failure"),
+            zero=self.tr("never"),
+        )
+        self._delay = IntervalEdit(self.tr("Time before trying again"), name="retryDelay", least=0)
+        self._delay_words = label(self.tr("more times, each after"))
+        self.add_field(
+            Field(
+                self.tr("Try again after a failure"),
+                side_by_side("retryRow", self._attempts, self._delay_words, self._delay),
+                path="policy.retry",
+                subject=self.tr("The number"),
+            )
+        )
+        self._attempts.valueChanged.connect(self._show_delay)
+        self._attempts.valueChanged.connect(self.edited)
+        self._delay.changed.connect(self.edited)
+
+    def _build_failure_job(self, catalogue: JobCatalogue) -> None:
+        self._failure_job = JobChoice(
+            catalogue,
+            name="failureJob",
+            title=self.tr("Job to run after a failure"),
+            placeholder=self.tr("none"),
+        )
+        self._failure_field = self.add_field(
+            Field(self.tr("After a failure run another job"), self._failure_job)
+        )
+        self._failure_job.chosen.connect(self._tell_failure_job)
+        self._failure_job.refused.connect(self._failure_field.set_hint)
+
+    def _build_rest(self) -> None:
+        self._rest = QComboBox()
+        self._rest.setObjectName("backoff")
+        self._rest.setAccessibleName(self.tr("Rest after errors"))
+        self._rest.addItem(self.tr("Longer with every error in a row"), BackoffKind.LADDER)
+        self._rest.addItem(self.tr("Twice the interval with every error"), BackoffKind.DOUBLE)
+        self._rest.addItem(self.tr("No rest: keep to the schedule"), BackoffKind.NONE)
+        self.add_field(
+            Field(
+                self.tr("Rest after errors"),
+                self._rest,
+                path="policy.backoff.kind",
+                subject=self.tr("The choice"),
+            )
+        )
+        self._ladder = QLineEdit()
+        self._ladder.setObjectName("ladder")
+        self._ladder.setAccessibleName(self.tr("Rests after the first, second, third … error"))
+        self._ladder.setPlaceholderText("30s, 1m, 5m, 15m, 1h")
+        self._ladder.setFont(mono_font(self._ladder.font()))
+        self._ladder_field = self.add_field(
+            Field(
+                self.tr("After the first, second, third … error"),
+                self._ladder,
+                path="policy.backoff",
+                subject=self.tr("The list"),
+            )
+        )
+        self._rest.currentIndexChanged.connect(self._show_ladder)
+        self._rest.currentIndexChanged.connect(self.edited)
+        self._ladder.textChanged.connect(self.edited)
+
+    def _build_patience(self) -> None:
+        self._max_errors = number_box(
+            0,
+            _MOST_ERRORS,
+            name="maxErrors",
+            title=self.tr("Switch the job off after so many errors in a row"),
+            zero=self.tr("never"),
+        )
+        self._errors_words = label(self.tr("errors in a row"))
+        self.add_field(
+            Field(
+                self.tr("Switch the job off after"),
+                side_by_side("maxErrorsRow", self._max_errors, self._errors_words),
+                path="policy.max_errors",
+                subject=self.tr("The number"),
+                hint=self.tr("You are told when that happens, and can switch it on again."),
+            )
+        )
+        self._max_errors.valueChanged.connect(self._show_errors_words)
+        self._max_errors.valueChanged.connect(self.edited)
+
+    def show_failure_job(self, job_id: str, others: tuple[str, ...]) -> None:
+        """Show which job runs after a failure, and which others do too."""
+        if job_id != self._failure_job.job_id:
+            self._failure_job.set_job(job_id)
+        names = [one_line(name, _LONGEST_NAME) for name in others if name]
+        hint = self.tr("It is told how this job ended, and gets its output.")
+        if len(names) == 1:
+            hint = self.tr("{name} runs then too: see “After it”.").format(name=names[0])
+        elif names:
+            if len(names) > _MOST_NAMED:
+                more = self.tr("{count} more").format(count=len(names) - _MOST_NAMED + 1)
+                names = [*names[: _MOST_NAMED - 1], more]
+            hint = self.tr("{names} run then too: see “After it”.").format(names=listed(names))
+        self._failure_field.set_hint(hint)
+
+    def _tell_failure_job(self) -> None:
+        self.failure_job_chosen.emit(self._failure_job.job_id)
+
+    def focus_first(self) -> None:
+        """Give the keyboard to the first field."""
+        self._has_limit.setFocus()
+
+    def load(self, policy: Policy) -> None:
+        """Show this part of a policy."""
+        set_optional(self._has_limit, self._limit, is_on=policy.time_limit is not None)
+        self._limit.set_text(policy.time_limit or _DEFAULT_LIMIT)
+        self._attempts.setValue(policy.retry.attempts)
+        self._delay.set_milliseconds(policy.retry.delay_ms)
+        self._given_backoff = policy.backoff
+        is_ladder = policy.backoff.kind is BackoffKind.LADDER
+        ladder = policy.backoff if is_ladder else Backoff.ladder()
+        self._ladder.setText(write_intervals(ladder.delays_ms))
+        self._rest.setCurrentIndex(self._rest.findData(policy.backoff.kind))
+        self._max_errors.setValue(policy.max_errors)
+        self._show_delay()
+        self._show_ladder()
+        self._show_errors_words()
+
+    def read(self, findings: Findings) -> Trouble | None:
+        """Return what the page says, or None after noting what is wrong."""
+        limit = findings.take("policy", self._read_limit)
+        retry = findings.take(
+            "policy.retry", lambda: Retry(attempts=self._attempts.value(), delay_ms=self._delay.milliseconds)
+        )
+        backoff = findings.take("policy.backoff", self._read_backoff)
+        self._ladder_field.set_hint("" if backoff is None else ladder_words(backoff))
+        if limit is None or retry is None or backoff is None:
+            return None
+        return Trouble(limit.time_limit, retry, backoff, self._max_errors.value())
+
+    def _read_limit(self) -> Policy:
+        return Policy(time_limit=self._limit.text if self._has_limit.isChecked() else None)
+
+    def _read_backoff(self) -> Backoff:
+        kind = BackoffKind(self._rest.currentData())
+        if kind is not BackoffKind.LADDER:
+            return Backoff(kind=kind)
+        given = self._given_backoff
+        if given.kind is kind and self._ladder.text() == write_intervals(given.delays_ms):
+            return given
+        return Backoff.ladder(*read_intervals(self._ladder.text()))
+
+    def _show_delay(self) -> None:
+        is_on = self._attempts.value() > 0
+        show_if(self._delay, is_on)
+        show_if(self._delay_words, is_on)
+
+    def _show_ladder(self) -> None:
+        show_if(self._ladder_field, self._rest.currentData() == BackoffKind.LADDER)
+
+    def _show_errors_words(self) -> None:
+        show_if(self._errors_words, self._max_errors.value() > 0)

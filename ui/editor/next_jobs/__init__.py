@@ -1,0 +1,1 @@
+"""The editor's page for the jobs that run after a job."""

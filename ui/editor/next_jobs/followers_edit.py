@@ -1,0 +1,266 @@
+"""The list of jobs that run when a job has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+
+from halo_scheduler.model import MOST_FOLLOWERS, Follower, FollowOn
+from halo_scheduler.rules.chains import LinkState
+from ui.editor.job_catalogue import JobCatalogue
+from ui.editor.job_choice import JobChoice
+from ui.forms.fields import Field, Page
+from ui.forms.links import link
+from ui.forms.problems import Findings
+from ui.forms.row_list import RowList
+from ui.forms.rows import tab_before
+from ui.forms.seen import show_if
+from ui.forms.snapshot import CONTENT
+from ui.style.theme import GRID, HALF, Look, Tone
+from ui.widgets.labels import icon_button, tint
+from ui.widgets.wrapped_text import WrappedText
+
+
+class FollowersEdit(QWidget):
+    """One row to a job; the whole list is read, and shown, at once."""
+
+    changed = Signal()
+    job_wanted = Signal(str)
+    """Somebody wants to see this job."""
+
+    def __init__(self, catalogue: JobCatalogue, look: Look, page: Page) -> None:
+        super().__init__()
+        self.setObjectName("followers")
+        self._catalogue = catalogue
+        self._look = look
+        self._page = page
+        self._rows: RowList[FollowerRow] = RowList(page, stem="follower", path="followers", spacing=GRID)
+        self._add = link(self.tr("Run another job"), name="followersAdd")
+        tint(self._add, look, "add")
+        adding = page.watch_field(
+            Field("", self._add, path="followers", subject=self.tr("The list of jobs"), target=self._add)
+        )
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addLayout(self._rows.layout)
+        layout.addWidget(adding, alignment=Qt.AlignmentFlag.AlignLeft)
+        self._add.clicked.connect(self._add_and_focus)
+        catalogue.changed.connect(self._show_states)
+
+    def focus_first(self) -> None:
+        """Give the keyboard to the first job, or to what adds one."""
+        first = next(iter(self._rows), None)
+        (self._add if first is None else first.on).setFocus()
+
+    def load(self, followers: Iterable[Follower]) -> None:
+        """Show these jobs only."""
+        self._rows.clear()
+        for follower in followers:
+            self._add_row(follower.on, follower.job_id)
+        self._follow()
+
+    def read(self, findings: Findings) -> tuple[Follower, ...] | None:
+        """Return the jobs that follow, or None after noting what is wrong."""
+        found: list[Follower] = []
+        for index, row in enumerate(self._rows):
+            path = f"followers[{index}]"
+            if not row.job.job_id:
+                findings.miss(f"{path}.job_id", self.tr("Choose the job that is to run."))
+                continue
+            if any(follower.job_id == row.job.job_id for follower in found):
+                findings.refuse(
+                    f"{path}.job_id", self.tr("This job runs already; choose “In any case” there instead.")
+                )
+                continue
+            follower = findings.take(path, row.read)
+            found += [] if follower is None else [follower]
+        return tuple(found) if len(found) == len(self._rows) else None
+
+    def names(self) -> tuple[str, ...]:
+        """Return what the jobs are called, as far as that is known."""
+        return tuple(row.job.name for row in self._rows)
+
+    # --- What runs after a failure -------------------------------------------------------------------
+
+    def failure_job(self) -> str:
+        """Return the first job that runs after failures alone; nothing when there is none."""
+        row = self._failure_row()
+        return "" if row is None else row.job.job_id
+
+    def other_failure_names(self) -> tuple[str, ...]:
+        """Return what else runs when it has failed."""
+        first = self._failure_row()
+        on = (FollowOn.FAILURE, FollowOn.ALWAYS)
+        return tuple(row.job.name for row in self._rows if row is not first and row.choice in on)
+
+    def set_failure_job(self, job_id: str) -> None:
+        """Let a job, and no longer the one that did, run after failures; one that runs already then runs always."""
+        row = self._failure_row()
+        other = next((one for one in self._rows if one is not row and one.job.job_id == job_id), None)
+        if job_id and other is not None:
+            other.choose(FollowOn.ALWAYS)
+        if row is not None and (not job_id or other is not None):
+            self._rows.drop(row)
+        elif row is not None:
+            row.job.set_job(job_id)
+        elif job_id and other is None and len(self._rows) < MOST_FOLLOWERS:
+            self._add_row(FollowOn.FAILURE, job_id)
+        self._tell()
+
+    def _failure_row(self) -> FollowerRow | None:
+        return next((row for row in self._rows if row.choice is FollowOn.FAILURE), None)
+
+    # --- Rows ----------------------------------------------------------------------------------------
+
+    def _add_and_focus(self) -> None:
+        row = self._add_row(FollowOn.SUCCESS, "")
+        self._follow()
+        row.job.setFocus()
+        self._page.ensureWidgetVisible(row.field)
+        self.changed.emit()
+
+    def _add_row(self, on: FollowOn, job_id: str) -> FollowerRow:
+        row = FollowerRow(self._catalogue, self._look, name=self._rows.next_name)
+        row.choose(on)
+        row.job.set_job(job_id)
+        self._rows.append(row)
+        tab_before(self._add, [stop for one in self._rows for stop in one.stops])
+        row.changed.connect(self._tell)
+        row.removal_wanted.connect(self._remove)
+        row.job_wanted.connect(self.job_wanted)
+        return row
+
+    def _remove(self, row: FollowerRow) -> None:
+        neighbour = self._rows.drop(row)
+        if neighbour is not None:
+            neighbour.on.setFocus()
+        else:
+            self._add.setFocus()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._follow()
+        self.changed.emit()
+
+    def _follow(self) -> None:
+        self._catalogue.follow(row.job.job_id for row in self._rows if row.job.job_id)
+        self._add.setEnabled(len(self._rows) < MOST_FOLLOWERS)
+        self._show_states()
+
+    def _show_states(self) -> None:
+        for row in self._rows:
+            row.show_state()
+
+
+class FollowerRow(QWidget):
+    """After which end, which job; and what keeps it from running."""
+
+    changed = Signal()
+    removal_wanted = Signal(object)
+    job_wanted = Signal(str)
+
+    def __init__(self, catalogue: JobCatalogue, look: Look, *, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setProperty(CONTENT, "")
+        self._catalogue = catalogue
+        self._refusal = ""
+        self.on = QComboBox()
+        self.on.setObjectName(f"{name}On")
+        self.on.setAccessibleName(self.tr("After which end"))
+        self.on.addItem(self.tr("After a success"), FollowOn.SUCCESS)
+        self.on.addItem(self.tr("After a failure"), FollowOn.FAILURE)
+        self.on.addItem(self.tr("In any case"), FollowOn.ALWAYS)
+        self.job = JobChoice(
+            catalogue, name=f"{name}Job", title=self.tr("Job to run"), placeholder=self.tr("choose a job")
+        )
+        self._open = icon_button(look, "external", self.tr("Open this job"), name=f"{name}Open")
+        self._remove = icon_button(look, "close", self.tr("Remove"), name=f"{name}Remove")
+        self._note = WrappedText(look, name=f"{name}Note", tone=Tone.WARN)
+        head = QHBoxLayout()
+        head.setSpacing(GRID)
+        head.addWidget(self.on)
+        head.addWidget(self.job, 1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(HALF)
+        buttons.addWidget(self._open)
+        buttons.addWidget(self._remove)
+        head.addLayout(buttons)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(HALF)
+        layout.addLayout(head)
+        layout.addWidget(self._note)
+        self._note.hide()
+        self.field = _RowField(self)
+        self.on.currentIndexChanged.connect(self.changed)
+        self.job.chosen.connect(self._tell)
+        self.job.refused.connect(self._show_refusal)
+        self._open.clicked.connect(self._want_job)
+        self._remove.clicked.connect(self._want_removal)
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the Tab key visits."""
+        return [self.on, self.job, self._open, self._remove]
+
+    @property
+    def choice(self) -> FollowOn:
+        return FollowOn(self.on.currentData())
+
+    def choose(self, on: FollowOn) -> None:
+        """Show after which end."""
+        self.on.setCurrentIndex(self.on.findData(on))
+
+    def read(self) -> Follower:
+        """Return which job follows, and when."""
+        return Follower(job_id=self.job.job_id, on=self.choice)
+
+    def show_state(self) -> None:
+        """Say what keeps the job from running."""
+        self.setProperty(CONTENT, self.job.job_id)
+        entry = self._catalogue.entry(self.job.job_id)
+        state = LinkState.OK if entry is None else entry.state
+        words = {
+            LinkState.OK: "",
+            LinkState.PAUSED: self.tr("This job is paused: until it is resumed, it will be skipped."),
+            LinkState.DISABLED: self.tr(
+                "This job is switched off: until it is on again, it will be skipped."
+            ),
+            LinkState.REMOVED: self.tr("This job was removed: nothing runs. Restore it, or choose another."),
+        }[state]
+        # What is wrong says more than what it comes from.
+        shown = self._refusal or ("" if self.field.error else words)
+        self._note.set_text(shown)
+        show_if(self._note, bool(shown))
+        self._open.setEnabled(bool(self.job.job_id) and state is not LinkState.REMOVED)
+
+    def _tell(self) -> None:
+        self._refusal = ""
+        self.changed.emit()
+
+    def _show_refusal(self, sentence: str) -> None:
+        self._refusal = sentence
+        self.show_state()
+
+    def _want_job(self) -> None:
+        self.job_wanted.emit(self.job.job_id)
+
+    def _want_removal(self) -> None:
+        self.removal_wanted.emit(self)
+
+
+class _RowField(Field):
+    """Lets a row say of its job what its error does not."""
+
+    def __init__(self, row: FollowerRow) -> None:
+        super().__init__("", row, subject=row.tr("The choice"), target=row.job, targets={"on": row.on})
+        self._row = row
+
+    def show_error(self, sentence: str, path: str = "") -> None:
+        """Put a sentence below the row, or take it away."""
+        super().show_error(sentence, path)
+        self._row.show_state()

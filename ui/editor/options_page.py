@@ -1,0 +1,326 @@
+"""The page with the rest: missed runs, notifications, group, sleep, assistants, caps, output, spread and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QVBoxLayout, QWidget
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import Caps, CatchUp, JobSpec, Limits, Manual, Notify, Policy
+from ui.backend.backend import Backend
+from ui.forms.fields import Field, Page
+from ui.forms.fold import Fold
+from ui.forms.interval_edit import IntervalEdit
+from ui.forms.problems import Findings
+from ui.forms.rows import optional_interval, set_optional, side_by_side
+from ui.forms.seen import show_if
+from ui.style.theme import Look
+from ui.widgets.boxes import number_box
+from ui.widgets.labels import label
+
+from .caps_part import CapsPart
+from .lines_part import LinesPart
+from .summary import joined, short_interval
+
+_MOST_JITTER = 10
+_DEFAULT_AGE = "1d"
+_DEFAULT_MIN_MS = 60_000
+_DEFAULT_MAX_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Also:
+    """What the page says; the policy holds its own part only."""
+
+    policy: Policy
+    group: str | None
+    enabled: bool
+
+
+class AlsoPage(Page):
+    """Everything that has a good default."""
+
+    group_changed = Signal()
+
+    def __init__(self, backend: Backend, look: Look, groups: tuple[str, ...], parent: QWidget) -> None:
+        super().__init__(QCoreApplication.translate("AlsoPage", "Also"), name="alsoPage", parent=parent)
+        self._backend = backend
+        self._look = look
+        self._groups = groups
+
+    def build(self) -> Iterator[None]:
+        """Make what is on the page, giving way after each part."""
+        self._build_enabled()
+        self._build_missed()
+        yield
+        self._build_notify()
+        self._build_group(self._groups)
+        self._build_awake()
+        self._build_assistants()
+        yield
+        self._folds = QVBoxLayout()
+        self._folds.setSpacing(0)
+        self.column.addLayout(self._folds)
+        self._build_caps()
+        yield
+        self._build_spacing(self._look)
+        self.column.addStretch(1)
+
+    def _build_enabled(self) -> None:
+        self._enabled = QCheckBox(self.tr("Switched on"))
+        self._enabled.setObjectName("enabled")
+        self.add_field(
+            Field(
+                "",
+                self._enabled,
+                path="enabled",
+                subject=self.tr("The switch"),
+                hint=self.tr("A job that is switched off runs only by hand."),
+            )
+        )
+        self._enabled.toggled.connect(self.edited)
+
+    def _build_missed(self) -> None:
+        self._catch_up = QComboBox()
+        self._catch_up.setObjectName("catchUp")
+        self._catch_up.setAccessibleName(self.tr("When its time passed while Halo was not running"))
+        self._catch_up.addItem(self.tr("Run once as soon as Halo is back"), CatchUp.ONCE)
+        self._catch_up.addItem(self.tr("Leave it out and wait for the next time"), CatchUp.SKIP)
+        self.add_field(
+            Field(
+                self.tr("When its time passed while Halo was not running"),
+                self._catch_up,
+                path="policy.catch_up",
+                subject=self.tr("The choice"),
+            )
+        )
+        self._has_age = QCheckBox(self.tr("But not when it is older than"))
+        self._has_age.setObjectName("hasMaxAge")
+        self._age = IntervalEdit(self.tr("Oldest run to catch up"), name="maxAge")
+        self._age_field = self.add_field(
+            Field(
+                "",
+                optional_interval("maxAgeRow", self._has_age, self._age),
+                path="policy.catch_up_max_age",
+                subject=self.tr("The age"),
+            )
+        )
+        self._catch_up.currentIndexChanged.connect(self._show_age)
+        self._catch_up.currentIndexChanged.connect(self.edited)
+        self._has_age.toggled.connect(self.edited)
+        self._age.changed.connect(self.edited)
+
+    def _build_notify(self) -> None:
+        self._notify = QComboBox()
+        self._notify.setObjectName("notify")
+        self._notify.setAccessibleName(self.tr("Notifications"))
+        for words, value in (
+            (self.tr("As the settings say"), Notify.SETTINGS),
+            (self.tr("Failures only"), Notify.FAILURES),
+            (self.tr("Every run"), Notify.ALL),
+            (self.tr("None"), Notify.NONE),
+        ):
+            self._notify.addItem(words, value)
+        self.add_field(
+            Field(self.tr("Notifications"), self._notify, path="policy.notify", subject=self.tr("The choice"))
+        )
+        self._notify.currentIndexChanged.connect(self.edited)
+
+    def _build_group(self, groups: tuple[str, ...]) -> None:
+        self._group = QComboBox()
+        self._group.setObjectName("group")
+        self._group.setAccessibleName(self.tr("Group"))
+        self._group.setEditable(True)
+        self._group.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self._group.addItem("")
+        self._group.setItemData(0, self.tr("No group"), Qt.ItemDataRole.AccessibleTextRole)
+        self._group.addItems(list(groups))
+        line = self._group.lineEdit()
+        if line is not None:
+            line.setPlaceholderText(self.tr("none"))
+            line.setAccessibleName(self._group.accessibleName())
+        self.add_field(
+            Field(
+                self.tr("Group"),
+                self._group,
+                path="group",
+                subject=self.tr("The group"),
+                hint=self.tr(
+                    "Jobs of one group stand together, and can share quiet times and a limit of how many run at a time."
+                ),
+            )
+        )
+        self._group.editTextChanged.connect(self.group_changed)
+        self._group.editTextChanged.connect(self.edited)
+
+    def _build_awake(self) -> None:
+        self._awake = QCheckBox(self.tr("Keep the machine awake while it runs"))
+        self._awake.setObjectName("keepAwake")
+        self.add_field(
+            Field(
+                "",
+                self._awake,
+                path="policy.keep_awake",
+                subject=self.tr("The switch"),
+                hint=self.tr("It does not go to sleep before the run has ended; the screen may go dark."),
+            )
+        )
+        self._awake.toggled.connect(self.edited)
+
+    def _build_assistants(self) -> None:
+        self._assistants = QCheckBox(self.tr("Assistants may run this job"))
+        self._assistants.setObjectName("assistantsMayRun")
+        self.add_field(
+            Field(
+                "",
+                self._assistants,
+                path="policy.assistants_may_run",
+                subject=self.tr("The switch"),
+                hint=self.tr(
+                    "Otherwise AI assistants can look at it and pause it, but not run it, resume it or move its "
+                    "next run."
+                ),
+            )
+        )
+        self._assistants.toggled.connect(self.edited)
+
+    def _build_caps(self) -> None:
+        self._caps = CapsPart(self._backend, self._look, self)
+        self._lines = LinesPart(self._look, self)
+        for part in (self._caps, self._lines):
+            self._folds.addWidget(part)
+            part.changed.connect(self.edited)
+        self._lines.changed.connect(self._follow_lines)
+
+    def _build_spacing(self, look: Look) -> None:
+        self._fold = Fold(look, self.tr("Spread and limits"), name="spacingFold")
+        self._jitter = number_box(
+            0, _MOST_JITTER, name="jitter", title=self.tr("Spread in percent"), zero=self.tr("none")
+        )
+        self._jitter.setSuffix(" %")
+        self._fold.add(
+            self.watch_field(
+                Field(
+                    self.tr("Spread its times by up to"),
+                    side_by_side("jitterRow", self._jitter, label(self.tr("of the time to the next run"))),
+                    path="policy.jitter_percent",
+                    subject=self.tr("The spread"),
+                    hint=self.tr("So that many jobs of the same time do not all start at once."),
+                )
+            )
+        )
+        self._has_min = QCheckBox(self.tr("Never sooner after now than"))
+        self._has_min.setObjectName("hasMin")
+        self._min = IntervalEdit(self.tr("Shortest time to the next run"), name="minDistance")
+        self._has_max = QCheckBox(self.tr("Never later after now than"))
+        self._has_max.setObjectName("hasMax")
+        self._max = IntervalEdit(self.tr("Longest time to the next run"), name="maxDistance")
+        for has, edit, name, path in (
+            (self._has_min, self._min, "minRow", "policy.limits"),
+            (self._has_max, self._max, "maxRow", "policy.limits.max_ms"),
+        ):
+            subject = self.tr("The distance")
+            self._fold.add(
+                self.watch_field(Field("", optional_interval(name, has, edit), path=path, subject=subject))
+            )
+            has.toggled.connect(self._tell_spacing)
+            edit.changed.connect(self._tell_spacing)
+        self._jitter.valueChanged.connect(self._tell_spacing)
+        self._folds.addWidget(self._fold)
+
+    def focus_first(self) -> None:
+        """Give the keyboard to the first field."""
+        self._enabled.setFocus()
+
+    def load(self, spec: JobSpec) -> None:
+        """Show this part of a job."""
+        policy = spec.policy
+        self._enabled.setChecked(spec.enabled)
+        self._catch_up.setCurrentIndex(self._catch_up.findData(policy.catch_up))
+        self._age.set_text(policy.catch_up_max_age or _DEFAULT_AGE)
+        set_optional(self._has_age, self._age, is_on=policy.catch_up_max_age is not None)
+        self._notify.setCurrentIndex(self._notify.findData(policy.notify))
+        self._group.setEditText(spec.group or "")
+        line = self._group.lineEdit()
+        if line is not None:
+            line.setCursorPosition(0)
+        self._awake.setChecked(policy.keep_awake)
+        self._assistants.setChecked(policy.assistants_may_run)
+        self._jitter.setValue(policy.jitter_percent)
+        limits = policy.limits
+        self._min.set_milliseconds(limits.min_ms or _DEFAULT_MIN_MS)
+        self._max.set_milliseconds(limits.max_ms or _DEFAULT_MAX_MS)
+        set_optional(self._has_min, self._min, is_on=limits.min_ms is not None)
+        set_optional(self._has_max, self._max, is_on=limits.max_ms is not None)
+        self._caps.load(policy.caps)
+        self._lines.load(policy.reads_lines)
+        self._follow_lines()
+        self._show_age()
+        self._summarise()
+
+    @property
+    def group(self) -> str | None:
+        """The group as typed, or none."""
+        return self._group.currentText().strip() or None
+
+    def follow(self, *, is_prompt: bool, is_http: bool) -> None:
+        """Follow the kind of the job in what depends on it."""
+        self._lines.follow(is_prompt=is_prompt, is_http=is_http)
+        self._follow_lines()
+
+    def ask_for_usage(self, job_id: str) -> None:
+        """Show what a stored job used up today."""
+        self._caps.ask_for_usage(job_id)
+
+    def _follow_lines(self) -> None:
+        self._caps.set_reading(self._lines.is_reading)
+
+    def read(self, findings: Findings) -> Also | None:
+        """Return what the page says, or None after noting what is wrong."""
+        limits = findings.take("policy.limits", self._read_limits)
+        caps = self._caps.read(findings)
+        group = self.group
+        policy = findings.take(
+            "policy",
+            lambda: Policy(
+                catch_up=self._catch_up.currentData(),
+                catch_up_max_age=self._age.text if self._has_age.isChecked() else None,
+                limits=limits or Limits(),
+                jitter_percent=self._jitter.value(),
+                notify=self._notify.currentData(),
+                caps=caps or Caps(),
+                reads_lines=self._lines.chosen,
+                keep_awake=self._awake.isChecked(),
+                assistants_may_run=self._assistants.isChecked(),
+            ),
+        )
+        checked = findings.take("", lambda: JobSpec(name="?", schedule=Manual(), group=group))
+        if limits is None or caps is None or policy is None or checked is None:
+            return None
+        return Also(policy, group, self._enabled.isChecked())
+
+    def _read_limits(self) -> Limits:
+        min_ms = self._min.milliseconds if self._has_min.isChecked() else None
+        max_ms = self._max.milliseconds if self._has_max.isChecked() else None
+        if min_ms is not None and max_ms is not None and min_ms > max_ms:
+            raise ScheduleError(self.tr("the shortest time must not be above the longest one"), path="min_ms")
+        return Limits(min_ms=min_ms, max_ms=max_ms)
+
+    def _show_age(self) -> None:
+        show_if(self._age_field, self._catch_up.currentData() == CatchUp.ONCE)
+
+    def _tell_spacing(self) -> None:
+        self._summarise()
+        self.edited.emit()
+
+    def _summarise(self) -> None:
+        jitter, has_min, has_max = self._jitter.value(), self._has_min.isChecked(), self._has_max.isChecked()
+        text = joined(
+            self.tr("spread by {percent} %").format(percent=jitter) if jitter else "",
+            self.tr("at least {time}").format(time=short_interval(self._min.milliseconds)) if has_min else "",
+            self.tr("at most {time}").format(time=short_interval(self._max.milliseconds)) if has_max else "",
+        )
+        self._fold.set_summary(text or self.tr("none"))

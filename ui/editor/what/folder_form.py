@@ -1,0 +1,84 @@
+"""A folder of work: one file to an item, moved along as it is worked on."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from halo_scheduler.model.work_source import FolderSource
+from ui.backend.backend import Backend
+from ui.editor.summary import joined
+from ui.forms.fields import Field, Page
+from ui.forms.path_edit import DirectoryEdit
+from ui.forms.problems import Findings
+from ui.forms.rows import explanations
+from ui.style.theme import GRID, Look
+
+from .missing_folder import MissingFolder
+
+_PATH = "action.work_source.path"
+
+
+class FolderForm(QWidget):
+    """The folder, and what its sub folders are for."""
+
+    changed = Signal()
+    noticed = Signal()
+    """Something is known of the folder that was not before."""
+
+    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
+        super().__init__()
+        self._folder = DirectoryEdit(
+            look, name="workFolder", title=self.tr("Folder of work"), placeholder="~/tasks"
+        )
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addWidget(
+            page.watch_field(
+                Field(self.tr("Folder"), self._folder, path=_PATH, subject=self.tr("The folder"))
+            )
+        )
+        self._missing = MissingFolder(backend, name="workFolderMissing")
+        layout.addWidget(self._missing)
+        layout.addWidget(self._explanation())
+        self._folder.changed.connect(self._tell)
+        self._missing.noticed.connect(self.noticed)
+        self._missing.created.connect(self.changed)
+
+    def _explanation(self) -> QWidget:
+        return explanations(
+            ("ready/", self.tr("put a file here for each thing to do")),
+            ("in-progress/", self.tr("holds the one that is being worked on")),
+            ("done/", self.tr("gets it after a success")),
+            ("failed/", self.tr("gets it after a failure")),
+        )
+
+    def load(self, source: FolderSource) -> None:
+        """Show a folder."""
+        self._folder.line.setText(source.path)
+        self._folder.line.setCursorPosition(0)
+
+    def read(self, findings: Findings) -> FolderSource | None:
+        """Return the folder, or None after noting what is wrong."""
+        path = self._path
+        if not path.strip():
+            findings.miss(_PATH, self.tr("Choose the folder that holds its work."))
+            return None
+        return findings.take("action.work_source", lambda: FolderSource(path=path))
+
+    def _tell(self) -> None:
+        self._missing.look_at(self._path)
+        self.changed.emit()
+
+    @property
+    def _path(self) -> str:
+        return self._folder.line.text().lstrip()
+
+    def words(self) -> str:
+        """Return which folder it is."""
+        path = self._path.rstrip()
+        if not path:
+            return self.tr("a folder")
+        words = self.tr("folder {path}").format(path=path)
+        return joined(words, self.tr("does not exist yet") if self._missing.is_missing else "")

@@ -1,0 +1,323 @@
+"""The page that says what a job does: its name, and a command, a request or a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.model import Action, Callback, Command, HttpRequest, JobSpec, Manual, Prompt
+from halo_scheduler.model.settings import Settings
+from ui.backend.backend import Backend
+from ui.forms.choices import Choice, Choices
+from ui.forms.fields import Field, Page
+from ui.forms.fold import Fold
+from ui.forms.plain_text import PlainText
+from ui.forms.problems import Findings
+from ui.forms.seen import show_if
+from ui.style.theme import HALF, MARGIN, Look
+from ui.widgets.labels import frame, label
+from ui.widgets.tab_order import put_after
+
+from .command_form import CommandForm
+from .http_form import HttpForm
+from .process_form import ProcessForm
+from .prompt_form import PromptForm
+
+_LINES = 3
+_PROBE = Manual()
+
+
+class _Kind(StrEnum):
+    COMMAND = "command"
+    HTTP = "http"
+    PROMPT = "prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class What:
+    """What the page says; None where it is not yet usable."""
+
+    name: str | None
+    description: str | None
+    action: Action | None
+
+
+class WhatPage(Page):
+    """Name, description and action.
+
+    Most jobs are commands: the forms of the other kinds are made when they are first wanted.
+    """
+
+    kind_changed = Signal()
+
+    def __init__(
+        self,
+        backend: Backend,
+        look: Look,
+        settings: Settings,
+        is_taken: Callable[[str], bool],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(
+            QCoreApplication.translate("WhatPage", "What should run?"), name="whatPage", parent=parent
+        )
+        self._backend = backend
+        self._look = look
+        self._settings = settings
+        self._is_taken = is_taken
+        self._kept: Callback | None = None
+        self._http: HttpForm | None = None
+        self._prompt: PromptForm | None = None
+
+    def begin(self, name: str) -> None:
+        """Make the field for the name, which is typed into the moment the window appears."""
+        self._name = QLineEdit()
+        self._name.setObjectName("name")
+        self._name.setAccessibleName(self.tr("Name"))
+        self._name.setPlaceholderText(self.tr("Back up my photos"))
+        self._name.setText(name)
+        self._name.setCursorPosition(0)
+        self.add_field(Field(self.tr("Name"), self._name, path="name", subject=self.tr("The name")))
+        self._name.textChanged.connect(self.edited)
+
+    def build(self) -> Iterator[None]:
+        """Make the rest of the page, giving way after each part."""
+        look = self._look
+        self._build_description(look)
+        self._kind = Choices(
+            look,
+            (
+                Choice(_Kind.COMMAND, self.tr("Command"), "terminal", self.tr("run a program")),
+                Choice(_Kind.HTTP, self.tr("HTTP request"), "globe", self.tr("call an address")),
+                Choice(_Kind.PROMPT, self.tr("Prompt"), "prompt", self.tr("ask an AI agent")),
+            ),
+            name="actionKind",
+            title=self.tr("Kind"),
+            columns=3,
+        )
+        forms = self._stage = QWidget(self.ground)
+        yield
+        self._command = CommandForm(look, self, forms)
+        yield
+        self._process = ProcessForm(self._backend, look, self, forms)
+        yield
+        self._words = _kept_card()
+        self.add(self._kind)
+        layout = self._forms = QVBoxLayout(forms)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        for widget in (self._command, self._words, self._process, self._describe):
+            layout.addWidget(widget)
+        self.add(forms)
+        self.column.addStretch(1)
+        self._set_tab_order()
+        self._kind.chosen.connect(self._change_kind)
+        self._command.changed.connect(self.edited)
+        self._process.changed.connect(self._follow_work)
+        self._process.changed.connect(self.edited)
+        self._description.textChanged.connect(self._tell_description)
+        self._show_kind()
+        # In a window that is seen already Qt would do so later, and the Tab key would pass them over until then.
+        forms.show()
+
+    def _set_tab_order(self) -> None:
+        """Let the Tab key lead from the name straight to what is done; how it is written comes after it."""
+        prompt = [] if self._prompt is None else self._prompt.first_stops()
+        stops = [
+            self._name,
+            *prompt,
+            *self._command.first_stops(),
+            *self._kind.buttons(),
+            *self._command.later_stops(),
+        ]
+        for before, after in pairwise(stops):
+            QWidget.setTabOrder(before, after)
+
+    def _build_description(self, look: Look) -> None:
+        self._description = PlainText(name="description", title=self.tr("Description"))
+        self._description.setFixedHeight(self._description.fontMetrics().lineSpacing() * _LINES + MARGIN)
+        self._describe = Fold(look, self.tr("Description"), name="descriptionFold")
+        field = Field("", self._description, path="description", subject=self.tr("The description"))
+        self._describe.add(self.watch_field(field))
+
+    # --- Forms that are made when they are wanted -----------------------------------------------------
+
+    def _the_http(self) -> HttpForm:
+        if self._http is None:
+            made = self._http = HttpForm(self._backend, self._look, self, self._stage)
+            self._put_in(made)
+            made.changed.connect(self.edited)
+        return self._http
+
+    def _the_prompt(self) -> PromptForm:
+        if self._prompt is None:
+            made = self._prompt = PromptForm(self._backend, self._look, self._settings, self, self._stage)
+            self._put_in(made)
+            made.set_has_work(self._process.has_work)
+            made.changed.connect(self.edited)
+        return self._prompt
+
+    def _put_in(self, form: HttpForm | PromptForm) -> None:
+        self._forms.insertWidget(0, form)
+        form.load(None)
+        put_after(self._kind.buttons()[-1], form)
+        self._set_tab_order()
+        self.part_made.emit(form)
+
+    # --- What the editor asks for ---------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name as typed, without blanks around it."""
+        return self._name.text().strip()
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether a prompt is what is being edited."""
+        return self._kept is None and self._kind.value == _Kind.PROMPT
+
+    @property
+    def is_http(self) -> bool:
+        """Whether a request is what is being edited."""
+        return self._kept is None and self._kind.value == _Kind.HTTP
+
+    def focus_first(self) -> None:
+        """Give the keyboard to what a new job needs first."""
+        self._name.setFocus()
+
+    def select_name(self, *, is_on: bool) -> None:
+        """Select the name, to be overwritten, or leave nothing selected that a stray key would replace."""
+        if is_on:
+            self._name.selectAll()
+        else:
+            self._name.deselect()
+
+    def load(self, spec: JobSpec, *, is_empty: bool) -> None:
+        """Show a job's action and description; the action of an empty one is not meant.
+
+        Its name has been there from the beginning, and may be typed into by now.
+        """
+        self._description.show_text(spec.description)
+        action = spec.action
+        self._kept = action if isinstance(action, Callback) else None
+        self._command.load(action if isinstance(action, Command) and not is_empty else None)
+        self._process.load(action if isinstance(action, Command | Prompt) and not is_empty else None)
+        kind = _Kind.COMMAND
+        match action:
+            case HttpRequest():
+                self._the_http().load(action)
+                kind = _Kind.HTTP
+            case Prompt():
+                self._the_prompt().load(action)
+                kind = _Kind.PROMPT
+            case Callback():
+                self._show_kept(action)
+            case Command():
+                pass
+        self._kind.choose(kind)
+        self._show_kind()
+        self._follow_work()
+        self._show_description()
+
+    def read(self, findings: Findings) -> What:
+        """Return what the page says, after noting what is wrong."""
+        description = self._description.toPlainText()
+        checked = findings.take(
+            "", lambda: JobSpec(name="?", schedule=_PROBE, description=description).description
+        )
+        return What(self._read_name(findings), checked, self._read_action(findings))
+
+    def look_ahead(self, what: What, job_id: str | None) -> None:
+        """Show what an agent would read, where there is one."""
+        if self._prompt is None or not self.is_prompt:
+            return
+        spec = None
+        if isinstance(what.action, Prompt):
+            spec = JobSpec(name=what.name or self.tr("New job"), schedule=_PROBE, action=what.action)
+        self._prompt.look_ahead(spec, job_id)
+
+    def _read_name(self, findings: Findings) -> str | None:
+        if not self.name:
+            findings.miss("name", self.tr("Give the job a name."))
+            return None
+
+        def checked() -> str:
+            if self._is_taken(self.name):
+                raise ScheduleError(
+                    self.tr("there is already a job of this name; choose another"), path="name"
+                )
+            return JobSpec(name=self.name, schedule=_PROBE).name
+
+        return findings.take("", checked)
+
+    def _read_action(self, findings: Findings) -> Action | None:
+        if self._kept is not None:
+            return self._kept
+        if self._kind.value == _Kind.HTTP:
+            return self._the_http().read(findings)
+        form = self._the_prompt() if self._kind.value == _Kind.PROMPT else self._command
+        action = form.read(findings)
+        process = self._process.read(findings)
+        if action is None or process is None:
+            return None
+        return findings.take("action", lambda: process.added_to(action))
+
+    # --- Showing --------------------------------------------------------------------------------------
+
+    def _change_kind(self) -> None:
+        self._show_kind()
+        self.kind_changed.emit()
+        self.edited.emit()
+
+    def _show_kind(self) -> None:
+        is_kept = self._kept is not None
+        kind = None if is_kept else self._kind.value
+        show_if(self._kind, not is_kept)
+        show_if(self._words, is_kept)
+        show_if(self._command, kind == _Kind.COMMAND)
+        if kind == _Kind.HTTP or self._http is not None:
+            show_if(self._the_http(), kind == _Kind.HTTP)
+        if kind == _Kind.PROMPT or self._prompt is not None:
+            show_if(self._the_prompt(), kind == _Kind.PROMPT)
+        show_if(self._process, kind in (_Kind.COMMAND, _Kind.PROMPT))
+        self._process.show_for(is_prompt=kind == _Kind.PROMPT)
+
+    def _follow_work(self) -> None:
+        if self._prompt is not None:
+            self._prompt.set_has_work(self._process.has_work)
+
+    def _show_kept(self, action: Callback) -> None:
+        head = self.tr("A function of another program")
+        text = action.name or self.tr("the default function")
+        labels = self._words.findChildren(QWidget)
+        titles = {widget.objectName(): widget for widget in labels}
+        for name, words in (("keptTitle", head), ("keptText", text)):
+            titles[name].setProperty("text", words)
+
+    def _tell_description(self) -> None:
+        self._show_description()
+        self.edited.emit()
+
+    def _show_description(self) -> None:
+        self._describe.set_summary(self._description.toPlainText() or self.tr("none"))
+
+
+def _kept_card() -> QFrame:
+    """Return a card for an action that cannot be edited here."""
+    made = frame("card")
+    made.setObjectName("keptAction")
+    layout = QVBoxLayout(made)
+    layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+    layout.setSpacing(HALF)
+    layout.addWidget(label("", "strong", name="keptTitle", wrap=True))
+    layout.addWidget(label("", name="keptText", wrap=True))
+    note = label("", "muted", name="keptNote", wrap=True)
+    note.setText(made.tr("This cannot be edited here; it stays as it is."))
+    layout.addWidget(note)
+    return made

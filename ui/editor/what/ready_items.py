@@ -1,0 +1,140 @@
+"""A look at what a source of work has ready."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.grammar.english import counted
+from halo_scheduler.model.work_source import WorkSource
+from halo_scheduler.work_sources.item import Item
+from ui.backend.backend import Asked, Backend, Lane
+from ui.forms.problems import as_sentence
+from ui.forms.seen import show_if
+from ui.style.theme import GRID, HALF, Look
+from ui.style.wording import one_line, plain_tooltip
+from ui.widgets.labels import button, label, set_role, tint
+
+_SHOWN = 6
+_LONGEST_TITLE = 90
+_LONGEST_ID = 30
+
+
+class ReadyItems(QWidget):
+    """Asks when it is told to, and never by itself: a source may be far away."""
+
+    wanted = Signal()
+    """Somebody wants to look; answer with `look` or `say`."""
+
+    def __init__(self, backend: Backend, look: Look, *, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._backend = backend
+        self._asked: Asked | None = None
+        self._is_looking = False
+        self._button = button(
+            self.tr("Look now"), name=f"{name}Look", tip=self.tr("Ask what is ready; nothing is taken")
+        )
+        self._button.setAutoDefault(False)
+        tint(self._button, look, "search")
+        self._words = label("", "muted", wrap=True, name=f"{name}Words")
+        self._words.setMinimumWidth(GRID)
+        self._rows = QVBoxLayout()
+        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._rows.setSpacing(HALF)
+        self._shown: list[QWidget] = []
+        head = QHBoxLayout()
+        head.setSpacing(GRID)
+        head.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        head.addWidget(self._words, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addLayout(head)
+        layout.addLayout(self._rows)
+        self._button.clicked.connect(self._want)
+
+    def _want(self) -> None:
+        # A button that is switched off meanwhile would hand the keyboard on to what comes after it.
+        if not self._is_looking:
+            self.wanted.emit()
+
+    def look(self, source: WorkSource) -> None:
+        """Ask a source what is ready."""
+        self.clear()
+        self._say(self.tr("Looking…"), "muted")
+        self._is_looking = True
+        self._asked = self._backend.ask(
+            lambda scheduler: scheduler.list_ready_items(source),
+            self._show,
+            self._refuse,
+            owner=self,
+            lane=Lane.SLOW,
+        )
+
+    def say(self, message: str) -> None:
+        """Say why it cannot be asked."""
+        self.clear()
+        self._say(as_sentence("", message), "error")
+
+    def clear(self) -> None:
+        """Show nothing: what was found may not be so any more."""
+        if self._asked is not None:
+            self._asked.cancel()
+        self._is_looking = False
+        self._say("", "muted")
+        for row in self._shown:
+            self._rows.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        self._shown = []
+
+    def _show(self, items: list[Item]) -> None:
+        self.clear()
+        if not items:
+            self._say(self.tr("Nothing is ready."), "muted")
+            return
+        self._say(self.tr("{items} ready:").format(items=counted(len(items), "item")), "ok")
+        rest = len(items) - _SHOWN
+        for index, item in enumerate(items[:_SHOWN]):
+            self._add_row(_item_row(item, index))
+        if rest > 0:
+            self._add_row(label(self.tr("and {count} more").format(count=rest), "muted"))
+
+    def _add_row(self, row: QWidget) -> None:
+        self._rows.addWidget(row)
+        self._shown.append(row)
+
+    def _refuse(self, error: SchedulerError) -> None:
+        self.say(str(error))
+
+    def _say(self, text: str, role: str) -> None:
+        self._words.setText(one_line(text))
+        set_role(self._words, role)
+        show_if(self._words, bool(text))
+
+
+def _item_row(item: Item, index: int) -> QWidget:
+    made = QWidget()
+    made.setObjectName(f"readyItem{index}")
+    title = one_line(item.title, _LONGEST_TITLE)
+    known_as = one_line(item.id, _LONGEST_ID)
+    words = label(title or known_as)
+    words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    row = QHBoxLayout(made)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(GRID)
+    if title and known_as not in ("", title):
+        row.addWidget(_muted(known_as))
+    row.addWidget(words, 1)
+    labels = one_line(", ".join(item.labels), _LONGEST_ID)
+    if labels:
+        row.addWidget(_muted(labels))
+    made.setToolTip(plain_tooltip("\n".join(filter(None, (item.title, item.url, item.note)))))
+    made.setAccessibleName(" ".join(filter(None, (known_as, title, labels))))
+    return made
+
+
+def _muted(text: str) -> QLabel:
+    return label(text, "muted")

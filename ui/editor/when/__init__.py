@@ -1,0 +1,1 @@
+"""The editor's page for when a job runs."""

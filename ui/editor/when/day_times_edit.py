@@ -1,0 +1,194 @@
+"""Weekdays to switch on and off, and a list of times of day."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QTimeEdit, QVBoxLayout, QWidget
+
+from halo_scheduler.grammar.english import WEEKDAYS
+from ui.forms.links import link
+from ui.forms.rows import tab_before
+from ui.forms.seen import show_if
+from ui.style.theme import GRID, HALF, MARGIN, Look
+from ui.widgets.boxes import time_box
+from ui.widgets.labels import icon_button, label, tint
+
+from .times import ALL_DAYS, FROM_MONDAY, WEEKEND, WORK_DAYS, DayTimes
+
+_COLUMNS = 3
+_MOST_TIMES = 24
+_HOURS = 24
+
+
+class DayTimesEdit(QWidget):
+    """Gives the weekdays and the times; whether they fit into one job is for others to judge."""
+
+    changed = Signal()
+
+    def __init__(self, look: Look, *, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._look = look
+        self._days: dict[int, QPushButton] = {}
+        self._times: list[_TimeCell] = []
+        self._grid = QGridLayout()
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(GRID)
+        self._grid.setColumnStretch(_COLUMNS, 1)
+        self._add = link(self.tr("Add a time"), name=f"{name}Add")
+        tint(self._add, look, "add")
+        self._add.clicked.connect(self._add_next)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID)
+        layout.addWidget(label(self.tr("On these days")))
+        layout.addLayout(self._day_row(name))
+        layout.addLayout(self._shortcut_row(name))
+        layout.addSpacing(GRID)
+        layout.addWidget(label(self.tr("At these times")))
+        layout.addLayout(self._grid)
+        layout.addWidget(self._add, alignment=Qt.AlignmentFlag.AlignLeft)
+
+    def _day_row(self, name: str) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(HALF)
+        for day in FROM_MONDAY:
+            made = QPushButton(WEEKDAYS[day][:3])
+            made.setObjectName(f"{name}Day{day}")
+            made.setAccessibleName(WEEKDAYS[day])
+            made.setCheckable(True)
+            made.setAutoDefault(False)
+            made.setMinimumWidth(0)
+            made.toggled.connect(self.changed)
+            self._days[day] = made
+            row.addWidget(made, 1)
+        return row
+
+    def _shortcut_row(self, name: str) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(MARGIN)
+        for words, days, suffix in (
+            (self.tr("Every day"), ALL_DAYS, "AllDays"),
+            (self.tr("Weekdays"), WORK_DAYS, "WorkDays"),
+            (self.tr("Weekends"), WEEKEND, "Weekend"),
+        ):
+            made = link(words, name=f"{name}{suffix}")
+            made.clicked.connect(_Choose(self, days))
+            row.addWidget(made)
+        row.addStretch(1)
+        return row
+
+    def focus_first(self) -> None:
+        """Give the keyboard to the first time, ready to be overwritten."""
+        if self._times:
+            self._times[0].focus()
+        else:
+            self._add.setFocus()
+
+    def value(self) -> DayTimes:
+        """Return what is chosen, also when it is nothing."""
+        days = frozenset(day for day, made in self._days.items() if made.isChecked())
+        return DayTimes(days, tuple(cell.time for cell in self._times)).ordered()
+
+    def set_value(self, day_times: DayTimes) -> None:
+        """Show weekdays and times."""
+        self.choose_days(day_times.weekdays)
+        for cell in list(self._times):
+            self._drop(cell)
+        for time in day_times.times:
+            self._add_cell(time)
+        self._arrange()
+
+    def choose_days(self, days: frozenset[int]) -> None:
+        """Switch on these days and no others."""
+        for day, made in self._days.items():
+            made.setChecked(day in days)
+
+    def _add_next(self) -> None:
+        """Add a time some hours after the last one, so that it shares its minute; none that is there already."""
+        hour, minute = self._times[-1].time if self._times else (8, 0)
+        taken = {cell.time for cell in self._times}
+        free = ((hour + step) % _HOURS for step in range(1, _HOURS + 1))
+        cell = self._add_cell((next((one for one in free if (one, minute) not in taken), hour), minute))
+        self._arrange()
+        cell.focus()
+        self.changed.emit()
+
+    def _add_cell(self, time: tuple[int, int]) -> _TimeCell:
+        cell = _TimeCell(self._look, time)
+        cell.changed.connect(self.changed)
+        cell.removal_wanted.connect(self._remove)
+        self._times.append(cell)
+        return cell
+
+    def _remove(self, cell: _TimeCell) -> None:
+        self._drop(cell)
+        self._arrange()
+        self.focus_first()
+        self.changed.emit()
+
+    def _drop(self, cell: _TimeCell) -> None:
+        self._times.remove(cell)
+        self._grid.removeWidget(cell)
+        cell.hide()
+        cell.setParent(None)
+        cell.deleteLater()
+
+    def _arrange(self) -> None:
+        for index, cell in enumerate(self._times):
+            self._grid.addWidget(cell, index // _COLUMNS, index % _COLUMNS)
+            cell.rename(f"{self.objectName()}Time{index}")
+        show_if(self._add, len(self._times) < _MOST_TIMES)
+        tab_before(self._add, [stop for cell in self._times for stop in cell.stops])
+
+
+class _TimeCell(QWidget):
+    """One time of day and a way to remove it."""
+
+    changed = Signal()
+    removal_wanted = Signal(object)
+
+    def __init__(self, look: Look, time: tuple[int, int]) -> None:
+        super().__init__()
+        self.edit = time_box(*time, name="", title=self.tr("Time of day"))
+        self._remove = icon_button(look, "close", self.tr("Remove this time"), name="")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.edit)
+        layout.addWidget(self._remove)
+        self.edit.timeChanged.connect(self.changed)
+        self._remove.clicked.connect(self._tell)
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the Tab key visits."""
+        return [self.edit, self._remove]
+
+    @property
+    def time(self) -> tuple[int, int]:
+        return self.edit.time().hour(), self.edit.time().minute()
+
+    def rename(self, name: str) -> None:
+        """Take the name of another place."""
+        self.edit.setObjectName(name)
+        self._remove.setObjectName(f"{name}Remove")
+
+    def focus(self) -> None:
+        """Give the keyboard to the hour."""
+        self.edit.setFocus(Qt.FocusReason.TabFocusReason)
+        self.edit.setSelectedSection(QTimeEdit.Section.HourSection)
+
+    def _tell(self) -> None:
+        self.removal_wanted.emit(self)
+
+
+class _Choose:
+    """Switches a set of days on."""
+
+    def __init__(self, edit: DayTimesEdit, days: frozenset[int]) -> None:
+        self._edit = edit
+        self._days = days
+
+    def __call__(self) -> None:
+        self._edit.choose_days(self._days)

@@ -1,0 +1,265 @@
+"""The forms of the single kinds of schedules; each keeps what was typed while another one is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+
+from halo_scheduler.grammar.interval import parse_interval
+from halo_scheduler.model import After, Every, Once
+from ui.forms.fields import Field, Page
+from ui.forms.interval_edit import IntervalEdit
+from ui.forms.links import link
+from ui.forms.problems import Findings
+from ui.forms.seen import show_if
+from ui.style.theme import MARGIN, mono_font
+from ui.style.wording import moment
+
+from .anchors import clock_words, iso_text, midnight
+from .time_edit import TimeEdit
+from .times import read_cron
+
+_KEPT = "kept"
+_NOW = "now"
+_CLOCK = "clock"
+_TIME = "time"
+_NEW_EVERY = "15m"
+_NEW_AFTER = "5m"
+
+
+class EveryForm(QWidget):
+    """An interval, and where its grid begins."""
+
+    changed = Signal()
+
+    def __init__(self, now_ms: Callable[[], int], page: Page) -> None:
+        super().__init__(page.ground)
+        self._now_ms = now_ms
+        self._kept_anchor = 0
+        self._interval = IntervalEdit(self.tr("Every"), name="every")
+        self._from = QComboBox()
+        self._from.setObjectName("countedFrom")
+        self._from.setAccessibleName(self.tr("Counted from"))
+        self._time = TimeEdit(
+            now_ms,
+            name="anchor",
+            title=self.tr("Counted from the time"),
+            examples=("18:00", "tomorrow 9:00", "in 1h"),
+        )
+        self._time_field = Field(
+            self.tr("First run at"), self._time, path="anchor_at", subject=self.tr("The time")
+        )
+        layout = _column(self)
+        layout.addWidget(
+            page.watch_field(
+                Field(
+                    self.tr("Every"), self._interval, path="schedule.every", subject=self.tr("The interval")
+                )
+            )
+        )
+        layout.addWidget(Field(self.tr("Counted"), self._from))
+        layout.addWidget(page.watch_field(self._time_field))
+        self._interval.set_text(_NEW_EVERY)
+        self._fill_from()
+        self._interval.changed.connect(self._tell_clock)
+        self._interval.changed.connect(self.changed)
+        self._from.currentIndexChanged.connect(self._show_time)
+        self._from.currentIndexChanged.connect(self.changed)
+        self._time.changed.connect(self.changed)
+
+    def focus_first(self) -> None:
+        """Give the keyboard to what is filled in first."""
+        self._interval.setFocus()
+
+    def load(self, schedule: Every, anchor_at: int) -> None:
+        """Show an interval and keep its anchor until another is chosen; 0 is none."""
+        self._kept_anchor = anchor_at
+        self._interval.set_text(schedule.every)
+        self._fill_from()
+
+    def read(self, findings: Findings, now_ms: int) -> tuple[Every, int] | None:
+        """Return the schedule and its anchor."""
+        schedule = findings.take("schedule", lambda: Every(self._interval.text))
+        anchor_at = self._anchor_at(findings, now_ms)
+        return None if schedule is None or anchor_at is None else (schedule, anchor_at)
+
+    def _anchor_at(self, findings: Findings, now_ms: int) -> int | None:
+        match self._from.currentData():
+            case "kept":
+                return self._kept_anchor
+            case "clock":
+                return self._kept_anchor if self._is_kept_on_clock else midnight(now_ms)
+            case "time":
+                if self._time.is_empty:
+                    findings.miss("anchor_at", self.tr("Say from which time to count."))
+                    return None
+                return findings.take("anchor_at", self._time.instant)
+            case _:
+                return now_ms
+
+    @property
+    def _is_kept_on_clock(self) -> bool:
+        return bool(self._kept_anchor) and midnight(self._kept_anchor) == self._kept_anchor
+
+    def _fill_from(self) -> None:
+        self._from.clear()
+        if self._kept_anchor and not self._is_kept_on_clock:
+            since = moment(self._kept_anchor)
+            self._from.addItem(self.tr("as until now, from {moment}").format(moment=since), _KEPT)
+        self._from.addItem(self.tr("from the moment it is saved"), _NOW)
+        self._from.addItem("", _CLOCK)
+        self._from.addItem(self.tr("from a time of my choice"), _TIME)
+        if self._is_kept_on_clock:
+            self._from.setCurrentIndex(self._from.findData(_CLOCK))
+        self._tell_clock()
+        self._show_time()
+
+    def _tell_clock(self) -> None:
+        words = clock_words(max(1, parse_interval(self._interval.text)))
+        self._from.setItemText(self._from.findData(_CLOCK), words)
+
+    def _show_time(self) -> None:
+        show_if(self._time_field, self._from.currentData() == _TIME)
+
+
+class AfterForm(QWidget):
+    """A pause after each run."""
+
+    changed = Signal()
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page.ground)
+        self._interval = IntervalEdit(self.tr("Pause"), name="after")
+        self._interval.set_text(_NEW_AFTER)
+        layout = _column(self)
+        layout.addWidget(
+            page.watch_field(
+                Field(
+                    self.tr("This long after the last run ended"),
+                    self._interval,
+                    path="schedule.after",
+                    subject=self.tr("The pause"),
+                    hint=self.tr("It runs for the first time as soon as it is saved."),
+                )
+            )
+        )
+        self._interval.changed.connect(self.changed)
+
+    def focus_first(self) -> None:
+        """Give the keyboard to what is filled in first."""
+        self._interval.setFocus()
+
+    def load(self, schedule: After) -> None:
+        self._interval.set_text(schedule.after)
+
+    def read(self, findings: Findings) -> After | None:
+        return findings.take("schedule", lambda: After(self._interval.text))
+
+
+class OnceForm(QWidget):
+    """One instant; a stored one is given back as it was written while it is not changed."""
+
+    changed = Signal()
+
+    def __init__(self, now_ms: Callable[[], int], page: Page) -> None:
+        super().__init__(page.ground)
+        self._given: Once | None = None
+        self._is_stored = False
+        self._time = TimeEdit(
+            now_ms,
+            name="once",
+            title=self.tr("Time"),
+            examples=("in 1h", "18:00", "tomorrow 9:00"),
+        )
+        layout = _column(self)
+        layout.addWidget(
+            page.watch_field(
+                Field(self.tr("At this time"), self._time, path="schedule.at", subject=self.tr("The time"))
+            )
+        )
+        self._time.changed.connect(self.changed)
+
+    def focus_first(self) -> None:
+        """Give the keyboard to what is filled in first."""
+        self._time.setFocus()
+
+    def load(self, schedule: Once, *, is_stored: bool) -> None:
+        """Show an instant; only a stored job may keep one that is past."""
+        self._given, self._is_stored = schedule, is_stored
+        self._time.set_instant(schedule.due_at)
+
+    def read(self, findings: Findings, now_ms: int) -> Once | None:
+        """Return the schedule."""
+        if self._time.is_empty:
+            findings.miss("schedule.at", self.tr("Say when it is to run."))
+            return None
+        at = findings.take("schedule.at", self._time.instant)
+        if at is None:
+            return None
+        is_as_given = self._given is not None and at == self._given.due_at
+        if at <= now_ms and not (is_as_given and self._is_stored):
+            findings.refuse("schedule.at", self.tr("this time is in the past; give one that lies ahead"))
+            return None
+        if is_as_given:
+            return self._given
+        return findings.take("schedule", lambda: Once(iso_text(at)))
+
+
+class CronForm(QWidget):
+    """A cron expression."""
+
+    changed = Signal()
+    builder_wanted = Signal()
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page.ground)
+        self._line = QLineEdit()
+        self._line.setObjectName("cron")
+        self._line.setAccessibleName(self.tr("Cron expression"))
+        self._line.setPlaceholderText("0 9 * * 1-5")
+        self._line.setFont(mono_font(self._line.font()))
+        self._use_builder = link(self.tr("Show as times and weekdays"), name="useBuilder")
+        self._use_builder.hide()
+        self._use_builder.clicked.connect(self.builder_wanted)
+        self._field = Field(
+            self.tr("Expression"),
+            self._line,
+            path="schedule.cron",
+            subject=self.tr("The expression"),
+            hint=self.tr(
+                "minute · hour · day of month · month · weekday, or with seconds first; also @daily"
+            ),
+        )
+        layout = _column(self)
+        layout.setSpacing(MARGIN // 2)
+        layout.addWidget(page.watch_field(self._field))
+        layout.addWidget(self._use_builder, alignment=Qt.AlignmentFlag.AlignLeft)
+        self._line.textChanged.connect(self._offer_builder)
+        self._line.textChanged.connect(self.changed)
+
+    def focus_first(self) -> None:
+        """Give the keyboard to what is filled in first."""
+        self._line.setFocus()
+
+    @property
+    def text(self) -> str:
+        return self._line.text()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._line.text().strip()
+
+    def load(self, expression: str) -> None:
+        self._line.setText(expression)
+
+    def _offer_builder(self, text: str) -> None:
+        show_if(self._use_builder, read_cron(text) is not None)
+
+
+def _column(parent: QWidget) -> QVBoxLayout:
+    layout = QVBoxLayout(parent)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(MARGIN)
+    return layout

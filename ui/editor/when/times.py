@@ -1,0 +1,92 @@
+"""Times of day and weekdays, written as cron and read back from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from halo_scheduler.errors import CronParseError
+from halo_scheduler.grammar.cron_fields import CronFields, parse_fields
+
+ALL_DAYS = frozenset(range(7))
+WORK_DAYS = frozenset(range(1, 6))
+WEEKEND = frozenset({0, 6})
+FROM_MONDAY = (1, 2, 3, 4, 5, 6, 0)
+_SHORTEST_RANGE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class DayTimes:
+    """Weekdays, from 0 (Sunday) to 6, and times of day as pairs of hour and minute."""
+
+    weekdays: frozenset[int]
+    times: tuple[tuple[int, int], ...]
+
+    @property
+    def minutes(self) -> tuple[int, ...]:
+        """The different minutes of the times; cron can only say one for several hours."""
+        return tuple(sorted({minute for _, minute in self.times}))
+
+    @property
+    def needs_two_jobs(self) -> bool:
+        return len(self.minutes) > 1
+
+    def ordered(self) -> DayTimes:
+        """Return the same times, each once, the earliest first."""
+        return replace(self, times=tuple(sorted(set(self.times))))
+
+    def split(self) -> tuple[DayTimes, DayTimes]:
+        """Part the times that one job can have, those of the commonest minute, from those of another minute.
+
+        Of several other minutes, the first is parted; the rest stays behind to be parted again.
+        """
+        counts = dict.fromkeys(self.minutes, 0)
+        for _, minute in self.times:
+            counts[minute] += 1
+        kept = max(counts, key=lambda minute: (counts[minute], -self._first_of(minute)))
+        parted = min((minute for minute in counts if minute != kept), key=self._first_of)
+        return (
+            replace(self, times=tuple(time for time in self.times if time[1] != parted)),
+            replace(self, times=tuple(time for time in self.times if time[1] == parted)),
+        )
+
+    def _first_of(self, minute: int) -> int:
+        return min(index for index, time in enumerate(self.times) if time[1] == minute)
+
+
+def write_cron(day_times: DayTimes) -> str:
+    """Return the expression for times that share one minute."""
+    (minute,) = day_times.minutes
+    hours = sorted({hour for hour, _ in day_times.times})
+    weekdays = "*" if day_times.weekdays == ALL_DAYS else _listed(sorted(day_times.weekdays))
+    # Never "*" for the hours: that would make it a job that follows both passes of a repeated hour.
+    return f"{minute} {_listed(hours)} * * {weekdays}"
+
+
+def read_cron(expression: str) -> DayTimes | None:
+    """Return the times of an expression, or None when it says more than weekdays and times of one minute."""
+    try:
+        fields = parse_fields(expression)
+    except CronParseError:
+        return None
+    if fields.is_wildcard or fields.seconds != (0,) or len(fields.minutes) > 1 or not _is_any_date(fields):
+        return None
+    weekdays = ALL_DAYS if fields.any_weekday else frozenset(fields.weekdays)
+    return DayTimes(weekdays, tuple((hour, fields.minutes[0]) for hour in fields.hours))
+
+
+def _is_any_date(fields: CronFields) -> bool:
+    has_plain_weekdays = not (fields.nth_weekdays or fields.last_weekdays)
+    return fields.any_month and fields.texts[3] == "*" and has_plain_weekdays
+
+
+def _listed(values: list[int]) -> str:
+    """Return sorted numbers as cron writes them: "9", "1-5", "0,6"."""
+    runs: list[list[int]] = []
+    for value in values:
+        if runs and runs[-1][-1] == value - 1:
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    return ",".join(
+        f"{run[0]}-{run[-1]}" if len(run) >= _SHORTEST_RANGE else ",".join(map(str, run)) for run in runs
+    )

@@ -1,0 +1,1 @@
+"""Form controls that the editor and the settings share."""

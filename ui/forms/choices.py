@@ -1,0 +1,175 @@
+"""One of several: as cards in a grid, or as segments in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QButtonGroup,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ui.style.theme import GRID, HALF, ICON, Look, Tone, small_font
+from ui.widgets.labels import label, tint
+
+_CARD_HEIGHT = 56
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What can be chosen: a value, its name, an icon, and for a card a few words more."""
+
+    value: str
+    title: str
+    icon: str = ""
+    remark: str = ""
+
+
+class Choices(QWidget):
+    """Shows choices of which always exactly one is taken."""
+
+    chosen = Signal(str)
+
+    def __init__(
+        self, look: Look, choices: Sequence[Choice], *, name: str, title: str, columns: int = 0
+    ) -> None:
+        """Show cards in so many columns, or fewer in a narrow place; without columns, segments in a row."""
+        super().__init__()
+        self.setObjectName(name)
+        self.setAccessibleName(title)
+        self._group = QButtonGroup(self)
+        self._values = [choice.value for choice in choices]
+        self._most_columns = columns
+        self._columns = 0
+        self._grid = QGridLayout(self) if columns else None
+        layout = QHBoxLayout(self) if self._grid is None else self._grid
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID if columns else HALF)
+        for index, choice in enumerate(choices):
+            made = _Card(look, choice) if columns else _segment(look, choice)
+            made.setObjectName(f"{name}_{choice.value}")
+            made.setAccessibleName(f"{title}: {choice.title}")
+            made.setCheckable(True)
+            made.setAutoDefault(False)
+            self._group.addButton(made, index)
+            layout.addWidget(made)
+        if isinstance(layout, QHBoxLayout):
+            layout.addStretch(1)
+        self._arrange(columns)
+        self._group.button(0).setChecked(True)
+        self._group.idToggled.connect(self._tell)
+        self._let_tab_stop()
+
+    @property
+    def value(self) -> str:
+        return self._values[self._group.checkedId()]
+
+    def buttons(self) -> list[QAbstractButton]:
+        """Return what is pressed, in order."""
+        return self._group.buttons()
+
+    def focus_chosen(self) -> None:
+        """Give the keyboard to what is chosen."""
+        self._group.button(self._group.checkedId()).setFocus()
+
+    def choose(self, value: str) -> None:
+        """Take a choice."""
+        self._group.button(self._values.index(value)).setChecked(True)
+
+    def _arrange(self, columns: int) -> None:
+        """Put the cards into so many columns."""
+        if self._grid is None or columns == self._columns:
+            return
+        self._columns = columns
+        for row in range(self._grid.rowCount()):
+            self._grid.setRowMinimumHeight(row, 0)
+        for index, card in enumerate(self.buttons()):
+            self._grid.removeWidget(card)
+            self._grid.addWidget(card, index // columns, index % columns)
+            # The style sheet's least height of a button would let a card be squeezed in a low window.
+            self._grid.setRowMinimumHeight(index // columns, card.sizeHint().height())
+
+    def _let_tab_stop(self) -> None:
+        """Let the Tab key stop at what is chosen only; from there the arrow keys go to the others."""
+        for one in self._group.buttons():
+            takes = Qt.FocusPolicy.StrongFocus if one.isChecked() else Qt.FocusPolicy.ClickFocus
+            one.setFocusPolicy(takes)
+
+    def _tell(self, index: int, is_chosen: bool) -> None:  # noqa: FBT001 - a slot of idToggled
+        if is_chosen:
+            self._let_tab_stop()
+            self.chosen.emit(self._values[index])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        least = max((card.least_width() for card in self.buttons() if isinstance(card, _Card)), default=0)
+        fitting = (self.width() + GRID) // (least + GRID)
+        self._arrange(max(1, min(fitting, self._most_columns)))
+
+
+def _segment(look: Look, choice: Choice) -> QPushButton:
+    made = QPushButton(choice.title)
+    if choice.icon:
+        made.setIconSize(QSize(ICON, ICON))
+        tint(made, look, choice.icon)
+    return made
+
+
+class _Card(QPushButton):
+    """A button with an icon, a title and a few words."""
+
+    def __init__(self, look: Look, choice: Choice) -> None:
+        super().__init__()
+        self._look = look
+        self._icon_name = choice.icon
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setToolTip(choice.remark)
+        self._picture = QLabel()
+        self._picture.setFixedSize(ICON, ICON)
+        title = label(choice.title)
+        remark = label(choice.remark, "small")
+        remark.setFont(small_font(remark.font()))
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addStretch(1)
+        texts.addWidget(title)
+        texts.addWidget(remark)
+        texts.addStretch(1)
+        row = self._row = QHBoxLayout(self)
+        row.setContentsMargins(GRID + HALF, 0, GRID, 0)
+        row.setSpacing(GRID + HALF)
+        row.addWidget(self._picture)
+        row.addLayout(texts, 1)
+        for child in (self._picture, title, remark):
+            child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        for text in (title, remark):
+            # A card that is too narrow cuts its words rather than growing.
+            text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._texts = (title, remark)
+        self.toggled.connect(self._draw)
+        look.changed.connect(self._draw)
+        self._draw()
+
+    def least_width(self) -> int:
+        """Return how wide it must be to show all its words."""
+        margins = self._row.contentsMargins()
+        words = max(text.sizeHint().width() for text in self._texts)
+        return margins.left() + ICON + self._row.spacing() + words + margins.right()
+
+    def _draw(self) -> None:
+        icon = self._look.icon(self._icon_name, Tone.ACCENT if self.isChecked() else Tone.MUTED)
+        self._picture.setPixmap(icon.pixmap(QSize(ICON, ICON), self.devicePixelRatio()))
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        lines = QFontMetrics(self.font()).height() * 2 + GRID * 2
+        return QSize(_CARD_HEIGHT * 3, max(_CARD_HEIGHT, lines))

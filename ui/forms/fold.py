@@ -1,0 +1,132 @@
+"""A part of a page that is folded away under a line that tells what is inside."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
+
+from ui.style.theme import GRID, ICON, MARGIN, ROW, Look, Tone, strong_font
+from ui.style.wording import one_line
+
+_RADIUS = 6
+
+
+class Fold(QWidget):
+    """A part that is folded away until it is wanted."""
+
+    opened = Signal()
+    """What is inside is about to be seen."""
+
+    def __init__(self, look: Look, title: str, *, name: str) -> None:
+        super().__init__()
+        self._head = _FoldHead(look, title, name=name)
+        self._body = QWidget()
+        self._inside = QVBoxLayout(self._body)
+        self._inside.setContentsMargins(ICON + GRID, GRID, 0, GRID)
+        self._inside.setSpacing(MARGIN)
+        self._body.hide()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._head)
+        layout.addWidget(self._body)
+        self._head.toggled.connect(self._show_body)
+
+    def add(self, widget: QWidget) -> None:
+        """Put something inside."""
+        self._inside.addWidget(widget)
+
+    def set_title(self, title: str) -> None:
+        """Give it another title."""
+        self._head.set_title(title)
+
+    def set_summary(self, text: str) -> None:
+        """Tell what is inside, in a few words."""
+        self._head.set_summary(one_line(text))
+
+    @property
+    def summary(self) -> str:
+        return self._head.summary
+
+    @property
+    def head(self) -> QWidget:
+        """What the Tab key visits before what is inside."""
+        return self._head
+
+    @property
+    def is_open(self) -> bool:
+        return self._head.isChecked()
+
+    def unfold(self) -> None:
+        """Show what is inside."""
+        self._head.setChecked(True)
+
+    def _show_body(self, is_open: bool) -> None:  # noqa: FBT001 - a slot of `toggled`
+        if is_open:
+            self.opened.emit()
+        self._body.setVisible(is_open)
+
+
+class _FoldHead(QAbstractButton):
+    """The line that opens and closes a part."""
+
+    def __init__(self, look: Look, title: str, *, name: str) -> None:
+        super().__init__()
+        self._look = look
+        self.summary = ""
+        self.setObjectName(name)
+        # Being open is nothing that was filled in.
+        self.setProperty("kind", "fold")
+        self.set_title(title)
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        look.changed.connect(self.update)
+
+    def set_title(self, title: str) -> None:
+        """Show another title."""
+        self.setText(title)
+        self.setAccessibleName(title)
+
+    def set_summary(self, text: str) -> None:
+        """Show this beside the title while the part is closed."""
+        self.summary = text
+        self.setAccessibleDescription(text)
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(MARGIN * 10, max(ROW, QFontMetrics(self.font()).height() + GRID))
+
+    def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802 - Qt's name
+        self.update()
+        super().enterEvent(event)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colours = self._look.colours
+        if self.hasFocus():
+            painter.setPen(QColor(colours.accent))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 2.5, -0.5, -2.5), _RADIUS, _RADIUS)
+        is_lit = self.underMouse() or self.hasFocus()
+        arrow = self._look.icon(
+            "chevron-down" if self.isChecked() else "chevron-right", Tone.TEXT if is_lit else Tone.MUTED
+        )
+        arrow.paint(painter, QRect(0, (self.height() - ICON) // 2, ICON, ICON))
+        font = strong_font(self.font())
+        painter.setFont(font)
+        painter.setPen(QColor(colours.text))
+        left = ICON + GRID
+        middle = Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(QRect(left, 0, self.width() - left, self.height()), middle, self.text())
+        if not self.isChecked():
+            left += QFontMetrics(font).horizontalAdvance(self.text()) + MARGIN
+            room = self.width() - left
+            painter.setFont(self.font())
+            painter.setPen(QColor(colours.muted))
+            shown = QFontMetrics(self.font()).elidedText(self.summary, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(QRect(left, 0, room, self.height()), middle, shown)
+        painter.end()

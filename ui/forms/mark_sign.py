@@ -1,0 +1,46 @@
+"""A mark that stands before a line of text: shape and colour say how things are."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from ui.style.marks import Mark, paint_mark
+from ui.style.theme import ICON, Look
+
+_MARK = 10
+
+
+class MarkSign(QWidget):
+    """As high as a line of text, with its mark in the middle."""
+
+    def __init__(self, look: Look, mark: Mark, words: str = "", size: int = _MARK) -> None:
+        super().__init__()
+        self._look = look
+        self._mark = mark
+        self._size = size
+        self.setToolTip(words)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        look.changed.connect(self.update)
+
+    @property
+    def mark(self) -> Mark:
+        return self._mark
+
+    def show_mark(self, mark: Mark, words: str) -> None:
+        """Show another mark, and what it means."""
+        self._mark = mark
+        self.setToolTip(words)
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(ICON, self.fontMetrics().height())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        painter = QPainter(self)
+        box = QRectF(
+            (self.width() - self._size) / 2, (self.height() - self._size) / 2, self._size, self._size
+        )
+        paint_mark(painter, box, self._mark.shape, self._look.colour(self._mark.tone))
+        painter.end()

@@ -1,0 +1,189 @@
+"""Rows of names and values: the environment of a command, the headers of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from halo_scheduler.errors import ScheduleError
+from halo_scheduler.grammar.english import shown
+from ui.backend.backend import Backend
+from ui.style.theme import GRID, HALF, Look, mono_font
+from ui.widgets.labels import icon_button, tint
+
+from .links import link
+from .rows import tab_before
+from .secret_picker import SecretPicker
+
+
+class PairsEdit(QWidget):
+    """Names and values, one pair to a row; rows left empty are not meant."""
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        backend: Backend,
+        look: Look,
+        *,
+        name: str,
+        key_title: str,
+        add_title: str,
+        examples: tuple[str, str],
+        ignore_case: bool = False,
+    ) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._backend = backend
+        self._look = look
+        self._key_title = key_title
+        self._examples = examples
+        self._ignore_case = ignore_case
+        self._rows: list[PairRow] = []
+        self._list = QVBoxLayout()
+        self._list.setContentsMargins(0, 0, 0, 0)
+        self._list.setSpacing(HALF)
+        self._add = link(add_title, name=f"{name}Add")
+        tint(self._add, look, "add")
+        self._add.clicked.connect(self._add_and_focus)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(HALF)
+        layout.addLayout(self._list)
+        layout.addWidget(self._add, alignment=Qt.AlignmentFlag.AlignLeft)
+
+    def set_pairs(self, pairs: Mapping[str, str]) -> None:
+        """Show these pairs only."""
+        for row in list(self._rows):
+            self._drop(row)
+        for key, value in pairs.items():
+            self.add_row(key, value)
+
+    def pairs(self) -> dict[str, str]:
+        """Return the pairs; a name given twice, or a value without a name, raises ScheduleError."""
+        found: dict[str, str] = {}
+        seen: set[str] = set()
+        for row in self._rows:
+            key, value = row.key.text().strip(), row.value.text()
+            if not key and not value:
+                continue
+            if not key:
+                raise ScheduleError(f"the value {shown(value)} has no name")
+            folded = key.lower() if self._ignore_case else key
+            if folded in seen:
+                raise ScheduleError(f"{shown(key)} is given twice")
+            seen.add(folded)
+            found[key] = value
+        return found
+
+    def rows(self) -> list[PairRow]:
+        return list(self._rows)
+
+    def add_row(self, key: str = "", value: str = "") -> PairRow:
+        """Add a row at the end."""
+        row = PairRow(
+            self._backend,
+            self._look,
+            f"{self.objectName()}{len(self._rows)}",
+            self._key_title,
+            self._examples,
+        )
+        for line, text in ((row.key, key), (row.value, value)):
+            line.setText(text)
+            line.setCursorPosition(0)
+        self._rows.append(row)
+        self._list.addWidget(row)
+        tab_before(self._add, [stop for one in self._rows for stop in one.stops])
+        row.changed.connect(self.changed)
+        row.removal_wanted.connect(self._remove)
+        row.finished.connect(self._go_on)
+        return row
+
+    def _add_and_focus(self) -> None:
+        self.add_row().key.setFocus()
+        self.changed.emit()
+
+    def _go_on(self, row: PairRow) -> None:
+        """After Enter in a row go to the next one; after the last, make one."""
+        index = self._rows.index(row) + 1
+        if index < len(self._rows):
+            self._rows[index].key.setFocus()
+        elif row.key.text():
+            self._add_and_focus()
+
+    def _remove(self, row: PairRow) -> None:
+        index = self._rows.index(row)
+        self._drop(row)
+        neighbour = self._rows[min(index, len(self._rows) - 1)].key if self._rows else self._add
+        neighbour.setFocus()
+        self.changed.emit()
+
+    def _drop(self, row: PairRow) -> None:
+        self._rows.remove(row)
+        self._list.removeWidget(row)
+        row.hide()
+        row.setParent(None)
+        row.deleteLater()
+        for index, other in enumerate(self._rows):
+            other.rename(f"{self.objectName()}{index}")
+
+
+class PairRow(QWidget):
+    """A name, a value, a secrets picker and a way out."""
+
+    changed = Signal()
+    finished = Signal(object)
+    removal_wanted = Signal(object)
+
+    def __init__(
+        self, backend: Backend, look: Look, name: str, key_title: str, examples: tuple[str, str]
+    ) -> None:
+        super().__init__()
+        self.key = QLineEdit()
+        self.key.setObjectName(f"{name}Key")
+        self.key.setAccessibleName(key_title)
+        self.key.setPlaceholderText(examples[0])
+        self.key.setFont(mono_font(self.key.font()))
+        self.value = QLineEdit()
+        self.value.setObjectName(f"{name}Value")
+        self.value.setAccessibleName(self.tr("Value"))
+        self.value.setPlaceholderText(examples[1])
+        self.value.setFont(mono_font(self.value.font()))
+        self.picker = SecretPicker(backend, look, self, name=f"{name}Secret")
+        self.picker.picked.connect(self.value.insert)
+        self._remove = icon_button(look, "close", self.tr("Remove"), name=f"{name}Remove")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(HALF)
+        layout.addWidget(self.key, 2)
+        layout.addWidget(self.value, 3)
+        layout.addSpacing(GRID - HALF)
+        layout.addWidget(self.picker.button)
+        layout.addWidget(self._remove)
+        for line in (self.key, self.value):
+            line.textChanged.connect(self.changed)
+            line.returnPressed.connect(self._tell_finished)
+        self._remove.clicked.connect(self._tell_removal)
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the Tab key visits."""
+        return [self.key, self.value, self.picker.button, self._remove]
+
+    def rename(self, name: str) -> None:
+        """Take the name of another place."""
+        for widget, suffix in (
+            (self.key, "Key"),
+            (self.value, "Value"),
+            (self.picker.button, "Secret"),
+            (self._remove, "Remove"),
+        ):
+            widget.setObjectName(f"{name}{suffix}")
+
+    def _tell_finished(self) -> None:
+        self.finished.emit(self)
+
+    def _tell_removal(self) -> None:
+        self.removal_wanted.emit(self)

@@ -1,0 +1,77 @@
+"""A button that puts the reference to a secret into a text."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Backend
+from ui.style.theme import Look
+from ui.style.wording import one_line
+from ui.widgets.labels import icon_button
+
+
+class SecretPicker(QWidget):
+    """Shows the names of the stored secrets; their values are never asked for."""
+
+    picked = Signal(str)
+    """The reference to put into the text, like ${secret:TOKEN}."""
+    named = Signal(str)
+    """The name alone, like TOKEN."""
+
+    def __init__(self, backend: Backend, look: Look, parent: QWidget | None, *, name: str) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self.button: QToolButton = icon_button(look, "key", self.tr("Insert a secret"), name=name)
+        self._menu = QMenu(self.button)
+        self._menu.setObjectName(f"{name}Menu")
+        self.button.clicked.connect(self._ask)
+        self.hide()
+
+    @property
+    def menu(self) -> QMenu:
+        return self._menu
+
+    def _ask(self) -> None:
+        self._backend.ask(_names, self._show, self._show_fault, owner=self)
+
+    def _show(self, names: list[str]) -> None:
+        self._menu.clear()
+        for name in names:
+            # A name has no sign that a menu would take for a shortcut.
+            self._menu.addAction(name).triggered.connect(self._emitter(name))
+        if not names:
+            self._say(self.tr("No secrets yet: add them in the settings"))
+        self._pop_up()
+
+    def _show_fault(self, error: SchedulerError) -> None:
+        self._menu.clear()
+        self._say(one_line(str(error)))
+        self._pop_up()
+
+    def _say(self, text: str) -> None:
+        self._menu.addAction(text.replace("&", "&&")).setEnabled(False)
+
+    def _pop_up(self) -> None:
+        self._menu.popup(self.button.mapToGlobal(self.button.rect().bottomLeft()))
+
+    def _emitter(self, name: str) -> _Emit:
+        return _Emit(self, name)
+
+
+class _Emit:
+    """Tells of one secret."""
+
+    def __init__(self, picker: SecretPicker, name: str) -> None:
+        self._picker = picker
+        self._name = name
+
+    def __call__(self) -> None:
+        self._picker.picked.emit(f"${{secret:{self._name}}}")
+        self._picker.named.emit(self._name)
+
+
+def _names(scheduler: Scheduler) -> list[str]:
+    return [secret.name for secret in scheduler.list_secrets()]

@@ -1,0 +1,1 @@
+"""The pane beside the table that shows one job."""

@@ -1,0 +1,87 @@
+"""The buttons of the pane beside the job table: what one does most, the rest behind a menu."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QWidget
+
+from ui.main_window.job_actions import JobActions, is_resting
+from ui.style.theme import GRID, Look
+from ui.widgets.labels import button, icon_button, tint
+
+
+class ActionButtons(QWidget):
+    """The common actions as buttons, the others behind a menu; where room is short only the first has words."""
+
+    def __init__(self, look: Look, actions: JobActions, prefix: str) -> None:
+        super().__init__()
+        self._actions = actions
+        self._row = row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GRID)
+        self._run = self._button(look, actions.run, "run", f"{prefix}Run")
+        self._stop = self._button(look, actions.stop, "stop", f"{prefix}Stop")
+        self._edit = self._button(look, actions.edit, "edit", f"{prefix}Edit")
+        self._pause = self._button(look, actions.pause, "pause", f"{prefix}Pause")
+        self._resume = self._button(look, actions.resume, "resume", f"{prefix}Resume")
+        self._all = (self._run, self._stop, self._edit, self._pause, self._resume)
+        self._texts = [one.text() for one in self._all]
+        for one in self._all:
+            row.addWidget(one)
+        row.addStretch(1)
+        self._more = icon_button(
+            look, "more", self.tr("More actions"), name=f"{prefix}More", shortcut="Ctrl+M"
+        )
+        self._more.setPopupMode(self._more.ToolButtonPopupMode.InstantPopup)
+        self._menu = QMenu(self._more)
+        self._menu.aboutToShow.connect(self._fill)
+        self._more.setMenu(self._menu)
+        row.addWidget(self._more)
+
+    def _button(self, look: Look, action: QAction, icon: str, name: str) -> QPushButton:
+        made = button(action.text().rstrip("…"), name=name, tip=" ")
+        made.setToolTip(action.toolTip())
+        tint(made, look, icon)
+        made.clicked.connect(action.trigger)
+        return made
+
+    @property
+    def last(self) -> QWidget:
+        """The last one of them, before whatever the Tab key visits next."""
+        return self._more
+
+    def fit(self) -> None:
+        """Offer what can be done with the selection."""
+        actions = self._actions
+        self._run.setVisible(actions.run.isEnabled())
+        self._stop.setVisible(actions.stop.isEnabled())
+        self._edit.setVisible(actions.edit.isEnabled())
+        is_resting_all = all(is_resting(job) for job in actions.jobs)
+        self._pause.setVisible(not is_resting_all)
+        self._resume.setVisible(is_resting_all or (len(actions.jobs) > 1 and actions.resume.isEnabled()))
+        self._fit_texts()
+
+    def _fit_texts(self) -> None:
+        shown = [(one, text) for one, text in zip(self._all, self._texts, strict=True) if not one.isHidden()]
+        for one, text in shown:
+            one.setText(text)
+        room = self.width() - self._more.sizeHint().width()
+        if sum(one.sizeHint().width() + GRID for one, _ in shown) > room:
+            for one, _ in shown[1:]:
+                one.setText("")
+
+    def _fill(self) -> None:
+        self._menu.clear()
+        self._actions.fill_menu(self._menu)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        self._fit_texts()
+        # At once: it is painted before the row would hear that it holds other texts.
+        self._row.activate()
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        return QSize(0, super().minimumSizeHint().height())

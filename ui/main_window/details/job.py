@@ -1,0 +1,250 @@
+"""One job in the pane beside the table: what it does, when it runs next, why, how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import pairwise
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from halo_scheduler.model import Manual, SkipReason
+from ui.main_window.job_actions import JobActions
+from ui.main_window.table.cells import quiet_words, status_sentence, streak_sentence
+from ui.main_window.table.job_rows import schedule_words
+from ui.style.marks import job_mark
+from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, title_font
+from ui.style.wording import one_line, status_advice
+from ui.widgets.status_strip import MarkLabel
+from ui.widgets.wrapped_text import WrappedText
+
+from .actions import ActionButtons
+from .chain import RunsAfter, ThenRuns
+from .job_details import JobDetails
+from .late_part import LatePart
+from .notes import AskedNote, SentenceNote
+from .sections import NextRuns, OutputTail, RecentRuns, Section
+from .surroundings import Hint, StartsOnly, waiting_sentence
+from .work import Today, WhatItDoes
+
+_LONGEST_NAME = 60
+
+
+def _sentences(notes: Iterable[str]) -> str:
+    return "\n".join(f"{note[:1].upper()}{note[1:]}." for note in notes)
+
+
+def _scrolled(column: Callable[[QVBoxLayout], None], parent: QWidget) -> QScrollArea:
+    area = QScrollArea(parent)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    inner = QWidget()
+    inner.setObjectName("detailContent")
+    area.setWidget(inner)
+    layout = QVBoxLayout(inner)
+    layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+    layout.setSpacing(GRID)
+    column(layout)
+    layout.addStretch(1)
+    return area
+
+
+class OneJob(QWidget):
+    """One job: what it does, when it runs next and why, how it went."""
+
+    run_wanted = Signal(str)
+    clear_hints_wanted = Signal()
+    answer_wanted = Signal()
+    job_wanted = Signal(str)
+    """The id of another job of its chain."""
+    cancel_wanted = Signal(object)
+    """The ids of runs that have not begun."""
+
+    def __init__(self, look: Look, actions: JobActions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._output_run_id: str | None = None
+        self._shown_id = ""
+        self._mark = MarkLabel(look)
+        self._name = WrappedText(look, name="detailName", font=title_font(self.font()), most_lines=3)
+        self._status = WrappedText(look, name="detailStatus", tone=Tone.MUTED)
+        self._buttons = ActionButtons(look, actions, "detail")
+        self._description = WrappedText(look, name="detailDescription", most_lines=6)
+        self._streak = WrappedText(look, name="detailStreak", tone=Tone.ERROR)
+        self._review = SentenceNote(look, name="review")
+        self._waiting = SentenceNote(look, name="waiting")
+        # Most jobs have none of these.
+        self._hint, self._starts_only = LatePart(self._make_hint), LatePart(lambda: StartsOnly(look))
+        self._before, self._after = LatePart(self._make_before), LatePart(self._make_after)
+        self._stops: list[QWidget] = []
+        self._advice = SentenceNote(look, name="advice")
+        self._what = WhatItDoes(look)
+        self._today = Today(look)
+        self._schedule = WrappedText(look, name="detailSchedule")
+        self._why = WrappedText(look, name="detailWhy")
+        self._next = NextRuns(look)
+        self._recent = RecentRuns(look)
+        self._recent.run_wanted.connect(self.run_wanted)
+        self._output = OutputTail()
+        self._output.open_wanted.connect(self._open_output)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        self._area = _scrolled(self._fill, self)
+        outer.addWidget(self._area)
+
+    def _fill(self, column: QVBoxLayout) -> None:
+        column.addWidget(self._name)
+        status = QHBoxLayout()
+        status.setSpacing(GRID)
+        status.addWidget(self._mark)
+        status.addWidget(self._status, 1)
+        column.addLayout(status)
+        column.addSpacing(HALF)
+        column.addWidget(self._buttons)
+        self._asked_place = QVBoxLayout()
+        column.addLayout(self._asked_place)
+        for upper in (self._review, self._waiting, self._advice, self._description, self._streak):
+            column.addWidget(upper)
+            # What says nothing takes no room, not even that between two.
+            upper.setVisible(False)
+        column.addWidget(self._what)
+        self._when_section, self._why_section = Section(self.tr("When")), Section(self.tr("Why"))
+        self._when_section.column.addWidget(self._schedule)
+        self._why_section.column.addWidget(self._why)
+        column.addWidget(self._when_section)
+        for late in (self._before, self._starts_only, self._hint):
+            column.addLayout(late.place)
+        column.addWidget(self._next)
+        column.addWidget(self._why_section)
+        column.addLayout(self._after.place)
+        for lower in (self._today, self._recent, self._output):
+            column.addWidget(lower)
+
+    def _make_hint(self) -> Hint:
+        made = Hint(self._look)
+        made.clear_wanted.connect(self.clear_hints_wanted)
+        return made
+
+    def _make_before(self) -> RunsAfter:
+        made = RunsAfter(self._look)
+        made.cancel_wanted.connect(self.cancel_wanted)
+        made.job_wanted.connect(self.job_wanted)
+        return made
+
+    def _make_after(self) -> ThenRuns:
+        made = ThenRuns(self._look)
+        made.job_wanted.connect(self.job_wanted)
+        return made
+
+    @cached_property
+    def _asked(self) -> AskedNote:
+        made = AskedNote(self._look)
+        made.answer_wanted.connect(self.answer_wanted)
+        self._asked_place.addWidget(made)
+        return made
+
+    def _fold(self) -> None:
+        for links in (self._before.made, self._after.made):
+            if links is not None:
+                links.fold()
+
+    def scroll_to_top(self) -> None:
+        self._area.verticalScrollBar().setValue(0)
+
+    def show_job(self, details: JobDetails, now_ms: int) -> None:
+        """Show a job; until all of it was read, what the table knows."""
+        job = details.job
+        if job.id != self._shown_id:
+            self._shown_id = job.id
+            self._fold()
+        self._name.set_text(job.name)
+        self._mark.set_mark(job_mark(job, asks=bool(details.questions)))
+        self._buttons.fit()
+        self._description.set_text(job.description.strip())
+        self._streak.set_text(streak_sentence(job))
+        if details.questions or "_asked" in vars(self):
+            self._asked.show_questions(details.questions)
+        self._review.show_sentence(_sentences(details.notes))
+        advice = status_advice(job)
+        self._advice.show_sentence(advice)
+        self._what.show_job(job, details.default_agent)
+        self._today.show_usage(details.usage)
+        self._schedule.set_text(schedule_words(job.schedule))
+        # What it runs after is told as such.
+        self._when_section.setVisible(not isinstance(job.schedule, Manual) or not details.chain.before)
+        if job.policy.conditions or self._starts_only.made is not None:
+            self._starts_only.get().show_policy(job.policy)
+        if details.chain.after or self._after.made is not None:
+            self._after.get().show_after(details.chain.after, details.caused_waits)
+        # The advice tells why already, and that a job runs by hand needs no reason.
+        why = () if advice or isinstance(job.schedule, Manual) else details.why
+        self._why.set_text("\n".join(why))
+        self._why_section.setVisible(bool(why))
+        self._output_run_id = details.output_run_id
+        self._output.show_output(
+            details.output,
+            has_run=details.output_run_id is not None,
+            is_running=details.running is not None,
+        )
+        self.show_times(details, now_ms)
+
+    def show_times(self, details: JobDetails, now_ms: int) -> None:
+        """Show the times as they are now."""
+        asks = bool(details.questions)
+        is_capped = details.held is SkipReason.CAP
+        before = details.chain.before
+        after = one_line(before[0].name, _LONGEST_NAME) if len(before) == 1 else self.tr("other jobs")
+        self._status.set_text(
+            status_sentence(
+                details.job,
+                now_ms,
+                details.running,
+                asks=asks,
+                is_capped=is_capped,
+                after=after if before else "",
+                quiet=None if is_capped else details.quiet.get(details.job.next_run_at or 0),
+            )
+        )
+        # A run that another job started tells of itself beside that job.
+        is_own = not details.chain_waits
+        self._waiting.show_sentence(
+            waiting_sentence(details.job, details.waits_until, now_ms) if is_own else ""
+        )
+        if before or details.chain_waits or self._before.made is not None:
+            told = details.job.waiting_reason
+            self._before.get().show_before(before, details.chain_waits, now_ms, told)
+        if details.job.hints.expires_at is not None or self._hint.made is not None:
+            self._hint.get().show_hint(details.job, now_ms)
+        self._order_stops()
+        waits = details.job.waiting_for is not None
+        # What waits just now tells of it elsewhere, and what asks is skipped first of all.
+        quiet = {
+            at: quiet_words(details.job, one, now_ms)
+            for at, one in details.quiet.items()
+            if at > now_ms and not asks
+        }
+        self._next.show_times(details.next_runs, now_ms, asks=asks, waits=waits, quiet=quiet)
+        self._recent.show_runs(details.runs, now_ms)
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        yield from self._next.waits(now_ms)
+        yield from self._recent.waits(now_ms)
+        if self._hint.made is not None:
+            yield from self._hint.made.waits(now_ms)
+
+    def _order_stops(self) -> None:
+        """Let the Tab key visit what was made late in its place."""
+        made = (self._before.made, self._hint.made, self._after.made)
+        stops = [stop for part in made if part is not None for stop in part.stops]
+        if stops == self._stops:
+            return
+        self._stops = stops
+        for before, after in pairwise([self._buttons.last, *stops]):
+            QWidget.setTabOrder(before, after)
+
+    def _open_output(self) -> None:
+        if self._output_run_id is not None:
+            self.run_wanted.emit(self._output_run_id)

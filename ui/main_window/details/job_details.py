@@ -1,0 +1,132 @@
+"""Everything the pane beside the table shows of one job, read in one question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from halo_scheduler.grammar.text import ShownText
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, SkipReason
+from halo_scheduler.rules.chains import Chain, WaitingRun
+from halo_scheduler.rules.statistics import Usage
+from halo_scheduler.schedule.quiet_times import Quiet
+from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.transfer.review import Reviewer
+from halo_scheduler.wording.plans import error_sentences
+from ui.backend.questions import MOST_READ, plain_lines
+from ui.backend.quiet_times import QuietHours, next_runs
+from ui.main_window.table.job_rows import as_waiting
+
+NEXT_RUNS = 5
+RECENT_RUNS = 8
+OUTPUT_LINES = 12
+_LOOKED_THROUGH = 100
+_TAIL_BYTES = 65_536
+_LONGEST_LINE = 400
+_NO_CHAIN = Chain()
+_BEGUN = frozenset(Outcome) - {Outcome.SKIPPED, Outcome.MISSED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDetails:
+    """One job with what comes, why, what was, and what it said last."""
+
+    job: Job
+    next_runs: tuple[int, ...] = ()
+    quiet: Mapping[int, Quiet] = field(default_factory=dict)
+    """Which of these fall into a quiet time."""
+    held: SkipReason | None = None
+    """Why its planned run will be skipped as things are; the next runs are those after a cap that is reached."""
+    why: tuple[str, ...] = ()
+    runs: tuple[Run, ...] = ()
+    output: str = ""
+    output_run_id: str | None = None
+    questions: tuple[str, ...] = ()
+    """What it asks, the oldest first, in plain lines."""
+    usage: Usage | None = None
+    default_agent: str = ""
+    chain: Chain = _NO_CHAIN
+    chain_waits: tuple[WaitingRun, ...] = ()
+    """Its runs that another job started and that have not begun, the longest first."""
+    caused_waits: Mapping[str, int] = field(default_factory=dict)
+    """How many runs of other jobs that it started have not begun, by the id of the job."""
+    notes: tuple[str, ...] = ()
+    """What of it cannot be seen, and which other names look like its own."""
+    waits_until: int | None = None
+    """When its planned run is skipped if its conditions still do not hold."""
+
+    @property
+    def running(self) -> Run | None:
+        """The run that is under way."""
+        return next((run for run in self.runs if run.outcome is Outcome.RUNNING), None)
+
+
+def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
+    """Read a job's details; None when it is gone."""
+    job = scheduler.get_job(job_id)
+    if job is None:
+        return None
+    waits = scheduler.list_waiting_chain_runs()
+    chain_waits = tuple(one for one in waits if one.job_id == job_id)
+    if scheduler.get_waiting_run(job_id) is not None:
+        job = as_waiting(job)
+    elif chain_waits and job.waiting_for is None:
+        job = as_waiting(job, chain_waits[0].reason)
+    runs = _recent_runs(scheduler, job)
+    spoke = _last_begun(scheduler, job_id, runs)
+    asked = scheduler.list_questions(limit=MOST_READ)
+    usage, held = scheduler.get_usage(job_id), scheduler.get_holds([job_id]).get(job_id)
+    since = usage.resets_at if held is SkipReason.CAP else None
+    settings = scheduler.get_settings()
+    coming = next_runs(scheduler, job, QuietHours(settings.quiet_times), NEXT_RUNS, since)
+    return JobDetails(
+        job=job,
+        questions=tuple(plain_lines(one.text) for one in asked if one.job_id == job_id),
+        usage=usage,
+        default_agent=settings.default_agent,
+        next_runs=tuple(at for at, _quiet in coming),
+        quiet={at: quiet for at, quiet in coming if quiet is not None},
+        held=held,
+        why=_why(scheduler, job),
+        runs=tuple(runs),
+        output="" if spoke is None else last_lines(scheduler.get_output(spoke.id)),
+        output_run_id=None if spoke is None else spoke.id,
+        chain=scheduler.get_chain(job_id),
+        chain_waits=chain_waits,
+        caused_waits=Counter(one.job_id for one in waits if one.cause_job_id == job_id),
+        waits_until=scheduler.get_waits_until(job_id),
+        notes=tuple(Reviewer(known.name for known in scheduler.list_job_names()).notes(job.spec)),
+    )
+
+
+def _recent_runs(scheduler: Scheduler, job: Job) -> list[Run]:
+    """Return the last runs; what is under way is among them, however many were skipped or cancelled since."""
+    runs = scheduler.get_run_log(job.id, RECENT_RUNS)
+    if job.status is not JobStatus.RUNNING or any(run.outcome is Outcome.RUNNING for run in runs):
+        return runs
+    return [*scheduler.get_run_log(job.id, 1, outcome=Outcome.RUNNING), *runs][:RECENT_RUNS]
+
+
+def _last_begun(scheduler: Scheduler, job_id: str, runs: Sequence[Run]) -> Run | None:
+    """Return the last run that may have said something, if need be from before those given."""
+    found = next((run for run in runs if run.started_at is not None and run.outcome in _BEGUN), None)
+    if found is not None or len(runs) < RECENT_RUNS:
+        return found
+    begun = scheduler.get_run_log(job_id, _LOOKED_THROUGH, outcomes=_BEGUN)
+    return next((run for run in begun if run.started_at is not None), None)
+
+
+def _why(scheduler: Scheduler, job: Job) -> tuple[str, ...]:
+    """Return why a job runs when it does, without what has a place of its own in the pane."""
+    found = scheduler.explain(job.id)
+    elsewhere = {*found.asides, *error_sentences(job)}
+    return tuple(sentence for sentence in found.sentences if sentence not in elsewhere)
+
+
+def last_lines(output: bytes, most: int = OUTPUT_LINES) -> str:
+    """Return the end of what a run printed as plain text."""
+    shown = ShownText()
+    text = shown.feed(output[-_TAIL_BYTES:]) + shown.end()
+    lines = [line.rstrip() for line in text.rstrip().split("\n")][-most:]
+    return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)

@@ -1,0 +1,231 @@
+"""The pane beside the job table: everything about the selected job, or about the selection as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from halo_scheduler.grammar.interval import SECOND_MS
+from halo_scheduler.model import Job, Run
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Asked, Backend
+from ui.backend.waiting_jobs import cancel_waiting
+from ui.main_window.job_actions import JobActions
+from ui.style.theme import GRID, MARGIN, Look, Tone
+from ui.widgets.labels import label
+from ui.widgets.line_icon import LineIcon
+from ui.widgets.tab_order import put_at
+
+from .job_details import JobDetails, read_details
+
+if TYPE_CHECKING:
+    from .job import OneJob
+    from .several import SeveralJobs
+
+_LATE_MS = 120
+
+
+class DetailPane(QWidget):
+    """Shows what is selected; asks for it itself, one question at a time."""
+
+    run_wanted = Signal(str)
+    answer_wanted = Signal(str)
+    """The id of the job whose question is to be answered."""
+    job_wanted = Signal(str)
+    """The id of another job that is to be shown."""
+    times_changed = Signal()
+    """Other times are shown than before."""
+
+    def __init__(
+        self, backend: Backend, look: Look, actions: JobActions, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("detailPane")
+        self._backend = backend
+        self._look = look
+        self._jobs: tuple[Job, ...] = ()
+        self._details: JobDetails | None = None
+        self._asked: Asked | None = None
+        self._is_dirty = False
+        self._late = QTimer(self)
+        self._late.setSingleShot(True)
+        self._late.setInterval(_LATE_MS)
+        self._late.timeout.connect(self._show_what_is_known)
+        self._actions = actions
+        self._pages = QStackedWidget(self)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._pages)
+        backend.changed.connect(self._note_change)
+        self.setMinimumWidth(280)
+
+    @cached_property
+    def _one(self) -> OneJob:
+        from .job import OneJob  # noqa: PLC0415 - not before the first window
+
+        made = OneJob(self._look, self._actions, self._pages)
+        made.run_wanted.connect(self.run_wanted)
+        made.clear_hints_wanted.connect(self._clear_hints)
+        made.answer_wanted.connect(self._ask_to_answer)
+        made.job_wanted.connect(self.job_wanted)
+        made.cancel_wanted.connect(self._cancel_waiting)
+        self._pages.addWidget(made)
+        put_at(self, made)
+        return made
+
+    @cached_property
+    def _several(self) -> SeveralJobs:
+        from .several import SeveralJobs  # noqa: PLC0415 - not before the first window
+
+        made = SeveralJobs(self._look, self._actions)
+        self._pages.addWidget(made)
+        put_at(self, made)
+        return made
+
+    @cached_property
+    def _nothing(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setSpacing(GRID)
+        column.addStretch(2)
+        column.addWidget(LineIcon(self._look, "info", Tone.MUTED, 24), 0, Qt.AlignmentFlag.AlignHCenter)
+        words = label(
+            self.tr("Select a job to see what it does, when it runs next, and why."), "muted", wrap=True
+        )
+        words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        words.setContentsMargins(MARGIN * 2, 0, MARGIN * 2, 0)
+        column.addWidget(words)
+        column.addStretch(3)
+        self._pages.addWidget(page)
+        return page
+
+    # --- What is shown ------------------------------------------------------------------------------
+
+    def show_jobs(self, jobs: Iterable[Job], asking: Container[str] = ()) -> None:
+        """Show these, some of which ask; of a single one that is already shown, what it is now."""
+        before = self._shown_id()
+        self._jobs = tuple(jobs)
+        if len(self._jobs) > 1:
+            self._several.show_jobs(self._jobs, asking)
+        self._turn_page()
+        if len(self._jobs) != 1:
+            self._details = None
+            self.times_changed.emit()
+            return
+        if self._jobs[0].id != before:
+            self._details = None
+            # Most answers come at once; only for a late one half of it is shown meanwhile.
+            self._late.start()
+        self.refresh()
+
+    def _turn_page(self) -> None:
+        if len(self._jobs) > 1:
+            self._pages.setCurrentWidget(self._several)
+        elif not self._jobs:
+            self._pages.setCurrentWidget(self._nothing)
+        elif "_one" in vars(self):
+            self._pages.setCurrentWidget(self._one)
+        # Else the page is made when there is something to fill it with.
+
+    def refresh(self) -> None:
+        """Ask for the shown job anew; while an answer is awaited, once more after it."""
+        job_id = self._shown_id()
+        if job_id is None or not self.isVisible():
+            return
+        if self._asked is not None:
+            self._is_dirty = True
+            return
+        self._is_dirty = False
+
+        def read(scheduler: Scheduler) -> JobDetails | None:
+            return read_details(scheduler, job_id)
+
+        self._asked = self._backend.ask(read, self._take, lambda _error: self._take(None), owner=self)
+
+    def concerns(self, job_ids: Container[str]) -> bool:
+        """Tell whether what is shown also tells of one of these jobs."""
+        if self._details is None:
+            return False
+        chain = self._details.chain
+        return any(link.job_id in job_ids for link in chain.before + chain.after)
+
+    def count_seconds(self) -> None:
+        """Show the times as they are now; of a run under way also how far it has come and what it says."""
+        if self._details is None:
+            return
+        now_ms = self._backend.now_ms()
+        self._one.show_times(self._details, now_ms)
+        usage = self._details.usage
+        is_past = any(at <= now_ms for at in self._details.next_runs[1:])
+        if self._details.running is not None or is_past or (usage is not None and now_ms >= usage.resets_at):
+            self.refresh()
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        """Return for how long each shown time stays true."""
+        if self._details is None or not self.isVisible():
+            return iter(())
+        shown = self._details
+        resets = () if shown.usage is None else (shown.usage.resets_at - now_ms,)
+        return chain(self._one.waits(now_ms), self._run_waits(shown.running, now_ms), resets)
+
+    @staticmethod
+    def _run_waits(run: Run | None, now_ms: int) -> Iterator[int | None]:
+        if run is not None and run.started_at is not None:
+            yield SECOND_MS - (now_ms - run.started_at) % SECOND_MS
+
+    def _shown_id(self) -> str | None:
+        return self._jobs[0].id if len(self._jobs) == 1 else None
+
+    def _show_what_is_known(self) -> None:
+        if len(self._jobs) == 1 and self._details is None:
+            self._show_one(JobDetails(job=self._jobs[0]))
+
+    def _show_one(self, details: JobDetails) -> None:
+        self._one.show_job(details, self._backend.now_ms())
+        self._turn_page()
+
+    def _take(self, details: JobDetails | None) -> None:
+        self._asked = None
+        if details is not None and details.job.id == self._shown_id():
+            is_another = self._details is None
+            self._late.stop()
+            self._details = details
+            self._show_one(details)
+            if is_another:
+                self._one.scroll_to_top()
+            self.times_changed.emit()
+        elif details is not None:
+            self._is_dirty = True
+        if self._is_dirty:
+            self.refresh()
+
+    def _ask_to_answer(self) -> None:
+        job_id = self._shown_id()
+        if job_id is not None:
+            self.answer_wanted.emit(job_id)
+
+    def _clear_hints(self) -> None:
+        job_id = self._shown_id()
+        if job_id is not None:
+            self._backend.ask(lambda scheduler: scheduler.clear_hints(job_id), owner=self)
+
+    def _cancel_waiting(self, run_ids: tuple[str, ...]) -> None:
+        self._backend.ask(lambda scheduler: cancel_waiting(scheduler, run_ids), owner=self)
+
+    def _note_change(self, change: Change) -> None:
+        # A quiet time, for one, belongs to no job.
+        if change.kind is ChangeKind.SETTINGS:
+            self.refresh()
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        super().showEvent(event)
+        self.refresh()

@@ -1,0 +1,269 @@
+"""The parts of the pane beside the job table: what comes, what was, what was printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QGridLayout,
+    QLabel,
+    QPlainTextEdit,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from halo_scheduler.grammar.english import clock_time, short_date, weekday_name
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model import Run
+from halo_scheduler.wording.schedules import describe_when
+from ui.backend.questions import item_words
+from ui.style.marks import outcome_mark, paint_mark
+from ui.style.theme import GRID, HALF, Look, Tone, mono_font, number_font, small_font
+from ui.style.wording import ago, cost_words, duration, moment, plain_tooltip, run_words
+from ui.widgets.countdown import until_ago_changes, until_next_changes
+from ui.widgets.labels import button, label
+from ui.widgets.wrapped_text import WrappedText
+
+from .job_details import NEXT_RUNS, OUTPUT_LINES, RECENT_RUNS
+
+BESIDE_LINK = HALF + 2
+"""What a text keeps above it, so that its first line stands beside the words of a link."""
+_NOTHING_QUIET: Mapping[int, str] = MappingProxyType({})
+_MARK = 8
+_RUN_HEIGHT = 24
+
+
+class Section(QWidget):
+    """A small heading and what stands below it."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, GRID, 0, 0)
+        self.column.setSpacing(HALF)
+        self.heading = label(title, "small")
+        self.column.addWidget(self.heading)
+
+
+class NextRuns(Section):
+    """The next five runs: how far off, when exactly, and what comes before them."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__("")
+        self.heading.setText(self.tr("Next runs"))
+        self._held = WrappedText(look, name="nextHeld", tone=Tone.WARN)
+        self._held.setVisible(False)
+        self.column.addWidget(self._held)
+        self._times: tuple[int, ...] = ()
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(GRID * 2)
+        grid.setVerticalSpacing(HALF)
+        grid.setColumnStretch(1, 1)
+        self._rows = [self._row(grid, row) for row in range(NEXT_RUNS)]
+        self.column.addLayout(grid)
+
+    def _row(self, grid: QGridLayout, row: int) -> tuple[QLabel, QLabel]:
+        ahead, at = label(name=f"nextRun{row}"), label(role="muted", name=f"nextRunAt{row}")
+        for column, one in enumerate((ahead, at)):
+            one.setFont(number_font(one.font()))
+            grid.addWidget(one, row, column)
+        return ahead, at
+
+    def show_times(
+        self,
+        times: Sequence[int],
+        now_ms: int,
+        *,
+        asks: bool = False,
+        waits: bool = False,
+        quiet: Mapping[int, str] = _NOTHING_QUIET,
+    ) -> None:
+        """Show when it runs; a job that asks skips these times until it is answered, one that waits is not late.
+
+        `quiet` says what becomes of those that fall into a quiet time.
+        """
+        # What else falls due while one waits is passed over.
+        times = [at for index, at in enumerate(times) if not (waits and index and at <= now_ms)]
+        self._times = tuple(times)
+        words = self.tr("It waits for your answer first; until then these are skipped.")
+        self._held.set_text(words if asks else "")
+        self.setVisible(bool(times))
+        for index, (ahead, at) in enumerate(self._rows):
+            is_there = index < len(times)
+            ahead.setVisible(is_there)
+            at.setVisible(is_there)
+            if is_there:
+                is_waiting = waits and times[index] <= now_ms
+                ahead.setText(self.tr("waiting") if is_waiting else describe_when(times[index], now_ms))
+                exact, told = _exact(times[index], now_ms), quiet.get(times[index], "")
+                at.setText(self.tr("{when} · quiet").format(when=exact) if told else exact)
+                at.setToolTip(plain_tooltip("\n".join(filter(None, [moment(times[index]), told]))))
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        return (until_next_changes(at, now_ms) for at in self._times)
+
+
+class RunButton(QAbstractButton):
+    """One past run in a line: how it ended, when, how long it took; a click opens it."""
+
+    def __init__(self, look: Look, index: int) -> None:
+        super().__init__()
+        self.setObjectName(f"recentRun{index}")
+        self._look = look
+        self._shown: Run | None = None
+        self._when = self._took = self._words = ""
+        self.setFixedHeight(_RUN_HEIGHT)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        look.changed.connect(self.update)
+
+    @property
+    def shown_run(self) -> Run | None:
+        return self._shown
+
+    def show_run(self, shown: Run, now_ms: int) -> None:
+        self._shown = shown
+        at = run_at(shown)
+        self._when = "" if at is None else ago(at, now_ms)
+        took, cost = duration(shown.duration_ms), cost_words(shown.cost)
+        self._took = " · ".join(filter(None, [cost, took]))
+        item = item_words(shown.work_id, shown.work_title)
+        self._words = " · ".join(filter(None, [run_words(shown), item]))
+        self.setText(self._words)
+        self.setAccessibleName(", ".join(filter(None, [self._words, self._when, self._took])))
+        spent = self.tr("cost {cost}").format(cost=cost) if cost else ""
+        lines = [run_words(shown), item, "" if at is None else moment(at), took, spent]
+        self.setToolTip(plain_tooltip("\n".join(filter(None, lines))))
+        self.update()
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        return QSize(200, _RUN_HEIGHT)
+
+    def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802
+        self.update()
+        super().enterEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
+        self.update()
+        super().leaveEvent(event)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        if self._shown is None:
+            return
+        painter = QPainter(self)
+        self._paint_focus(painter)
+        mark = outcome_mark(self._shown.outcome)
+        place = QRectF(1, (self.height() - _MARK) / 2, _MARK, _MARK)
+        paint_mark(painter, place, mark.shape, self._look.colour(mark.tone))
+        small = number_font(small_font(self.font()))
+        metrics = QFontMetrics(small)
+        area = self.rect().adjusted(_MARK + GRID + 1, 0, -1, 0)
+        when = max(metrics.horizontalAdvance("yesterday 00:00"), metrics.horizontalAdvance(self._when)) + GRID
+        took = metrics.horizontalAdvance(self._took)
+        painter.setFont(small)
+        painter.setPen(self._look.colour(Tone.MUTED))
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, self._took)
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self._when)
+        words = QRect(area.left() + when, area.top(), area.width() - when - took - GRID, area.height())
+        painter.setPen(self._look.colour(Tone.ACCENT if self.underMouse() else Tone.TEXT))
+        shown = metrics.elidedText(self._words, Qt.TextElideMode.ElideRight, words.width())
+        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, shown)
+
+    def _paint_focus(self, painter: QPainter) -> None:
+        if self.hasFocus():
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(self._look.colours.accent), 1))
+            # Around the words: it would run through the mark.
+            left = _MARK + HALF + 1.5
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(left, 0.5, -0.5, -0.5), HALF, HALF)
+
+
+class RecentRuns(Section):
+    """The last runs of a job."""
+
+    run_wanted = Signal(str)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__("")
+        self.heading.setText(self.tr("Recent runs"))
+        self._runs: tuple[Run, ...] = ()
+        self._buttons = [RunButton(look, index) for index in range(RECENT_RUNS)]
+        box = QVBoxLayout()
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        for one in self._buttons:
+            one.clicked.connect(self._open)
+            box.addWidget(one)
+        self.column.addLayout(box)
+
+    def show_runs(self, runs: Sequence[Run], now_ms: int) -> None:
+        self._runs = tuple(runs)
+        self.setVisible(bool(runs))
+        for index, one in enumerate(self._buttons):
+            one.setVisible(index < len(runs))
+            if index < len(runs):
+                one.show_run(runs[index], now_ms)
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        ends = (run_at(one) for one in self._runs)
+        return (until_ago_changes(at, now_ms) for at in ends if at is not None)
+
+    def _open(self) -> None:
+        sender = self.sender()
+        if isinstance(sender, RunButton) and sender.shown_run is not None:
+            self.run_wanted.emit(sender.shown_run.id)
+
+
+class OutputTail(Section):
+    """The end of what the last run printed."""
+
+    open_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.heading.setText(self.tr("Last output"))
+        self._text = QPlainTextEdit()
+        self._text.setObjectName("outputTail")
+        self._text.setAccessibleName(self.tr("Last output"))
+        self._text.setReadOnly(True)
+        self._text.setTabChangesFocus(True)
+        self._text.setFont(mono_font(small_font(self._text.font())))
+        self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._text.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.column.addWidget(self._text)
+        self._open = button(
+            self.tr("Open in history"), name="openOutputButton", kind="link", shortcut="Ctrl+O"
+        )
+        self._open.clicked.connect(self.open_wanted)
+        self.column.addWidget(self._open, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def show_output(self, text: str, *, has_run: bool, is_running: bool = False) -> None:
+        self.setVisible(has_run)
+        nothing = self.tr("Nothing printed yet.") if is_running else self.tr("No output.")
+        shown = text or nothing
+        if shown != self._text.toPlainText():
+            self._text.setPlainText(shown)
+        lines = min(shown.count("\n") + 1, OUTPUT_LINES)
+        self._text.setFixedHeight(QFontMetrics(self._text.font()).lineSpacing() * lines + 3 * GRID)
+
+
+def _exact(at: int, now_ms: int) -> str:
+    """Return the day and the time of an instant, no longer than need be."""
+    local, today = local_time(at), local_time(now_ms)
+    day = short_date(local, year=local.year != today.year)
+    return f"{weekday_name(local)[:3]} {day}, {clock_time(local)}"
+
+
+def run_at(run: Run) -> int | None:
+    """Return the instant a run is told by: its end, else its start, else when it was to be."""
+    return run.finished_at or run.started_at or run.slot_at

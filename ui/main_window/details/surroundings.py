@@ -1,0 +1,129 @@
+"""The parts of the pane beside the job table that tell what a job adapts to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from halo_scheduler.model import Job, Policy, WaitingFor
+from halo_scheduler.wording.conditions import describe_condition
+from halo_scheduler.wording.plans import duration_in_words
+from ui.style.theme import GRID, HALF, Look, Tone
+from ui.style.wording import at_moment, short_moment
+from ui.widgets.labels import button
+from ui.widgets.wrapped_text import WrappedText
+
+from .hints import hint_line, hint_origin
+from .sections import BESIDE_LINK, Section
+
+_REASON_LINES = 3
+_CONDITION_LINES = 12
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("DetailSurroundings", text)
+
+
+class Hint(Section):
+    """What somebody advised on when the job runs; it can be forgotten."""
+
+    clear_wanted = Signal()
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(_tr("Hint"))
+        self.setObjectName("hintSection")
+        self._expires_at: int | None = None
+        self._what = WrappedText(look, name="hintWhat")
+        self._origin = WrappedText(look, name="hintOrigin", tone=Tone.MUTED, most_lines=_REASON_LINES)
+        self._clear = clear = button(
+            _tr("Clear"), name="clearHintButton", kind="link", tip=_tr("Forget this hint")
+        )
+        clear.clicked.connect(self.clear_wanted)
+        note = QFrame()
+        note.setProperty("role", "note")
+        row = QHBoxLayout(note)
+        row.setContentsMargins(GRID, HALF - 2, HALF, GRID)
+        row.setSpacing(GRID)
+        words = QVBoxLayout()
+        words.setContentsMargins(0, BESIDE_LINK, 0, 0)
+        words.setSpacing(HALF)
+        words.addWidget(self._what)
+        words.addWidget(self._origin)
+        row.addLayout(words, 1)
+        row.addWidget(clear, 0, Qt.AlignmentFlag.AlignTop)
+        self.column.addWidget(note)
+        self.setVisible(False)
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the Tab key visits."""
+        return [self._clear]
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        """Return for how long the advice counts."""
+        if self._expires_at is not None and self._expires_at > now_ms:
+            yield self._expires_at - now_ms
+
+    def show_hint(self, job: Job, now_ms: int) -> None:
+        """Show the advice that counts now, or nothing."""
+        self._expires_at = job.hints.expires_at
+        what = hint_line(job, now_ms)
+        if not what and self._clear.hasFocus():
+            # What comes after it may well do something when the same key is pressed once more.
+            self.focusPreviousChild()
+        self.setVisible(bool(what))
+        self._what.set_text(what)
+        self._origin.set_text(hint_origin(job) if what else "")
+
+
+class StartsOnly(Section):
+    """What must hold before the job starts by itself, and for how long it waits for that."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(_tr("Starts only"))
+        self._conditions = WrappedText(look, name="detailConditions", most_lines=_CONDITION_LINES)
+        self._deadline = WrappedText(look, name="detailDeadline", tone=Tone.MUTED)
+        for part in (self._conditions, self._deadline):
+            self.column.addWidget(part)
+            part.setVisible(False)
+        self.setVisible(False)
+
+    def show_policy(self, policy: Policy) -> None:
+        """Show the conditions of a job, one in a line; nothing for most jobs."""
+        self.setVisible(bool(policy.conditions))
+        self._conditions.set_text("\n".join(map(describe_condition, policy.conditions)))
+        limit_ms = policy.condition_deadline_ms
+        words = _tr("It waits for that {time} at most; then the run is skipped.")
+        is_told = bool(policy.conditions) and limit_ms is not None
+        self._deadline.set_text(words.format(time=duration_in_words(limit_ms or 0)) if is_told else "")
+
+
+def waiting_sentence(job: Job, waits_until: int | None, now_ms: int) -> str:
+    """Return since when a due job waits, and how that ends; nothing for one that does not wait."""
+    if job.waiting_for is None:
+        return ""
+    is_due = job.next_run_at is not None and job.next_run_at <= now_ms
+    since = _tr("Due since {when}.").format(when=short_moment(job.next_run_at or 0, now_ms)) if is_due else ""
+    then = {
+        WaitingFor.AT_CAPACITY: _tr("As many jobs as may are running; it starts when one ends."),
+        WaitingFor.QUIET_TIME: _tr("It starts when the quiet time is over."),
+        WaitingFor.RESOURCES: _tr("Its start is tried again for a while."),
+        WaitingFor.DISK_SPACE: _tr("Its start is tried again for a while."),
+        WaitingFor.CONDITION: skipped_words(waits_until, now_ms) or _tr("It waits for as long as it takes."),
+    }[job.waiting_for]
+    return " ".join(filter(None, [since, then]))
+
+
+def skipped_words(waits_until: int | None, now_ms: int, *, is_first: bool = False) -> str:
+    """Return what happens to a run that waits in vain; nothing for one that waits as long as it takes.
+
+    `is_first` tells that it is the first of several.
+    """
+    if waits_until is None:
+        return ""
+    words = _tr("If it still waits {when}, this run is skipped.")
+    if is_first:
+        words = _tr("If it still waits {when}, it is skipped.")
+    return words.format(when=at_moment(waits_until, now_ms))

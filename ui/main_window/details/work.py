@@ -1,0 +1,99 @@
+"""The parts of the pane beside the job table that tell what a job works on, and for how much."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from halo_scheduler.grammar.templates import NOTHING_TO_SAY
+from halo_scheduler.grammar.text import shown_spec
+from halo_scheduler.model import Callback, Job, Prompt
+from halo_scheduler.rules.statistics import Usage
+from ui.backend.questions import plain_lines
+from ui.style.theme import Look, Tone
+from ui.style.wording import one_line
+from ui.widgets.action_text import action_words, extra_words, work_words
+from ui.widgets.wrapped_text import WrappedText
+
+from .sections import Section
+from .usage import usage_words, used_up_words
+
+_PROMPT_LINES = 4
+_COMMAND_LINES = 2
+_LONGEST_PROMPT = 2_000
+_LONGEST_AGENT = 60
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("DetailWork", text)
+
+
+class WhatItDoes(Section):
+    """The command or the request; of a prompt who gets it, how it begins, and where its work comes from.
+
+    Also that the machine is kept awake for it, and that assistants may not run it.
+    """
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(_tr("What"))
+        self._command = WrappedText(look, name="detailCommand", most_lines=_COMMAND_LINES)
+        self._agent = WrappedText(look, name="detailAgent", tone=Tone.MUTED, most_lines=1)
+        self._prompt = WrappedText(look, name="detailPrompt", most_lines=_PROMPT_LINES)
+        self._extra = WrappedText(look, name="detailExtra", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
+        self._work = WrappedText(look, name="detailWork", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
+        self._awake = WrappedText(look, name="detailAwake", tone=Tone.MUTED)
+        self._assistants = WrappedText(look, name="detailAssistants", tone=Tone.MUTED)
+        parts = (self._command, self._agent, self._prompt, self._extra, self._work, self._awake)
+        for part in (*parts, self._assistants):
+            self.column.addWidget(part)
+            part.setVisible(False)
+
+    def show_job(self, job: Job, default_agent: str) -> None:
+        """Show what a job does; a prompt without an agent goes to the default one."""
+        action = job.action
+        prompt = action if isinstance(action, Prompt) else None
+        policy = job.policy
+        self.setVisible(
+            not isinstance(action, Callback) or policy.keep_awake or not policy.assistants_may_run
+        )
+        self._assistants.set_text("" if policy.assistants_may_run else _tr("Assistants may not run it"))
+        self._awake.set_text(_tr("Keeps the machine awake while it runs") if policy.keep_awake else "")
+        is_told = prompt is None and not isinstance(action, Callback)
+        self._command.set_text(action_words(action) if is_told else "")
+        self._agent.set_text("" if prompt is None else _agent_words(prompt, default_agent))
+        self._prompt.set_text("" if prompt is None else _first_lines(prompt))
+        extra = extra_words(action)
+        self._extra.set_text(f"{extra[:1].upper()}{extra[1:]}")
+        work = work_words(action)
+        self._work.set_text(_tr("Works on {source}").format(source=work) if work else "")
+
+
+class Today(Section):
+    """What was used up of a job's caps."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(_tr("Today"))
+        self._usage = WrappedText(look, name="detailUsage")
+        self._held = WrappedText(look, name="detailCapped", tone=Tone.WARN)
+        for part in (self._usage, self._held):
+            self.column.addWidget(part)
+            part.setVisible(False)
+        self.setVisible(False)
+
+    def show_usage(self, usage: Usage | None) -> None:
+        words = "" if usage is None else usage_words(usage)
+        self.setVisible(bool(words))
+        self._usage.set_text(words)
+        self._held.set_text("" if usage is None else used_up_words(usage))
+
+
+def _first_lines(prompt: Prompt) -> str:
+    return plain_lines((shown_spec(prompt.text).strip() or NOTHING_TO_SAY)[:_LONGEST_PROMPT])
+
+
+def _agent_words(prompt: Prompt, default_agent: str) -> str:
+    if prompt.agent:
+        return _tr("Prompt for {agent}").format(agent=one_line(prompt.agent, _LONGEST_AGENT))
+    if default_agent:
+        agent = one_line(default_agent, _LONGEST_AGENT)
+        return _tr("Prompt for {agent}, the default agent").format(agent=agent)
+    return _tr("Prompt for the default agent")

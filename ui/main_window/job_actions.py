@@ -1,0 +1,263 @@
+"""What can be done with the selected jobs: as actions for menus, buttons and keys."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QWidget
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model import Job, JobStatus
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Backend
+from ui.style.theme import Look
+from ui.style.wording import one_line
+from ui.widgets.labels import action
+from ui.widgets.pauses import PauseChoice, add_pause_choices, pause_end
+
+from .toolbar import menu_text
+
+_SHORT_NAME = 60
+_RESTING = (JobStatus.PAUSED, JobStatus.DISABLED)
+
+
+class JobActions(QObject):
+    """The actions on jobs; what the service refuses comes back as a sentence."""
+
+    edit_requested = Signal(str)
+    duplicate_requested = Signal(str)
+    history_requested = Signal(object)
+    removed = Signal(str, object)
+    """What was deleted in words, and the ids."""
+    restored = Signal(object)
+    """The ids of what came out of the trash."""
+    refused = Signal(str)
+    group_wanted = Signal(str)
+    limit_wanted = Signal(str)
+    answer_wanted = Signal(str)
+    """The id of the job whose question is to be answered."""
+
+    def __init__(self, backend: Backend, look: Look, window: QWidget) -> None:
+        super().__init__(window)
+        self._backend = backend
+        self._jobs: tuple[Job, ...] = ()
+        add = partial(self._add, window, look)
+        self.run = add("run", self.tr("Run now"), self._run, name="runAction", shortcut="Ctrl+R")
+        self.stop = add("stop", self.tr("Stop"), self._stop, name="stopAction", shortcut="Ctrl+.")
+        self.edit = add("edit", self.tr("Edit…"), self._edit, name="editAction", shortcut="Return")
+        self.duplicate = add(
+            "duplicate", self.tr("Duplicate…"), self._duplicate, name="duplicateAction", shortcut="Ctrl+D"
+        )
+        self.pause = add(
+            "pause", self.tr("Pause"), self.pause_or_resume, name="pauseAction", shortcut="Ctrl+P"
+        )
+        self.resume = add(
+            "resume", self.tr("Resume"), self._resume, name="resumeAction", shortcut="Ctrl+Shift+R"
+        )
+        self.history = add(
+            "history",
+            self.tr("History of this job"),
+            self._history,
+            name="jobHistoryAction",
+            shortcut="Ctrl+Shift+H",
+        )
+        self.answer = add("mark-asks", self.tr("Answer…"), self._answer, name="answerAction")
+        self.remove = add("delete", self.tr("Delete"), self._remove, name="deleteAction", shortcut="Del")
+        self.pause_menu = QMenu(self.tr("Pause"), window)
+        self.pause_menu.setObjectName("pauseMenu")
+        self.pause_menu.setIcon(self.pause.icon())
+        look.changed.connect(lambda: self.pause_menu.setIcon(self.pause.icon()))
+        add_pause_choices(self.pause_menu, self._pause)
+        self.set_jobs(())
+
+    def _add(
+        self,
+        window: QWidget,
+        look: Look,
+        icon: str,
+        text: str,
+        act: Callable[[], None],
+        *,
+        name: str,
+        shortcut: str = "",
+    ) -> QAction:
+        made = action(look, icon, text, window, name=name, shortcut=shortcut)
+        made.triggered.connect(lambda _checked=False: act())
+        return made
+
+    def add_to(self, window: QWidget, table: QWidget) -> None:
+        """Let the keys work: in the whole window, but those that mean something else in a text in the table only."""
+        window.addActions([self.run, self.stop, self.duplicate, self.pause, self.resume, self.history])
+        for one in (self.edit, self.remove):
+            one.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            table.addAction(one)
+
+    # --- What is selected ---------------------------------------------------------------------------
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        return self._jobs
+
+    def set_jobs(self, jobs: Iterable[Job], asking: Container[str] = ()) -> None:
+        """Act on these jobs from now on; those that ask something can be answered."""
+        self._jobs = tuple(jobs)
+        one, some = len(self._jobs) == 1, bool(self._jobs)
+        statuses = Counter(job.status for job in self._jobs)
+        resting = sum(statuses[status] for status in _RESTING)
+        self.run.setEnabled(statuses[JobStatus.RUNNING] < len(self._jobs))
+        self.stop.setEnabled(statuses[JobStatus.RUNNING] > 0)
+        self.edit.setEnabled(one)
+        self.duplicate.setEnabled(one)
+        self.history.setEnabled(one)
+        self.pause.setEnabled(some)
+        self.pause_menu.setEnabled(resting < len(self._jobs))
+        self.resume.setEnabled(resting > 0)
+        self.answer.setEnabled(one and self._jobs[0].id in asking)
+        self.remove.setEnabled(some)
+
+    def fill_menu(self, menu: QMenu) -> None:
+        """Put everything that can be done into a menu."""
+        if self.answer.isEnabled():
+            menu.addAction(self.answer)
+            menu.addSeparator()
+        menu.addActions([self.run, self.stop])
+        menu.addSeparator()
+        menu.addActions([self.edit, self.duplicate])
+        if self.pause_menu.isEnabled():
+            menu.addMenu(self.pause_menu)
+        if self.resume.isEnabled():
+            menu.addAction(self.resume)
+        menu.addAction(self.history)
+        groups = {job.group for job in self._jobs if job.group}
+        if len(groups) == 1:
+            self._add_group(menu, groups.pop())
+        menu.addSeparator()
+        menu.addAction(self.remove)
+
+    def _add_group(self, menu: QMenu, group: str) -> None:
+        inner = menu.addMenu(self.tr("Group “{name}”").format(name=menu_text(group, 24)))
+        inner.setObjectName("groupMenu")
+        only = inner.addAction(self.tr("Show only this group"))
+        only.triggered.connect(lambda: self.group_wanted.emit(group))
+        limit = inner.addAction(self.tr("Limit for this group…"))
+        limit.triggered.connect(lambda: self.limit_wanted.emit(group))
+
+    # --- What is done -------------------------------------------------------------------------------
+
+    def pause_or_resume(self) -> None:
+        """Pause what is selected or, when all of it rests, resume it."""
+        if all(is_resting(job) for job in self._jobs):
+            self._resume()
+        else:
+            self._pause(PauseChoice.UNTIL_RESUMED)
+
+    def restore(self, job_ids: Sequence[str]) -> None:
+        """Take jobs out of the trash."""
+        self._each(job_ids, lambda scheduler, job_id: scheduler.restore_job(job_id), self.restored.emit)
+
+    def _run(self) -> None:
+        idle = [job.id for job in self._jobs if job.status is not JobStatus.RUNNING]
+        self._each(idle, lambda scheduler, job_id: scheduler.trigger(job_id))
+
+    def _stop(self) -> None:
+        wanted = {job.id for job in self._jobs}
+
+        def stop(scheduler: Scheduler) -> None:
+            for run in scheduler.list_running():
+                if run.job_id in wanted:
+                    scheduler.cancel_run(run.id)
+
+        self._backend.ask(stop, None, self._refuse, owner=self)
+
+    def _edit(self) -> None:
+        if len(self._jobs) == 1:
+            self.edit_requested.emit(self._jobs[0].id)
+
+    def _duplicate(self) -> None:
+        if len(self._jobs) == 1:
+            self.duplicate_requested.emit(self._jobs[0].id)
+
+    def _history(self) -> None:
+        if len(self._jobs) == 1:
+            self.history_requested.emit(self._jobs[0].id)
+
+    def _answer(self) -> None:
+        if len(self._jobs) == 1:
+            self.answer_wanted.emit(self._jobs[0].id)
+
+    def _pause(self, choice: PauseChoice) -> None:
+        until = pause_end(choice, self._backend.now_ms())
+        awake = [job.id for job in self._jobs if not is_resting(job)]
+        self._each(awake, lambda scheduler, job_id: scheduler.pause_job(job_id, until))
+
+    def _resume(self) -> None:
+        # Of a mixed selection only what was paused: what switched itself off, or is done, stays so.
+        paused = [job.id for job in self._jobs if job.status is JobStatus.PAUSED]
+        resting = paused or [job.id for job in self._jobs if is_resting(job)]
+        seen = {job.id: job for job in self._jobs}
+        self._each(resting, lambda scheduler, job_id: scheduler.resume_job(job_id, seen=seen[job_id].spec))
+
+    def _remove(self) -> None:
+        jobs = self._jobs
+        if not jobs:
+            return
+        names = {job.id: job.name for job in jobs}
+        self._each(
+            tuple(names),
+            lambda scheduler, job_id: scheduler.remove_job(job_id),
+            lambda removed: self._tell_removed(removed, names),
+        )
+
+    def _tell_removed(self, removed: tuple[str, ...], names: Mapping[str, str]) -> None:
+        if len(removed) == 1:
+            words = self.tr("Deleted “{name}”.").format(name=one_line(names[removed[0]], _SHORT_NAME))
+        else:
+            words = self.tr("Deleted {count} jobs.").format(count=len(removed))
+        self.removed.emit(words, removed)
+
+    def _each(
+        self,
+        job_ids: Sequence[str],
+        work: Callable[[Scheduler, str], object],
+        then: Callable[[tuple[str, ...]], object] | None = None,
+    ) -> None:
+        """Do something with each job; one that is refused does not keep the others from it."""
+        if not job_ids:
+            return
+
+        def work_all(scheduler: Scheduler) -> tuple[tuple[str, ...], list[str]]:
+            done, refused = [], []
+            for job_id in job_ids:
+                try:
+                    work(scheduler, job_id)
+                    done.append(job_id)
+                except SchedulerError as error:
+                    refused.append(str(error))
+            return tuple(done), refused
+
+        def told(answer: tuple[tuple[str, ...], list[str]]) -> None:
+            done, refused = answer
+            if then is not None and done:
+                then(done)
+            if refused:
+                self._tell_refused(refused)
+
+        self._backend.ask(work_all, told, self._refuse, owner=self)
+
+    def _tell_refused(self, refused: list[str]) -> None:
+        first, others = refused[0], len(refused) - 1
+        if others:
+            first = self.tr("{sentence} (and {count} more)").format(sentence=first, count=others)
+        self.refused.emit(first)
+
+    def _refuse(self, error: SchedulerError) -> None:
+        self.refused.emit(str(error))
+
+
+def is_resting(job: Job) -> bool:
+    """Tell whether a job runs again only when it is resumed, or when its pause ends."""
+    return job.status in _RESTING

@@ -1,0 +1,250 @@
+"""Keeping the job table up to date: in pages at first, then only what changed, and the rest as it comes into sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model import Job, Run
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Backend, Lane
+from ui.backend.caps import capped_jobs
+from ui.backend.questions import MOST_READ
+from ui.backend.quiet_times import QuietHours
+from ui.backend.waiting_jobs import read_waiting
+from ui.main_window.table.job_rows import Followers, JobFacts, JobRow, as_waiting, make_row, sort_key
+from ui.main_window.table.job_table import JobTableModel
+
+# A burst of changes is one question.
+_GATHER_MS = 40
+_MOST_SINGLE_JOBS = 500
+_TREND = 20
+_NO_CAUSES: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+_JOB_KINDS = (
+    ChangeKind.JOB,
+    ChangeKind.RUN_STARTED,
+    ChangeKind.RUN_FINISHED,
+    ChangeKind.RUN_PROGRESS,
+    ChangeKind.QUESTION,
+    ChangeKind.SETTINGS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Update:
+    """The answer to one question."""
+
+    rows: list[JobRow] = field(default_factory=list)
+    gone: frozenset[str] = frozenset()
+    facts: Mapping[str, JobFacts] = field(default_factory=dict)
+    running: Mapping[str, Run] = field(default_factory=dict)
+
+
+class JobLoader(QObject):
+    """Asks for what the table lacks, one question at a time, and not at all while nobody looks."""
+
+    loaded = Signal()
+    """Everything is there, for the first time or again."""
+    updated = Signal(object)
+    """The ids of jobs that changed, none when only what belongs to rows in sight did; None when any may have."""
+
+    def __init__(
+        self, backend: Backend, model: JobTableModel, in_sight: Callable[[], list[str]], parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._model = model
+        self._in_sight = in_sight
+        self._is_watching = False
+        self._is_loaded = False
+        self._is_asking = False
+        self._wants_all = True
+        self._dirty: set[str] = set()
+        self._stale_facts: set[str] = set()
+        self._wants_running = False
+        self._rows: list[JobRow] = []
+        self._followers = Followers()
+        self._loading = QElapsedTimer()
+        self._load_ms = 0
+        self._gather = QTimer(self)
+        self._gather.setSingleShot(True)
+        self._gather.timeout.connect(self._ask)
+        backend.changed.connect(self._note)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether all jobs are there."""
+        return self._is_loaded
+
+    def set_watching(self, watching: bool) -> None:  # noqa: FBT001 - it is what the name says
+        """Follow what changes while somebody looks; what changed meanwhile is asked for then."""
+        self._is_watching = watching
+        if watching:
+            self._ask()
+        else:
+            self._gather.stop()
+
+    def look(self) -> None:
+        """Ask for what belongs to the rows that came into sight."""
+        if self._is_loaded and self._is_watching and self._missing_facts():
+            self._ask()
+
+    def _note(self, change: Change) -> None:
+        if change.kind not in _JOB_KINDS:
+            return
+        if change.kind is ChangeKind.SETTINGS:
+            # Other times may be quiet now.
+            self._stale_facts |= {job.id for job in self._model.jobs()}
+        elif change.job_id is None:
+            self._wants_all = True
+        elif change.kind is ChangeKind.RUN_PROGRESS:
+            self._wants_running = True
+        else:
+            self._dirty.add(change.job_id)
+            self._stale_facts.add(change.job_id)
+            self._wants_running = True
+        if self._is_watching and not self._gather.isActive():
+            self._gather.start(self._pause_ms() if self._wants_all else _GATHER_MS)
+
+    def _pause_ms(self) -> int:
+        """Return how long to wait before everything is read again: reading never takes most of the time."""
+        return max(_GATHER_MS, 2 * self._load_ms)
+
+    def _ask(self) -> None:
+        if self._is_asking or not self._is_watching:
+            return
+        if self._wants_all or len(self._dirty) > _MOST_SINGLE_JOBS:
+            self._load_all()
+            return
+        dirty, facts = frozenset(self._dirty), self._missing_facts()
+        if not (dirty or facts or self._wants_running):
+            return
+        self._dirty.clear()
+        self._stale_facts -= facts
+        self._wants_running = False
+        self._is_asking = True
+        causes = self._followers.causes
+        self._backend.ask(
+            lambda scheduler: _read(scheduler, dirty, facts, causes),
+            lambda update: self._take(update, dirty),
+            self._fail,
+            owner=self,
+        )
+
+    def _missing_facts(self) -> frozenset[str]:
+        seen = self._in_sight()
+        return frozenset(
+            job_id for job_id in seen if job_id in self._stale_facts or self._model.facts(job_id) is None
+        )
+
+    def _take(self, update: _Update, asked: Iterable[str]) -> None:
+        self._is_asking = False
+        self._model.update(update.rows, update.gone)
+        # Whether a job runs after another is said by that other.
+        self._dirty |= self._followers.take(update.rows, update.gone)
+        self._model.set_running(update.running)
+        self._model.set_facts(update.facts)
+        self.updated.emit(frozenset(asked))
+        if self._dirty or self._wants_running or self._missing_facts():
+            self._gather.start(_GATHER_MS)
+        elif self._wants_all:
+            self._gather.start(self._pause_ms())
+
+    def _load_all(self) -> None:
+        self._is_asking, self._wants_all, self._rows = True, False, []
+        self._loading.start()
+        key = sort_key(self._model.order[0])
+        self._dirty.clear()
+        self._stale_facts = {job.id for job in self._model.jobs()}
+        self._backend.ask_stream(
+            lambda scheduler, _is_cancelled: _read_all(scheduler, key),
+            self._take_rows,
+            self._finish_loading,
+            self._fail,
+            owner=self,
+            lane=Lane.QUICK,
+        )
+
+    def _take_rows(self, parts: list[list[JobRow]]) -> None:
+        self._rows = parts[-1]
+        if not self._is_loaded and self._model.job_count == 0:
+            self._model.replace(self._rows)
+
+    def _finish_loading(self) -> None:
+        self._is_asking = False
+        rows, self._rows = self._rows, []
+        self._load_ms = self._loading.elapsed()
+        self._model.replace(rows)
+        self._followers = Followers(rows)
+        self._is_loaded = True
+        self._wants_running = True
+        self.loaded.emit()
+        self.updated.emit(None)
+        self._ask()
+
+    def _fail(self, error: SchedulerError) -> None:
+        self._is_asking = False
+        self._backend.fault.emit(str(error))
+
+
+def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) -> Iterator[list[JobRow]]:
+    """Give the first page at once, then everything together: so the rows move only once."""
+    rows: list[JobRow] = []
+    waiting, asking = read_waiting(scheduler), _asking(scheduler)
+    for page in scheduler.list_jobs_in_pages():
+        capped = capped_jobs(scheduler, page)
+        rows += (_row(job, waiting, asking, capped) for job in page)
+        if len(rows) == len(page):
+            yield sorted(rows, key=key)
+    causes = Followers(rows).causes
+    rows = [replace(row, after=causes[row.id]) if row.id in causes else row for row in rows]
+    # Sorted here: away from the window's thread.
+    yield sorted(rows, key=key)
+
+
+def _read(
+    scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str], causes: Mapping[str, tuple[str, ...]]
+) -> _Update:
+    jobs = scheduler.get_jobs(dirty) if dirty else {}
+    waiting = read_waiting(scheduler) if dirty else {}
+    asking = _asking(scheduler) if dirty else frozenset()
+    capped = capped_jobs(scheduler, jobs.values())
+    return _Update(
+        rows=[_row(job, waiting, asking, capped, causes) for job in jobs.values()],
+        gone=dirty - jobs.keys(),
+        facts=_facts(scheduler, facts) if facts else {},
+        running={run.job_id: run for run in scheduler.list_running()},
+    )
+
+
+def _facts(scheduler: Scheduler, job_ids: frozenset[str]) -> dict[str, JobFacts]:
+    trends, last = scheduler.get_trends(job_ids, _TREND), scheduler.get_last_runs(job_ids)
+    times = scheduler.get_settings().quiet_times
+    jobs = scheduler.get_jobs(job_ids) if times else {}
+    hours = QuietHours(times)
+    quiet = {job_id: hours.of(job) for job_id, job in jobs.items()}
+    return {
+        job_id: JobFacts(last.get(job_id), trends.get(job_id, ()), quiet.get(job_id)) for job_id in job_ids
+    }
+
+
+def _row(
+    job: Job,
+    waiting: Mapping[str, str],
+    asking: Container[str],
+    capped: Container[str],
+    causes: Mapping[str, tuple[str, ...]] = _NO_CAUSES,
+) -> JobRow:
+    shown = as_waiting(job, waiting[job.id]) if job.id in waiting else job
+    return make_row(shown, asks=job.id in asking, is_capped=job.id in capped, after=causes.get(job.id, ()))
+
+
+def _asking(scheduler: Scheduler) -> frozenset[str]:
+    """Return the jobs that wait for an answer."""
+    return frozenset(question.job_id for question in scheduler.list_questions(limit=MOST_READ))

@@ -1,0 +1,119 @@
+"""Quiet notes above the content: a sentence, perhaps a way out, and a button that closes them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from ui.style.theme import GRID, HALF, MARGIN, Look, Tone
+from ui.widgets.labels import button, frame, icon_button
+from ui.widgets.line_icon import LineIcon
+from ui.widgets.tab_order import put_after
+from ui.widgets.wrapped_text import WrappedText
+
+
+class Note(QWidget):
+    """One sentence on a quiet ground; hidden until there is something to say."""
+
+    acted = Signal()
+    closed = Signal()
+
+    def __init__(self, look: Look, *, name: str, icon: str, tone: Tone, act: str = "") -> None:
+        super().__init__()
+        self.setObjectName(name)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN, 0, MARGIN, GRID)
+        box = frame("note")
+        outer.addWidget(box)
+        row = QHBoxLayout(box)
+        row.setContentsMargins(GRID + HALF, HALF, HALF, HALF)
+        row.setSpacing(GRID)
+        row.addWidget(LineIcon(look, icon, tone))
+        self._text = WrappedText(look, name=f"{name}Text")
+        row.addWidget(self._text, 1)
+        if act:
+            way_out = button(act, name=f"{name}Action", kind="link")
+            way_out.clicked.connect(self.acted)
+            row.addWidget(way_out)
+        close = icon_button(look, "close", self.tr("Close this note"), name=f"{name}Close")
+        close.clicked.connect(self._close)
+        row.addWidget(close)
+        self.setVisible(False)
+
+    def text(self) -> str:
+        return self._text.text()
+
+    def show_text(self, text: str) -> None:
+        """Say something, or nothing any more."""
+        self._text.set_text(text)
+        self.setVisible(bool(text))
+
+    def _close(self) -> None:
+        self.setVisible(False)
+        self.closed.emit()
+
+
+class Notes(QWidget):
+    """What the job window may have to say above its table; a note is made when it first has something to say."""
+
+    autostart_wanted = Signal()
+    autostart_closed = Signal()
+
+    def __init__(self, look: Look, before: QWidget, parent: QWidget) -> None:
+        """Take what comes before the notes when one goes on with Tab."""
+        super().__init__(parent)
+        self.setObjectName("notes")
+        self._look = look
+        self._before = before
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+
+    def say(self, text: str) -> None:
+        """Say a sentence until it is closed; an empty one closes it."""
+        if text or "_message" in vars(self):
+            self._message.show_text(text)
+
+    def say_news(self, text: str) -> None:
+        """Say that something went well, or nothing any more."""
+        if text or "_news" in vars(self):
+            self._news.show_text(text)
+
+    def say_of_closing(self, text: str) -> None:
+        """Say what closing the window does, or nothing any more."""
+        if text or "_closing" in vars(self):
+            self._closing.show_text(text)
+
+    def say_of_autostart(self, text: str) -> None:
+        """Say what not starting at login means and offer it, or nothing any more."""
+        if text or "_autostart" in vars(self):
+            self._autostart.show_text(text)
+
+    @cached_property
+    def _message(self) -> Note:
+        return self._added(Note(self._look, name="messageNote", icon="warning", tone=Tone.WARN))
+
+    @cached_property
+    def _news(self) -> Note:
+        return self._added(Note(self._look, name="newsNote", icon="info", tone=Tone.ACCENT))
+
+    @cached_property
+    def _closing(self) -> Note:
+        return self._added(Note(self._look, name="closingNote", icon="info", tone=Tone.ACCENT))
+
+    @cached_property
+    def _autostart(self) -> Note:
+        made = Note(
+            self._look, name="autostartNote", icon="info", tone=Tone.ACCENT, act=self.tr("Start at login")
+        )
+        made.acted.connect(self.autostart_wanted)
+        made.closed.connect(self.autostart_closed)
+        return self._added(made)
+
+    def _added(self, note: Note) -> Note:
+        # What is said last stands on top.
+        self._column.insertWidget(0, note)
+        put_after(self._before, note)
+        return note

@@ -1,0 +1,203 @@
+"""Drawing the rows of the job table: marks, names with their group, times, trends."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+
+from halo_scheduler.model import JobStatus
+from ui.style.marks import Mark, job_mark, outcome_mark
+from ui.style.theme import GRID, HALF, ROW, Look, Tone
+from ui.style.wording import one_line
+
+from .cells import last_outcome, short_duration
+from .drawings import CHIP_HEIGHT, TREND_EDGE, Drawings, Letters
+from .job_rows import Column, JobFacts, JobRow
+from .job_table import JobTableModel
+
+_MARK = 10
+_SMALL_MARK = 8
+_SHORTEST_CHIP = 8 * GRID
+_SHORTEST_NAME = 16 * GRID
+_PROGRESS = 3
+_NO_FACTS = JobFacts()
+_SELECTED = QStyle.StateFlag.State_Selected.value
+
+
+class RowDelegate(QStyledItemDelegate):
+    """Draws the ground of a cell, the same over the whole row, and its text on one line."""
+
+    def __init__(self, view: QTableView, model: JobTableModel, look: Look, drawings: Drawings) -> None:
+        super().__init__(view)
+        self._view = view
+        self._model = model
+        self._look = look
+        self._drawings = drawings
+        self._hovered = -1
+        self._is_selected = False
+        self._ground = look.colours.raised
+
+    def set_hovered(self, row: int) -> None:
+        self._hovered = row
+
+    def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem, row: int) -> None:
+        state: QStyle.StateFlag = option.state
+        colours = self._look.colours
+        self._is_selected = bool(state.value & _SELECTED)
+        self._ground = colours.raised
+        if self._is_selected:
+            self._ground = colours.selected
+        elif row == self._hovered:
+            self._ground = colours.hover
+        if self._ground is not colours.raised:
+            painter.fillRect(option.rect, QColor(self._ground))
+
+    def _text(self, painter: QPainter, area: QRect, text: str, letters: Letters, tone: Tone) -> int:
+        """Draw a text, shortened to fit, and return how wide it came out."""
+        if not text:
+            return 0
+        cut = self._drawings.text(text, letters, area.width())
+        painter.setFont(self._drawings.font(letters))
+        painter.setPen(self._look.colour(tone))
+        painter.drawStaticText(area.left(), area.top() + (area.height() - cut.height + 1) // 2, cut.text)
+        return cut.width
+
+    def _mark(self, painter: QPainter, left: int, area: QRect, side: int, mark: Mark) -> None:
+        picture = self._drawings.mark(mark, side, self._ground, painter.device().devicePixelRatio())
+        painter.drawPixmap(left, area.center().y() - side // 2, picture)
+
+    def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
+        is_quiet = row.job.status is JobStatus.DISABLED
+        self._text(painter, area, text, Letters.PLAIN, Tone.MUTED if is_quiet else Tone.TEXT)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        row = index.row()
+        self._paint_ground(painter, option, row)
+        rect: QRect = option.rect
+        text = self._model.text_at(row, Column(index.column()))
+        self._paint(painter, rect.adjusted(GRID, 0, -GRID, 0), self._model.row_at(row), text)
+
+    def sizeHint(self, _option: QStyleOptionViewItem, _index: _Index) -> QSize:  # noqa: N802
+        return QSize(ROW * 2, ROW)
+
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class NameDelegate(RowDelegate):
+    """The status mark, the name, and the group in a chip beside it."""
+
+    def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem, row: int) -> None:
+        super()._paint_ground(painter, option, row)
+        if self._view.currentIndex().row() == row and self._view.hasFocus():
+            rect: QRect = option.rect
+            painter.fillRect(rect.left(), rect.top(), 3, rect.height(), self._look.colour(Tone.ACCENT))
+
+    def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
+        job = row.job
+        self._mark(painter, area.left() + GRID, area, _MARK, job_mark(job, asks=row.asks))
+        area = area.adjusted(GRID + _MARK + GRID + HALF, 0, 0, 0)
+        chip = one_line(job.group) if job.group else ""
+        room = self._chip_width(chip, area.width(), self._drawings.width(text, Letters.STRONG)) if chip else 0
+        tone = Tone.MUTED if job.status is JobStatus.DISABLED else Tone.TEXT
+        name_area = area.adjusted(0, 0, -(room + GRID), 0) if room else area
+        used = self._text(painter, name_area, text, Letters.STRONG, tone)
+        if room:
+            self._chip(painter, QRect(area.left() + used + GRID, area.top(), room, area.height()), chip)
+
+    def _chip_width(self, text: str, width: int, name_width: int) -> int:
+        """Return how wide the chip is: the name gives way for a short one, and a chip of two letters is none."""
+        if not text:
+            return 0
+        wanted = self._drawings.width(text, Letters.SMALL) + 2 * GRID
+        least = min(wanted, _SHORTEST_CHIP)
+        left_over = width - min(name_width, _SHORTEST_NAME) - GRID
+        room = min(wanted, max(width - name_width - GRID, least if least <= left_over else 0))
+        return room if room >= least else 0
+
+    def _chip(self, painter: QPainter, area: QRect, text: str) -> None:
+        top = area.top() + (area.height() - CHIP_HEIGHT) // 2
+        # The quiet colour of lines is lost on a selected row.
+        colours = self._look.colours
+        border = colours.muted if self._is_selected else colours.line
+        ratio = painter.device().devicePixelRatio()
+        painter.drawPixmap(area.left(), top, self._drawings.chip(area.width(), border, self._ground, ratio))
+        inner = QRect(area.left() + GRID, top, area.width() - 2 * GRID + 1, CHIP_HEIGHT)
+        self._text(painter, inner, text, Letters.SMALL, Tone.MUTED)
+
+
+class ScheduleDelegate(RowDelegate):
+    """The schedule in words, muted: the name is what is read first."""
+
+    def _paint(self, painter: QPainter, area: QRect, _row: JobRow, text: str) -> None:
+        self._text(painter, area, text, Letters.PLAIN, Tone.MUTED)
+
+
+class NextDelegate(RowDelegate):
+    """When the next run is; of one under way how far it has come, with a thin bar below."""
+
+    def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
+        job = row.job
+        is_running = job.status is JobStatus.RUNNING and not job.is_starting
+        has_news = job.next_run_at is not None or job.waiting_for is not None
+        tone = Tone.TEXT if has_news and not is_running else Tone.MUTED
+        if row.asks and job.status is JobStatus.IDLE:
+            tone = Tone.WARN
+        elif row.is_capped or (self._model.facts(job.id) or _NO_FACTS).quiet is not None:
+            tone = Tone.MUTED
+        self._text(painter, area, text, Letters.PLAIN, Tone.RUNNING if is_running else tone)
+        run = self._model.run_of(job.id)
+        if not is_running or run is None or run.progress is None:
+            return
+        painter.save()
+        groove = QRectF(area.left(), area.bottom() - HALF - 1, area.width(), _PROGRESS)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._look.colours.sunken))
+        painter.drawRoundedRect(groove, _PROGRESS / 2, _PROGRESS / 2)
+        groove.setWidth(max(_PROGRESS, groove.width() * min(run.progress, 1.0)))
+        painter.setBrush(self._look.colour(Tone.RUNNING))
+        painter.drawRoundedRect(groove, _PROGRESS / 2, _PROGRESS / 2)
+        painter.restore()
+
+
+class LastDelegate(RowDelegate):
+    """How the last run ended, when, and how long it took."""
+
+    def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
+        job = row.job
+        facts = self._model.facts(job.id) or _NO_FACTS
+        outcome = last_outcome(job, facts, self._model.run_of(job.id))
+        if outcome is not None:
+            self._mark(painter, area.left(), area, _SMALL_MARK, outcome_mark(outcome))
+        area = area.adjusted(_SMALL_MARK + GRID, 0, 0, 0)
+        is_over = facts.last is not None and job.status is not JobStatus.RUNNING
+        took = short_duration(facts.last.duration_ms) if is_over and facts.last is not None else ""
+        room = self._drawings.width(took, Letters.SMALL) if took else 0
+        used = self._text(painter, area, text, Letters.PLAIN, Tone.MUTED)
+        if room and used + GRID + room <= area.width():
+            self._text(painter, area.adjusted(area.width() - room, 0, 1, 0), took, Letters.SMALL, Tone.MUTED)
+
+
+class TrendDelegate(RowDelegate):
+    """The last runs as small bars."""
+
+    def _paint(self, painter: QPainter, area: QRect, row: JobRow, _text: str) -> None:
+        facts = self._model.facts(row.id)
+        if facts is not None and facts.trend:
+            height = area.height() - HALF - 2 - GRID
+            ratio = painter.device().devicePixelRatio()
+            picture = self._drawings.trend(facts.trend, height, self._ground, ratio)
+            painter.drawPixmap(area.left() - TREND_EDGE, area.top() + HALF + 2, picture)
+
+
+DELEGATES: dict[Column, type[RowDelegate]] = {
+    Column.NAME: NameDelegate,
+    Column.SCHEDULE: ScheduleDelegate,
+    Column.NEXT: NextDelegate,
+    Column.LAST: LastDelegate,
+    Column.TREND: TrendDelegate,
+}

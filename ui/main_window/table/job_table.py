@@ -1,0 +1,318 @@
+"""The table of jobs: keeps all of them, shows those that are looked for, in the order that was chosen."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+
+from halo_scheduler.clock import WallClock
+from halo_scheduler.model import Job, Run
+
+from .cells import cell_text, cell_tip, spoken_text
+from .job_rows import SORTABLE, Column, JobFacts, JobFilter, JobRow, sort_key
+
+# Beyond that, showing everything anew is quicker than row by row.
+_MOST_SINGLE_CHANGES = 64
+_NO_FACTS = JobFacts()
+_COLUMNS = len(Column)
+_Index = QModelIndex | QPersistentModelIndex
+ID_ROLE = Qt.ItemDataRole.UserRole
+
+
+class JobTableModel(QAbstractTableModel):
+    """Jobs with a filter and an order of its own: thousands are searched at every keystroke."""
+
+    about_to_change = Signal()
+    changed = Signal()
+    """Around every change of what is shown, so that a view can keep its place."""
+
+    def __init__(self, clock: WallClock, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._clock = clock
+        self._all: dict[str, JobRow] = {}
+        self._sorted: list[JobRow] | None = []
+        self._shown: list[JobRow] = []
+        self._keys: list[tuple[Any, ...]] = []
+        self._facts: dict[str, JobFacts] = {}
+        self._running: dict[str, Run] = {}
+        self._filter = JobFilter()
+        self._column = Column.NAME
+        self._is_descending = False
+
+    # --- What is there ------------------------------------------------------------------------------
+
+    @property
+    def job_count(self) -> int:
+        """How many jobs there are, shown or not."""
+        return len(self._all)
+
+    @property
+    def filter(self) -> JobFilter:
+        return self._filter
+
+    @property
+    def order(self) -> tuple[Column, bool]:
+        """The column sorted by, and whether from the end."""
+        return self._column, self._is_descending
+
+    def jobs(self) -> Iterator[Job]:
+        """Return all jobs, in no order."""
+        return (row.job for row in self._all.values())
+
+    def job(self, job_id: str) -> Job | None:
+        row = self._all.get(job_id)
+        return None if row is None else row.job
+
+    def rows(self) -> Iterator[JobRow]:
+        """Return all jobs as the table keeps them, in no order."""
+        return iter(self._all.values())
+
+    def row_at(self, row: int) -> JobRow:
+        return self._shown[self._place(row)]
+
+    def job_at(self, row: int) -> Job:
+        return self.row_at(row).job
+
+    def text_at(self, row: int, column: Column) -> str:
+        """Return what a cell shows."""
+        shown = self.row_at(row)
+        facts = self._facts.get(shown.id, _NO_FACTS)
+        return cell_text(column, shown, facts, self._running.get(shown.id), self._clock.now_ms())
+
+    def rows_between(self, first: int, last: int) -> list[JobRow]:
+        """Return some rows as they are shown, both ends included; what is no row any more is left out."""
+        last = min(last, len(self._shown) - 1)
+        if last < first:
+            return []
+        if not self._is_descending:
+            return self._shown[first : last + 1]
+        return self._shown[self._place(last) : self._place(first) + 1][::-1]
+
+    def rows_of(self, job_ids: Iterable[str]) -> list[int]:
+        """Return where some jobs are shown, from top to bottom: for thousands of them in one go."""
+        wanted = set(job_ids)
+        if not wanted:
+            return []
+        shown = self.rows_between(0, len(self._shown) - 1)
+        return [row for row, one in enumerate(shown) if one.id in wanted]
+
+    def row_of(self, job_id: str) -> int:
+        """Return where a job is shown, or -1."""
+        row = self._all.get(job_id)
+        return -1 if row is None else self._find(row)
+
+    def facts(self, job_id: str) -> JobFacts | None:
+        """Return what was read for a job that came into sight; None when it has not been."""
+        return self._facts.get(job_id)
+
+    def run_of(self, job_id: str) -> Run | None:
+        """Return the run that is under way, as far as it is known."""
+        return self._running.get(job_id)
+
+    # --- What changes -------------------------------------------------------------------------------
+
+    def replace(self, rows: Iterable[JobRow]) -> None:
+        """Take these for all the jobs there are."""
+        self._all = {row.id: row for row in rows}
+        self._facts = {job_id: facts for job_id, facts in self._facts.items() if job_id in self._all}
+        self._sorted = None
+        self._show()
+
+    def update(self, rows: Iterable[JobRow], gone: Iterable[str] = ()) -> None:
+        """Take in jobs that are new or have changed, and drop others."""
+        rows, gone = list(rows), [job_id for job_id in gone if job_id in self._all]
+        if not rows and not gone:
+            return
+        self._sorted = None
+        if len(rows) + len(gone) > _MOST_SINGLE_CHANGES:
+            for job_id in gone:
+                self._forget(job_id)
+            self._all |= {row.id: row for row in rows}
+            self._show()
+            return
+        with self._changing():
+            for job_id in gone:
+                self._remove(self._forget(job_id))
+            for row in rows:
+                self._put(row, is_shown=bool(self._filter.choose([row])))
+
+    def set_facts(self, facts: Mapping[str, JobFacts]) -> None:
+        """Show what was read for the jobs in sight."""
+        changed = {job_id: fact for job_id, fact in facts.items() if self._facts.get(job_id) != fact}
+        self._facts |= changed
+        for job_id in changed:
+            self._tell_row(job_id, Column.NEXT, Column.TREND)
+
+    def set_running(self, runs: Mapping[str, Run]) -> None:
+        """Show how far the runs under way have come."""
+        changed = {
+            job_id
+            for job_id in runs.keys() | self._running.keys()
+            if runs.get(job_id) != self._running.get(job_id)
+        }
+        self._running = dict(runs)
+        for job_id in changed:
+            self._tell_row(job_id, Column.NEXT, Column.LAST)
+
+    def set_filter(self, chosen: JobFilter) -> None:
+        if chosen != self._filter:
+            self._filter = chosen
+            self._show()
+
+    def count_seconds(self, first: int, last: int) -> None:
+        """Show the times of some rows as they are now."""
+        if 0 <= first <= last < len(self._shown):
+            self.dataChanged.emit(self.index(first, Column.NEXT), self.index(last, Column.LAST))
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        self.about_to_change.emit()
+        yield
+        self.changed.emit()
+
+    def _forget(self, job_id: str) -> JobRow:
+        self._facts.pop(job_id, None)
+        self._running.pop(job_id, None)
+        return self._all.pop(job_id)
+
+    def _show(self) -> None:
+        """Work out anew what is shown; the same rows in the same order are merely painted again."""
+        key = sort_key(self._column)
+        if self._sorted is None:
+            self._sorted = sorted(self._all.values(), key=key)
+        shown = list(self._filter.choose(self._sorted))
+        keys = list(map(key, shown))
+        if len(shown) == len(self._shown) and [row.id for row in shown] == [row.id for row in self._shown]:
+            self._shown, self._keys = shown, keys
+            if shown:
+                self.dataChanged.emit(self.index(0, 0), self.index(len(shown) - 1, _COLUMNS - 1))
+            return
+        with self._changing():
+            self.beginResetModel()
+            self._shown, self._keys = shown, keys
+            self.endResetModel()
+
+    def _put(self, row: JobRow, *, is_shown: bool) -> None:
+        before = self._all.get(row.id)
+        at = -1 if before is None else self._find(before)
+        self._all[row.id] = row
+        if at < 0 or not is_shown:
+            if at >= 0:
+                self._take_out(at)
+            if is_shown:
+                self._insert(row)
+            return
+        self._move(at, row)
+
+    def _remove(self, row: JobRow) -> None:
+        at = self._find(row)
+        if at >= 0:
+            self._take_out(at)
+
+    def _take_out(self, at: int) -> None:
+        self.beginRemoveRows(QModelIndex(), at, at)
+        place = self._place(at)
+        del self._shown[place], self._keys[place]
+        self.endRemoveRows()
+
+    def _insert(self, row: JobRow) -> None:
+        key = sort_key(self._column)(row)
+        place = bisect_left(self._keys, key)
+        at = len(self._shown) - place if self._is_descending else place
+        self.beginInsertRows(QModelIndex(), at, at)
+        self._shown.insert(place, row)
+        self._keys.insert(place, key)
+        self.endInsertRows()
+
+    def _move(self, at: int, row: JobRow) -> None:
+        """Put a changed job where it belongs now."""
+        place = self._place(at)
+        key = sort_key(self._column)(row)
+        target = bisect_left(self._keys, key)
+        if target not in (place, place + 1):
+            # Qt counts the place among all rows, the moved one still among them.
+            to = len(self._shown) - target if self._is_descending else target
+            self.beginMoveRows(QModelIndex(), at, at, QModelIndex(), to)
+            self._shown.insert(target, self._shown[place])
+            self._keys.insert(target, self._keys[place])
+            old = place + int(target < place)
+            del self._shown[old], self._keys[old]
+            self.endMoveRows()
+            place = target - int(target > place)
+        self._shown[place], self._keys[place] = row, key
+        shown_at = self._place(place)
+        self.dataChanged.emit(self.index(shown_at, 0), self.index(shown_at, _COLUMNS - 1))
+
+    def _find(self, row: JobRow) -> int:
+        place = bisect_left(self._keys, sort_key(self._column)(row))
+        is_there = place < len(self._shown) and self._shown[place].id == row.id
+        return self._place(place) if is_there else -1
+
+    def _place(self, row: int) -> int:
+        """Turn a shown row into its place in the sorted list, or the other way round."""
+        return len(self._shown) - 1 - row if self._is_descending else row
+
+    def _tell_row(self, job_id: str, first: Column, last: Column) -> None:
+        at = self.row_of(job_id)
+        if at >= 0:
+            self.dataChanged.emit(self.index(at, first), self.index(at, last))
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's own signature
+        return 0 if parent.isValid() else len(self._shown)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008, N802
+        return 0 if parent.isValid() else _COLUMNS
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or index.row() >= len(self._shown):
+            return None
+        row = self.row_at(index.row())
+        if role == ID_ROLE:
+            return row.id
+        words = _WORDS.get(Qt.ItemDataRole(role)) if role < ID_ROLE else None
+        if words is None:
+            return None
+        facts = self._facts.get(row.id, _NO_FACTS)
+        run = self._running.get(row.id)
+        return words(Column(index.column()), row, facts, run, self._clock.now_ms())
+
+    def headerData(  # noqa: N802
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return {
+                Column.NAME: self.tr("Job"),
+                Column.SCHEDULE: self.tr("When"),
+                Column.NEXT: self.tr("Next run"),
+                Column.LAST: self.tr("Last run"),
+                Column.TREND: self.tr("Last 20 runs"),
+            }[Column(section)]
+        if role == Qt.ItemDataRole.TextAlignmentRole and orientation is Qt.Orientation.Horizontal:
+            return int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        return None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        if column not in SORTABLE:
+            return
+        with self._changing():
+            self.beginResetModel()
+            self._column, self._is_descending = Column(column), order is Qt.SortOrder.DescendingOrder
+            self._sorted = None
+            keys = list(map(sort_key(self._column), self._shown))
+            places = sorted(range(len(keys)), key=keys.__getitem__)
+            self._shown = [self._shown[place] for place in places]
+            self._keys = [keys[place] for place in places]
+            self.endResetModel()
+
+
+_WORDS = {
+    Qt.ItemDataRole.DisplayRole: cell_text,
+    Qt.ItemDataRole.ToolTipRole: cell_tip,
+    Qt.ItemDataRole.AccessibleTextRole: spoken_text,
+}

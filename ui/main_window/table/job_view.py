@@ -1,0 +1,379 @@
+"""The job table as it is seen: keeps selection and place by job, whatever comes and goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QModelIndex,
+    QPoint,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QColor, QFontMetrics, QHoverEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+
+from halo_scheduler.model import Job
+from ui.style.theme import GRID, HALF, MARGIN, ROW, Look, number_font
+from ui.widgets.countdown import until_ago_changes, until_next_changes
+
+from .cells import last_at
+from .delegates import DELEGATES, RowDelegate
+from .drawings import Drawings
+from .job_rows import SORTABLE, Column, JobFacts, JobRow
+from .job_table import JobTableModel
+from .trend import WIDTH as TREND_WIDTH
+
+_NO_FACTS = JobFacts()
+_SHORTEST_NAME = 160
+_SHORTEST_SCHEDULE = 112
+# With so much for name and schedule, the next run can have more than it needs most of the time.
+_PLENTY = 400
+# What is in sight is asked for once a scroll comes to rest, not at every step of it.
+_REST_MS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is to be found again after a change."""
+
+    selected: tuple[str, ...]
+    current: str | None
+    first_row: int
+    top: str | None
+    offset: int
+
+
+def _ground() -> QWidget:
+    """Return what the rows stand on; the view fills it itself, so that what scrolls is moved, not drawn anew."""
+    made = QWidget()
+    made.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+    return made
+
+
+class JobView(QTableView):
+    """The table of jobs."""
+
+    selection_changed = Signal()
+    edit_wanted = Signal()
+    menu_wanted = Signal(QPoint)
+    rested = Signal()
+    """Other rows may be in sight."""
+
+    def __init__(self, model: JobTableModel, look: Look, parent: QWidget | None = None) -> None:
+        self._is_ready = False
+        super().__init__(parent)
+        self.setObjectName("jobTable")
+        self.setAccessibleName(self.tr("Jobs"))
+        self._jobs = model
+        self._look = look
+        self._place: _Place | None = None
+        self._out_of_sight: tuple[str, ...] = ()
+        self._told: tuple[str, ...] = ()
+        self._hovered = -1
+        # A ground of our own: for one that Qt made, its class would be looked for among all there are.
+        self.setViewport(_ground())
+        self.setModel(model)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MS)
+        self._rest.timeout.connect(self.rested)
+        self._drawings = Drawings(look, self.font(), self)
+        self._delegates = [self._delegate(column, model, look) for column in Column]
+        self._set_up()
+        self._connect(model, look)
+        self._is_ready = True
+
+    def _delegate(self, column: Column, model: JobTableModel, look: Look) -> RowDelegate:
+        made = DELEGATES[column](self, model, look, self._drawings)
+        self.setItemDelegateForColumn(column, made)
+        return made
+
+    def _set_up(self) -> None:
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.setTabKeyNavigation(False)
+        self.setMouseTracking(True)
+        rows = self.verticalHeader()
+        rows.setVisible(False)
+        rows.setSectionResizeMode(rows.ResizeMode.Fixed)
+        columns = self.horizontalHeader()
+        columns.setSectionResizeMode(columns.ResizeMode.Fixed)
+        columns.setHighlightSections(False)
+        columns.setSectionsClickable(True)
+        columns.setSortIndicatorShown(True)
+        self._fit_rows()
+        # The first heading stands above the marks.
+        columns.setStyleSheet(f"QHeaderView::section:first {{ padding-left: {MARGIN}px; }}")
+        columns.setSortIndicator(Column.NAME, Qt.SortOrder.AscendingOrder)
+        columns.sectionClicked.connect(self._click_header)
+        # Headings do not tell what is selected: with thousands of rows they would take long to find out.
+        columns.setSelectionModel(QItemSelectionModel(self._jobs, self))
+
+    def _fit_rows(self) -> None:
+        """Keep the rows apart whatever size the system's font has."""
+        height = max(ROW, QFontMetrics(self.font()).height() + 2 * GRID)
+        self.verticalHeader().setMinimumSectionSize(height)
+        self.verticalHeader().setDefaultSectionSize(height)
+        self.horizontalHeader().setFixedHeight(height - HALF)
+
+    def _connect(self, model: JobTableModel, look: Look) -> None:
+        model.about_to_change.connect(self._remember_place)
+        model.changed.connect(self._find_place)
+        self.selectionModel().selectionChanged.connect(self._tell_selection)
+        self.selectionModel().currentRowChanged.connect(
+            lambda now, before: self._repaint_rows(before.row(), now.row())
+        )
+        self.verticalScrollBar().valueChanged.connect(lambda _value: self._rest.start())
+        self.customContextMenuRequested.connect(
+            lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at))
+        )
+        self.doubleClicked.connect(lambda _index: self.edit_wanted.emit())
+        look.changed.connect(self.viewport().update)
+
+    # --- What is selected, what is in sight ---------------------------------------------------------
+
+    def selected_ids(self) -> list[str]:
+        """Return the ids of the selected jobs from top to bottom."""
+        return [row.id for row in self._selected_rows()]
+
+    def selected_jobs(self) -> list[Job]:
+        """Return the selected jobs from top to bottom."""
+        return [row.job for row in self._selected_rows()]
+
+    def selected_asking(self) -> frozenset[str]:
+        """Return the ids of the selected jobs that wait for an answer."""
+        return frozenset(row.id for row in self._selected_rows() if row.asks)
+
+    def _selected_rows(self) -> list[JobRow]:
+        chosen = self.selectionModel().selection()
+        ranges = sorted({(one.top(), one.bottom()) for one in map(chosen.at, range(chosen.count()))})
+        # Ranges may overlap; thousands of rows are mostly one of them.
+        if any(before[1] >= after[0] for before, after in pairwise(ranges)):
+            rows = sorted({row for first, last in ranges for row in range(first, last + 1)})
+            ranges = [(row, row) for row in rows]
+        return [row for first, last in ranges for row in self._jobs.rows_between(first, last)]
+
+    def select_ids(self, job_ids: Iterable[str]) -> None:
+        """Select these jobs, as far as they are shown, and bring the first into sight."""
+        rows = self._jobs.rows_of(job_ids)
+        self._select_rows(rows)
+        if rows:
+            index = self._jobs.index(rows[0], Column.NAME)
+            self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
+            self.scrollTo(index)
+
+    def focus_rows(self) -> None:
+        """Let the keys move through the rows."""
+        if self._jobs.rowCount() and not self.selectionModel().hasSelection():
+            self.selectRow(max(self.currentIndex().row(), 0))
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def rows_in_sight(self) -> tuple[int, int]:
+        """Return the first and the last row that can be seen; the last is before the first when there is none."""
+        count = self._jobs.rowCount()
+        first = max(self.rowAt(0), 0)
+        last = self.rowAt(self.viewport().height() - 1)
+        return (0, -1) if not count else (first, count - 1 if last < 0 else last)
+
+    def ids_in_sight(self) -> list[str]:
+        return [row.id for row in self._jobs.rows_between(*self.rows_in_sight())]
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        """Return for how long each time in sight stays true."""
+        first, last = self.rows_in_sight()
+        for row in range(first, last + 1):
+            job = self._jobs.job_at(row)
+            if job.next_run_at is not None:
+                yield until_next_changes(job.next_run_at, now_ms)
+            at = last_at(job, self._jobs.facts(job.id) or _NO_FACTS)
+            if at is not None:
+                yield until_ago_changes(at, now_ms)
+
+    def count_seconds(self) -> None:
+        """Show the times in sight as they are now."""
+        self._jobs.count_seconds(*self.rows_in_sight())
+
+    def sort_by(self, column: Column, order: Qt.SortOrder) -> None:
+        self.horizontalHeader().setSortIndicator(column, order)
+        self._jobs.sort(column, order)
+
+    def _select_rows(self, rows: Sequence[int]) -> None:
+        """Select these rows, which come in their order: neighbours as one."""
+        chosen = QItemSelection()
+        row_set = set(rows)
+        firsts = [row for row in rows if row - 1 not in row_set]
+        lasts = [row for row in rows if row + 1 not in row_set]
+        for first, last in zip(firsts, lasts, strict=True):
+            chosen.select(self._jobs.index(first, 0), self._jobs.index(last, len(Column) - 1))
+        self.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+
+    # --- Keeping the place --------------------------------------------------------------------------
+
+    def _remember_place(self) -> None:
+        current = self.currentIndex()
+        selected = tuple(self.selected_ids())
+        top = self.rowAt(0) if self.verticalScrollBar().value() else -1
+        self._place = _Place(
+            selected=selected or self._out_of_sight,
+            current=self._jobs.job_at(current.row()).id if current.isValid() else None,
+            first_row=self._jobs.row_of(selected[0]) if selected else -1,
+            top=self._jobs.job_at(top).id if top >= 0 else None,
+            offset=self.rowViewportPosition(top) if top >= 0 else 0,
+        )
+
+    def _find_place(self) -> None:
+        place, self._place = self._place, None
+        if place is not None:
+            self._find_selection(place)
+            self._find_top(place)
+        self._tell_selection()
+        self._rest.start()
+
+    def _find_selection(self, place: _Place) -> None:
+        row = -1
+        is_lost = not self.selectionModel().hasSelection() and bool(place.selected)
+        if is_lost:
+            self._select_rows(self._jobs.rows_of(place.selected))
+        still_there = tuple(job_id for job_id in place.selected if self._jobs.job(job_id) is not None)
+        # What a search hides is selected again when it is over; where something was deleted, its neighbour is.
+        self._out_of_sight = () if self.selectionModel().hasSelection() else still_there
+        if is_lost and not still_there and self._jobs.rowCount() and place.first_row >= 0:
+            row = min(place.first_row, self._jobs.rowCount() - 1)
+            self._select_rows([row])
+        elif place.current is not None:
+            row = self._jobs.row_of(place.current)
+        if row >= 0 and self.currentIndex().row() != row:
+            index = self._jobs.index(row, Column.NAME)
+            self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
+
+    def _find_top(self, place: _Place) -> None:
+        if place.top is None:
+            self.verticalScrollBar().setValue(0)
+            return
+        row = self._jobs.row_of(place.top)
+        if row >= 0:
+            height = self.verticalHeader().defaultSectionSize()
+            most = max(0, self._jobs.rowCount() * height - self.viewport().height())
+            self.verticalScrollBar().setMaximum(most)
+            self.verticalScrollBar().setValue(row * height - place.offset)
+
+    def _tell_selection(self) -> None:
+        if self._place is not None:
+            return
+        selected = tuple(self.selected_ids())
+        if selected != self._told:
+            self._told = selected
+            self.selection_changed.emit()
+
+    # --- Columns ------------------------------------------------------------------------------------
+
+    def _click_header(self, section: int) -> None:
+        column, is_descending = self._jobs.order
+        if section not in SORTABLE:
+            order = Qt.SortOrder.DescendingOrder if is_descending else Qt.SortOrder.AscendingOrder
+            self.horizontalHeader().setSortIndicator(column, order)
+            return
+        is_turned = section == column and not is_descending
+        self.sort_by(
+            Column(section), Qt.SortOrder.DescendingOrder if is_turned else Qt.SortOrder.AscendingOrder
+        )
+
+    def fit_columns(self) -> None:
+        """Give times and trend what they need, and share the rest; what finds no room is left out."""
+        room = self.viewport().width()
+        metrics = QFontMetrics(number_font(self.font()))
+        widths = {
+            Column.NEXT: metrics.horizontalAdvance("paused until 00:00") + 3 * GRID,
+            Column.LAST: metrics.horizontalAdvance("yesterday 00:00  00 min") + 4 * GRID,
+            Column.TREND: TREND_WIDTH + 2 * GRID + MARGIN,
+        }
+        least = _SHORTEST_NAME + _SHORTEST_SCHEDULE
+        if room - sum(widths.values()) >= _PLENTY:
+            # The longest of what jobs often wait for, and of when they run.
+            longest = ("waiting for mains power", "tomorrow at 00:00 · quiet")
+            widths[Column.NEXT] = max(map(metrics.horizontalAdvance, longest)) + 3 * GRID
+        short_last = metrics.horizontalAdvance("yesterday 00:00") + 4 * GRID
+        if room - sum(widths.values()) < least:
+            widths[Column.LAST] = short_last
+        for column in (Column.TREND, Column.LAST):
+            if room - sum(widths.values()) < least:
+                del widths[column]
+        rest = room - sum(widths.values())
+        if rest >= least:
+            widths[Column.SCHEDULE] = max(_SHORTEST_SCHEDULE, rest // 3)
+        widths[Column.NAME] = max(room - sum(widths.values()), _SHORTEST_NAME // 2)
+        for column in Column:
+            self.setColumnHidden(column, column not in widths)
+            if column in widths:
+                self.setColumnWidth(column, widths[column])
+
+    def _hover(self, row: int) -> None:
+        if row == self._hovered:
+            return
+        before, self._hovered = self._hovered, row
+        for delegate in self._delegates:
+            delegate.set_hovered(row)
+        self._repaint_rows(before, row)
+
+    def _repaint_rows(self, *rows: int) -> None:
+        for one in rows:
+            if one >= 0:
+                top = self.rowViewportPosition(one)
+                self.viewport().update(0, top, self.viewport().width(), self.rowHeight(one))
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers() & (
+            Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+        ):
+            self.edit_wanted.emit()
+            return
+        super().keyPressEvent(event)
+
+    def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802
+        # Qt lights up the cell below the mouse; here it is the row.
+        if isinstance(event, QHoverEvent):
+            is_over = event.type() is not QEvent.Type.HoverLeave
+            self._hover(self.rowAt(round(event.position().y())) if is_over else -1)
+            return True
+        return super().viewportEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        painter = QPainter(self.viewport())
+        painter.fillRect(event.rect(), QColor(self._look.colours.raised))
+        painter.end()
+        super().paintEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange and self._is_ready:
+            self._drawings.set_font(self.font())
+            self._fit_rows()
+            self.fit_columns()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        self.fit_columns()
+        self._rest.start()
+
+    def moveCursor(  # noqa: N802
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        # A row is one thing: left and right do not walk through its cells.
+        if action in (QAbstractItemView.CursorAction.MoveLeft, QAbstractItemView.CursorAction.MoveRight):
+            return self.currentIndex()
+        return super().moveCursor(action, modifiers)

@@ -1,0 +1,230 @@
+"""The row above the job table: new job, search, what is shown, and the ways to the other windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
+
+from ui.main_window.table.job_rows import JobFilter, StatusChoice
+from ui.style.theme import GRID, MARGIN, Look, Tone
+from ui.style.wording import one_line, plain_tooltip
+from ui.widgets.labels import button, icon_button, set_words, tint, with_shortcut
+
+_LONGEST_GROUP = 24
+# When the jobs are there and nothing else is to be made any more.
+_CLEAR_BUTTON_MS = 500
+
+
+def menu_text(text: str, longest: int = 60) -> str:
+    """Return a text from outside for a menu, where & would underline the next letter."""
+    return one_line(text, longest).replace("&", "&&")
+
+
+class JobToolbar(QWidget):
+    """Says what is looked for; knows no jobs."""
+
+    filter_changed = Signal(object)
+    """A JobFilter."""
+    left = Signal()
+    """The keys are wanted among the jobs that were found."""
+    new_wanted = Signal()
+    history_wanted = Signal()
+    settings_wanted = Signal()
+    limit_wanted = Signal(str)
+    """The group whose limit is to be changed."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("jobToolbar")
+        self._look = look
+        self._filter = JobFilter()
+        self._is_searchable = False
+        self._groups: tuple[str, ...] = ()
+        self._limits: Mapping[str, int] = {}
+        row = QHBoxLayout(self)
+        row.setContentsMargins(MARGIN, GRID + 4, MARGIN, GRID + 4)
+        row.setSpacing(GRID)
+        self.new_button = button(self.tr("New job"), name="newJobButton", kind="primary", shortcut="Ctrl+N")
+        tint(self.new_button, look, "add", Tone.ON_ACCENT)
+        self.new_button.clicked.connect(self.new_wanted)
+        row.addWidget(self.new_button)
+        row.addSpacing(GRID)
+        row.addWidget(self._make_search(), 1)
+        self._status_button = self._choice(
+            "statusFilter", self.tr("Which jobs are shown, by status"), "Alt+S"
+        )
+        row.addWidget(self._status_button)
+        self._group_button = self._choice("groupFilter", self.tr("Which jobs are shown, by group"), "Alt+G")
+        row.addWidget(self._group_button)
+        row.addStretch(1)
+        self._history = icon_button(
+            look, "history", self.tr("History of all jobs"), name="historyButton", shortcut="Ctrl+H"
+        )
+        self._history.clicked.connect(self.history_wanted)
+        row.addWidget(self._history)
+        self._settings = icon_button(
+            look, "settings", self.tr("Settings"), name="settingsButton", shortcut="Ctrl+,"
+        )
+        self._settings.clicked.connect(self.settings_wanted)
+        row.addWidget(self._settings)
+        self.more_button = icon_button(look, "more", self.tr("More"), name="moreButton", shortcut="F10")
+        self.more_button.setPopupMode(self.more_button.ToolButtonPopupMode.InstantPopup)
+        row.addWidget(self.more_button)
+        self._fill_status()
+        self._fill_groups()
+
+    def _make_search(self) -> QLineEdit:
+        self._search = QLineEdit()
+        self._search.setObjectName("searchField")
+        self._search.setAccessibleName(self.tr("Search jobs"))
+        self._search.setPlaceholderText(self.tr("Search"))
+        self._search.setToolTip(with_shortcut(self.tr("Search names, groups and descriptions"), "Ctrl+F"))
+        self._search.setMinimumWidth(120)
+        self._search.setMaximumWidth(320)
+        find = QAction(self.tr("Search"), self._search)
+        tint(find, self._look, "search", Tone.MUTED)
+        self._search.addAction(find, QLineEdit.ActionPosition.LeadingPosition)
+        self._search.textChanged.connect(self._change)
+        for key, act in (("Esc", self._leave_search), ("Down", self.left.emit), ("Return", self.left.emit)):
+            shortcut = QShortcut(QKeySequence(key), self._search)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(act)
+        return self._search
+
+    def _leave_search(self) -> None:
+        self._search.clear()
+        self.left.emit()
+
+    def _choice(self, name: str, accessible: str, shortcut: str) -> QPushButton:
+        made = button("", name=name, accessible=accessible, tip=accessible, shortcut=shortcut)
+        # The arrow belongs behind the words, where Qt puts no icon otherwise.
+        made.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+        tint(made, self._look, "chevron-down", Tone.MUTED)
+        menu = QMenu(made)
+        menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        menu.setObjectName(f"{name}Menu")
+        made.setMenu(menu)
+        return made
+
+    # --- What the window does -----------------------------------------------------------------------
+
+    @property
+    def search_field(self) -> QLineEdit:
+        return self._search
+
+    def focus_search(self) -> None:
+        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._search.selectAll()
+
+    def set_searchable(self, searchable: bool) -> None:  # noqa: FBT001 - it is what the name says
+        """Offer to search where there is something to be found."""
+        if searchable and not self._is_searchable:
+            # Its icon takes a while to find: neither at the start nor with the first letter.
+            QTimer.singleShot(_CLEAR_BUTTON_MS, self, self._offer_to_clear)
+        self._is_searchable = searchable
+        self._search.setVisible(searchable)
+        self._status_button.setVisible(searchable)
+
+    def clear(self) -> None:
+        """Show all jobs again."""
+        self.set_filter(JobFilter())
+
+    def set_filter(self, chosen: JobFilter) -> None:
+        """Look for something else, and tell so once."""
+        if chosen == self._filter:
+            return
+        self._filter = chosen
+        self._search.blockSignals(True)
+        self._search.setText(chosen.text)
+        self._search.blockSignals(False)
+        self._fill_status()
+        self._fill_groups()
+        self.filter_changed.emit(chosen)
+
+    def set_groups(self, groups: Iterable[str], limits: Mapping[str, int]) -> None:
+        """Offer these groups."""
+        groups = tuple(sorted(groups, key=str.casefold))
+        if (groups, limits) != (self._groups, self._limits):
+            self._groups, self._limits = groups, limits
+            self._fill_groups()
+
+    def offer_groups(self, groups: Iterable[str]) -> None:
+        """Offer these groups, with the limits that are known."""
+        self.set_groups(groups, self._limits)
+
+    def _offer_to_clear(self) -> None:
+        self._search.setClearButtonEnabled(True)
+
+    def _change(self, text: str) -> None:
+        self._offer_to_clear()
+        self._filter = JobFilter(text, self._filter.status, self._filter.group)
+        self.filter_changed.emit(self._filter)
+
+    # --- Menus --------------------------------------------------------------------------------------
+
+    def _fill_status(self) -> None:
+        words = {
+            StatusChoice.ALL: self.tr("All jobs"),
+            StatusChoice.RUNNING: self.tr("Running"),
+            StatusChoice.ASKING: self.tr("Needs you"),
+            StatusChoice.WAITING: self.tr("Waiting"),
+            StatusChoice.FAILING: self.tr("Failing"),
+            StatusChoice.PAUSED: self.tr("Paused"),
+            StatusChoice.OFF: self.tr("Off or done"),
+        }
+        menu = self._status_button.menu()
+        menu.clear()
+        choices = QActionGroup(menu)
+        for status, text in words.items():
+            self._add_choice(
+                menu, choices, f"status-{status}", text, self._status_chooser(status)
+            ).setChecked(status is self._filter.status)
+        set_words(self._status_button, words[self._filter.status])
+
+    def _status_chooser(self, status: StatusChoice) -> Callable[[], None]:
+        return lambda: self.set_filter(JobFilter(self._filter.text, status, self._filter.group))
+
+    def _fill_groups(self) -> None:
+        chosen = self._filter.group
+        menu = self._group_button.menu()
+        menu.clear()
+        choices = QActionGroup(menu)
+        every = self.tr("All groups")
+        self._add_choice(menu, choices, "group-all", every, self._group_chooser(None)).setChecked(
+            chosen is None
+        )
+        if self._groups:
+            menu.addSeparator()
+        for group in self._groups:
+            text = menu_text(group)
+            if group in self._limits:
+                text = self.tr("{group}  (at most {count} at once)").format(
+                    group=text, count=self._limits[group]
+                )
+            action = self._add_choice(menu, choices, "group", text, self._group_chooser(group))
+            action.setChecked(group == chosen)
+        if chosen is not None:
+            menu.addSeparator()
+            limit = menu.addAction(self.tr("Limit for this group…"))
+            limit.setObjectName("groupLimitAction")
+            limit.triggered.connect(lambda: self.limit_wanted.emit(chosen))
+        shown = every if chosen is None else menu_text(chosen, _LONGEST_GROUP)
+        set_words(self._group_button, shown)
+        self._group_button.setVisible(bool(self._groups) or chosen is not None)
+
+    def _group_chooser(self, group: str | None) -> Callable[[], None]:
+        return lambda: self.set_filter(JobFilter(self._filter.text, self._filter.status, group))
+
+    def _add_choice(
+        self, menu: QMenu, choices: QActionGroup, name: str, text: str, chosen: Callable[[], None]
+    ) -> QAction:
+        made = menu.addAction(text)
+        made.setObjectName(name)
+        made.setCheckable(True)
+        made.setToolTip(plain_tooltip(text))
+        made.triggered.connect(chosen)
+        choices.addAction(made)
+        return made

@@ -1,0 +1,397 @@
+"""The job window: all jobs, what each is doing, and everything that can be done with them."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from ui.backend.backend import Backend
+from ui.main_window.details.pane import DetailPane
+from ui.main_window.table.job_rows import JobFilter, StatusChoice
+from ui.main_window.table.job_table import JobTableModel
+from ui.main_window.table.job_view import JobView
+from ui.questions.needs_you import NeedsYou
+from ui.style.marks import ASKS
+from ui.style.theme import Look
+from ui.widgets.countdown import Countdown
+from ui.widgets.labels import action
+from ui.widgets.status_strip import EngineShown, StatusStrip
+from ui.widgets.tab_order import put_after, put_at
+
+from .group_limits import GroupLimits
+from .job_actions import JobActions
+from .job_loader import JobLoader
+from .job_totals import JobTotals
+from .more_menu import MoreMenu
+from .notes import Notes
+from .toolbar import JobToolbar
+from .trash import Trash
+
+if TYPE_CHECKING:
+    from .empty_state import EmptyState, NoMatch
+    from .undo_bar import UndoBar
+
+_SIZE = QSize(1280, 780)
+_LEAST = QSize(640, 420)
+_PANE_SHARE = 0.295
+_LEAST_PANE, _MOST_PANE = 300, 440
+
+
+class MainWindow(QMainWindow):
+    """Emits what is wanted of other windows, and shows what it is told."""
+
+    new_job_requested = Signal(object)
+    """The key of a template; None for an empty job."""
+    edit_requested = Signal(str)
+    duplicate_requested = Signal(str)
+    history_requested = Signal(object)
+    """The id of a job; None for all of them."""
+    run_shown_requested = Signal(str)
+    settings_requested = Signal()
+    about_requested = Signal()
+    quit_requested = Signal()
+    autostart_requested = Signal()
+    autostart_note_closed = Signal()
+    closing = Signal()
+    """The window was closed; it is only hidden, and can be shown again."""
+
+    def __init__(self, backend: Backend, look: Look) -> None:
+        super().__init__()
+        self.setObjectName("mainWindow")
+        self.setWindowTitle(self.tr("Halo Scheduler"))
+        self.setMinimumSize(_LEAST)
+        self.resize(_SIZE)
+        self._minimises_on_close = False
+        self._backend = backend
+        self._look = look
+        self._wanted_jobs: tuple[str, ...] = ()
+        self._is_splitter_moved = False
+        self._is_first_load = True
+        self._model = JobTableModel(backend, self)
+        self._actions = JobActions(backend, look, self)
+        self._limits = GroupLimits(backend, look, self)
+        self._build()
+        self._loader = JobLoader(backend, self._model, self._view.ids_in_sight, self)
+        self._countdown = Countdown(self)
+        self._countdown.add(lambda: self._view.waits(backend.now_ms()))
+        self._countdown.add(lambda: self._pane.waits(backend.now_ms()))
+        self._countdown.add(lambda: self._needs_you.waits(backend.now_ms()))
+        self._totals = JobTotals(backend, self._model, self._strip)
+        self._trash = Trash(backend, look, self)
+        self._add_menus()
+        self._connect()
+        self._fit_pages()
+        self._view.setFocus()
+
+    # --- How it is put together ---------------------------------------------------------------------
+
+    def _build(self) -> None:
+        """Put everything into its place from the outside in: what is moved about is styled at every move."""
+        column = QWidget(self)
+        self.setCentralWidget(column)
+        layout = QVBoxLayout(column)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self._toolbar = JobToolbar(self._look, column)
+        self._notes = Notes(self._look, self._toolbar.more_button, column)
+        self._pages = QStackedWidget(column)
+        for part in (self._toolbar, self._notes):
+            layout.addWidget(part)
+        asked = QVBoxLayout()
+        layout.addLayout(asked)
+        layout.addWidget(self._pages, 1)
+        self._needs_you = NeedsYou(self._backend, self._look, asked, self._pages, self._toolbar.more_button)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal, self._pages)
+        self._splitter.setObjectName("splitter")
+        self._splitter.setHandleWidth(1)
+        self._pages.addWidget(self._splitter)
+        self._table_pages = QStackedWidget(self._splitter)
+        self._view = JobView(self._model, self._look, self._table_pages)
+        self._table_pages.addWidget(self._view)
+        self._pane = DetailPane(self._backend, self._look, self._actions, self._splitter)
+        self._splitter.setStretchFactor(0, 1)
+        self._splitter.setStretchFactor(1, 0)
+        self._splitter.setCollapsible(0, False)
+        self._splitter.splitterMoved.connect(self._keep_splitter)
+        self._below = QVBoxLayout()
+        layout.addLayout(self._below)
+        self._strip = StatusStrip(self._look, column)
+        layout.addWidget(self._strip)
+
+    @cached_property
+    def _empty(self) -> EmptyState:
+        from .empty_state import EmptyState  # noqa: PLC0415 - most have jobs
+
+        made = EmptyState(self._look)
+        made.new_wanted.connect(self.new_job_requested)
+        self._pages.addWidget(made)
+        put_after(self._toolbar.more_button, made)
+        return made
+
+    @cached_property
+    def _no_match(self) -> NoMatch:
+        from .empty_state import NoMatch  # noqa: PLC0415 - not before the first window
+
+        made = NoMatch(self._look)
+        made.clear_wanted.connect(self._toolbar.clear)
+        self._table_pages.addWidget(made)
+        put_after(self._view, made)
+        return made
+
+    @cached_property
+    def _undo(self) -> UndoBar:
+        from .undo_bar import UndoBar  # noqa: PLC0415 - not before the first window
+
+        made = UndoBar(self._look)
+        self._below.addWidget(made)
+        put_at(self._strip, made)
+        return made
+
+    def _add_menus(self) -> None:
+        menu = MoreMenu(self._look, self._model, self)
+        menu.pane_toggled.connect(self._show_pane)
+        menu.sort_wanted.connect(lambda column: self._view.sort_by(column, Qt.SortOrder.AscendingOrder))
+        menu.trash_wanted.connect(self._trash.show)
+        menu.about_wanted.connect(self.about_requested)
+        menu.quit_wanted.connect(self.quit_requested)
+        find = action(self._look, "search", self.tr("Search"), self, name="searchAction", shortcut="Ctrl+F")
+        find.triggered.connect(self._toolbar.focus_search)
+        self.addActions([*menu.with_keys, find])
+        self._toolbar.more_button.setMenu(menu)
+
+    def _connect(self) -> None:
+        toolbar, actions = self._toolbar, self._actions
+        toolbar.new_wanted.connect(lambda: self.new_job_requested.emit(None))
+        toolbar.history_wanted.connect(lambda: self.history_requested.emit(None))
+        toolbar.settings_wanted.connect(self.settings_requested)
+        toolbar.filter_changed.connect(self._filter)
+        toolbar.limit_wanted.connect(self._limits.ask)
+        toolbar.left.connect(self._view.focus_rows)
+        self._limits.read.connect(toolbar.set_groups)
+        self._limits.refused.connect(self.show_message)
+        self._view.selection_changed.connect(self._follow_selection)
+        self._view.edit_wanted.connect(actions.edit.trigger)
+        self._view.menu_wanted.connect(self._show_menu)
+        self._view.rested.connect(self._look_around)
+        actions.add_to(self, self._view)
+        self._pane.run_wanted.connect(self.run_shown_requested)
+        self._pane.answer_wanted.connect(self.show_questions)
+        self._pane.job_wanted.connect(self.select_job)
+        self._pane.times_changed.connect(self._countdown.arm)
+        self._countdown.due.connect(self._count_seconds)
+        self._loader.loaded.connect(self._after_loading)
+        self._loader.updated.connect(self._after_update)
+        actions.edit_requested.connect(self.edit_requested)
+        actions.duplicate_requested.connect(self.duplicate_requested)
+        actions.history_requested.connect(self.history_requested)
+        actions.removed.connect(self._offer_undo)
+        actions.restored.connect(self._select_jobs)
+        actions.refused.connect(self.show_message)
+        actions.limit_wanted.connect(self._limits.ask)
+        actions.group_wanted.connect(self._show_group)
+        actions.answer_wanted.connect(self.show_questions)
+        self._totals.groups_found.connect(toolbar.offer_groups)
+        self._totals.refused.connect(self.show_message)
+        self._trash.restore_wanted.connect(actions.restore)
+        self._strip.failing_wanted.connect(self._show_failing)
+        self._connect_needs_you()
+        self._notes.autostart_wanted.connect(self.autostart_requested)
+        self._notes.autostart_closed.connect(self.autostart_note_closed)
+        self._backend.fault.connect(self.show_message)
+
+    def _connect_needs_you(self) -> None:
+        needs_you = self._needs_you
+        needs_you.shown.connect(self._turn_to_questions)
+        needs_you.run_wanted.connect(self.run_shown_requested)
+        needs_you.dismissed.connect(self._offer_reopening)
+        needs_you.said.connect(self.show_news)
+        needs_you.refused.connect(self.show_message)
+        needs_you.times_changed.connect(self._countdown.arm)
+
+    # --- What the app tells -------------------------------------------------------------------------
+
+    def show_engine(self, engine: EngineShown) -> None:
+        """Show who runs the jobs."""
+        self._strip.show_engine(engine)
+
+    def show_message(self, text: str) -> None:
+        """Say a sentence until it is closed; an empty one closes it."""
+        self._notes.say(text)
+
+    def show_news(self, text: str) -> None:
+        """Say that something went well until it is closed; an empty sentence closes it."""
+        self._notes.say_news(text)
+
+    def set_autostart_note(self, visible: bool) -> None:  # noqa: FBT001 - it is what the name says
+        """Say that jobs run only while this program is open, or no longer."""
+        self._notes.say_of_autostart(self.tr("Jobs run only while Halo is open.") if visible else "")
+
+    def set_minimises_on_close(self, minimises: bool) -> None:  # noqa: FBT001 - it is what the name says
+        """Let closing minimise the window, where hidden it could not be brought back."""
+        self._minimises_on_close = minimises
+
+    def set_closing_note(self, text: str) -> None:
+        """Say what closing the window does, where that is not obvious."""
+        self._notes.say_of_closing(text)
+
+    def select_job(self, job_id: str) -> None:
+        """Select a job and bring it into sight, also one that is still being read."""
+        self._select_jobs((job_id,))
+
+    def show_questions(self, whose: str | None = None) -> None:
+        """Show what waits for an answer, first of all what a run or a job of that id asks."""
+        self._needs_you.open(whose)
+
+    # --- What happens -------------------------------------------------------------------------------
+
+    def _offer_undo(self, words: str, job_ids: tuple[str, ...]) -> None:
+        self._undo.offer(words, partial(self._actions.restore, job_ids))
+
+    def _offer_reopening(self, words: str, question_id: str) -> None:
+        self._undo.offer(words, partial(self._needs_you.reopen, question_id), ASKS.shape)
+
+    def _after_loading(self) -> None:
+        self._fit_pages()
+        self._limits.read_for({job.group for job in self._model.jobs() if job.group})
+        if self._is_wanted_there():
+            self._select_wanted()
+        elif self._is_first_load and not self._view.selected_ids() and self._model.rowCount():
+            self._view.select_ids([self._model.job_at(0).id])
+        self._is_first_load = False
+
+    def _after_update(self, job_ids: frozenset[str] | None) -> None:
+        if self._is_wanted_there():
+            self._select_wanted()
+        selected = self._view.selected_ids()
+        if job_ids is None or job_ids & set(selected):
+            self._follow_selection()
+        elif self._pane.concerns(job_ids):
+            self._pane.refresh()
+        if job_ids is None or job_ids:
+            self._fit_pages()
+            self._totals.sum_up_later()
+        self._countdown.arm()
+
+    def _follow_selection(self) -> None:
+        jobs = self._view.selected_jobs()
+        asking = self._view.selected_asking()
+        self._actions.set_jobs(jobs, asking)
+        self._pane.show_jobs(jobs, asking)
+
+    def _filter(self, chosen: JobFilter) -> None:
+        self._model.set_filter(chosen)
+        self._needs_you.close()
+        self._fit_pages()
+
+    def _fit_pages(self) -> None:
+        """Show the table, or what stands in its place when there is nothing in it."""
+        is_empty = self._loader.is_loaded and self._model.job_count == 0
+        if self._needs_you.is_shown:
+            self._pages.setCurrentWidget(self._needs_you.page)
+        else:
+            self._pages.setCurrentWidget(self._empty if is_empty else self._splitter)
+        self._toolbar.set_searchable(not is_empty)
+        is_missed = self._loader.is_loaded and not is_empty and self._model.rowCount() == 0
+        self._table_pages.setCurrentWidget(self._no_match if is_missed else self._view)
+
+    def _turn_to_questions(self, is_shown: bool) -> None:  # noqa: FBT001 - a slot
+        # Asked first: a page that goes hands the keys to whatever comes next.
+        is_searched = self._toolbar.isAncestorOf(self.focusWidget())
+        self._fit_pages()
+        if not is_shown and not is_searched:
+            self._view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _look_around(self) -> None:
+        self._loader.look()
+        self._countdown.arm()
+
+    def _count_seconds(self) -> None:
+        self._view.count_seconds()
+        self._pane.count_seconds()
+        self._needs_you.count_seconds()
+        self._totals.show_times()
+
+    def _select_jobs(self, job_ids: tuple[str, ...]) -> None:
+        self._wanted_jobs = tuple(job_ids)
+        if self._is_wanted_there():
+            self._select_wanted()
+
+    def _is_wanted_there(self) -> bool:
+        return bool(self._wanted_jobs) and all(self._model.job(one) is not None for one in self._wanted_jobs)
+
+    def _select_wanted(self) -> None:
+        job_ids, self._wanted_jobs = self._wanted_jobs, ()
+        self._needs_you.close()
+        if any(self._model.row_of(job_id) < 0 for job_id in job_ids):
+            self._toolbar.clear()
+        self._view.select_ids(job_ids)
+        self._view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _show_menu(self, at: QPoint) -> None:
+        if not self._actions.jobs:
+            return
+        menu = QMenu(self)
+        menu.setObjectName("jobMenu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._actions.fill_menu(menu)
+        menu.popup(at)
+
+    def _show_group(self, group: str) -> None:
+        self._toolbar.set_filter(JobFilter(group=group))
+
+    def _show_failing(self) -> None:
+        self._toolbar.set_filter(JobFilter(status=StatusChoice.FAILING))
+
+    def _keep_splitter(self, _position: int, _index: int) -> None:
+        self._is_splitter_moved = True
+
+    def _fit_splitter(self) -> None:
+        """Share the width between table and details, until somebody shares it otherwise."""
+        if not self._is_splitter_moved:
+            pane = min(max(round(self.width() * _PANE_SHARE), _LEAST_PANE), _MOST_PANE)
+            self._splitter.setSizes([self.width() - pane, pane])
+
+    def _show_pane(self, visible: bool) -> None:  # noqa: FBT001 - Qt's signal
+        self._pane.setVisible(visible)
+        if visible:
+            self._pane.refresh()
+
+    def _set_watching(self) -> None:
+        is_seen = self.isVisible() and not self.isMinimized()
+        self._loader.set_watching(is_seen)
+        self._needs_you.set_watching(is_seen)
+        self._countdown.set_running(is_seen)
+        if is_seen:
+            self._count_seconds()
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        super().showEvent(event)
+        self._set_watching()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
+        super().hideEvent(event)
+        self._set_watching()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        self._fit_splitter()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.WindowStateChange:
+            self._set_watching()
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+        if self._minimises_on_close:
+            # Not hidden first: a window manager that sees it withdrawn and mapped again at once may lose it.
+            event.ignore()
+            self.showMinimized()
+            return
+        super().closeEvent(event)
+        self.closing.emit()

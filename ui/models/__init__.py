@@ -1,1 +1,0 @@
-"""Item models: what tables show."""

@@ -1,0 +1,121 @@
+"""Telling the user what happened while they were not looking."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from halo_scheduler.model import Outcome, Run, Source, Trigger
+from halo_scheduler.model.alarms import Alarm
+from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.rules.notices import Notice, alarm_notice, chain_notices, gap_notice, notice_of
+from halo_scheduler.rules.statistics import Gap
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Backend
+
+from .notifications import Notifications
+
+_LOOKED_BACK = 50
+_REMEMBERED = 1_000
+# What was missed and what is caught up comes in one go after a gap; then one notice tells of all of it.
+_GAP_SETTLES_MS = 4_000
+
+
+class Alerts(QObject):
+    """Turns the ends of runs, and the alarms of the engine, into notifications."""
+
+    alarm_told = Signal(object)
+    """The Notice of an alarm."""
+
+    def __init__(self, backend: Backend, notifications: Notifications, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._notifications = notifications
+        self._seen: deque[str] = deque(maxlen=_REMEMBERED)
+        self._chains_told: deque[Notice] = deque(maxlen=_REMEMBERED)
+        self._began_at = self._gaps_told_until = backend.now_ms()
+        self._alarms_told: deque[Alarm] = deque(maxlen=_REMEMBERED)
+        self._gap_timer = QTimer(self)
+        self._gap_timer.setSingleShot(True)
+        self._gap_timer.setInterval(_GAP_SETTLES_MS)
+        self._gap_timer.timeout.connect(self._look_for_gaps)
+        backend.changed.connect(self._take)
+
+    def expect_gap(self) -> None:
+        """Tell, once that is settled, what an engine found that has just begun."""
+        self._gap_timer.start()
+
+    def tell_alarm(self, alarm: Alarm) -> None:
+        """Tell that an engine does not do its work; once, though both its thread and the journal say so."""
+        if alarm not in self._alarms_told:
+            self._alarms_told.append(alarm)
+            notice = alarm_notice(alarm)
+            self._notifications.show(notice)
+            self.alarm_told.emit(notice)
+
+    def _tell_alarms(self, alarms: list[Alarm]) -> None:
+        for alarm in alarms:
+            self.tell_alarm(alarm)
+
+    def _take(self, change: Change) -> None:
+        if change.kind is ChangeKind.ENGINE:
+            since = self._began_at
+            self._backend.ask(lambda scheduler: scheduler.list_alarms(since), self._tell_alarms, owner=self)
+        run_id = change.run_id
+        if change.kind is not ChangeKind.RUN_FINISHED or run_id is None:
+            return
+        # A run is told of again when something is found out after its end: that what was to follow it did not.
+        if run_id not in self._seen:
+            self._seen.append(run_id)
+            self._backend.ask(lambda scheduler: _judge(scheduler, run_id), self._tell, owner=self)
+        self._backend.ask(lambda scheduler: _judge_chain(scheduler, run_id), self._tell_chain, owner=self)
+
+    def _tell(self, judged: tuple[Notice | None, bool]) -> None:
+        notice, is_after_gap = judged
+        if notice is not None:
+            self._notifications.show(notice)
+        if is_after_gap:
+            self._gap_timer.start()
+
+    def _tell_chain(self, notices: list[Notice]) -> None:
+        for notice in notices:
+            if notice not in self._chains_told:
+                self._chains_told.append(notice)
+                self._notifications.show(notice)
+
+    def _look_for_gaps(self) -> None:
+        since = self._gaps_told_until
+        self._backend.ask(lambda scheduler: scheduler.list_gaps(since), self._tell_gaps, owner=self)
+
+    def _tell_gaps(self, gaps: list[Gap]) -> None:
+        for gap in reversed([gap for gap in gaps if gap.ended_at >= self._gaps_told_until]):
+            self._gaps_told_until = gap.ended_at + 1
+            self._notifications.show(gap_notice(gap))
+
+
+def _judge(scheduler: Scheduler, run_id: str) -> tuple[Notice | None, bool]:
+    """Return what to tell about a run, and whether it came after a time without an engine."""
+    run = scheduler.get_run(run_id)
+    job = None if run is None else scheduler.get_job(run.job_id)
+    if run is None or job is None:
+        return None, False
+    is_after_gap = run.outcome is Outcome.MISSED or run.source is Source.CATCH_UP
+    log = scheduler.get_run_log(job.id, limit=_LOOKED_BACK, before=run.id)
+    earlier = [past for past in log if _counts(past)]
+    question = scheduler.get_question_of_run(run.id)
+    return notice_of(run, job, earlier, scheduler.get_settings(), question), is_after_gap
+
+
+def _judge_chain(scheduler: Scheduler, run_id: str) -> list[Notice]:
+    """Return what to tell of the jobs that were to run after a run and are gone."""
+    broken = scheduler.list_broken_links(run_id)
+    run = scheduler.get_run(run_id) if broken else None
+    job = None if run is None else scheduler.get_job(run.job_id)
+    if run is None or job is None:
+        return []
+    return chain_notices(run, job, broken, scheduler.get_settings())
+
+
+def _counts(run: Run) -> bool:
+    return run.outcome is not Outcome.RUNNING and run.trigger is not Trigger.TEST

@@ -1,0 +1,1 @@
+"""Questions that runs ask and people answer."""

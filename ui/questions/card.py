@@ -1,0 +1,236 @@
+"""One question with a field for its answer."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from ui.backend.questions import OpenQuestion
+from ui.style.marks import ASKS, Mark, Shape
+from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, number_font, strong_font
+from ui.style.wording import ago, moment, plain_tooltip
+from ui.widgets.labels import button, label, with_shortcut
+from ui.widgets.status_strip import MarkLabel
+from ui.widgets.wrapped_text import WrappedText
+
+from .fitted_text import FittedText, ReadText
+
+_QUESTION_LINES = 10
+_LEAST_ANSWER, _MOST_ANSWER = 2, 8
+_ANSWERED = Mark(Shape.CIRCLE, Tone.OK)
+_SETTLED = Mark(Shape.CIRCLE, Tone.MUTED)
+_SEND_KEYS = ("Ctrl+Return", "Ctrl+Enter")
+
+
+class QuestionCard(QFrame):
+    """Says what is wanted; what is typed stays until it was taken, or is thrown away on purpose."""
+
+    answer_wanted = Signal(str)
+    """The answer, which is not empty."""
+    dismiss_wanted = Signal()
+    run_wanted = Signal()
+    item_wanted = Signal()
+    closed = Signal()
+    """What is left of it may go."""
+
+    def __init__(self, look: Look, question: OpenQuestion, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("questionCard")
+        self.setProperty("role", "card")
+        self._question = question
+        self._is_open = True
+        self._is_busy = False
+        self._is_settled_elsewhere = False
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, GRID + HALF, MARGIN, GRID + HALF)
+        column.setSpacing(GRID)
+        column.addLayout(self._header(look))
+        self._text = ReadText(name="questionText", title=self.tr("Question"), most_lines=_QUESTION_LINES)
+        column.addWidget(self._text)
+        self._item = WrappedText(look, name="questionItem", tone=Tone.MUTED, most_lines=2)
+        column.addWidget(self._item)
+        self._field = self._make_field()
+        column.addWidget(self._field)
+        self._sentence = WrappedText(look, name="questionSentence")
+        self._sentence.setVisible(False)
+        column.addWidget(self._sentence)
+        self._buttons = self._make_buttons()
+        column.addWidget(self._buttons)
+        self._close = button(self.tr("Close"), name="questionClose", tip=self.tr("Throw away what was typed"))
+        self._close.setVisible(False)
+        self._close.clicked.connect(self.closed)
+        column.addWidget(self._close, 0, Qt.AlignmentFlag.AlignLeft)
+        self.show_question(question)
+
+    # --- How it is put together ---------------------------------------------------------------------
+
+    def _header(self, look: Look) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(GRID)
+        self._mark = MarkLabel(look)
+        self._mark.set_mark(ASKS)
+        row.addWidget(self._mark)
+        self._name = WrappedText(look, name="questionJob", font=strong_font(self.font()), most_lines=1)
+        row.addWidget(self._name, 1)
+        self._when: QLabel = label(role="muted", name="questionWhen")
+        self._when.setFont(number_font(self._when.font()))
+        row.addWidget(self._when)
+        return row
+
+    def _make_field(self) -> FittedText:
+        made = FittedText(
+            name="answerField",
+            title=self.tr("Answer"),
+            least_lines=_LEAST_ANSWER,
+            most_lines=_MOST_ANSWER,
+        )
+        keys = QKeySequence(_SEND_KEYS[0]).toString(QKeySequence.SequenceFormat.NativeText)
+        made.setPlaceholderText(self.tr("Your answer; {keys} sends it").format(keys=keys))
+        made.textChanged.connect(self._forget_refusal)
+        for keys in _SEND_KEYS:
+            shortcut = QShortcut(QKeySequence(keys), made)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(self._send)
+        return made
+
+    def _make_buttons(self) -> QWidget:
+        box = QWidget()
+        row = QHBoxLayout(box)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GRID)
+        answer = button(self.tr("Answer"), name="answerButton", kind="primary")
+        tip = self.tr("Start a run that is given this answer")
+        answer.setToolTip(with_shortcut(tip, _SEND_KEYS[0]))
+        answer.clicked.connect(self._send)
+        row.addWidget(answer)
+        run = button(
+            self.tr("Show run"),
+            name="questionRunButton",
+            kind="quiet",
+            tip=self.tr("Show the run that asked, and all that it printed"),
+        )
+        run.clicked.connect(self.run_wanted)
+        row.addWidget(run)
+        self._open = button(self.tr("Open item"), name="questionOpenItem", kind="quiet")
+        self._open.clicked.connect(self.item_wanted)
+        row.addWidget(self._open)
+        row.addStretch(1)
+        self._dismiss = button(
+            self.tr("Dismiss"),
+            name="dismissButton",
+            kind="quiet",
+            tip=self.tr("Close the question without an answer; the job goes on by its schedule"),
+        )
+        self._dismiss.clicked.connect(self._ask_to_dismiss)
+        row.addWidget(self._dismiss)
+        return box
+
+    # --- What is shown ------------------------------------------------------------------------------
+
+    @property
+    def question(self) -> OpenQuestion:
+        return self._question
+
+    @property
+    def last_control(self) -> QWidget:
+        """Where the Tab key leaves it."""
+        return self._close
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can still be answered."""
+        return self._is_open
+
+    @property
+    def answer(self) -> str:
+        """What is typed so far."""
+        return self._field.toPlainText()
+
+    def show_question(self, question: OpenQuestion) -> None:
+        """Show a question as it is now; what is typed is left alone."""
+        self._question = question
+        self._name.set_text(question.job_name)
+        if self._text.toPlainText() != question.text:
+            self._text.setPlainText(question.text)
+        self._field.setAccessibleName(self.tr("Answer to {job}").format(job=question.job_name))
+        self._item.set_text(self.tr("About {item}").format(item=question.item) if question.item else "")
+        self._item.setVisible(bool(question.item))
+        self._open.setVisible(bool(question.item_url))
+        self._open.setToolTip(plain_tooltip(question.item_url))
+
+    def show_time(self, now_ms: int) -> None:
+        """Tell how long ago it was asked."""
+        self._when.setText(ago(self._question.asked_at, now_ms))
+        self._when.setToolTip(plain_tooltip(moment(self._question.asked_at)))
+
+    def show_refusal(self, sentence: str) -> None:
+        """Say beside the field why the answer was not taken; it can be sent again."""
+        self._set_busy(False)
+        self._sentence.set_text(sentence, Tone.ERROR)
+        self._field.set_invalid(True)
+        self.focus_field()
+
+    def show_sent(self, sentence: str) -> None:
+        """Say what becomes of the answer; there is nothing more to do."""
+        self._is_open = False
+        self._field.setVisible(False)
+        self._buttons.setVisible(False)
+        self._mark.set_mark(_ANSWERED)
+        self._sentence.set_text(sentence, Tone.OK)
+
+    def show_settled_elsewhere(self) -> None:
+        """Keep what was typed for a question that somebody else has settled."""
+        self._is_open, self._is_settled_elsewhere = False, True
+        self._field.setReadOnly(True)
+        self._field.set_invalid(False)
+        self._buttons.setVisible(False)
+        sentence = self.tr("This was settled elsewhere; what you typed was not sent.")
+        self._mark.set_mark(_SETTLED)
+        self._sentence.set_text(sentence, Tone.WARN)
+        self._close.setVisible(True)
+
+    def open_again(self) -> None:
+        """Take answers again to a question that was only thought to be settled elsewhere."""
+        if self._is_settled_elsewhere:
+            self._is_open, self._is_settled_elsewhere = True, False
+            self._set_busy(False)
+            self._mark.set_mark(ASKS)
+            self._sentence.set_text("")
+            self._buttons.setVisible(True)
+            self._close.setVisible(False)
+
+    def focus_field(self) -> None:
+        """Let the keys write the answer."""
+        self._field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def take_keys_from(self, other: QuestionCard) -> None:
+        """Go on where the keys were in another card: whoever dismisses several does not want to write."""
+        if other.window().focusWidget() is other._dismiss:
+            self._dismiss.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self.focus_field()
+
+    def _send(self) -> None:
+        if not self._is_open or self._is_busy:
+            return
+        if not self.answer.strip():
+            self.show_refusal(self.tr("Write an answer, or dismiss the question."))
+            return
+        self._set_busy(True)
+        self.answer_wanted.emit(self.answer)
+
+    def _ask_to_dismiss(self) -> None:
+        if not self._is_busy:
+            self._set_busy(True)
+            self.dismiss_wanted.emit()
+
+    def _set_busy(self, busy: bool) -> None:  # noqa: FBT001 - it is what the name says
+        """Take nothing more while the service is asked; what has the keys keeps them."""
+        self._is_busy = busy
+        self._field.setReadOnly(busy)
+
+    def _forget_refusal(self) -> None:
+        if self._is_open:
+            self._sentence.set_text("")
+            self._field.set_invalid(False)

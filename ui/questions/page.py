@@ -1,0 +1,248 @@
+"""The list of questions that wait for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from ui.backend.questions import OpenQuestion
+from ui.style.theme import GRID, MARGIN, Look
+from ui.widgets.countdown import until_ago_changes
+from ui.widgets.labels import label
+from ui.widgets.tab_order import put_after
+
+from .card import QuestionCard
+
+_WIDEST = 760
+# Each has a field of its own; more than that nobody answers at a sitting.
+_MOST_CARDS = 30
+# Fields take a while to make: more than that at a time would be felt.
+_AT_ONCE = 4
+_SENT_MS = 4_000
+_RESIZED_MS = 50
+
+
+class NeedsYouPage(QWidget):
+    """Shows questions, keeps what is typed, and says what is wanted."""
+
+    answer_wanted = Signal(object, str)
+    """An OpenQuestion, and the answer to it."""
+    dismiss_wanted = Signal(object)
+    run_wanted = Signal(str)
+    item_wanted = Signal(str)
+    """The address of the item that a question is about."""
+    left = Signal()
+    """The jobs are wanted again."""
+    emptied = Signal()
+    """The last question has gone."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("needsYouPage")
+        self._look = look
+        self._cards: dict[str, QuestionCard] = {}
+        self._questions: tuple[OpenQuestion, ...] = ()
+        self._wanted: str | None = None
+        self._now_ms = 0
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(0)
+        self._later.timeout.connect(self._add_cards)
+        # Lines break elsewhere then, which takes some turns.
+        self._resized = QTimer(self)
+        self._resized.setSingleShot(True)
+        self._resized.setInterval(_RESIZED_MS)
+        self._resized.timeout.connect(self._keep_in_sight)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        self._area = QScrollArea()
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        outer.addWidget(self._area)
+        self._area.setWidget(self._make_column())
+        leave = QShortcut(QKeySequence("Esc"), self)
+        leave.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        leave.activated.connect(self.left)
+
+    def _make_column(self) -> QWidget:
+        inner = QWidget()
+        inner.setObjectName("needsYouContent")
+        row = QHBoxLayout(inner)
+        row.setContentsMargins(MARGIN, GRID, MARGIN, MARGIN)
+        row.addStretch(1)
+        narrow = QWidget()
+        narrow.setMaximumWidth(_WIDEST)
+        row.addWidget(narrow, 1000)
+        row.addStretch(1)
+        column = QVBoxLayout(narrow)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GRID + GRID // 2)
+        words = self.tr("Until a question is answered or dismissed, its job does not start by itself.")
+        column.addWidget(label(words, "muted", name="needsYouWords", wrap=True))
+        self._column = QVBoxLayout()
+        self._column.setSpacing(GRID + GRID // 2)
+        column.addLayout(self._column)
+        self._more = label(role="muted", name="needsYouMore")
+        self._more.setVisible(False)
+        column.addWidget(self._more)
+        column.addStretch(1)
+        return inner
+
+    # --- What is shown ------------------------------------------------------------------------------
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to be seen, not even the end of something."""
+        return not self._cards
+
+    def show_questions(self, questions: Sequence[OpenQuestion], now_ms: int) -> None:
+        """Show what is asked now; cards stay where they are, and keep what is typed in them."""
+        self._now_ms = now_ms
+        self._questions = tuple(questions)
+        known = {question.id: question for question in questions}
+        for question_id, card in list(self._cards.items()):
+            if question_id in known:
+                card.show_question(known[question_id])
+                card.open_again()
+            elif card.is_open:
+                self._end(card)
+        self._add_cards()
+        self.show_times(now_ms)
+
+    def show_sent(self, question_id: str, sentence: str) -> None:
+        """Say what becomes of an answer, then let the question go; the keys go on to the next."""
+        card = self._cards.get(question_id)
+        if card is not None:
+            if _has_keys(card):
+                self._focus_after(card)
+            card.show_sent(sentence)
+            QTimer.singleShot(_SENT_MS, card, partial(self.drop, question_id))
+
+    def drop(self, question_id: str) -> None:
+        """Let a question go that is settled."""
+        self._questions = tuple(one for one in self._questions if one.id != question_id)
+        card = self._cards.pop(question_id, None)
+        if card is None:
+            return
+        if _has_keys(card):
+            self._focus_after(card)
+        self._column.removeWidget(card)
+        card.hide()
+        card.deleteLater()
+        self._add_cards()
+        if not self._cards:
+            self.emptied.emit()
+
+    def show_refusal(self, question_id: str, sentence: str) -> None:
+        """Say why an answer was not taken."""
+        card = self._cards.get(question_id)
+        if card is not None:
+            card.show_refusal(sentence)
+
+    def show_times(self, now_ms: int) -> None:
+        """Tell how long ago each question was asked."""
+        self._now_ms = now_ms
+        for card in self._cards.values():
+            card.show_time(now_ms)
+
+    def waits(self, now_ms: int) -> Iterator[int | None]:
+        """Return for how long each shown time stays true."""
+        return (until_ago_changes(card.question.asked_at, now_ms) for card in self._cards.values())
+
+    def focus_question(self, question_id: str | None = None) -> None:
+        """Let the keys answer a question; without one, the first that waits."""
+        self._wanted = question_id
+        self._add_cards()
+        waiting = [card for card in self._in_order() if card.is_open]
+        card = self._cards.get(question_id or "") or next(iter(waiting), None)
+        if card is not None:
+            card.focus_field()
+            self._bring_into_sight(card)
+
+    def _bring_into_sight(self, card: QuestionCard) -> None:
+        # Once it has its place.
+        QTimer.singleShot(0, card, partial(self._area.ensureWidgetVisible, card, 0, MARGIN))
+
+    def _keep_in_sight(self) -> None:
+        """Let no other size move away what is being written."""
+        written = next((card for card in self._cards.values() if _has_keys(card)), None)
+        if written is not None:
+            self._bring_into_sight(written)
+
+    # --- Cards --------------------------------------------------------------------------------------
+
+    def _add_cards(self) -> None:
+        """Have a card for each of the first questions and for the one that is wanted: a few now, then the others."""
+        room = _MOST_CARDS - len(self._cards)
+        missing = [question for question in self._questions if question.id not in self._cards]
+        chosen = [
+            question for place, question in enumerate(missing) if place < room or question.id == self._wanted
+        ]
+        # A stable sort: the wanted one first, the rest by age.
+        for question in sorted(chosen, key=lambda question: question.id != self._wanted)[:_AT_ONCE]:
+            self._add_card(question)
+        if len(chosen) > _AT_ONCE:
+            self._later.start()
+        elif self._wanted in self._cards:
+            # Those that were put above it have moved it.
+            self._bring_into_sight(self._cards[self._wanted])
+            self._wanted = None
+        left_over = len(missing) - len(chosen)
+        self._more.setText(self.tr("{count} more come when these are settled.").format(count=left_over))
+        self._more.setVisible(left_over > 0)
+
+    def _add_card(self, question: OpenQuestion) -> None:
+        card = QuestionCard(self._look, question)
+        card.answer_wanted.connect(lambda text: self.answer_wanted.emit(card.question, text))
+        card.dismiss_wanted.connect(lambda: self.dismiss_wanted.emit(card.question))
+        card.run_wanted.connect(lambda: self.run_wanted.emit(card.question.run_id))
+        card.item_wanted.connect(lambda: self.item_wanted.emit(card.question.item_url))
+        card.closed.connect(partial(self.drop, question.id))
+        before = [other for other in self._in_order() if other.question.asked_at <= question.asked_at]
+        self._column.insertWidget(len(before), card)
+        # Now, not in the next turn: what is not seen yet is easily passed over by the keys.
+        card.show()
+        if before:
+            put_after(before[-1].last_control, card)
+        card.show_time(self._now_ms)
+        self._cards[question.id] = card
+
+    def _end(self, card: QuestionCard) -> None:
+        """Let a question go that was settled elsewhere; what was typed for it stays until it is closed."""
+        if card.answer.strip():
+            card.show_settled_elsewhere()
+        else:
+            self.drop(card.question.id)
+
+    def _in_order(self) -> list[QuestionCard]:
+        """Return the cards from top to bottom."""
+        return sorted(self._cards.values(), key=self._column.indexOf)
+
+    def _focus_after(self, card: QuestionCard) -> None:
+        """Let the keys go on to the next question below, else to the first."""
+        cards = [other for other in self._in_order() if other.is_open and other is not card]
+        place = self._column.indexOf(card)
+        below = [other for other in cards if self._column.indexOf(other) > place]
+        if cards:
+            following = (below or cards)[0]
+            following.take_keys_from(card)
+            self._bring_into_sight(following)
+        else:
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    # --- Qt -----------------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        self._resized.start()
+
+
+def _has_keys(card: QuestionCard) -> bool:
+    # Nothing has the keys: then it is nobody's ancestor.
+    return card.isAncestorOf(card.window().focusWidget())

@@ -1,0 +1,187 @@
+"""The settings: pages at the left, and every change counts at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from halo_scheduler.host.autostart import Autostart
+from ui.backend.backend import Backend
+from ui.style.theme import GRID, ICON, MARGIN, ROW, Look
+from ui.widgets.labels import button, frame
+
+from .agents import AgentsPage
+from .assistants import AssistantsPage
+from .backups import BackupsPage
+from .general import GeneralPage
+from .history import KeepingPage
+from .link import SettingsLink
+from .notifications import NotificationsPage
+from .page import Page
+from .quiet_times import QuietTimesPage
+from .running import RunningPage
+from .secrets import SecretsPage
+
+_LIST_WIDTH = 184
+_SIZE = QSize(776, 544)
+# Pages scroll downwards only: in less width they would be cut at the right, and long hints at their last line.
+_LEAST = QSize(_SIZE.width(), 400)
+_QUIET_TIMES, _AGENTS, _BACKUPS, _SECRETS = 3, 4, 7, 8
+_BY_TAB = Qt.FocusPolicy.TabFocus
+
+
+class SettingsDialog(QDialog):
+    """Shows the settings and changes them; there is nothing to apply, only to close."""
+
+    restore_requested = Signal(object)
+    """The Path of a backup that is to take the database's place; the user has confirmed it."""
+
+    def __init__(
+        self, backend: Backend, look: Look, autostart: Autostart, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._link = SettingsLink(backend, self)
+        # Each is made when it is first turned to.
+        self._makers: tuple[tuple[str, str, Callable[[], Page]], ...] = (
+            ("settings", self.tr("General"), lambda: GeneralPage(self._link, look, autostart)),
+            ("bell", self.tr("Notifications"), lambda: NotificationsPage(self._link)),
+            ("run", self.tr("Running"), lambda: RunningPage(self._link, look)),
+            ("quiet", self.tr("Quiet times"), lambda: QuietTimesPage(self._link, look)),
+            ("terminal", self.tr("Agents"), lambda: AgentsPage(self._link, look)),
+            ("assistant", self.tr("Assistants"), lambda: AssistantsPage(self._link, look)),
+            ("history", self.tr("Keeping"), lambda: KeepingPage(self._link)),
+            ("backup", self.tr("Backups"), self._make_backups),
+            ("key", self.tr("Secrets"), lambda: SecretsPage(self._link, look)),
+        )
+        self._pages: dict[int, Page] = {}
+        self.setObjectName("settingsDialog")
+        self.setWindowTitle(self.tr("Settings"))
+        self.setMinimumSize(_LEAST)
+        self.resize(_SIZE)
+        self._list = self._make_list()
+        self._stack = QStackedWidget()
+        self._close = button(self.tr("Close"), name="closeButton", tip=self.tr("Close (Esc)"))
+        self._lay_out()
+        self._list.currentRowChanged.connect(self._turn_to)
+        look.changed.connect(self._draw_icons)
+        self._list.setCurrentRow(0)
+
+    def show_quiet_times(self) -> None:
+        """Turn to the page of the quiet times."""
+        self._list.setCurrentRow(_QUIET_TIMES)
+
+    def show_agents(self) -> None:
+        """Turn to the page of the agents."""
+        self._list.setCurrentRow(_AGENTS)
+
+    def show_backups(self) -> None:
+        """Turn to the page of the backups."""
+        self._list.setCurrentRow(_BACKUPS)
+
+    def show_secrets(self) -> None:
+        """Turn to the page of the secrets."""
+        self._list.setCurrentRow(_SECRETS)
+
+    def show_restore_busy(self) -> None:
+        """Say that the program is going back to a backup."""
+        self._backups().show_busy()
+
+    def show_restore_error(self, text: str) -> None:
+        """Say why going back to a backup failed."""
+        self._backups().show_error(text)
+
+    def _page(self, row: int) -> Page:
+        """Return a page, made now if it has not been yet."""
+        if row not in self._pages:
+            _icon, _title, make = self._makers[row]
+            page = self._pages[row] = make()
+            self._stack.addWidget(page)
+            # What closes comes after everything on the page, however late that was made.
+            controls = [one for one in page.findChildren(QWidget) if one.focusPolicy() & _BY_TAB]
+            if controls:
+                QWidget.setTabOrder(controls[-1], self._close)
+        return self._pages[row]
+
+    def _backups(self) -> BackupsPage:
+        page = self._page(_BACKUPS)
+        if not isinstance(page, BackupsPage):
+            raise TypeError(f"{page} is not the page of the backups")
+        return page
+
+    def _make_backups(self) -> BackupsPage:
+        made = BackupsPage(self._link, self._look)
+        made.restore_requested.connect(self.restore_requested)
+        return made
+
+    def _make_list(self) -> QListWidget:
+        made = QListWidget()
+        made.setObjectName("settingsPages")
+        made.setAccessibleName(self.tr("Pages of the settings"))
+        made.setFixedWidth(_LIST_WIDTH)
+        made.setFrameShape(QFrame.Shape.NoFrame)
+        made.setIconSize(QSize(ICON, ICON))
+        made.setUniformItemSizes(True)
+        made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        for _icon, title, _make in self._makers:
+            item = QListWidgetItem(title)
+            item.setSizeHint(QSize(0, ROW))
+            made.addItem(item)
+        self._list = made
+        self._draw_icons()
+        return made
+
+    def _draw_icons(self) -> None:
+        for index, (icon, _title, _make) in enumerate(self._makers):
+            self._list.item(index).setIcon(self._look.icon(icon))
+
+    def _lay_out(self) -> None:
+        upright = frame("line")
+        upright.setFixedWidth(1)
+        upright.setMaximumHeight(16_777_215)
+        upright.setMinimumHeight(0)
+        pages = QHBoxLayout()
+        pages.setSpacing(0)
+        pages.addWidget(self._list)
+        pages.addWidget(upright)
+        pages.addWidget(self._stack, 1)
+        self._close.clicked.connect(self.close)
+        bar = frame("bar")
+        buttons = QHBoxLayout(bar)
+        buttons.setContentsMargins(MARGIN, GRID, MARGIN, GRID)
+        buttons.addStretch(1)
+        buttons.addWidget(self._close)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addLayout(pages, 1)
+        box.addWidget(bar)
+
+    def _turn_to(self, row: int) -> None:
+        page = self._page(row)
+        self._stack.setCurrentWidget(page)
+        if self.isVisible():
+            page.come_up()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        super().showEvent(event)
+        if not event.spontaneous():
+            self._link.load()
+            self._page(self._list.currentRow()).come_up()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        # Enter ends the typing in a field; it does not close what was typed into.
+        if event.key() not in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            super().keyPressEvent(event)

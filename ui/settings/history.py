@@ -1,0 +1,92 @@
+"""The settings of keeping: how much of the past stays."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtWidgets import QSpinBox
+
+from halo_scheduler.model.settings import Settings
+from halo_scheduler.service.scheduler import Scheduler
+from ui.backend.backend import Lane
+from ui.style.theme import HALF
+from ui.style.wording import size_words
+
+from .link import SettingsLink
+from .page import Card, Page, Row
+
+_FIELD_WIDTH = 136
+_MEGABYTE = 1 << 20
+_MOST_RUNS = 10_000_000
+_MOST_DAYS = 36_500
+_MOST_MEGABYTES = 1 << 30
+
+
+class KeepingPage(Page):
+    """How many runs, for how long, and how much output."""
+
+    def __init__(self, link: SettingsLink) -> None:
+        super().__init__()
+        self._link = link
+        self.add_title(
+            self.tr("Keeping"), self.tr("What is older or more than this is removed little by little.")
+        )
+        self._runs = _spin("runsKeptSpin", 1, _MOST_RUNS, self.tr(" runs"))
+        self._days = _spin("daysKeptSpin", 1, _MOST_DAYS, self.tr(" days"))
+        self._output = _spin("outputKeptSpin", 0, _MOST_MEGABYTES, self.tr(" MB"))
+        self._output.setSpecialValueText(self.tr("none"))
+        self._output.setSingleStep(64)
+        runs = Row(self.tr("&Runs of each job"), self.tr("The newest are kept."), self._runs)
+        days = Row(self.tr("For how many &days"), self.tr("Older runs are forgotten."), self._days)
+        output = Row(
+            self.tr("&Output of all runs"),
+            self.tr("When it is more, the oldest output goes first; its run stays in the history."),
+            self._output,
+        )
+        self._runs.valueChanged.connect(lambda value: link.change(runs.show_error, runs_kept_per_job=value))
+        self._days.valueChanged.connect(lambda value: link.change(days.show_error, runs_kept_days=value))
+        self._output.valueChanged.connect(
+            lambda value: link.change(output.show_error, output_kept_bytes=value * _MEGABYTE)
+        )
+        card = Card()
+        for row in (runs, days, output):
+            card.add(row)
+        self.add(card)
+        self._size = self.add_remark("")
+        self._size.setObjectName("databaseSizeLabel")
+        link.follow(self._show)
+
+    def come_up(self) -> None:
+        """Ask how large the database is now."""
+        self._link.backend.ask(_database_size, self._show_size, owner=self, lane=Lane.SLOW)
+
+    def _show(self, settings: Settings) -> None:
+        for spin, value in (
+            (self._runs, settings.runs_kept_per_job),
+            (self._days, settings.runs_kept_days),
+            (self._output, settings.output_kept_bytes // _MEGABYTE),
+        ):
+            with QSignalBlocker(spin):
+                spin.setValue(value)
+
+    def _show_size(self, size: int) -> None:
+        self._size.setText(
+            self.tr("All jobs, runs and output take {size} now.").format(size=size_words(size))
+        )
+
+
+def _spin(name: str, least: int, most: int, suffix: str) -> QSpinBox:
+    made = QSpinBox()
+    made.setObjectName(name)
+    made.setRange(least, most)
+    made.setSuffix(suffix)
+    made.setGroupSeparatorShown(True)
+    made.setKeyboardTracking(False)
+    made.lineEdit().setTextMargins(HALF, 0, 0, 0)
+    made.setFixedWidth(_FIELD_WIDTH)
+    return made
+
+
+def _database_size(scheduler: Scheduler) -> int:
+    path = scheduler.path
+    files = (path.with_name(path.name + ending) for ending in ("", "-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())

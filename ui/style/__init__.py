@@ -1,0 +1,1 @@
+"""Colours, fonts, icons, marks and the words that every window shares."""

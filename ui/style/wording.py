@@ -1,0 +1,292 @@
+"""Times, durations, outcomes and statuses in the words the program shows everywhere."""
+
+from __future__ import annotations
+
+from html import escape
+
+from PySide6.QtCore import QCoreApplication
+
+from halo_scheduler.grammar.english import short_date, weekday_name
+from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model import (
+    Job,
+    JobStatus,
+    Outcome,
+    Proposal,
+    Run,
+    SkipReason,
+    StatusReason,
+    Trigger,
+    WaitingFor,
+)
+from halo_scheduler.wording.plans import duration_in_words
+from halo_scheduler.wording.schedules import describe_when
+
+_LONGEST_LINE = 300
+_LONGEST_TOOLTIP = 2_000
+_WHOLE_LINE = 80
+_DAYS_BY_NAME = 7
+_LEAST_COST = 0.0001
+_LONGEST_REASON = 120
+
+
+def proposal_words(proposal: Proposal | None) -> str:
+    """Return what a run proposed about its own job: "every 5 min for 1 h: queue is long"; nothing if it did not."""
+    if proposal is None:
+        return ""
+    parts = []
+    if proposal.every_ms is not None:
+        pace, while_ = duration_in_words(proposal.every_ms), duration_in_words(proposal.ttl_ms)
+        parts.append(tr("every {pace} for {time}").format(pace=pace, time=while_))
+    if proposal.next_ms is not None:
+        parts.append(tr("a run {time} later").format(time=duration_in_words(proposal.next_ms)))
+    words = tr(" and ").join(parts)
+    return f"{words}: {one_line(proposal.reason)}" if proposal.reason else words
+
+
+def tr(text: str) -> str:
+    """Return a text in the user's language."""
+    return QCoreApplication.translate("Wording", text)
+
+
+def one_line(text: str, longest: int = _LONGEST_LINE) -> str:
+    """Return a text from outside as one short line that does nothing but show."""
+    return plain_line(text, longest)
+
+
+def plain_tooltip(text: str) -> str:
+    """Return a text as a tooltip that shows it as it is: Qt takes what looks like markup for markup."""
+    shown = text if len(text) <= _LONGEST_TOOLTIP else f"{text[:_LONGEST_TOOLTIP]}…"
+    lines = [plain_line(line, _LONGEST_TOOLTIP) for line in shown.split("\n")]
+    # Qt breaks marked-up lines after a few words; those that fit stay whole.
+    style = ' style="white-space: pre"' if max(map(len, lines)) <= _WHOLE_LINE else ""
+    return f"<span{style}>{'<br>'.join(escape(line) for line in lines)}</span>" if text else ""
+
+
+def duration(milliseconds: int | None) -> str:
+    """Return how long something took: "< 0.1 s", "0.4 s", "12 s", "3 min 5 s", "2 h 10 min", "3 d 4 h"."""
+    if milliseconds is None:
+        return ""
+    if milliseconds < MINUTE_MS:
+        return _short_time(milliseconds)
+    seconds = milliseconds // SECOND_MS
+    if milliseconds < HOUR_MS:
+        return tr("{minutes} min {seconds} s").format(minutes=seconds // 60, seconds=seconds % 60)
+    if milliseconds < DAY_MS:
+        return tr("{hours} h {minutes} min").format(hours=seconds // 3600, minutes=seconds // 60 % 60)
+    return tr("{days} d {hours} h").format(days=seconds // 86_400, hours=seconds // 3600 % 24)
+
+
+def _short_time(milliseconds: int) -> str:
+    tenths = (milliseconds + 50) // 100
+    if tenths == 0:
+        return tr("< 0.1 s")
+    # What is rounded up to 10.0 is told without the tenth, as all that is longer.
+    if tenths < 100:  # noqa: PLR2004 - ten seconds
+        return tr("{seconds:.1f} s").format(seconds=tenths / 10)
+    return tr("{seconds} s").format(seconds=max(milliseconds // SECOND_MS, 10))
+
+
+def moment(at: int) -> str:
+    """Return the local date and time of an instant: "Tue 17 Nov 2026, 14:05:00"."""
+    local = local_time(at)
+    return f"{weekday_name(local)[:3]} {short_date(local)}, {local:%H:%M:%S}"
+
+
+def short_moment(at: int, now_ms: int) -> str:
+    """Return an instant as short as it stays clear: "14:05", "yesterday 14:05", "Mon 14:05", "3 Nov 14:05"."""
+    local, today = local_time(at), local_time(now_ms)
+    days = (today.date() - local.date()).days
+    clock = f"{local:%H:%M}"
+    if days == 0:
+        return clock
+    if days == 1:
+        return tr("yesterday {clock}").format(clock=clock)
+    if days == -1:
+        return tr("tomorrow {clock}").format(clock=clock)
+    if abs(days) < _DAYS_BY_NAME:
+        return f"{weekday_name(local)[:3]} {clock}"
+    return f"{short_date(local, year=local.year != today.year)} {clock}"
+
+
+def at_moment(at: int, now_ms: int) -> str:
+    """Return an instant as it stands in a sentence: "at 14:05", "tomorrow at 14:05", "on Mon at 14:05"."""
+    day, _space, clock = short_moment(at, now_ms).rpartition(" ")
+    when = tr("at {clock}").format(clock=clock)
+    if not day:
+        return when
+    is_near = abs((local_time(at).date() - local_time(now_ms).date()).days) == 1
+    return (tr("{day} {when}") if is_near else tr("on {day} {when}")).format(day=day, when=when)
+
+
+def ago(at: int, now_ms: int) -> str:
+    """Return how long ago an instant was: "just now", "4 min ago", "2 h ago", then the day."""
+    past_ms = now_ms - at
+    if past_ms < MINUTE_MS:
+        return tr("just now")
+    if past_ms < HOUR_MS:
+        return tr("{minutes} min ago").format(minutes=past_ms // MINUTE_MS)
+    if past_ms < DAY_MS // 2:
+        return tr("{hours} h ago").format(hours=past_ms // HOUR_MS)
+    return short_moment(at, now_ms)
+
+
+def next_words(job: Job, now_ms: int) -> str:
+    """Return when a job runs next, or why it does not: "in 4 min", "paused until 18:00", "by hand"."""
+    if job.status is JobStatus.RUNNING and job.next_run_at is None:
+        waits = tr("waiting for {what}").format(what=waited_for(job))
+        return waits if job.is_starting else tr("running now")
+    if job.next_run_at is not None:
+        if job.next_run_at > now_ms:
+            return describe_when(job.next_run_at, now_ms)
+        return tr("now") if job.waiting_for is None else tr("waiting for {what}").format(what=waited_for(job))
+    if job.paused_until is not None:
+        return tr("paused until {when}").format(when=short_moment(job.paused_until, now_ms))
+    if job.status is JobStatus.IDLE:
+        return tr("only by hand")
+    return status_words(job)
+
+
+def status_words(job: Job, *, asks: bool = False) -> str:
+    """Return what a job is doing: "Running", "Needs you", "Paused", "Done", "Stopped after 5 errors"."""
+    if job.status is JobStatus.RUNNING:
+        waits = tr("Waiting for {what}").format(what=waited_for(job))
+        return waits if job.is_starting else tr("Running")
+    if asks:
+        return tr("Needs you")
+    if job.status is JobStatus.DISABLED:
+        return _off_words(job)
+    if job.status is JobStatus.PAUSED:
+        return tr("Paused by an assistant") if is_assistants(job) else tr("Paused")
+    if job.waiting_for is not None:
+        return tr("Waiting for {what}").format(what=waited_for(job))
+    return tr("Failing") if job.errors else tr("Ready")
+
+
+def waited_for(job: Job) -> str:
+    """Return what a due job waits for, as it stands behind "waiting for": "mains power", "a place"."""
+    usual = {
+        WaitingFor.CONDITION: tr("its conditions"),
+        WaitingFor.QUIET_TIME: tr("the end of a quiet time"),
+        WaitingFor.RESOURCES: tr("room on this machine to start"),
+        WaitingFor.DISK_SPACE: tr("free disk space to start"),
+    }
+    said = one_line(job.waiting_reason, _LONGEST_REASON)
+    return said or usual.get(job.waiting_for or WaitingFor.AT_CAPACITY, tr("a place"))
+
+
+def shortly_waited_for(job: Job) -> str:
+    """Return what a due job waits for where there is little room: not which quiet time it is."""
+    return end_of_quiet() if job.waiting_for is WaitingFor.QUIET_TIME else waited_for(job)
+
+
+def end_of_quiet() -> str:
+    """Return what a job in a quiet time waits for, where there is little room."""
+    return tr("a quiet time to end")
+
+
+def is_end_of_quiet(reason: str) -> bool:
+    """Tell whether a chain run waits for the end of a quiet time: of those, only the words are kept."""
+    return reason.startswith("the end of the quiet time")
+
+
+def is_assistants(job: Job) -> bool:
+    """Tell whether a job is paused because an assistant made or changed it, and nobody has looked at it yet."""
+    return job.status is JobStatus.PAUSED and job.status_reason is StatusReason.ASSISTANT
+
+
+def status_advice(job: Job) -> str:
+    """Return what a person is to do about a job's status; nothing for most."""
+    if not is_assistants(job):
+        return ""
+    return tr("An assistant made or changed it: look at it, then resume it.")
+
+
+def _off_words(job: Job) -> str:
+    if job.status_reason is StatusReason.DONE:
+        return tr("Done")
+    if job.status_reason is not StatusReason.ERRORS:
+        return tr("Switched off")
+    return tr("Stopped after {count} errors").format(count=job.errors) if job.errors else tr("Cannot be run")
+
+
+def outcome_words(outcome: Outcome) -> str:
+    """Return an outcome in a word or two."""
+    return {
+        Outcome.RUNNING: tr("Running"),
+        Outcome.SUCCESS: tr("Succeeded"),
+        Outcome.FAILURE: tr("Failed"),
+        Outcome.TIMEOUT: tr("Timed out"),
+        Outcome.CANCELLED: tr("Stopped"),
+        Outcome.SKIPPED: tr("Skipped"),
+        Outcome.MISSED: tr("Missed"),
+        Outcome.INTERRUPTED: tr("Interrupted"),
+    }[outcome]
+
+
+def reason_words(reason: SkipReason) -> str:
+    """Return why a job did not run."""
+    return {
+        SkipReason.DISABLED: tr("it was switched off"),
+        SkipReason.PAUSED: tr("it was paused"),
+        SkipReason.ALREADY_RUNNING: tr("it was already running"),
+        SkipReason.AT_CAPACITY: tr("no place was free"),
+        SkipReason.NOT_DUE: tr("it was not due"),
+        SkipReason.NO_WORK: tr("there was nothing to do"),
+        SkipReason.CONDITION: tr("its conditions did not hold in time"),
+        SkipReason.QUIET_TIME: tr("it was a quiet time"),
+        SkipReason.CAP: tr("it had reached its cap for the day"),
+        SkipReason.NEEDS_INPUT: tr("it waited for your answer"),
+        SkipReason.SOURCE_UNAVAILABLE: tr("its work items could not be fetched"),
+        SkipReason.MISSED: tr("Halo was not running"),
+        SkipReason.UNSUPPORTED_TYPE: tr("nothing here can run such a job"),
+    }[reason]
+
+
+def trigger_words(trigger: Trigger) -> str:
+    """Return who started a run."""
+    return {
+        Trigger.SCHEDULE: tr("by schedule"),
+        Trigger.MANUAL: tr("by hand"),
+        Trigger.CHAIN: tr("after another job"),
+        Trigger.ANSWER: tr("after an answer"),
+        Trigger.TEST: tr("test run"),
+    }[trigger]
+
+
+def run_words(run: Run) -> str:
+    """Return how a run ended and why, in one line."""
+    words = outcome_words(run.outcome)
+    if run.outcome is Outcome.RUNNING and run.progress is not None:
+        words += f" {run.progress:.0%} {run.progress_text}".rstrip()
+    if run.outcome in (Outcome.CANCELLED, Outcome.RUNNING) and run.error:
+        # Of one under way, what its start waits for.
+        return one_line(run.error[:1].upper() + run.error[1:])
+    if run.error:
+        return one_line(f"{words}: {run.error}")
+    return f"{words}: {reason_words(run.reason)}" if run.reason is not None else words
+
+
+def cost_words(cost: float | None) -> str:
+    """Return an amount of money without its currency, which nobody told us: "0.12", "1,204.00", "0.0004"."""
+    if cost is None:
+        return ""
+    if 0 < cost < _LEAST_COST:
+        return tr("< {least}").format(least=_LEAST_COST)
+    if cost >= 1:
+        return f"{cost:,.2f}"
+    # What is below a hundredth adds up over a day.
+    whole, _, part = f"{cost:.4f}".partition(".")
+    return f"{whole}.{part[:2]}{part[2:].rstrip('0')}"
+
+
+def size_words(count: int) -> str:
+    """Return a number of bytes as people say it."""
+    size, unit = float(count), "B"
+    for larger in ("KB", "MB", "GB", "TB"):
+        if size < 1024:  # noqa: PLR2004 - the step between units
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"  # noqa: PLR2004

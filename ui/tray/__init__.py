@@ -1,0 +1,1 @@
+"""The tray icon, its menu and its state."""

@@ -1,0 +1,173 @@
+"""The icon in the tray: how things are at a glance, and what one wants most, two clicks away."""
+
+from __future__ import annotations
+
+import sys
+from math import ceil, inf
+from time import monotonic
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QSystemTrayIcon
+
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model.changes import Change, ChangeKind
+from ui.backend.backend import Backend
+from ui.style.icons import picture
+from ui.style.theme import Look
+from ui.style.wording import one_line
+
+from .menu import TrayMenu
+from .state import Mood, Stale, TrayReader, TrayState, status_line
+
+_MESSAGE_MS = 10_000
+_LONGEST_MESSAGE = 240
+_REST_S = 0.1
+
+
+class Tray(QObject):
+    """Shows how things are and says what is wanted; it does nothing itself.
+
+    Nothing ticks: the tooltip tells absolute times, the menu is told anew when it opens. The one timer keeps
+    a storm of changes from becoming a storm of questions.
+    """
+
+    open_requested = Signal()
+    job_requested = Signal(str)
+    """The window is wanted at this job; `open_requested` was emitted before."""
+    history_requested = Signal()
+    settings_requested = Signal()
+    quit_requested = Signal()
+    run_requested = Signal(str)
+    stop_requested = Signal(str)
+    """A run is to be stopped."""
+    pause_all_requested = Signal(object)
+    """Until an instant, or None for good."""
+    resume_all_requested = Signal()
+    questions_requested = Signal()
+    """The window is wanted at what waits for an answer; `open_requested` was emitted before."""
+    message_clicked = Signal()
+    state_changed = Signal(object)
+    """A TrayState, after each reading."""
+
+    def __init__(self, backend: Backend, look: Look, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._reader = TrayReader()
+        self._stale = Stale()
+        self._state = TrayState()
+        self._mood: Mood | None = None
+        self._is_asking = False
+        self._is_wanted = False
+        self._read_at_s = -inf
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(self._ask)
+        # Where a message is drawn by Qt, a click on the icon for its menu counts as one on the message too.
+        self._message_click = QTimer(self)
+        self._message_click.setSingleShot(True)
+        self._message_click.setInterval(0)
+        self._message_click.timeout.connect(self.message_clicked)
+        self._menu = TrayMenu(look, backend.now_ms)
+        self._connect_menu()
+        self._icon = QSystemTrayIcon(self)
+        self._icon.setObjectName("trayIcon")
+        self._icon.setContextMenu(self._menu)
+        self._icon.activated.connect(self._activate)
+        self._icon.messageClicked.connect(self._message_click.start)
+        self._show_state(self._state)
+        backend.changed.connect(self._note_change)
+
+    @property
+    def state(self) -> TrayState:
+        """What was read last."""
+        return self._state
+
+    @staticmethod
+    def is_available() -> bool:
+        """Tell whether there is a tray now; one that comes later takes the icon up by itself."""
+        return QSystemTrayIcon.isSystemTrayAvailable()
+
+    def show(self) -> None:
+        """Show the icon, now or as soon as there is a tray, and keep it true from then on."""
+        self._icon.show()
+        self.refresh()
+
+    def hide(self) -> None:
+        self._icon.hide()
+
+    def refresh(self) -> None:
+        """Read how things are: at once, or a moment later when that was done just before."""
+        if self._is_asking or self._rest.isActive():
+            self._is_wanted = True
+        elif (rest_s := _REST_S - (monotonic() - self._read_at_s)) > 0:
+            self._rest.start(ceil(rest_s * 1_000))
+        else:
+            self._ask()
+
+    def _ask(self) -> None:
+        self._is_asking, self._is_wanted = True, False
+        reader, stale = self._reader, self._stale.take()
+        self._backend.ask(
+            lambda scheduler: reader.read(scheduler, stale), self._take_state, self._take_fault, owner=self
+        )
+
+    def show_message(self, title: str, text: str) -> None:
+        """Show a notice by the icon, where there are no notifications of the desktop."""
+        icon = QSystemTrayIcon.MessageIcon.NoIcon
+        self._icon.showMessage(
+            one_line(title), one_line(text, _LONGEST_MESSAGE).replace("<", "‹"), icon, _MESSAGE_MS
+        )
+
+    def _connect_menu(self) -> None:
+        menu = self._menu
+        menu.open_requested.connect(self.open_requested)
+        menu.job_requested.connect(self.job_requested)
+        menu.history_requested.connect(self.history_requested)
+        menu.settings_requested.connect(self.settings_requested)
+        menu.quit_requested.connect(self.quit_requested)
+        menu.run_requested.connect(self.run_requested)
+        menu.stop_requested.connect(self.stop_requested)
+        menu.pause_all_requested.connect(self.pause_all_requested)
+        menu.resume_all_requested.connect(self.resume_all_requested)
+        menu.questions_requested.connect(self.questions_requested)
+        # Opened with what is known, it is told the progress a moment later.
+        menu.opened.connect(self.refresh)
+
+    def _note_change(self, change: Change) -> None:
+        if change.kind is ChangeKind.RUN_PROGRESS and not self._menu.is_open:
+            return  # Nothing but the open menu shows it.
+        self._stale.add(change)
+        self.refresh()
+
+    def _take_state(self, state: TrayState) -> None:
+        self._is_asking = False
+        self._read_at_s = monotonic()
+        self._show_state(state)
+        self.state_changed.emit(state)
+        if self._is_wanted:
+            self.refresh()
+
+    def _take_fault(self, error: SchedulerError) -> None:
+        self._is_asking = False
+        self._read_at_s = monotonic()
+        self._stale.take_back()
+        self._icon.setToolTip(one_line(str(error)).replace("<", "‹"))
+        if self._is_wanted:
+            self.refresh()
+
+    def _show_state(self, state: TrayState) -> None:
+        self._state = state
+        if state.mood is not self._mood:
+            self._mood = state.mood
+            self._icon.setIcon(picture(f"tray-{state.mood}"))
+        tooltip = status_line(state, self._backend.now_ms())
+        if tooltip != self._icon.toolTip():
+            self._icon.setToolTip(tooltip)
+        self._menu.show_state(state)
+
+    def _activate(self, reason: QSystemTrayIcon.ActivationReason) -> None:
+        if reason is QSystemTrayIcon.ActivationReason.Context:
+            self._message_click.stop()
+        # On macOS every click opens the menu.
+        if reason is QSystemTrayIcon.ActivationReason.Trigger and sys.platform != "darwin":
+            self.open_requested.emit()
