@@ -28,9 +28,8 @@ from halo_scheduler.model.settings import Theme
 from halo_scheduler.service.scheduler import Scheduler
 from ui.app.greeting import Greeting
 from ui.backend.backend import Backend
-from ui.editor.draft import Draft
+from ui.editor.draft import Draft, Place
 from ui.editor.job_editor import JobEditor
-from ui.editor.places import Place
 from ui.forms.templates import TEMPLATES
 from ui.history.window import HistoryWindow
 from ui.main_window.window import MainWindow

@@ -13,7 +13,7 @@ from halo_scheduler.actions.http_record import Record
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.grammar.redaction import Redactor
-from halo_scheduler.grammar.secret_refs import filled_in, referenced_names
+from halo_scheduler.grammar.templates import filled_in, referenced_names
 from halo_scheduler.grammar.text import plain_line, printed_line
 from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects
 from halo_scheduler.web.addresses import Address, AddressError

@@ -15,7 +15,7 @@ from typing import IO
 
 from halo_scheduler.actions.spool import Spool, Ticket
 from halo_scheduler.actions.start_errors import LaunchError, launch_error
-from halo_scheduler.grammar.secret_refs import filled_in
+from halo_scheduler.grammar.templates import filled_in
 from halo_scheduler.host.core_dumps import CORE_LIMIT
 from halo_scheduler.host.inherited_mark import marking_line
 from halo_scheduler.host.login_environment import Environment, encoded

@@ -12,7 +12,7 @@ from halo_scheduler.actions.prompt import beginning_of_text, compose, item_in_ma
 from halo_scheduler.actions.run_services import NO_OCCASION, Occasion, OpenedSource
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.actions.start_errors import LaunchError
-from halo_scheduler.grammar.secret_refs import filled_in
+from halo_scheduler.grammar.templates import filled_in
 from halo_scheduler.host.login_environment import Environment, encoded
 from halo_scheduler.model import Command, Job, ProcessAction, Prompt, Run, Trigger
 from halo_scheduler.model.agents import LONGEST_ARGUMENT_BYTES, Agent, Delivery

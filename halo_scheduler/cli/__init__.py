@@ -11,7 +11,7 @@ from contextlib import suppress
 import click
 
 from halo_scheduler.cli.command_table import CommandTable
-from halo_scheduler.cli.terminal.plain_signs import PLAIN_SIGNS
+from halo_scheduler.cli.terminal.escaped_streams import PLAIN_SIGNS
 from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
 from halo_scheduler.grammar.text import shown_spec
 

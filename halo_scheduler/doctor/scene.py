@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
+
+import psutil
 
 from halo_scheduler.errors import StoreError
-from halo_scheduler.host.open_files import FileUser, users_of
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.host.process_tree import all_marked
 from halo_scheduler.model.settings import Settings
@@ -15,6 +19,46 @@ from halo_scheduler.store.jobs import UnreadableJob
 from halo_scheduler.store.lease import EngineRow
 from halo_scheduler.store.store import Store
 from halo_scheduler.wording.schedules import describe_when
+
+_PROCESSES = Path("/proc")
+_DELETED = " (deleted)"
+
+
+class FileUser(NamedTuple):
+    """A process that has a file open."""
+
+    pid: int
+    program: str
+    is_deleted: bool
+    """Whether what it has open is no longer what is found at that path."""
+
+
+def users_of(path: Path) -> list[FileUser]:
+    """Return the other processes that have a file open, as far as we may see; none where the system does not tell."""
+    target = str(path.resolve())
+    found: set[FileUser] = set()
+    for pid in psutil.pids() if (_PROCESSES / "self" / "fd").is_dir() else []:
+        if pid == os.getpid():
+            continue
+        for name in _open_names(pid):
+            if name in (target, target + _DELETED):
+                found.add(FileUser(pid, _program_of(pid), name != target))
+    return sorted(found)
+
+
+def _open_names(pid: int) -> list[str]:
+    names: list[str] = []
+    with suppress(OSError):  # It has gone, or is somebody else's.
+        for entry in os.scandir(_PROCESSES / str(pid) / "fd"):
+            with suppress(OSError):
+                names.append(os.readlink(entry.path))  # noqa: PTH115 - thousands of them
+    return names
+
+
+def _program_of(pid: int) -> str:
+    with suppress(psutil.Error):
+        return psutil.Process(pid).name()
+    return "?"
 
 
 class Scene:

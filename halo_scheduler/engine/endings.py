@@ -11,7 +11,7 @@ from halo_scheduler.engine.recovery import OneJob
 from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, StatusReason, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.ids import new_question_id
-from halo_scheduler.rules.followers import ask_for_followers, ask_instead_of_retry
+from halo_scheduler.rules.chains import ask_for_followers, ask_instead_of_retry
 from halo_scheduler.rules.hints import hints_after, takes_hints
 from halo_scheduler.rules.planning import UNPLANNABLE, WAITED, plan_after_run, plan_sooner
 from halo_scheduler.schedule.days import local_day

@@ -11,22 +11,19 @@ from halo_scheduler.actions.callback import Handlers
 from halo_scheduler.actions.run_context import occasion_of
 from halo_scheduler.actions.run_services import BY_USER, QUIT, TIME_LIMIT, Ended, Occasion, StopReason
 from halo_scheduler.actions.start_errors import why_not_started
-from halo_scheduler.actions.threads import DaemonPool
-from halo_scheduler.clock import Clock
+from halo_scheduler.actions.threads import DaemonPool, Inbox
+from halo_scheduler.clock import Clock, ClockSteps
 from halo_scheduler.engine.active_runs import RunsUnderWay, UnderWay
 from halo_scheduler.engine.claims import Claims
-from halo_scheduler.engine.clock_steps import ClockSteps
 from halo_scheduler.engine.endings import Ending, Endings, ending_of
-from halo_scheduler.engine.inbox import Inbox
 from halo_scheduler.engine.keep_awake import Wakefulness
-from halo_scheduler.engine.leftovers import Leftovers, find_leftovers
 from halo_scheduler.engine.outage import Outage, ended_at
 from halo_scheduler.engine.post_run import Aftermath
 from halo_scheduler.engine.recovery import Recovery
 from halo_scheduler.engine.room import Room
 from halo_scheduler.engine.run_resources import Workshop
 from halo_scheduler.engine.surroundings import Outlook
-from halo_scheduler.engine.takeover import take_over
+from halo_scheduler.engine.takeover import Leftovers, find_leftovers, take_over
 from halo_scheduler.errors import StaleEngineError, StoreReplacedError, StoreUnavailableError
 from halo_scheduler.host.watch import Watch
 from halo_scheduler.model import Callback, Outcome, Run, SkipReason, WaitingFor

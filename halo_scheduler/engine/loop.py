@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import cast
 
-from PySide6.QtCore import QEventLoop, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import SLOT, QEventLoop, QObject, QSocketNotifier, Qt, QTimer, Signal, Slot
+from PySide6.QtDBus import QDBusConnection
 
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.engine import MAX_DELAY_MS, Engine
 from halo_scheduler.engine.maintenance import Maintenance
 from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
-from halo_scheduler.engine.sleep_watcher import ClockWatcher, SleepWatcher
 from halo_scheduler.engine.watchdog import LoopWatch, StartWatch, record_alarm
 from halo_scheduler.errors import (
     SchedulerError,
@@ -20,11 +21,16 @@ from halo_scheduler.errors import (
     StoreError,
     StoreReplacedError,
 )
+from halo_scheduler.host.signals import ClockChanges
 from halo_scheduler.host.watch import ThreadWatch
 from halo_scheduler.ipc.server import ChangeServer
 from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.store import Store
+
+_SERVICE = "org.freedesktop.login1"
+_PATH = "/org/freedesktop/login1"
+_INTERFACE = "org.freedesktop.login1.Manager"
 
 _LOG = logging.getLogger(__name__)
 _AFTER_FAULT_MS = 5_000
@@ -33,6 +39,59 @@ _MOST_FAULTS = 2
 # However often somebody wants to hear that the loop works, it does not spin.
 _LEAST_SLEEP_MS = 50
 _LONGEST_WAIT_MS = 2**31 - 1
+
+
+class SleepWatcher(QObject):
+    """Says that the machine woke up; without a system bus the engine's own gap check remains."""
+
+    woke = Signal()
+
+    def start(self) -> bool:
+        """Listen; tell whether there is a bus to listen to."""
+        bus = QDBusConnection.systemBus()
+        if not bus.isConnected():
+            return False
+        # The stubs ask for bytes where Qt for Python takes the text that SLOT gives.
+        slot = cast("bytes", SLOT("prepare_for_sleep(bool)"))
+        return bus.connect(_SERVICE, _PATH, _INTERFACE, "PrepareForSleep", self, slot)
+
+    @Slot(bool)
+    def prepare_for_sleep(self, is_going_to_sleep: bool) -> None:  # noqa: FBT001 - as D-Bus calls it
+        """Hear logind: True before sleep, False after."""
+        if not is_going_to_sleep:
+            self.woke.emit()
+
+
+class ClockWatcher(QObject):
+    """Says that the wall clock was set; where the kernel does not tell, the engine notices within a minute."""
+
+    clock_was_set = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._changes: ClockChanges | None = None
+        self._notifier: QSocketNotifier | None = None
+
+    def start(self) -> bool:
+        """Listen; tell whether the kernel tells."""
+        self._changes = ClockChanges.open()
+        if self._changes is None:
+            return False
+        self._notifier = QSocketNotifier(self._changes.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._hear)
+        return True
+
+    def close(self) -> None:
+        """Listen no longer."""
+        if self._changes is None or self._notifier is None:
+            return
+        self._notifier.setEnabled(False)
+        self._changes.close()
+        self._changes = None
+
+    def _hear(self) -> None:
+        if self._changes is not None and self._changes.take():
+            self.clock_was_set.emit()
 
 
 class EngineLoop(QObject):

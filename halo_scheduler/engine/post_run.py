@@ -7,19 +7,83 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from halo_scheduler.actions.run_services import Ended, Home
+from halo_scheduler.actions.run_services import Ended, Home, Late
 from halo_scheduler.actions.runner import Leftover
 from halo_scheduler.engine.active_runs import RunsUnderWay, UnderWay
-from halo_scheduler.engine.deferred_outputs import LateOutputs
 from halo_scheduler.engine.run_resources import Workshop
 from halo_scheduler.engine.settlement import Settlement
-from halo_scheduler.engine.survivors import Survey
+from halo_scheduler.grammar.english import listed
+from halo_scheduler.host.process_tree import marked_processes
 from halo_scheduler.host.reaper import REAPER
 from halo_scheduler.model import Run
 from halo_scheduler.store.store import Store
 
+_DELAY_MS = 1_000
+_MOST_NAMED = 10
+
+ReadLater = Callable[[Run, Iterable[str], Callable[[Late], None]], None]
+
 _LOG = logging.getLogger(__name__)
 _REAP_PAUSE_MS = 1_000
+
+
+class Survey:
+    """Looks once for many runs: going through all processes of the machine is too dear for each."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, Run] = {}
+        self.due_at: int | None = None
+
+    def add(self, run: Run, now_ms: int) -> None:
+        """Look for this run's processes at the next time."""
+        self._runs[run.id] = run
+        self.due_at = self.due_at or now_ms + _DELAY_MS
+
+    def shift(self, by_ms: int) -> None:
+        """Move the next look: the clock was set."""
+        self.due_at = None if self.due_at is None else self.due_at + by_ms
+
+    def take(self) -> Callable[[], list[tuple[Run, str]]]:
+        """Return what looks for these runs' processes, on whatever thread, and tells which left some."""
+        runs, self._runs, self.due_at = self._runs, {}, None
+        return lambda: [(runs[run_id], _sentence(pids)) for run_id, pids in marked_processes(runs).items()]
+
+
+def _sentence(pids: list[int]) -> str:
+    what = "a process it started still runs" if len(pids) == 1 else "processes it started still run"
+    return f"{what} ({listed([str(pid) for pid in pids[:_MOST_NAMED]])})"
+
+
+class LateOutputs:
+    """Keeps in mind whose output is to come, and what has come until it is stored."""
+
+    def __init__(self) -> None:
+        self._awaited: set[str] = set()
+        self.arrived: dict[str, tuple[Run, Late]] = {}
+
+    def expect(self, run_ids: Iterable[str]) -> None:
+        """Note that the output of some runs is to come."""
+        self._awaited.update(run_ids)
+
+    def fetch(self, run: Run, names: frozenset[str], read_later: ReadLater) -> None:
+        """Have the output of a recorded run read once its secrets are at hand."""
+
+        def arrive(late: Late) -> None:
+            self.arrived[run.id] = run, late
+
+        self._awaited.add(run.id)
+        read_later(run, names, arrive)
+
+    def is_awaited(self, run_id: str) -> bool:
+        """Tell whether the output of a recorded run is still to come."""
+        return run_id in self._awaited and run_id not in self.arrived
+
+    def take_stored(self) -> list[str]:
+        """Forget what has come, now that it is stored; return whose it was."""
+        stored = list(self.arrived)
+        self._awaited.difference_update(stored)
+        self.arrived.clear()
+        return stored
 
 
 class Aftermath:

@@ -11,7 +11,7 @@ from halo_scheduler.model import Outcome, PassedReason, Run, Source, StatusReaso
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.rules.blockers import Hold
-from halo_scheduler.rules.followers import ask_instead_of_retry
+from halo_scheduler.rules.chains import ask_instead_of_retry
 from halo_scheduler.rules.planning import (
     LATE_MS,
     UNPLANNABLE,

@@ -2,9 +2,77 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import os
 import signal
 import socket
+import sys
 from typing import Self
+
+_CLOCK_REALTIME = 0
+_TFD_NONBLOCK = 0o4000
+_TFD_CLOEXEC = 0o2000000
+_TFD_TIMER_ABSTIME = 1
+_TFD_TIMER_CANCEL_ON_SET = 2
+# A time that never comes: all that is wanted of this timer is that it is cancelled.
+_NEVER_S = 2 ** (8 * ctypes.sizeof(ctypes.c_long) - 1) - 1
+
+
+class _Timespec(ctypes.Structure):
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+class _TimerSpec(ctypes.Structure):
+    _fields_ = (("interval", _Timespec), ("value", _Timespec))
+
+
+class ClockChanges:
+    """A descriptor that becomes readable when somebody sets the wall clock, and when the machine wakes from sleep."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    @classmethod
+    def open(cls) -> Self | None:
+        """Return one that is armed; None where the system has no such thing."""
+        if not sys.platform.startswith("linux"):
+            return None
+        create = getattr(ctypes.CDLL(None, use_errno=True), "timerfd_create", None)
+        descriptor = -1 if create is None else create(_CLOCK_REALTIME, _TFD_NONBLOCK | _TFD_CLOEXEC)
+        if descriptor < 0:
+            return None
+        found = cls(descriptor)
+        if not found._arm():
+            found.close()
+            return None
+        return found
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def take(self) -> bool:
+        """Tell whether the clock was set since the last call, and wait for the next time."""
+        try:
+            os.read(self._descriptor, 8)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            if error.errno != errno.ECANCELED:
+                raise
+        self._arm()
+        return True
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def _arm(self) -> bool:
+        timer = _TimerSpec(_Timespec(0, 0), _Timespec(_NEVER_S, 0))
+        flags = _TFD_TIMER_ABSTIME | _TFD_TIMER_CANCEL_ON_SET
+        libc = ctypes.CDLL(None, use_errno=True)
+        # It fails with ECANCELED if the clock was set in between, but arms the timer all the same.
+        failed = libc.timerfd_settime(self._descriptor, flags, ctypes.byref(timer), None)
+        return not failed or ctypes.get_errno() == errno.ECANCELED
 
 
 class StopSignals:

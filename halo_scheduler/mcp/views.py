@@ -7,7 +7,7 @@ from datetime import timedelta, timezone
 from typing import Any
 
 from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.grammar.secret_refs import filled_in
+from halo_scheduler.grammar.templates import filled_in
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.zone import machine_zone, offset_s, wall_time
 from halo_scheduler.model import Action, Hints, Job, Question, Run

@@ -24,10 +24,13 @@ from halo_scheduler.grammar.checks import (
 )
 from halo_scheduler.grammar.english import shortened
 from halo_scheduler.grammar.interval import parse_interval
-from halo_scheduler.grammar.secret_refs import referenced_names, refuse_references, require_references
-from halo_scheduler.grammar.templates import require_prompt
-from halo_scheduler.model.codec import decode
-from halo_scheduler.model.values import Value, put
+from halo_scheduler.grammar.templates import (
+    referenced_names,
+    refuse_references,
+    require_prompt,
+    require_references,
+)
+from halo_scheduler.model.codec import Value, decode, put
 from halo_scheduler.model.work_source import WorkSource
 
 # The arguments of a process can be read by everyone on the machine.

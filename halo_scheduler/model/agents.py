@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import frozen_list, require_label, require_text
-from halo_scheduler.grammar.secret_refs import refuse_references
-from halo_scheduler.model.values import Value, put
+from halo_scheduler.grammar.templates import refuse_references
+from halo_scheduler.model.codec import Value, put
 
 PROMPT = "{prompt}"
 PROMPT_FILE = "{prompt_file}"

@@ -17,9 +17,25 @@ from halo_scheduler.grammar.english import shown
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+
 _Decode = Callable[[object], Any]
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]{1,60}|\[[0-9]+\]", re.ASCII)
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
+
+
+class Value:
+    """Gives a dataclass its JSON form."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", encode(self))
+
+
+def put(value: object, **items: object) -> None:
+    """Put fields of a frozen value into their final form while it is being made."""
+    for name, item in items.items():
+        object.__setattr__(value, name, item)
 
 
 def encode(value: object) -> Any:

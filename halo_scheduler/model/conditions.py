@@ -10,8 +10,7 @@ from typing import ClassVar, cast
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import require_interval, require_line, require_number, require_whole
 from halo_scheduler.grammar.interval import parse_interval
-from halo_scheduler.model.codec import decode
-from halo_scheduler.model.values import Value, put
+from halo_scheduler.model.codec import Value, decode, put
 
 _NO_HOST = re.compile(r"[\s/\[\]@]")
 _LONGEST_HOST = 253

@@ -17,11 +17,10 @@ from halo_scheduler.grammar.checks import (
     require_text,
 )
 from halo_scheduler.model.actions import Action, Callback, Prompt
-from halo_scheduler.model.codec import decode, encode
+from halo_scheduler.model.codec import Value, decode, encode, put
 from halo_scheduler.model.plans import Hints
 from halo_scheduler.model.policies import Policy
 from halo_scheduler.model.schedules import Schedule
-from halo_scheduler.model.values import Value, put
 from halo_scheduler.model.words import FollowOn, JobStatus, Outcome, Source, StatusReason, WaitingFor
 
 SCHEMA_VERSION = 1

@@ -8,7 +8,7 @@ from enum import StrEnum
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import require_choice, require_instant, require_text, require_whole
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MAX_INTERVAL_MS, format_interval
-from halo_scheduler.model.values import Value, put
+from halo_scheduler.model.codec import Value, put
 from halo_scheduler.model.words import HintSource, Source
 
 LONGEST_REASON = 200

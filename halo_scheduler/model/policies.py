@@ -16,9 +16,8 @@ from halo_scheduler.grammar.checks import (
     require_whole,
 )
 from halo_scheduler.grammar.interval import MAX_INTERVAL_MS, MINUTE_MS, SECOND_MS, parse_interval
-from halo_scheduler.model.codec import decode
+from halo_scheduler.model.codec import Value, decode, put
 from halo_scheduler.model.conditions import Condition, require_conditions
-from halo_scheduler.model.values import Value, put
 
 
 class CatchUp(StrEnum):

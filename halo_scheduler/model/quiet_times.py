@@ -10,7 +10,7 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import frozen_list, require_choice, require_label, require_line
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.grammar.zone import find_zone
-from halo_scheduler.model.values import Value, put
+from halo_scheduler.model.codec import Value, put
 
 _TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00", re.ASCII)
 _LONGEST_NAME = 60

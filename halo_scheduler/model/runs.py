@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from halo_scheduler.model.codec import Value
 from halo_scheduler.model.plans import Proposal
-from halo_scheduler.model.values import Value
 from halo_scheduler.model.words import Outcome, SkipReason, Source, Trigger
 
 

@@ -10,8 +10,7 @@ from halo_scheduler.grammar.checks import parse_instant, require_instant, requir
 from halo_scheduler.grammar.cron import CronExpression, parse_cron
 from halo_scheduler.grammar.interval import SECOND_MS, parse_interval
 from halo_scheduler.grammar.zone import find_zone
-from halo_scheduler.model.codec import decode
-from halo_scheduler.model.values import Value
+from halo_scheduler.model.codec import Value, decode
 
 SHORTEST_EVERY_MS = 10 * SECOND_MS
 

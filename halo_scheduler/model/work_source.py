@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import require_kind, require_line, require_text, require_url
-from halo_scheduler.grammar.secret_refs import require_secret_name
-from halo_scheduler.model.values import Value, put
+from halo_scheduler.grammar.templates import require_secret_name
+from halo_scheduler.model.codec import Value, put
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}", re.ASCII)
 _LONGEST_LABEL = 50

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Self
 from halo_scheduler.model import JobStatus
 from halo_scheduler.paths import database_path
 from halo_scheduler.store.connection import Database
-from halo_scheduler.store.job_lines import JobLine, JobLineTable, WaitingAfter
-from halo_scheduler.store.names import NameTable
+from halo_scheduler.store.job_lines import JobLine, JobLineTable, NameTable, WaitingAfter
 from halo_scheduler.store.schema import open_to_read
 
 if TYPE_CHECKING:

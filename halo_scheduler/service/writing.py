@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 from halo_scheduler.model import Hints
 from halo_scheduler.model.changes import Change
-from halo_scheduler.rules.followers import ask_instead_of_retry
+from halo_scheduler.rules.chains import ask_instead_of_retry
 from halo_scheduler.rules.planning import plan
 from halo_scheduler.service.queries import Reader
 from halo_scheduler.store.job_records import JobRecord

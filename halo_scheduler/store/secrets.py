@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from halo_scheduler.errors import ScheduleError, SecretError
-from halo_scheduler.grammar.secret_refs import require_secret_name
+from halo_scheduler.grammar.templates import require_secret_name
 from halo_scheduler.host.private_files import secrets_file
 from halo_scheduler.store.secret_names import SecretName, SecretPlace, SecretTable
 

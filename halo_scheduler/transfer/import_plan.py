@@ -10,11 +10,10 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shortened, shown
 from halo_scheduler.model import Follower, JobSpec, Once, Prompt
 from halo_scheduler.model.settings import Settings
-from halo_scheduler.transfer.circles import circle_fault, find_circles
+from halo_scheduler.transfer.circles import circle_fault, find_circles, find_meant
 from halo_scheduler.transfer.drafts import Draft, Drafts, Fault, LeftOut, NamedFollower, add_fault
 from halo_scheduler.transfer.field_changes import FieldChange, changes_between
 from halo_scheduler.transfer.job_form import job_to_plain
-from halo_scheduler.transfer.meant_jobs import find_meant
 from halo_scheduler.transfer.surrounding_changes import (
     LimitChange,
     QuietTimeChange,

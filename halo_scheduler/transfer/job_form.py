@@ -10,7 +10,7 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import parse_instant, require_instant, require_label
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.model import Action, Every, Follower, FollowOn, JobSpec, Policy, Schedule
-from halo_scheduler.model.values import Value
+from halo_scheduler.model.codec import Value
 from halo_scheduler.transfer.drafts import Draft, NamedFollower
 from halo_scheduler.transfer.plain_values import format_instant, read_value, to_plain
 from halo_scheduler.transfer.text_file import shown_key

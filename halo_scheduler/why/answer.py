@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from halo_scheduler.model import Outcome
-from halo_scheduler.model.values import Value
+from halo_scheduler.model.codec import Value
 
 
 class Verdict(StrEnum):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from halo_scheduler.actions.directives import NOTHING_SAID, Said
-from halo_scheduler.actions.json_answer import JsonAnswer
+from halo_scheduler.actions.http_record import JsonAnswer
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.model import Proposal
 

@@ -52,7 +52,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halo_scheduler.cli.terminal.controlling_terminal._open_terminal", lambda: None)
+    monkeypatch.setattr("halo_scheduler.cli.commands.import_._open_terminal", lambda: None)
 
 
 def _halo(*arguments: str, stdin: str | bytes | None = None) -> Result:

@@ -21,7 +21,7 @@ _TRUE = Command(argv=("true",))
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HALO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr("halo_scheduler.cli.terminal.controlling_terminal._open_terminal", lambda: None)
+    monkeypatch.setattr("halo_scheduler.cli.commands.import_._open_terminal", lambda: None)
     return tmp_path
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from halo_scheduler.conditions.looking import Look, Senses, look_at
-from halo_scheduler.host.network import NoAnswerError
+from halo_scheduler.conditions.looking import Look, NoAnswerError, Senses, look_at
 from halo_scheduler.model.conditions import Idle, Load, MainsPower, Network, PathExists
 
 

@@ -14,13 +14,11 @@ from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Callback, Cron, Every, Manual, Outcome, Policy
-from halo_scheduler.clock import ManualClock
-from halo_scheduler.engine.clock_steps import ClockSteps
+from halo_scheduler.clock import ClockSteps, ManualClock
 from halo_scheduler.engine.engine import MAX_DELAY_MS
-from halo_scheduler.engine.loop import EngineLoop
-from halo_scheduler.engine.sleep_watcher import ClockWatcher
+from halo_scheduler.engine.loop import ClockWatcher, EngineLoop
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, YEAR_MS
-from halo_scheduler.host.clock_changes import ClockChanges
+from halo_scheduler.host.signals import ClockChanges
 from halo_scheduler.model import Schedule
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import EventKind

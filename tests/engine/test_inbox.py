@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halo_scheduler.engine.inbox import Inbox
+from halo_scheduler.actions.threads import Inbox
 
 
 def test_one_wake_up_is_enough_until_the_news_is_taken_in() -> None:

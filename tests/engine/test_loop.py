@@ -20,8 +20,7 @@ from process_probe import LONG_S
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Cron, Every, Job, Outcome, Run, SchedulerShutdownError
-from halo_scheduler.engine.loop import EngineLoop
-from halo_scheduler.engine.sleep_watcher import SleepWatcher
+from halo_scheduler.engine.loop import EngineLoop, SleepWatcher
 from halo_scheduler.errors import EngineHeldError
 from halo_scheduler.ipc import client as ipc
 from halo_scheduler.ipc.client import ChangeStream, poke, socket_path
@@ -347,7 +346,7 @@ def test_without_a_bus_there_is_nothing_to_listen_to() -> None:
 _WATCHER = """
 from PySide6.QtCore import QCoreApplication
 from halo_scheduler.ipc.server import ChangeServer
-from halo_scheduler.engine.sleep_watcher import SleepWatcher
+from halo_scheduler.engine.loop import SleepWatcher
 from halo_scheduler.errors import EngineHeldError
 application = QCoreApplication([])
 watcher = SleepWatcher()

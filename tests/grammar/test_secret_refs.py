@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_scheduler import ScheduleError
-from halo_scheduler.grammar.secret_refs import (
+from halo_scheduler.grammar.templates import (
     filled_in,
     referenced_names,
     refuse_references,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from halo_scheduler.host.clock_changes import ClockChanges
+from halo_scheduler.host.signals import ClockChanges
 
 _on_linux = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="only Linux tells of clock changes"

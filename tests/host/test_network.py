@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import pytest
 from lonely_network import lonely_command
 
-from halo_scheduler.host import network
-from halo_scheduler.host.network import NoAnswerError, has_way_out, require_answer
+from halo_scheduler.conditions import looking as network
+from halo_scheduler.conditions.looking import NoAnswerError, has_way_out, require_answer
 
 _WAYS = """
 import subprocess
 from halo_scheduler.host import network
-from halo_scheduler.host.network import has_way_out
+from halo_scheduler.conditions.looking import has_way_out
 def ip(*words): subprocess.run(["ip", *words], check=True)
 print(has_way_out())
 ip("link", "set", "lo", "up")

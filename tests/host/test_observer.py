@@ -26,10 +26,11 @@ from stand_in_services import (
 
 from halo_scheduler.host import observer as observer_module
 from halo_scheduler.host.happenings import Happening, Interest
-from halo_scheduler.host.kernel_events import MountEvents, RouteEvents
 from halo_scheduler.host.observer import (
     EventSource,
+    MountEvents,
     NoObserver,
+    RouteEvents,
     SourceObserver,
     linux_sources,
     system_observer,

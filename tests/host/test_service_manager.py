@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from machine import START
 
+from halo_scheduler.cli.commands.daemon import ServiceManager
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.host.service_manager import ServiceManager
 
 
 @pytest.fixture

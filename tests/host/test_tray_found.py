@@ -14,9 +14,8 @@ import pytest
 from process_probe import until
 from stand_in_services import Buses, StandIn, private_buses
 
-from halo_scheduler.host.open_files import users_of
-from halo_scheduler.host.tray import has_tray
-from halo_scheduler.host.x_display import NoDisplayError, has_selection_owner
+from halo_scheduler.doctor.scene import users_of
+from halo_scheduler.host.tray import NoDisplayError, has_selection_owner, has_tray
 
 _TRAY = "trayer --edge top --align right --width 200 --widthtype pixel --height 32"
 _SELECTION = "_NET_SYSTEM_TRAY_S%d"

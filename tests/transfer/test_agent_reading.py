@@ -9,8 +9,8 @@ from timing import at_most_ms
 
 from halo_scheduler.model import After, Cron, JobSpec, Manual, Prompt, Schedule
 from halo_scheduler.model.work_source import GithubSource
-from halo_scheduler.transfer.any_file import read_jobs
 from halo_scheduler.transfer.drafts import Drafts
+from halo_scheduler.transfer.exporting import read_jobs
 from halo_scheduler.transfer.text_file import FileError
 
 _AGENT = """\

@@ -13,12 +13,12 @@ from timing import at_most_ms
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import After, Backoff, Command, Cron
 from halo_scheduler.service.scheduler import Scheduler
-from halo_scheduler.transfer.any_file import read_jobs
 from halo_scheduler.transfer.crontab_names import name_of_command, name_of_comment
 from halo_scheduler.transfer.crontab_reading import read_crontab
 from halo_scheduler.transfer.crontab_users import is_user
 from halo_scheduler.transfer.crontab_writing import write_crontab
 from halo_scheduler.transfer.drafts import Draft, Drafts
+from halo_scheduler.transfer.exporting import read_jobs
 from halo_scheduler.transfer.text_file import FileError
 
 _CRONTABS = sorted((Path(__file__).parents[1] / "data" / "crontabs").glob("*.crontab"))

@@ -19,8 +19,8 @@ from halo_scheduler.model import (
     PathExists,
     Policy,
 )
-from halo_scheduler.transfer.any_file import read_jobs
 from halo_scheduler.transfer.drafts import Drafts
+from halo_scheduler.transfer.exporting import read_jobs
 from halo_scheduler.transfer.text_file import FileError
 from halo_scheduler.transfer.timer_reading import Machine
 from halo_scheduler.transfer.unit_file import split_words

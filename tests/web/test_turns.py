@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from halo_scheduler.web.line import LineCutError
-from halo_scheduler.web.turns import Turns
+from halo_scheduler.web.line import LineCutError, Turns
 
 _LARGE = 1 << 20
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_scheduler.work_sources.file_names import id_of, is_item_name, name_of, order_of
+from halo_scheduler.work_sources.folder import id_of, is_item_name, name_of, order_of
 
 _ODD = [
     "a\nb",

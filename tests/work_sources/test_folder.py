@@ -13,8 +13,7 @@ import pytest
 from noted_claim import Note
 
 from halo_scheduler.model.work_source import FolderSource
-from halo_scheduler.work_sources.file_names import id_of
-from halo_scheduler.work_sources.folder import Folder
+from halo_scheduler.work_sources.folder import Folder, id_of
 from halo_scheduler.work_sources.item import Claim, SourceError, Verdict
 
 

@@ -21,19 +21,41 @@ from ui.main_window.window import MainWindow
 from ui.style.icons import picture
 from ui.style.theme import Look
 
-from .garbage import GarbageCollector
 from .program_log import ProgramLog
 from .single_instance import SingleInstance
 from .window_memory import WindowMemory
 
 if TYPE_CHECKING:
-    from .recovery_window import RecoveryWindow
-    from .restoring import Restorer
+    from .recovery_window import RecoveryWindow, Restorer
     from .session import Session
+from PySide6.QtCore import QAbstractEventDispatcher
+
+# Looking stops all threads for as long as there are objects; with thousands of jobs that shows.
+MOST_NEW_OBJECTS = 20_000
+_MOST_SHORT_LOOKS = 20
+_MOST_LONGER_LOOKS = 50
 
 # Shorter turns between the threads: a short answer for the window waits less for a long one of the engine.
 _SWITCH_S = 0.001
 _LATEST_PAINT_MS = 2_000
+
+
+class GarbageCollector(QObject):
+    """Looks when the event loop is about to wait and enough may have gathered; it never wakes the program."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        gc.disable()
+        QAbstractEventDispatcher.instance().aboutToBlock.connect(self._look)
+
+    def _look(self) -> None:
+        new_objects, short_looks, longer_looks = gc.get_count()
+        if new_objects <= MOST_NEW_OBJECTS:
+            return
+        if longer_looks > _MOST_LONGER_LOOKS:
+            gc.collect()
+        else:
+            gc.collect(1 if short_looks > _MOST_SHORT_LOOKS else 0)
 
 
 def run_program(database: Path, *, hidden: bool) -> int:
@@ -184,7 +206,7 @@ class Program(QObject):
         if self._session is not None:
             self._session.restore_now(backup)
             return
-        from .restoring import Restorer  # noqa: PLC0415 - hardly ever needed
+        from .recovery_window import Restorer  # noqa: PLC0415 - hardly ever needed
 
         if self._restorer is None:
             self._restorer = Restorer(self._database, self._clock, self)

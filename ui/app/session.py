@@ -22,13 +22,12 @@ from ui.main_window.window import MainWindow
 from ui.notifications.alerts import Alerts
 from ui.notifications.notifications import Notifications
 from ui.style.theme import Look
-from ui.tray.icon import Tray
-from ui.tray.missing_tray import Reach
+from ui.tray.icon import Reach, Tray
 from ui.widgets.status_strip import EngineShown
 
 from .program_log import ProgramLog
 from .quitting import Quitting
-from .restoring import Restorer
+from .recovery_window import Restorer
 from .windows import Windows
 
 _LOG = logging.getLogger(__name__)

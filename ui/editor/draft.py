@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 
 from halo_scheduler.model import Command, Cron, JobSpec, Notify, Policy, StatusReason
 from halo_scheduler.model.settings import Settings
 
 NEW_JOB_CRON = "0 9 * * *"
 _NO_COMMAND = Command(argv=("true",))
+
+
+class Place(IntEnum):
+    """Where a page stands, counted from 0."""
+
+    WHAT = 0
+    WHEN = 1
+    WAITS = 2
+    TROUBLE = 3
+    AFTER = 4
+    ALSO = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,14 +16,12 @@ from ui.style.theme import MARGIN, Look
 from ui.style.wording import one_line
 from ui.widgets.labels import frame
 
-from .draft import Draft
+from .draft import Draft, Place
 from .footer import SAVE_KEYS, TEST_KEYS, Footer
 from .form import Form
 from .page_list import PageEntry, PageList
-from .places import Place
-from .plan_preview import Outlook
 from .reading import Reading
-from .side_panel import PANEL_WIDTH, SidePanel
+from .side_panel import PANEL_WIDTH, Outlook, SidePanel
 from .trial_panel import TrialEnd, TrialPanel
 
 _DEBOUNCE_MS = 120

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -15,11 +15,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import clock_time, counted, short_date, weekday_name
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.schedule.quiet_times import Quiet
 from halo_scheduler.wording.lint import Severity
+from ui.backend.backend import Asked, Backend
 from ui.forms.mark_sign import MarkSign
 from ui.forms.seen import show_if
 from ui.style.marks import Mark, Shape
@@ -28,7 +31,8 @@ from ui.style.wording import moment, one_line, plain_tooltip
 from ui.widgets.labels import label
 from ui.widgets.wrapped_text import WrappedText
 
-from .preview import Preview
+from .preview import Preview, look_ahead
+from .reading import Reading
 
 PANEL_WIDTH = 280
 _SHOWN_RUNS = 5
@@ -39,6 +43,51 @@ _SEVERITIES = {
     Severity.WARNING: Mark(Shape.TRIANGLE, Tone.WARN),
     Severity.ERROR: Mark(Shape.SQUARE, Tone.ERROR),
 }
+
+
+class Outlook(QObject):
+    """Asks what a job will do, and shows the last answer only."""
+
+    words_found = Signal(str)
+    """The schedule in words."""
+
+    def __init__(self, backend: Backend, side: SidePanel, parent: QObject) -> None:
+        super().__init__(parent)
+        self._backend = backend
+        self._side = side
+        self._asked: Asked | None = None
+        self._is_enabled = True
+
+    def look(self, reading: Reading, quiet_times: Sequence[QuietTime]) -> None:
+        """Show what a job will do as it stands in the form."""
+        if self._asked is not None:
+            self._asked.cancel()
+        self._is_enabled = reading.is_enabled
+        when, policy, also = reading.when, reading.policy, reading.also
+        if when is None:
+            self._side.show_nothing()
+            return
+        now_ms = self._backend.now_ms()
+        self._asked = self._backend.ask(
+            lambda _scheduler: look_ahead(
+                when.schedule,
+                now_ms,
+                anchor_at=when.anchor_at,
+                policy=policy,
+                group=None if also is None else also.group,
+                quiet_times=quiet_times,
+            ),
+            self._show,
+            self._show_nothing,
+            owner=self,
+        )
+
+    def _show(self, preview: Preview) -> None:
+        self._side.show_preview(preview, is_enabled=self._is_enabled)
+        self.words_found.emit(preview.words)
+
+    def _show_nothing(self, _error: SchedulerError) -> None:
+        self._side.show_nothing()
 
 
 class SidePanel(QScrollArea):

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
-from PySide6.QtWidgets import QVBoxLayout
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from .fields import Field, Page
-from .renaming import rename
+
+
+def rename(part: QWidget, before: str, after: str) -> None:
+    """Give all controls of a part whose names begin with one stem another stem."""
+    if before == after:
+        return
+    for widget in (part, *part.findChildren(QWidget)):
+        name = widget.objectName()
+        if name.startswith(before):
+            widget.setObjectName(f"{after}{name.removeprefix(before)}")
 
 
 class ListedRow(Protocol):

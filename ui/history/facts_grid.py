@@ -5,19 +5,141 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QFontMetrics, QGuiApplication
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QToolButton, QWidget
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QFontMetrics, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QScrollArea,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from ui.style.theme import HALF, MARGIN, Look
-from ui.widgets.labels import icon_button, label
+from halo_scheduler.model import Question, QuestionState
+from ui.backend.questions import plain_lines
+from ui.style.marks import ASKS
+from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, strong_font
+from ui.style.wording import moment
+from ui.widgets.labels import button, icon_button, label
+from ui.widgets.line_icon import LineIcon
 from ui.widgets.link_line import ABOVE_LINK, LinkLine
 from ui.widgets.wrapped_text import WrappedText
 
 from .facts import Fact
 
+_LEAST_HEIGHT = 12 * GRID
+
+_QUESTION_LINES, _ANSWER_LINES = 6, 4
+
 _NOTHING = Fact("", "")
 _MOST_LINES = 3
+
+
+class YieldingArea(QScrollArea):
+    """Holds one widget; a window never has to grow for it."""
+
+    def __init__(self, content: QWidget) -> None:
+        super().__init__()
+        self._content = content
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setAutoFillBackground(False)
+        self.setWidget(content)
+        content.setAutoFillBackground(False)
+        # The keyboard stops here only while there is something to scroll.
+        self.verticalScrollBar().rangeChanged.connect(self._let_tab_stop)
+
+    def _let_tab_stop(self, _least: int, most: int) -> None:
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if most else Qt.FocusPolicy.NoFocus)
+
+    def _height(self) -> int:
+        content, width = self._content, self.viewport().width()
+        return content.heightForWidth(width) if content.hasHeightForWidth() else content.sizeHint().height()
+
+    # --- Qt's own ------------------------------------------------------------------------------------
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(self._content.sizeHint().width(), self._height())
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(self._content.minimumSizeHint().width(), min(_LEAST_HEIGHT, self._height()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        # A scroll area watches its widget already.
+        is_handled = super().eventFilter(watched, event)
+        if watched is self._content and event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return is_handled
+
+
+class QuestionNote(QFrame):
+    """Shows a question; an open one can be answered where all of them are."""
+
+    answer_requested = Signal()
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self.setObjectName("questionNote")
+        self.setProperty("role", "note")
+        self._icon = LineIcon(look, ASKS.shape, ASKS.tone)
+        self._text = WrappedText(
+            look, name="questionText", font=strong_font(self.font()), most_lines=_QUESTION_LINES
+        )
+        self._state = WrappedText(look, name="questionState", tone=Tone.MUTED)
+        self._answer = WrappedText(look, name="questionAnswer", most_lines=_ANSWER_LINES)
+        self._act = button(
+            self.tr("Answer…"), name="answerQuestionButton", tip=self.tr("Answer or dismiss it")
+        )
+        self._act.clicked.connect(self.answer_requested)
+        self._lay_out()
+        self.hide()
+
+    def show_question(self, question: Question | None, *, is_own: bool = True) -> None:
+        """Show what a run asked, or nothing; one that is not its own is what it was given the answer to."""
+        self.setVisible(question is not None)
+        if question is None:
+            return
+        is_open = question.state is QuestionState.OPEN
+        self._icon.set_icon(ASKS.shape, ASKS.tone if is_open else Tone.MUTED)
+        self._text.set_text(plain_lines(question.text))
+        self._state.set_text(self._state_words(question, is_own=is_own))
+        self._answer.set_text(plain_lines(question.answer))
+        self._act.setVisible(is_open)
+
+    def _state_words(self, question: Question, *, is_own: bool) -> str:
+        when = "" if question.settled_at is None else moment(question.settled_at)
+        match question.state:
+            case QuestionState.OPEN:
+                return self.tr("It waits for your answer; until then it does not start by itself.")
+            case QuestionState.ANSWERED if is_own:
+                return self.tr("Answered on {when}:").format(when=when)
+            case QuestionState.ANSWERED:
+                return self.tr("Asked by an earlier run, answered on {when}:").format(when=when)
+            case QuestionState.DISMISSED:
+                return self.tr("Dismissed on {when}, without an answer.").format(when=when)
+
+    def _lay_out(self) -> None:
+        words = QVBoxLayout()
+        words.setSpacing(HALF)
+        for widget in (self._text, self._state, self._answer):
+            words.addWidget(widget)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GRID + HALF, GRID, GRID, GRID)
+        row.setSpacing(GRID)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(words, 1)
+        row.addWidget(self._act, 0, Qt.AlignmentFlag.AlignTop)
 
 
 class FactsGrid(QWidget):

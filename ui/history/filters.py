@@ -2,26 +2,88 @@
 
 from __future__ import annotations
 
+from datetime import date
 from enum import StrEnum
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import QDate, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QTextCharFormat
+from PySide6.QtWidgets import (
+    QCalendarWidget,
+    QComboBox,
+    QDateEdit,
+    QHBoxLayout,
+    QLineEdit,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from halo_scheduler.model import Outcome, Trigger
 from ui.backend.backend import Backend
-from ui.style.theme import GRID, HALF, Look, Tone
+from ui.style.theme import GRID, HALF, ICON, Look, Tone
 from ui.style.wording import plain_tooltip, trigger_words
 from ui.widgets.labels import button, label, tint
 from ui.widgets.popup_rows import give_room
 
 from .choice import Choice
-from .day_edit import DayEdit
 from .days import DaySpan, last_days, today
 from .job_picker import JobPicker
 from .outcome_picker import OutcomePicker
 
+_SIZE = QSize(288, 264)
+# The cells of the calendar are small, and its bar is no selection.
+_SHEET = """
+QCalendarWidget { border: 1px solid palette(mid); }
+QCalendarWidget QTableView { selection-background-color: palette(highlight); }
+QCalendarWidget QTableView::item { padding: 0; }
+QCalendarWidget QWidget#qt_calendar_navigationbar { background: palette(base); padding: 4px; }
+QCalendarWidget QToolButton { padding: 4px 8px; }
+QCalendarWidget QSpinBox { min-width: 64px; }
+"""
+
 _TYPING_MS = 400
+
+
+class DayEdit(QDateEdit):
+    """A day that can be typed or picked."""
+
+    def __init__(self, look: Look, name: str, words: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setAccessibleName(words)
+        self.setToolTip(words)
+        self.setCalendarPopup(True)
+        self.setDisplayFormat("d MMM yyyy")
+        self.setStyleSheet("QDateEdit::drop-down { border: none; width: 24px; }")
+        self.setCalendarWidget(_new_calendar(look))
+
+    def day(self) -> date:
+        """Return the day."""
+        found = self.date()
+        return date(found.year(), found.month(), found.day())
+
+    def set_day(self, day: date) -> None:
+        """Show a day without telling anyone."""
+        was_blocked = self.blockSignals(True)
+        self.setDate(QDate(day.year, day.month, day.day))
+        self.blockSignals(was_blocked)
+
+
+def _new_calendar(look: Look) -> QCalendarWidget:
+    calendar = QCalendarWidget()
+    calendar.setVerticalHeaderFormat(QCalendarWidget.VerticalHeaderFormat.NoVerticalHeader)
+    calendar.setStyleSheet(_SHEET)
+    calendar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    calendar.setContentsMargins(1, 1, 1, 1)
+    calendar.setMinimumSize(_SIZE)
+    for day in (Qt.DayOfWeek.Saturday, Qt.DayOfWeek.Sunday):
+        calendar.setWeekdayTextFormat(day, QTextCharFormat())
+    for name, icon in (("qt_calendar_prevmonth", "chevron-left"), ("qt_calendar_nextmonth", "chevron-right")):
+        arrow = calendar.findChild(QToolButton, name)
+        if arrow is not None:
+            arrow.setIconSize(QSize(ICON, ICON))
+            tint(arrow, look, icon)
+    return calendar
 
 
 class Period(StrEnum):

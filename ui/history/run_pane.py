@@ -25,11 +25,9 @@ from ui.widgets.wrapped_text import WrappedText
 
 from .choice import JobName, job_names
 from .facts import advice_of, as_sentence, facts_of, problem_of
-from .facts_grid import FactsGrid
-from .question_note import QuestionNote
+from .facts_grid import FactsGrid, QuestionNote, YieldingArea
 from .relations import RelationsReader
 from .run_cells import file_name, job_words
-from .yielding_area import YieldingArea
 
 if TYPE_CHECKING:
     from ui.widgets.output_view import OutputView

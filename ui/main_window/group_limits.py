@@ -6,12 +6,74 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
-from ui.style.theme import Look
+from ui.style.theme import GRID, MARGIN, Look, strong_font
+from ui.widgets.labels import button, label
+from ui.widgets.wrapped_text import WrappedText
+
+_MOST = 1_000
+
+
+class GroupLimitDialog(QDialog):
+    """Takes a group and its limit, gives back a limit; None is no limit."""
+
+    def __init__(self, look: Look, group: str, limit: int | None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("groupLimitDialog")
+        self.setWindowTitle(self.tr("Limit for a group"))
+        self.setMinimumWidth(400)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column.setSpacing(GRID + GRID // 2)
+        title = WrappedText(look, name="groupLimitTitle", font=strong_font(self.font()), most_lines=2)
+        title.set_text(self.tr("Group “{name}”").format(name=group))
+        column.addWidget(title)
+        row = QHBoxLayout()
+        self._has_limit = QCheckBox(self.tr("Run at most"))
+        self._has_limit.setObjectName("hasLimit")
+        self._has_limit.setChecked(limit is not None)
+        row.addWidget(self._has_limit)
+        self._count = QSpinBox()
+        self._count.setObjectName("limitCount")
+        self._count.setAccessibleName(self.tr("Jobs of this group at once"))
+        self._count.setRange(1, _MOST)
+        self._count.setValue(limit or 1)
+        self._count.setEnabled(limit is not None)
+        self._has_limit.toggled.connect(self._count.setEnabled)
+        row.addWidget(self._count)
+        row.addWidget(label(self.tr("jobs of this group at once")))
+        row.addStretch(1)
+        column.addLayout(row)
+        column.addWidget(
+            label(
+                self.tr("A job that is due waits for a place, and starts when one is free."),
+                "muted",
+                wrap=True,
+            )
+        )
+        column.addSpacing(GRID)
+        column.addLayout(self._buttons())
+
+    def _buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.addStretch(1)
+        cancel = button(self.tr("Cancel"), name="cancelButton", tip=self.tr("Cancel (Esc)"))
+        cancel.clicked.connect(self.reject)
+        row.addWidget(cancel)
+        save = button(self.tr("Save"), name="saveButton", kind="primary", tip=self.tr("Save (Return)"))
+        save.setDefault(True)
+        save.clicked.connect(self.accept)
+        row.addWidget(save)
+        return row
+
+    @property
+    def limit(self) -> int | None:
+        """The limit as it is shown."""
+        return self._count.value() if self._has_limit.isChecked() else None
 
 
 class GroupLimits(QObject):
@@ -44,7 +106,6 @@ class GroupLimits(QObject):
         self.read.emit(groups, limits)
 
     def _open(self, group: str, limit: int | None) -> None:
-        from .group_limit_dialog import GroupLimitDialog  # noqa: PLC0415 - not before the first window
 
         dialog = GroupLimitDialog(self._look, group, limit, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -26,14 +26,13 @@ from .group_limits import GroupLimits
 from .job_actions import JobActions
 from .job_loader import JobLoader
 from .job_totals import JobTotals
-from .more_menu import MoreMenu
 from .notes import Notes
-from .toolbar import JobToolbar
+from .toolbar import JobToolbar, MoreMenu
 from .trash import Trash
 
 if TYPE_CHECKING:
     from .empty_state import EmptyState, NoMatch
-    from .undo_bar import UndoBar
+    from .notes import UndoBar
 
 _SIZE = QSize(1280, 780)
 _LEAST = QSize(640, 420)
@@ -144,7 +143,7 @@ class MainWindow(QMainWindow):
 
     @cached_property
     def _undo(self) -> UndoBar:
-        from .undo_bar import UndoBar  # noqa: PLC0415 - not before the first window
+        from .notes import UndoBar  # noqa: PLC0415 - not before the first window
 
         made = UndoBar(self._look)
         self._below.addWidget(made)

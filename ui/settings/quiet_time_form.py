@@ -3,35 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
-from PySide6.QtCore import Qt, QTime
+from PySide6.QtCore import Qt, QTime, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QGridLayout,
     QHBoxLayout,
     QLineEdit,
+    QPushButton,
     QTimeEdit,
+    QVBoxLayout,
     QWidget,
 )
 
 from halo_scheduler.grammar.zone import find_zone
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.quiet_times import QuietTime, Weekday
 from ui.forms.fields import Field
+from ui.forms.links import link
 from ui.forms.problems import Findings, is_under
-from ui.forms.quiet_times import called, end_words
+from ui.forms.quiet_times import called, day_name, end_words
 from ui.forms.zone_picker import ZonePicker
-from ui.style.theme import GRID, MARGIN
+from ui.style.theme import GRID, HALF, MARGIN
 from ui.style.wording import one_line
 from ui.widgets.boxes import time_box
 from ui.widgets.labels import button, label
 from ui.widgets.popup_rows import give_room
 
 from .entry_form import EntryForm
-from .weekday_toggles import WeekdayToggles
+
+_ALL = tuple(Weekday)
 
 _LONGEST_NAME = 60
 _USUAL = QuietTime()
+
+
+class WeekdayToggles(QWidget):
+    """Gives the days that are switched on, which may be none."""
+
+    changed = Signal()
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._days: dict[Weekday, QPushButton] = {}
+        row = QHBoxLayout()
+        row.setSpacing(HALF)
+        for day in _ALL:
+            made = QPushButton(day_name(day)[:3])
+            made.setObjectName(f"{name}-{day}")
+            made.setAccessibleName(day_name(day))
+            made.setCheckable(True)
+            made.setAutoDefault(False)
+            made.setMinimumWidth(0)
+            made.toggled.connect(self.changed)
+            self._days[day] = made
+            row.addWidget(made, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(HALF)
+        column.addLayout(row)
+        column.addLayout(self._shortcuts(name))
+
+    def _shortcuts(self, name: str) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(MARGIN)
+        for words, days, ending in (
+            (self.tr("Every day"), _ALL, "All"),
+            (self.tr("Weekdays"), _ALL[:5], "WorkDays"),
+            (self.tr("Weekends"), _ALL[5:], "Weekend"),
+        ):
+            made = link(words, name=f"{name}{ending}")
+            made.clicked.connect(partial(self.choose, days))
+            row.addWidget(made)
+        row.addStretch(1)
+        return row
+
+    def days(self) -> tuple[Weekday, ...]:
+        """Return the days that are on, in the order of the week."""
+        return tuple(day for day, made in self._days.items() if made.isChecked())
+
+    def choose(self, days: Iterable[Weekday]) -> None:
+        """Switch on these days and no others."""
+        wanted = frozenset(days)
+        for day, made in self._days.items():
+            made.setChecked(day in wanted)
 
 
 class QuietTimeForm(EntryForm):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from math import ceil, inf
 from time import monotonic
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QSystemTrayIcon
+from PySide6.QtWidgets import QSystemTrayIcon, QWidget
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model.changes import Change, ChangeKind
@@ -19,9 +20,34 @@ from ui.style.wording import one_line
 from .menu import TrayMenu
 from .state import Mood, Stale, TrayReader, TrayState, status_line
 
+# At login a tray may start later than we do, and one that was restarted comes back within moments.
+_PATIENCE_MS = 60_000
+
 _MESSAGE_MS = 10_000
 _LONGEST_MESSAGE = 240
 _REST_S = 0.1
+
+
+class Reach(QObject):
+    """Brings a hidden window back, minimised, once there has been no tray for a while."""
+
+    def __init__(self, window: QWidget, has_tray: Callable[[], bool], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._has_tray = has_tray
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(_PATIENCE_MS)
+        self._patience.timeout.connect(self._look)
+
+    def look_later(self) -> None:
+        """Look in a while whether a hidden window can still be opened; several calls make one look."""
+        if not self._window.isVisible() and not self._patience.isActive():
+            self._patience.start()
+
+    def _look(self) -> None:
+        if not self._window.isVisible() and not self._has_tray():
+            self._window.showMinimized()
 
 
 class Tray(QObject):

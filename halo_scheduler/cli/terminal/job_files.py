@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 
 from halo_scheduler.cli.terminal.progress_bar import shown_work
-from halo_scheduler.transfer.any_file import read_jobs
 from halo_scheduler.transfer.document import read_document
 from halo_scheduler.transfer.drafts import Drafts, Fault, LeftOut, merged, of_file
+from halo_scheduler.transfer.exporting import read_jobs
 from halo_scheduler.transfer.text_file import MOST_BYTES, FileError
 from halo_scheduler.transfer.timer_reading import Machine
 

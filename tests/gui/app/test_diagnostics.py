@@ -8,7 +8,7 @@ import pytest
 
 from halo_scheduler import Command, Cron, Every, Scheduler
 from halo_scheduler.clock import ManualClock
-from ui.app.diagnostics import diagnostics_text, engine_facts, package_version, versions
+from ui.app.about import diagnostics_text, engine_facts, package_version, versions
 
 _NOW = 1_800_000_000_000
 _OWN_PID = 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ui.app.display import has_display
+from ui.app.start import has_display
 
 
 def test_without_any_display_there_is_none() -> None:

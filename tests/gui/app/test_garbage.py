@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from ui.app.garbage import MOST_NEW_OBJECTS, GarbageCollector
+from ui.app.program import MOST_NEW_OBJECTS, GarbageCollector
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from ui.app.quit_dialog import QuitChoice, QuitDialog
+from ui.app.quitting import QuitChoice, QuitDialog
 
 
 def _open(qtbot: QtBot, *running: tuple[str, str]) -> QuitDialog:

@@ -13,8 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Manual, Scheduler
 from halo_scheduler.clock import ManualClock
-from ui.app.quit_dialog import QuitDialog
-from ui.app.quitting import Quitting
+from ui.app.quitting import QuitDialog, Quitting
 from ui.backend.backend import Backend
 from ui.backend.engine_thread import Farewell
 

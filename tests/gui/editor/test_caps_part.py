@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import After, Command, Every, HttpRequest, Policy, Prompt
 from halo_scheduler.model import Caps, JobSpec
-from ui.editor.places import Place
+from ui.editor.draft import Place
 
 _PROMPT = replace(FULL, action=Prompt(text="sum up"), policy=Policy())
 

@@ -40,7 +40,7 @@ from halo_scheduler import (
 from halo_scheduler.model import BodyKind, Caps, CatchUp, JobSpec, Notify, Redirects
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.model.work_source import FolderSource, GithubSource
-from ui.editor.places import Place
+from ui.editor.draft import Place
 
 
 @pytest.fixture

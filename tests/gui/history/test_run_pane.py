@@ -23,8 +23,8 @@ from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
 from ui.history.choice import JobName
+from ui.history.facts_grid import YieldingArea
 from ui.history.run_pane import RunPane
-from ui.history.yielding_area import YieldingArea
 from ui.style.theme import Look
 from ui.widgets.link_line import LinkLine
 from ui.widgets.output_view import OutputView

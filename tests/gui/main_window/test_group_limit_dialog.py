@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QCheckBox, QSpinBox
 from pytestqt.qtbot import QtBot
 
-from ui.main_window.group_limit_dialog import GroupLimitDialog
+from ui.main_window.group_limits import GroupLimitDialog
 from ui.style.theme import Look
 
 

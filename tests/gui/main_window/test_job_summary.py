@@ -8,7 +8,7 @@ from job_values import MINUTE, NOW, make_job
 from halo_scheduler.model import InQuietTime, JobStatus, Policy, StatusReason, WaitingFor
 from halo_scheduler.model.quiet_times import QuietTime
 from ui.backend.quiet_times import QuietHours
-from ui.main_window.job_summary import sum_up
+from ui.main_window.job_totals import sum_up
 from ui.main_window.table.job_rows import make_row
 from ui.widgets.waiting_text import WaitingJob, WaitingJobs, waiting_line
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from ui.main_window.undo_bar import UNDO_MS, UndoBar
+from ui.main_window.notes import UNDO_MS, UndoBar
 from ui.style.theme import Look
 from ui.widgets.wrapped_text import WrappedText
 

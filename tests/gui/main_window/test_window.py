@@ -30,12 +30,12 @@ from ui.backend.backend import Backend
 from ui.main_window.details.pane import DetailPane
 from ui.main_window.details.sections import RunButton
 from ui.main_window.empty_state import EmptyState, NoMatch
-from ui.main_window.group_limit_dialog import GroupLimitDialog
+from ui.main_window.group_limits import GroupLimitDialog
+from ui.main_window.notes import UndoBar
 from ui.main_window.table.job_rows import Column, JobFilter, make_row
 from ui.main_window.table.job_view import JobView
 from ui.main_window.toolbar import JobToolbar
 from ui.main_window.trash_dialog import TrashDialog
-from ui.main_window.undo_bar import UndoBar
 from ui.main_window.window import MainWindow
 from ui.style.theme import Look
 from ui.widgets.link_line import LinkLine

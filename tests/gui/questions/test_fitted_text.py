@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from ui.questions.fitted_text import FittedText, ReadText
+from ui.questions.card import FittedText, ReadText
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from halo_scheduler.model import Manual, QuestionState, Trigger
 from halo_scheduler.model.settings import Theme
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
+from ui.main_window.notes import UndoBar
 from ui.main_window.table.job_view import JobView
-from ui.main_window.undo_bar import UndoBar
 from ui.main_window.window import MainWindow
 from ui.questions.bar import NeedsYouBar
 from ui.questions.card import QuestionCard

@@ -21,9 +21,8 @@ from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import AssistantAccess, Theme
 from ui.backend.backend import Backend
 from ui.settings import assistants
-from ui.settings.assistants import AssistantsPage
+from ui.settings.assistants import AssistantsPage, install_command, snippet
 from ui.settings.link import SettingsLink
-from ui.settings.snippet import install_command, snippet
 from ui.style.theme import Look
 
 

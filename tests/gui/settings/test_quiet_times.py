@@ -27,8 +27,7 @@ from halo_scheduler.model.quiet_times import QuietTime, Weekday
 from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
 from ui.settings.link import SettingsLink
-from ui.settings.quiet_time_row import QuietTimeRow
-from ui.settings.quiet_times import QuietTimesPage
+from ui.settings.quiet_times import QuietTimeRow, QuietTimesPage
 from ui.style.theme import Look
 from ui.widgets.wrapped_text import WrappedText
 

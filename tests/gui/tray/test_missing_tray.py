@@ -6,12 +6,12 @@ import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from ui.tray.missing_tray import Reach
+from ui.tray.icon import Reach
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.tray.missing_tray._PATIENCE_MS", 10)
+    monkeypatch.setattr("ui.tray.icon._PATIENCE_MS", 10)
 
 
 def test_without_a_tray_a_hidden_window_comes_back_minimised(qtbot: QtBot) -> None:

@@ -3,25 +3,148 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
-from halo_scheduler.grammar.templates import NOTHING_TO_SAY
+from halo_scheduler.errors import SchedulerError
+from halo_scheduler.grammar.templates import NEEDS_WORK, NOTHING_TO_SAY, VARIABLES
 from halo_scheduler.model import JobSpec, Prompt
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.model.work_source import FolderSource
-from ui.backend.backend import Backend
+from ui.backend.backend import Asked, Backend
 from ui.forms.fields import Field, Page
-from ui.forms.problems import Findings
+from ui.forms.fold import Fold
+from ui.forms.plain_text import GrowingText
+from ui.forms.problems import Findings, as_sentence
+from ui.forms.seen import show_if
 from ui.style.theme import GRID, HALF, MARGIN, Look
-from ui.widgets.labels import label
+from ui.widgets.labels import button, label, tint
 
 from .agent_picker import AgentPicker
 from .prompt_edit import PromptEdit
-from .prompt_preview import PromptPreview
-from .variable_menu import VariableMenu
+
+# Other names for what the list has already.
+_ALIASES = "issue."
+# What those before a dot have in common, where there are several of them.
+_PARTS = ("chain", "work")
+
+_MOST_LINES = 10
+_LONGEST = 20_000
 
 # Any source will do to tell that there is one: the one that was chosen may not be complete yet.
 _SOME_SOURCE = FolderSource(path="/")
+
+
+class VariableMenu(QWidget):
+    """Lists the variables with what they stand for; those of work items only where there are any."""
+
+    picked = Signal(str)
+    """The name of a variable."""
+
+    def __init__(self, look: Look, parent: QWidget, *, name: str) -> None:
+        super().__init__(parent)
+        self.has_work = False
+        self.button: QPushButton = button(
+            self.tr("Insert variable"),
+            name=name,
+            kind="quiet",
+            tip=self.tr("Insert something that is filled in when the run starts"),
+        )
+        self.button.setAutoDefault(False)
+        tint(self.button, look, "add")
+        self._menu = QMenu(self.button)
+        self._menu.setObjectName(f"{name}Menu")
+        self.button.clicked.connect(self._pop_up)
+        self.hide()
+
+    @property
+    def menu(self) -> QMenu:
+        return self._menu
+
+    def _pop_up(self) -> None:
+        self._menu.clear()
+        part = ""
+        for variable, explanation in VARIABLES.items():
+            if variable.startswith(_ALIASES) or (variable in NEEDS_WORK and not self.has_work):
+                continue
+            before, part = part, variable.partition(".")[0]
+            if part in _PARTS and part != before:
+                self._menu.addSeparator()
+            added = self._menu.addAction(f"{{{{{variable}}}}}\t{explanation}")
+            added.triggered.connect(_Emit(self, variable))
+        if not self.has_work:
+            self._menu.addSeparator()
+            more = self.tr("More once it has a work source")
+            self._menu.addAction(more).setEnabled(False)
+        self._menu.popup(self.button.mapToGlobal(self.button.rect().bottomLeft()))
+
+
+class _Emit:
+    """Emits one name."""
+
+    def __init__(self, menu: VariableMenu, variable: str) -> None:
+        self._menu = menu
+        self._variable = variable
+
+    def __call__(self) -> None:
+        self._menu.picked.emit(self._variable)
+
+
+class PromptPreview(QWidget):
+    """Shows the rendered prompt of a job as it is being edited; folded, its first words."""
+
+    def __init__(self, backend: Backend, look: Look, *, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._backend = backend
+        self._asked: Asked | None = None
+        self._fold = Fold(look, self.tr("What the agent reads"), name=f"{name}Fold")
+        title = self.tr("What the agent reads")
+        self._text = GrowingText(name=f"{name}Text", title=title, least=1, most=_MOST_LINES)
+        self._text.setReadOnly(True)
+        self._text.setProperty("kind", "read")
+        self._text.document().setDocumentMargin(0)
+        self._words = label("", "muted", wrap=True, name=f"{name}Words")
+        self._fold.add(self._text)
+        self._fold.add(self._words)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._fold)
+        self.show_nothing()
+
+    def look_ahead(self, spec: JobSpec, job_id: str | None) -> None:
+        """Ask for the prompt of a job on another thread: what its last run printed is read from the disk."""
+        self._forget()
+        self._asked = self._backend.ask(
+            lambda scheduler: scheduler.preview_prompt(spec, job_id), self._show, self._refuse, owner=self
+        )
+
+    def show_nothing(self) -> None:
+        """Say that the prompt cannot be read yet: why stands beside what is wrong."""
+        self._forget()
+        self._say(self.tr("Shown once this page is in order."))
+
+    def _forget(self) -> None:
+        if self._asked is not None:
+            self._asked.cancel()
+
+    def _show(self, text: str) -> None:
+        shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+        if shown != self._text.toPlainText():
+            place = self._text.verticalScrollBar().value()
+            self._text.show_text(shown)
+            self._text.verticalScrollBar().setValue(place)
+        self._fold.set_summary(shown)
+        show_if(self._words, is_wanted=False)
+        show_if(self._text, is_wanted=True)
+
+    def _refuse(self, error: SchedulerError) -> None:
+        self._say(as_sentence("", str(error)))
+
+    def _say(self, sentence: str) -> None:
+        self._words.setText(sentence)
+        self._fold.set_summary(sentence)
+        show_if(self._text, is_wanted=False)
+        show_if(self._words, is_wanted=True)
 
 
 class PromptForm(QWidget):

@@ -24,8 +24,7 @@ from ui.style.theme import GRID, HALF, MARGIN, ROW, Look, number_font
 from ui.widgets.countdown import until_ago_changes, until_next_changes
 
 from .cells import last_at
-from .delegates import DELEGATES, RowDelegate
-from .drawings import Drawings
+from .delegates import DELEGATES, Drawings, RowDelegate
 from .job_rows import SORTABLE, Column, JobFacts, JobRow
 from .job_table import JobTableModel
 from .trend import WIDTH as TREND_WIDTH

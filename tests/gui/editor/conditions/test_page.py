@@ -28,7 +28,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.quiet_times import QuietTime, Weekday
 from ui.editor.conditions.condition_check import ConditionLook
-from ui.editor.places import Place
+from ui.editor.draft import Place
 from ui.forms.mark_sign import MarkSign
 from ui.style.marks import Shape
 from ui.widgets.wrapped_text import WrappedText

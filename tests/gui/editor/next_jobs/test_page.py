@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Manual
 from halo_scheduler.model import MOST_FOLLOWERS, Follower, FollowOn, JobSpec
+from ui.editor.draft import Place
 from ui.editor.job_choice import JobChoice
-from ui.editor.places import Place
 from ui.style.wording import one_line
 
 # Lists that pop up.

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Prompt
 from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
-from ui.editor.places import Place
+from ui.editor.draft import Place
 from ui.editor.what.missing_folder import MissingFolder
 
 

@@ -28,7 +28,7 @@ from halo_scheduler import (
     Once,
 )
 from halo_scheduler.model import Schedule
-from ui.editor.places import Place
+from ui.editor.draft import Place
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from job_values import HOUR, MINUTE, NOW, make_job
 
 from halo_scheduler.model import Hints, HintSource
-from ui.main_window.details.hints import hint_line, hint_origin, source_words
+from ui.main_window.details.surroundings import hint_line, hint_origin, source_words
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin", "qapp")
 

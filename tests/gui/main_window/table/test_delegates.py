@@ -9,8 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import JobStatus, Outcome
-from ui.main_window.table.delegates import NameDelegate
-from ui.main_window.table.drawings import Letters
+from ui.main_window.table.delegates import Letters, NameDelegate
 from ui.main_window.table.job_rows import Column, make_row
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
