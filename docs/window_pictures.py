@@ -34,7 +34,7 @@ from ui.forms.templates import TEMPLATES
 from ui.history.window import HistoryWindow
 from ui.main_window.window import MainWindow
 from ui.settings.dialog import SettingsDialog
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.tray.menu import TrayMenu
 from ui.tray.state import TrayReader
 from ui.widgets.status_strip import EngineShown
@@ -70,7 +70,7 @@ class Album:
 
 
 @contextmanager
-def _backend(look: Look, *, is_empty: bool = False) -> Iterator[Backend]:
+def _backend(appearance: Appearance, *, is_empty: bool = False) -> Iterator[Backend]:
     """Open the seeded database, or an empty one, at the moment of the pictures."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "halo.db"
@@ -78,7 +78,7 @@ def _backend(look: Look, *, is_empty: bool = False) -> Iterator[Backend]:
             seed(path)
         clock = ManualClock(NOW_MS)
         with Scheduler.open(path, clock=clock) as scheduler:
-            scheduler.change_settings(theme=Theme.DARK if look.is_dark else Theme.LIGHT)
+            scheduler.change_settings(theme=Theme.DARK if appearance.is_dark else Theme.LIGHT)
             # What holds on the machine that takes the pictures is not what they tell of.
             patch.object(scheduler, "check_condition", _check_condition).start()
             yield Backend.inline(scheduler, clock)
@@ -90,30 +90,32 @@ def _check_condition(condition: Condition) -> ConditionState:
     return ConditionState(True, True, "nas.local:22 answers.")
 
 
-def _window(backend: Backend, look: Look) -> MainWindow:
-    window = MainWindow(backend, look)
+def _window(backend: Backend, appearance: Appearance) -> MainWindow:
+    window = MainWindow(backend, appearance)
     window.resize(_WINDOW)
     window.show_engine(EngineShown("here"))
     return window
 
 
-def _take_main(album: Album, look: Look, name: str = "Check the shop", file: str = "window") -> None:
-    with _backend(look) as backend:
-        window = _window(backend, look)
+def _take_main(
+    album: Album, appearance: Appearance, name: str = "Check the shop", file: str = "window"
+) -> None:
+    with _backend(appearance) as backend:
+        window = _window(backend, appearance)
         window.show()
         QTest.qWait(_SETTLE_MS)
         window.select_job(_id_of(backend, name))
         album.take_and_close(window, file)
 
 
-def _take_running(album: Album, look: Look) -> None:
-    _take_main(album, look, "Back up documents", "running")
+def _take_running(album: Album, appearance: Appearance) -> None:
+    _take_main(album, appearance, "Back up documents", "running")
 
 
-def _take_waiting(album: Album, look: Look) -> None:
+def _take_waiting(album: Album, appearance: Appearance) -> None:
     """Show a job that waits, and one that follows a hint."""
-    _take_main(album, look, "Copy photos to the NAS", "waiting")
-    _take_main(album, look, "Sort incoming mail", "hint")
+    _take_main(album, appearance, "Copy photos to the NAS", "waiting")
+    _take_main(album, appearance, "Sort incoming mail", "hint")
 
 
 def _id_of(backend: Backend, name: str) -> str:
@@ -132,32 +134,34 @@ def _ask(backend: Backend, work: Callable[[Scheduler], T]) -> T:
     return found[0]
 
 
-def _take_empty(album: Album, look: Look) -> None:
-    with _backend(look, is_empty=True) as backend:
-        album.take_and_close(_window(backend, look), "empty")
+def _take_empty(album: Album, appearance: Appearance) -> None:
+    with _backend(appearance, is_empty=True) as backend:
+        album.take_and_close(_window(backend, appearance), "empty")
 
 
-def _take_greeting(album: Album, _look: Look) -> None:
+def _take_greeting(album: Album, _appearance: Appearance) -> None:
     album.take_and_close(Greeting(), "greeting")
 
 
-def _take_editor(album: Album, look: Look) -> None:
-    with _backend(look) as backend:
-        editor = JobEditor(backend, look, Draft(spec=TEMPLATES["backup"].spec, groups=("Backups", "Home")))
+def _take_editor(album: Album, appearance: Appearance) -> None:
+    with _backend(appearance) as backend:
+        editor = JobEditor(
+            backend, appearance, Draft(spec=TEMPLATES["backup"].spec, groups=("Backups", "Home"))
+        )
         for place in (Place.WHAT, Place.WHEN, Place.TROUBLE, Place.ALSO):
             editor.turn_to(place)
             album.take(editor, f"editor-{place.name.lower()}")
         editor.hide()
 
 
-def _take_chain(album: Album, look: Look) -> None:
+def _take_chain(album: Album, appearance: Appearance) -> None:
     """Show what a job waits for and what runs after one as their owner edits that, and a run of a chain."""
-    with _backend(look) as backend:
+    with _backend(appearance) as backend:
         for name, place in (("Copy photos to the NAS", Place.WAITS), ("Back up documents", Place.AFTER)):
-            editor = JobEditor(backend, look, _draft_of(backend, name))
+            editor = JobEditor(backend, appearance, _draft_of(backend, name))
             editor.turn_to(place)
             album.take_and_close(editor, f"editor-{place.name.lower()}")
-        window = HistoryWindow(backend, look)
+        window = HistoryWindow(backend, appearance)
         window.resize(_WINDOW)
         job_id = _id_of(backend, "Verify the backup")
         runs = _ask(backend, lambda scheduler: scheduler.get_run_log(job_id, 1))
@@ -172,10 +176,10 @@ def _draft_of(backend: Backend, name: str) -> Draft:
     return Draft(spec=job.spec, job_id=job.id, is_new=False, settings=settings, groups=groups)
 
 
-def _take_prompt(album: Album, look: Look) -> None:
+def _take_prompt(album: Album, appearance: Appearance) -> None:
     """Show a job for an agent as its owner edits it: what the agent is told, and what it may spend."""
-    with _backend(look) as backend:
-        editor = JobEditor(backend, look, _draft_of(backend, "Triage new issues"))
+    with _backend(appearance) as backend:
+        editor = JobEditor(backend, appearance, _draft_of(backend, "Triage new issues"))
         editor.resize(_EDITOR)
         editor.show()
         QTest.qWait(_SETTLE_MS)
@@ -202,9 +206,9 @@ def _unfold(editor: JobEditor, name: str) -> None:
             page.ensureWidgetVisible(part)
 
 
-def _take_needs_you(album: Album, look: Look) -> None:
-    with _backend(look) as backend:
-        window = _window(backend, look)
+def _take_needs_you(album: Album, appearance: Appearance) -> None:
+    with _backend(appearance) as backend:
+        window = _window(backend, appearance)
         window.show()
         QTest.qWait(_SETTLE_MS)
         window.select_job(_id_of(backend, "Triage new issues"))
@@ -212,9 +216,9 @@ def _take_needs_you(album: Album, look: Look) -> None:
         album.take_and_close(window, "needs-you")
 
 
-def _take_history(album: Album, look: Look) -> None:
-    with _backend(look) as backend:
-        window = HistoryWindow(backend, look)
+def _take_history(album: Album, appearance: Appearance) -> None:
+    with _backend(appearance) as backend:
+        window = HistoryWindow(backend, appearance)
         window.resize(_WINDOW)
         window.show_job(None)
         album.take(window, "history")
@@ -227,9 +231,9 @@ def _take_history(album: Album, look: Look) -> None:
         album.take_and_close(window, "question")
 
 
-def _take_settings(album: Album, look: Look) -> None:
-    with _backend(look) as backend:
-        dialog = SettingsDialog(backend, look, system_autostart())
+def _take_settings(album: Album, appearance: Appearance) -> None:
+    with _backend(appearance) as backend:
+        dialog = SettingsDialog(backend, appearance, system_autostart())
         album.take(dialog, "settings")
         dialog.show_agents()
         album.take(dialog, "agents")
@@ -237,9 +241,9 @@ def _take_settings(album: Album, look: Look) -> None:
         album.take_and_close(dialog, "quiet-times")
 
 
-def _take_tray(album: Album, look: Look) -> None:
-    with _backend(look) as backend:
-        menu = TrayMenu(look, backend.now_ms)
+def _take_tray(album: Album, appearance: Appearance) -> None:
+    with _backend(appearance) as backend:
+        menu = TrayMenu(appearance, backend.now_ms)
         backend.ask(lambda scheduler: TrayReader().read(scheduler, None), menu.show_state)
         QTest.qWait(_SETTLE_MS)
         QTimer.singleShot(_SETTLE_MS, lambda: album.take_and_close(menu, "tray"))
@@ -247,7 +251,7 @@ def _take_tray(album: Album, look: Look) -> None:
         QTest.qWait(3 * _SETTLE_MS)
 
 
-_PICTURES: dict[str, Callable[[Album, Look], None]] = {
+_PICTURES: dict[str, Callable[[Album, Appearance], None]] = {
     "window": _take_main,
     "running": _take_running,
     "waiting": _take_waiting,
@@ -271,13 +275,13 @@ def main(folder: Path, theme: Theme, ending: str, wanted: list[str]) -> None:
         if family in there:
             application.setFont(QFont(family, _POINTS))
             break
-    look = Look(theme)
-    look.apply()
+    appearance = Appearance(theme)
+    appearance.apply()
     # Nothing is hovered.
     QCursor.setPos(application.primaryScreen().geometry().bottomRight())
     album = Album(folder, ending)
     for name in wanted or _PICTURES:
-        _PICTURES[name](album, look)
+        _PICTURES[name](album, appearance)
 
 
 if __name__ == "__main__":

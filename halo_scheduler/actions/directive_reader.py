@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from halo_scheduler.actions.directives import NOTHING_SAID, LineReader, Said
+from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives, LineReader
 from halo_scheduler.actions.holes import data_from, hole_from
 from halo_scheduler.grammar.redaction import Redactor
 
@@ -18,7 +18,7 @@ class Heard:
     """Up to where an output was read, and what was said before."""
 
     position: int = 0
-    said: Said = NOTHING_SAID
+    said: Directives = NO_DIRECTIVES
 
 
 class Hearing:
@@ -36,7 +36,7 @@ class Hearing:
     @property
     def heard(self) -> Heard:
         """What is behind us."""
-        return Heard(max(self._lowest, self._position - self._reader.unread_bytes), self._reader.said)
+        return Heard(max(self._lowest, self._position - self._reader.unread_bytes), self._reader.directives)
 
     @property
     def needed_from(self) -> int:
@@ -89,12 +89,12 @@ class Hearing:
         if position > self._position:
             self.skip_to(position)
             fault = _SKIPPED.format(because=because)
-            self._reader.said = self._reader.said.and_then(Said(fault=fault))
+            self._reader.directives = self._reader.directives.and_then(Directives(fault=fault))
 
     def follow_cut(self, at: int) -> None:
         """Go on where the output was cut off: what is written there follows what was read last."""
         self._position = self._lowest = at
 
-    def end(self) -> Said:
+    def end(self) -> Directives:
         """Return all that was said: nothing follows."""
         return self._reader.end()

@@ -38,7 +38,7 @@ _LONGEST_LINE = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ScheduleDirective:
     """The keys that were given; what was not has its default only in the end, as more may follow."""
 
     every_ms: int | None = None
@@ -53,7 +53,7 @@ class Wish:
         if self.reason is not None:
             require_text("reason", self.reason, longest=LONGEST_REASON)
 
-    def and_then(self, later: Wish) -> Wish:
+    def and_then(self, later: ScheduleDirective) -> ScheduleDirective:
         """Return what holds after more was said: the later counts, key by key."""
         given = {item.name: getattr(later, item.name) for item in fields(later)}
         return replace(self, **{name: value for name, value in given.items() if value is not None})
@@ -71,7 +71,7 @@ class Wish:
         )
 
 
-def read_wish(pairs: Sequence[tuple[str, str]]) -> Wish:
+def read_wish(pairs: Sequence[tuple[str, str]]) -> ScheduleDirective:
     """Return what some keys and their values say, in whatever order; ScheduleError tells what is wrong."""
     given = dict(pairs)
     if len(given) < len(pairs):
@@ -87,7 +87,7 @@ def read_wish(pairs: Sequence[tuple[str, str]]) -> Wish:
     if "ttl_ms" in found:
         require_ttl(found["ttl_ms"])
     reason = printed_line(given["reason"], LONGEST_REASON) if "reason" in given else None
-    return Wish(reason=reason, **found)
+    return ScheduleDirective(reason=reason, **found)
 
 
 def pairs_in(text: str) -> list[tuple[str, str]]:
@@ -103,35 +103,35 @@ def pairs_in(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
-NO_WISH: Final = Wish()
+NO_SCHEDULE_DIRECTIVE: Final = ScheduleDirective()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Directives:
     """What some lines said, added up; `fault` is a sentence on the first of them that could not be read."""
 
     cost: float | None = None
     question: str = ""
     fault: str = ""
-    wish: Wish = NO_WISH
+    wish: ScheduleDirective = NO_SCHEDULE_DIRECTIVE
 
     @property
     def proposal(self) -> Proposal | None:
         """What it proposed about its own job."""
         return self.wish.proposal
 
-    def and_then(self, later: Said) -> Said:
+    def and_then(self, later: Directives) -> Directives:
         """Return what was said before and after."""
         costs = [cost for cost in (self.cost, later.cost) if cost is not None]
         questions = "\n".join(text for text in (self.question, later.question) if text)
-        return Said(
+        return Directives(
             cost=round(sum(costs), 9) if costs else None,
             question=questions[:_LONGEST_QUESTION],
             fault=self.fault or later.fault,
-            wish=self.wish if later.wish is NO_WISH else self.wish.and_then(later.wish),
+            wish=self.wish if later.wish is NO_SCHEDULE_DIRECTIVE else self.wish.and_then(later.wish),
         )
 
-    def without_secrets(self, redactor: Redactor) -> Said:
+    def without_secrets(self, redactor: Redactor) -> Directives:
         """Return the same without secrets that can be seen only in a text as it is shown."""
         reason = self.wish.reason
         return replace(
@@ -142,7 +142,7 @@ class Said:
         )
 
 
-NOTHING_SAID = Said()
+NO_DIRECTIVES = Directives()
 
 
 class LineReader:
@@ -152,9 +152,9 @@ class LineReader:
     then is `said`.
     """
 
-    def __init__(self, redactor: Redactor, said: Said = NOTHING_SAID) -> None:
+    def __init__(self, redactor: Redactor, directives: Directives = NO_DIRECTIVES) -> None:
         self._redactor = redactor
-        self.said = said
+        self.directives = directives
         self._lines = 0
         # As if a line had just ended: the first one begins here too.
         self._held = b"\n"
@@ -182,10 +182,10 @@ class LineReader:
         """Forget what came before; of what follows, begin to read only after so many bytes."""
         self._held, self._searched_to = b"", count
 
-    def end(self) -> Said:
+    def end(self) -> Directives:
         """Return all that was said: nothing follows."""
         self._search(self._held, is_end=True)
-        return self.said
+        return self.directives
 
     def _search(self, data: bytes, *, is_end: bool) -> None:
         """Read the lines that are whole; a secret in one of them may reach beyond it on both sides."""
@@ -209,10 +209,12 @@ class LineReader:
         start = max(0, first - reach)
         return self._redactor.redacted(data[start : behind + reach], first - start, behind - start)
 
-    def _take(self, said: Said) -> None:
+    def _take(self, directives: Directives) -> None:
         self._lines += 1
         fault = _TOO_MANY if self._lines == _MOST_LINES else ""
-        self.said = self.said.and_then(said.without_secrets(self._redactor)).and_then(Said(fault=fault))
+        self.directives = self.directives.and_then(directives.without_secrets(self._redactor)).and_then(
+            Directives(fault=fault)
+        )
 
     def _keep(self, data: bytes, position: int, pending: int | None) -> None:
         """Keep what the next piece may continue, and as much before it as a secret can reach."""
@@ -221,27 +223,27 @@ class LineReader:
         self._held, self._searched_to = data[cut:], next_search - cut
 
 
-def _read_line(line: bytes) -> Said:
+def _read_line(line: bytes) -> Directives:
     if not _OURS.match(line):
-        return NOTHING_SAID
+        return NO_DIRECTIVES
     if len(line) <= _LONGEST_LINE:
         if (cost := _COST.fullmatch(line)) is not None:
-            return Said(cost=float(cost[1]))
+            return Directives(cost=float(cost[1]))
         if (question := _QUESTION.fullmatch(line)) is not None:
             text = printed_line(question[1].decode(errors="replace"), _LONGEST_QUESTION)
-            return Said(question=text)
+            return Directives(question=text)
         if (proposal := _PROPOSAL.fullmatch(line)) is not None:
             return _read_proposal(line, proposal[1])
     return _unreadable(line)
 
 
-def _read_proposal(line: bytes, said: bytes) -> Said:
+def _read_proposal(line: bytes, directives: bytes) -> Directives:
     try:
-        return Said(wish=read_wish(pairs_in(said.decode(errors="replace"))))
+        return Directives(wish=read_wish(pairs_in(directives.decode(errors="replace"))))
     except ScheduleError as error:
         return _unreadable(line, f" ({error})")
 
 
-def _unreadable(line: bytes, why: str = "") -> Said:
+def _unreadable(line: bytes, why: str = "") -> Directives:
     shown = printed_line(line[:_LONGEST_LINE].decode(errors="replace"), _LONGEST_SHOWN)
-    return Said(fault=f"a line of its output could not be read: {shown}{why}")
+    return Directives(fault=f"a line of its output could not be read: {shown}{why}")

@@ -7,7 +7,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halo_scheduler.actions.run_services import Desk, Ended, Secrets, StopReason, kept_output
+from halo_scheduler.actions.run_services import Ended, RunServices, Secrets, StopReason, kept_output
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.redaction import Redactor
@@ -25,9 +25,9 @@ class HttpWork:
     """One run; everything here happens on the engine's thread but for `_fetch` and what it calls."""
 
     def __init__(
-        self, desk: Desk, run: Run, request: HttpRequest, spool: Spool, *, reads_lines: bool
+        self, services: RunServices, run: Run, request: HttpRequest, spool: Spool, *, reads_lines: bool
     ) -> None:
-        self._desk = desk
+        self._services = services
         self._run = run
         self._request = request
         self._spool = spool
@@ -43,13 +43,13 @@ class HttpWork:
 
     def start(self, secrets: Secrets) -> None:
         """Send the request from another thread."""
-        self.next_look_at = self._desk.home.now_ms() + _LOOK_MS
-        self._desk.home.submit(lambda: self._fetch(secrets))
+        self.next_look_at = self._services.engine.now_ms() + _LOOK_MS
+        self._services.engine.submit(lambda: self._fetch(secrets))
 
     def look(self, now_ms: int) -> None:
         """Keep what is written within its limit."""
         self.next_look_at = now_ms + _LOOK_MS
-        self._spool.cap(self._desk.spool_limit())
+        self._spool.cap(self._services.spool_limit())
 
     def shift(self, by_ms: int) -> None:
         """Move the instant it waits for: the clock was set back."""
@@ -85,12 +85,12 @@ class HttpWork:
         ended = self._end_of_errand(secrets)
         self._is_back.set()
         if ended is not None:
-            self._desk.home.post(lambda: self._report(ended))
+            self._services.engine.post(lambda: self._report(ended))
 
     def _end_of_errand(self, secrets: Secrets) -> Ended | None:
         """Do it all, and return how it ended; None when it was called off before anything was sent."""
         try:
-            values, environment = secrets(), self._desk.login_environment()
+            values, environment = secrets(), self._services.login_environment()
         except Exception as error:  # noqa: BLE001 - whatever a keyring raises is this run's failure
             return self._failed(str(error) if isinstance(error, SchedulerError) else f"no secrets: {error!r}")
         try:
@@ -123,6 +123,6 @@ class HttpWork:
         why = self._why
         if why is not None:
             ended = replace(ended, outcome=why.outcome, error=why.error, http_status=None)
-        if ended.output is None or ended.output.total_bytes > self._desk.output_limit():
-            ended = replace(ended, output=kept_output(self._spool, self._desk.output_limit, Redactor()))
-        self._desk.home.end(ended)
+        if ended.output is None or ended.output.total_bytes > self._services.output_limit():
+            ended = replace(ended, output=kept_output(self._spool, self._services.output_limit, Redactor()))
+        self._services.engine.end(ended)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from halo_scheduler.actions.directives import NOTHING_SAID, LineReader, Said
+from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives, LineReader
 from halo_scheduler.actions.http_headers import shown_value
 from halo_scheduler.actions.spool import Output
 from halo_scheduler.grammar.redaction import Redactor
@@ -47,22 +47,24 @@ class JsonAnswer:
         else:
             self._body += data
 
-    def read(self, redactor: Redactor) -> Said:
+    def read(self, redactor: Redactor) -> Directives:
         """Return what it says; a body that says nothing of Halo is none of our business, whatever it is."""
         if self._is_too_long:
-            return Said(fault=f"its answer has more than {_MOST_BYTES:,} bytes and was not searched for halo")
+            return Directives(
+                fault=f"its answer has more than {_MOST_BYTES:,} bytes and was not searched for halo"
+            )
         if b'"%s"' % _KEY.encode() not in self._body:
-            return NOTHING_SAID
+            return NO_DIRECTIVES
         try:
             answer = json.loads(self._body, object_pairs_hook=_object)
         except (ValueError, RecursionError):
-            return Said(fault="its answer could not be read as JSON")
+            return Directives(fault="its answer could not be read as JSON")
         if not isinstance(answer, dict) or answer.get(_KEY) is None:
-            return NOTHING_SAID
+            return NO_DIRECTIVES
         try:
-            return Said(wish=read_wish(_pairs(answer[_KEY], redactor))).without_secrets(redactor)
+            return Directives(wish=read_wish(_pairs(answer[_KEY], redactor))).without_secrets(redactor)
         except ScheduleError as error:
-            return Said(fault=f"the halo of its answer could not be read: {error}")
+            return Directives(fault=f"the halo of its answer could not be read: {error}")
 
 
 class _Doubled(dict[str, Any]):
@@ -132,9 +134,9 @@ class Record:
         """Write where the next answer comes from."""
         self._write(self._redactor.redacted(f"[redirected to {printed_line(target)}]\n\n".encode()))
 
-    def said(self, *, is_whole: bool) -> Said:
+    def said(self, *, is_whole: bool) -> Directives:
         """Return what the last answer said; JSON can only be read as a whole."""
-        said = NOTHING_SAID if self._lines is None else self._lines.end()
+        said = NO_DIRECTIVES if self._lines is None else self._lines.end()
         return said.and_then(self._json.read(self._redactor)) if is_whole and self._json is not None else said
 
     def output(self) -> Output | None:

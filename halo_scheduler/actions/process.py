@@ -14,8 +14,15 @@ import psutil
 from halo_scheduler.actions.ending import SIGNAL_BASE, outcome_of, with_said, without_secrets
 from halo_scheduler.actions.growth import Growth
 from halo_scheduler.actions.launch import Launch, spawn
-from halo_scheduler.actions.run_input import Assignment
-from halo_scheduler.actions.run_services import FILLS_DISK, Desk, Ended, Secrets, StopReason, kept_output
+from halo_scheduler.actions.run_input import RunInput
+from halo_scheduler.actions.run_services import (
+    FILLS_DISK,
+    Ended,
+    RunServices,
+    Secrets,
+    StopReason,
+    kept_output,
+)
 from halo_scheduler.actions.run_tree import RunTree
 from halo_scheduler.actions.spool import NOT_YET, Spool, Ticket
 from halo_scheduler.actions.start_errors import NO_FORK, ShortageError, why_not_started
@@ -39,9 +46,9 @@ class ProcessWork:
     """One run of a command or a prompt; everything here happens on the engine's thread but for `_prepare`."""
 
     def __init__(
-        self, desk: Desk, run: Run, action: ProcessAction, spool: Spool, *, reads_lines: bool
+        self, services: RunServices, run: Run, action: ProcessAction, spool: Spool, *, reads_lines: bool
     ) -> None:
-        self._desk = desk
+        self._services = services
         self._run = run
         self._action = action
         self._spool = spool
@@ -73,23 +80,23 @@ class ProcessWork:
 
     # --- Beginning -----------------------------------------------------------------------------------
 
-    def start(self, assignment: Assignment, secrets: Secrets) -> None:
+    def start(self, assignment: RunInput, secrets: Secrets) -> None:
         """Start the process; what may block happens on another thread."""
-        self._desk.home.submit(lambda: self._prepare(assignment, secrets))
+        self._services.engine.submit(lambda: self._prepare(assignment, secrets))
 
     def adopt(self, session: int, *, is_alive: bool) -> None:
         """Go on with a process that an earlier engine started, be it only with what is left of it."""
         self._tree.session = session
         self._redactor = None if self._action.secret_names else Redactor()
         self._listen()
-        self.next_look_at = self._desk.home.now_ms()
+        self.next_look_at = self._services.engine.now_ms()
         self._growth.begin(self.next_look_at, known_bytes=self._spool.size())
         if is_alive:
             self._watch(session, lambda: _wait_for(session))
         else:
             self._is_main_gone = True
 
-    def _prepare(self, assignment: Assignment, secrets: Secrets) -> None:
+    def _prepare(self, assignment: RunInput, secrets: Secrets) -> None:
         values: Mapping[str, str] = {}
         try:
             values = secrets()
@@ -99,28 +106,28 @@ class ProcessWork:
                 assignment.give_back()
             outcome, reason, sentence = why_not_started(error)
             redacted = Redactor(values.values()).text(sentence)
-            self._desk.home.post(lambda: self._report(outcome, redacted, reason=reason))
+            self._services.engine.post(lambda: self._report(outcome, redacted, reason=reason))
         else:
             if process is not None:
-                self._desk.home.post(lambda: self._take_up(process, Redactor(values.values())))
+                self._services.engine.post(lambda: self._take_up(process, Redactor(values.values())))
         finally:
             self.has_begun.set()
 
     def _start_process(
-        self, assignment: Assignment, secrets: Mapping[str, str]
+        self, assignment: RunInput, secrets: Mapping[str, str]
     ) -> subprocess.Popen[bytes] | None:
         """Start the process, unless it is called off on the way.
 
         What is missing is found out before an item is claimed: it must not use up one after the other.
         """
-        launch = assignment.find_program(self._desk.login_environment(), secrets)
+        launch = assignment.find_program(self._services.login_environment(), secrets)
         if self._is_called_off:
             return None
         self._is_taking = assignment.source is not None
         item = assignment.take_item()
         if item is not None:
             taken = (self._run.id, item.id, item.title, item.url)
-            self._desk.home.post(lambda: self._desk.home.note_item(*taken))
+            self._services.engine.post(lambda: self._services.engine.note_item(*taken))
         launch = assignment.hand_over(launch, item, self._spool)
         process = self._spawn_patiently(launch, has_secrets=bool(secrets))
         if process is None and self._is_left:
@@ -144,11 +151,11 @@ class ProcessWork:
         """Show what the start waits for."""
         waiting_for, awaited = shortage.waiting_for, shortage.awaited
         self._held_up_by = waiting_for
-        self._desk.home.post(lambda: self._note_start_wait(waiting_for, awaited))
+        self._services.engine.post(lambda: self._note_start_wait(waiting_for, awaited))
 
     def _note_start_wait(self, waiting_for: WaitingFor | None, awaited: str = "") -> None:
         if not self._is_over:
-            self._desk.home.note_start_wait(self._run, waiting_for, awaited)
+            self._services.engine.note_start_wait(self._run, waiting_for, awaited)
 
     def _spawn(self, launch: Launch, ticket: Ticket | None) -> subprocess.Popen[bytes] | None:
         self._wait_until_in_charge()
@@ -168,23 +175,23 @@ class ProcessWork:
 
     def _wait_until_in_charge(self) -> None:
         """Wait until the engine has looked whether it still is the one: all of this may have stood still for long."""
-        while not self._is_called_off and not self._desk.home.is_in_charge():
+        while not self._is_called_off and not self._services.engine.is_in_charge():
             sleep(_IN_CHARGE_LOOK_S)
 
     def _take_up(self, process: subprocess.Popen[bytes], redactor: Redactor) -> None:
         self._tree.session = process.pid
         if self._held_up_by is not None:
-            self._began_at = self._desk.home.now_ms()
+            self._began_at = self._services.engine.now_ms()
             self._note_start_wait(None)
         self._redactor = redactor
         self._listen()
-        self.next_look_at = self._growth.begin(self._desk.home.now_ms())
+        self.next_look_at = self._growth.begin(self._services.engine.now_ms())
         self._watch(process.pid, process.wait)
         if self._why is not None:
-            self._begin_stop(self._desk.home.now_ms())
+            self._begin_stop(self._services.engine.now_ms())
 
     def _watch(self, pid: int, wait: Callable[[], object]) -> None:
-        self._desk.watch.add(pid, wait, self._see_main_gone)
+        self._services.watch.add(pid, wait, self._see_main_gone)
 
     def leave(self) -> None:
         """Let it live on without us; a thread buries it should it end first.
@@ -199,7 +206,7 @@ class ProcessWork:
             self.has_begun.wait(_LONGEST_SPAWN_S)
         process = self._process
         if process is not None:
-            self._desk.home.submit(lambda: _bury(process))
+            self._services.engine.submit(lambda: _bury(process))
 
     # --- Looking after it ----------------------------------------------------------------------------
 
@@ -211,7 +218,7 @@ class ProcessWork:
             self._conclude()
             return None
         if self._why is not None:
-            self._spool.cap(self._desk.spool_limit())
+            self._spool.cap(self._services.spool_limit())
             self._go_on_stopping(now_ms)
             return None
         if self._is_main_gone:
@@ -221,7 +228,7 @@ class ProcessWork:
         self.next_look_at = now_ms + _QUIET_LOOK_MS
         is_behind = self._spool.hear(_MOST_HEARD)
         self._growth.look(now_ms)
-        self._spool.cap(self._desk.spool_limit())
+        self._spool.cap(self._services.spool_limit())
         if self._growth.fills_disk:
             self.stop(now_ms, FILLS_DISK)
             return None
@@ -285,7 +292,7 @@ class ProcessWork:
         if self._is_main_gone and is_gone:
             self._report_stopped()
         elif now_ms >= self._kill_at + _UNKILLABLE_MS and not self._is_unkillable:
-            self._desk.home.note_on(self._run, self._tree.unkillable_note())
+            self._services.engine.note_on(self._run, self._tree.unkillable_note())
             self._is_unkillable = True
 
     def _drain(self, now_ms: int) -> None:
@@ -293,7 +300,7 @@ class ProcessWork:
         self.next_look_at = now_ms + _DRAIN_LOOK_MS
         if self._tree.members():
             self._spool.hear(_MOST_HEARD)
-            self._spool.cap(self._desk.spool_limit())
+            self._spool.cap(self._services.spool_limit())
         else:
             self._report_exit()
 
@@ -305,7 +312,7 @@ class ProcessWork:
         if self._process is not None:
             self._process.wait()
         self._is_main_gone = True
-        now_ms = self._desk.home.now_ms()
+        now_ms = self._services.engine.now_ms()
         if self._why is not None:
             self._go_on_stopping(now_ms)
         elif self._process_code() is None and self._spool.read_code() is None:
@@ -374,18 +381,18 @@ class ProcessWork:
         if self._redactor is None:
             end = without_secrets(end, self._action)
         else:
-            output = kept_output(self._spool, self._desk.output_limit, self._redactor)
+            output = kept_output(self._spool, self._services.output_limit, self._redactor)
             end = replace(end, output=output, progress=self._last_progress(self._redactor))
             end = with_said(end, self._action, self._spool, self._redactor)
         self._is_over = True
         self.next_look_at = None
-        self._desk.home.end(end)
+        self._services.engine.end(end)
 
     def _has_more_to_say(self) -> bool:
         with suppress(OSError):
             if self._spool.hear(_MOST_HEARD) and not self._spool.has_heard(self._end_size):
-                self.next_look_at = self._desk.home.now_ms()
-                self._desk.home.post(lambda: None)
+                self.next_look_at = self._services.engine.now_ms()
+                self._services.engine.post(lambda: None)
                 return True
         return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from halo_scheduler.actions.run_services import ChainCause, Occasion
+from halo_scheduler.actions.run_services import ChainCause, RunContext
 from halo_scheduler.grammar.templates import NOTHING_TO_SAY, render, variables_in
 from halo_scheduler.grammar.text import shown_text
 from halo_scheduler.grammar.zone import machine_zone
@@ -21,7 +21,7 @@ def compose(
     job_name: str,
     started_at: int,
     slot_at: int | None,
-    occasion: Occasion,
+    context: RunContext,
     item: Item | None,
 ) -> str:
     """Return the whole prompt; nothing that was filled in is looked at again.
@@ -34,20 +34,20 @@ def compose(
         "time": moment.strftime("%H:%M"),
         "job.name": job_name,
         "slot": "" if slot_at is None else _local_time(slot_at).isoformat(timespec="seconds"),
-        "last.outcome": occasion.last_outcome,
-        "last.output": end_of_text(occasion.last_output, _LONGEST_OUTPUT),
-        "question": occasion.question,
-        "answer": occasion.answer,
-        **({} if occasion.chain is None else _chain_values(occasion.chain)),
+        "last.outcome": context.last_outcome,
+        "last.output": end_of_text(context.last_output, _LONGEST_OUTPUT),
+        "question": context.question,
+        "answer": context.answer,
+        **({} if context.chain is None else _chain_values(context.chain)),
         **({} if item is None else _item_values(item)),
     }
     text = render(prompt.text, values)
     parts = [text if text.strip() else NOTHING_TO_SAY]
     if item is not None:
         parts.append(item_in_markdown(item))
-    has_answer = occasion.question or occasion.answer
+    has_answer = context.question or context.answer
     if has_answer and not variables_in(prompt.text) & {"question", "answer"}:
-        parts.append(f"# Question\n\n{occasion.question}\n\n# Answer\n\n{occasion.answer}")
+        parts.append(f"# Question\n\n{context.question}\n\n# Answer\n\n{context.answer}")
     text = "\n\n".join([*(part.rstrip("\n") for part in parts[:-1]), parts[-1]])
     # No system takes a NUL in an argument, or half of a character.
     return text.replace("\0", "\ufffd").encode(errors="replace").decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from halo_scheduler.actions.prompt import last_lines
-from halo_scheduler.actions.run_services import NO_OCCASION, ChainCause, Occasion
+from halo_scheduler.actions.run_services import NO_CONTEXT, ChainCause, RunContext
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.templates import variables_in
 from halo_scheduler.grammar.text import shown_text
@@ -13,7 +13,7 @@ from halo_scheduler.model import JobSpec, ProcessAction, Prompt, Run, Trigger
 from halo_scheduler.store.store import Store
 
 
-def occasion_of(store: Store, job_id: str, spec: JobSpec, run: Run | None) -> Occasion:
+def context_of(store: Store, job_id: str, spec: JobSpec, run: Run | None) -> RunContext:
     """Return what a run that starts now is told; None is one that only might."""
     told = _told_of_question(store, run)
     prompt = spec.action
@@ -39,14 +39,14 @@ def occasion_of(store: Store, job_id: str, spec: JobSpec, run: Run | None) -> Oc
     )
 
 
-def _told_of_question(store: Store, run: Run | None) -> Occasion:
+def _told_of_question(store: Store, run: Run | None) -> RunContext:
     """Return what only a run with an answer is told."""
     question = None
     if run is not None and run.trigger is Trigger.ANSWER:
         question = store.questions.answered_by(run.id)
     if question is None:
-        return NO_OCCASION
-    return Occasion(
+        return NO_CONTEXT
+    return RunContext(
         question=question.text,
         answer=question.answer,
         work_id=question.work_id,

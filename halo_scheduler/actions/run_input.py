@@ -9,7 +9,7 @@ from typing import assert_never
 
 from halo_scheduler.actions.launch import Launch, command_line, own_variables, prepare
 from halo_scheduler.actions.prompt import beginning_of_text, compose, item_in_markdown
-from halo_scheduler.actions.run_services import NO_OCCASION, Occasion, OpenedSource
+from halo_scheduler.actions.run_services import NO_CONTEXT, OpenedSource, RunContext
 from halo_scheduler.actions.spool import Spool
 from halo_scheduler.actions.start_errors import LaunchError
 from halo_scheduler.grammar.templates import filled_in
@@ -22,13 +22,13 @@ _LONGEST_VALUE_BYTES = 8 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class RunInput:
     """All that is known of a run before it starts; everything here may block."""
 
     job: Job
     run: Run
     action: ProcessAction
-    occasion: Occasion = NO_OCCASION
+    context: RunContext = NO_CONTEXT
     source: OpenedSource | None = None
 
     def find_program(self, environment: Environment, secrets: Mapping[str, str]) -> Launch:
@@ -49,8 +49,8 @@ class Assignment:
             return None
         if self.run.trigger is Trigger.TEST:
             return self.source.first()
-        kept = self.source.take_over(self.run.id, self.occasion.asked_by) if self.occasion.asked_by else None
-        return kept or self.source.claim(self.run.id, only=self.occasion.work_id)
+        kept = self.source.take_over(self.run.id, self.context.asked_by) if self.context.asked_by else None
+        return kept or self.source.claim(self.run.id, only=self.context.work_id)
 
     def give_back(self) -> None:
         """Let somebody else have the item: the run does not start. What cannot be told now is told later."""
@@ -72,7 +72,7 @@ class Assignment:
                     job_name=self.job.name,
                     started_at=self.run.started_at or 0,
                     slot_at=self.run.slot_at,
-                    occasion=self.occasion,
+                    context=self.context,
                     item=item,
                 )
                 return _delivered(launch, self._agent(), text, spool)
@@ -80,16 +80,16 @@ class Assignment:
                 assert_never(self.action)
 
     def _agent(self) -> Agent:
-        if self.occasion.agent is None:
-            raise LaunchError(self.occasion.no_agent or "there is no agent that could be given the prompt")
-        return self.occasion.agent
+        if self.context.agent is None:
+            raise LaunchError(self.context.no_agent or "there is no agent that could be given the prompt")
+        return self.context.agent
 
     def _told(self, launch: Launch, item: Item | None, spool: Spool) -> Launch:
         """Tell a command what it works on."""
         told: dict[str, str] = {}
         files: dict[str, bytes] = {}
-        if self.occasion.question or self.occasion.answer:
-            told |= {"HALO_QUESTION": self.occasion.question, "HALO_ANSWER": self.occasion.answer}
+        if self.context.question or self.context.answer:
+            told |= {"HALO_QUESTION": self.context.question, "HALO_ANSWER": self.context.answer}
         if item is not None:
             path = spool.work_path
             files[path] = item_in_markdown(item).encode(errors="replace")
@@ -104,7 +104,7 @@ class Assignment:
 
     def _with_cause(self, launch: Launch, spool: Spool) -> Launch:
         """Tell which run of another job started this one, and give it what that one printed to read."""
-        cause = self.occasion.chain
+        cause = self.context.chain
         if cause is None:
             return launch
         told = {

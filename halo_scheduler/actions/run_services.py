@@ -89,7 +89,7 @@ class ChainCause:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Occasion:
+class RunContext:
     """What a run is told about its circumstances; gathered by the engine before it starts."""
 
     agent: Agent | None = None
@@ -109,7 +109,7 @@ class Occasion:
     """What started a run of a chain; None for every other run."""
 
 
-NO_OCCASION = Occasion()
+NO_CONTEXT = RunContext()
 
 
 class Work(Protocol):
@@ -132,7 +132,7 @@ class Work(Protocol):
         """Say nothing any more: the engine goes, and what can live on without it does."""
 
 
-class Home(Protocol):
+class EngineHandle(Protocol):
     """The engine, as its runs see it."""
 
     def now_ms(self) -> int:
@@ -189,10 +189,10 @@ class OpenSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class RunServices:
     """What runs need of their surroundings."""
 
-    home: Home
+    engine: EngineHandle
     watch: Watch
     login_environment: Callable[[], Environment]
     output_limit: Callable[[], int]

@@ -12,14 +12,14 @@ from typing import Protocol
 from halo_scheduler.actions.ending import UNSEEN_END, outcome_of, with_said, without_secrets
 from halo_scheduler.actions.http import HttpWork
 from halo_scheduler.actions.process import ProcessWork
-from halo_scheduler.actions.run_input import Assignment
+from halo_scheduler.actions.run_input import RunInput
 from halo_scheduler.actions.run_services import (
-    NO_OCCASION,
-    Desk,
+    NO_CONTEXT,
     Ended,
     Late,
-    Occasion,
     OpenSource,
+    RunContext,
+    RunServices,
     Secrets,
     StopReason,
     Work,
@@ -71,38 +71,38 @@ class Runner:
     def __init__(
         self,
         folder: Path,
-        desk: Desk,
+        services: RunServices,
         read_secrets: ReadSecrets,
         open_source: OpenSource | None = None,
     ) -> None:
         self._folder = folder
-        self._desk = desk
+        self._services = services
         self._read_secrets = read_secrets
         self._open_source = open_source
         self._preparing: dict[str, threading.Event] = {}
 
-    def start(self, job: Job, run: Run, occasion: Occasion = NO_OCCASION) -> Work | None:
+    def start(self, job: Job, run: Run, context: RunContext = NO_CONTEXT) -> Work | None:
         """Begin a run; None when nothing here can run such a job."""
         action = job.action
         if isinstance(action, ProcessAction):
-            return self._start_process(job, run, action, occasion)
+            return self._start_process(job, run, action, context)
         if isinstance(action, HttpRequest):
-            request = HttpWork(self._desk, run, action, self.spool(run.id), reads_lines=job.reads_lines)
+            request = HttpWork(self._services, run, action, self.spool(run.id), reads_lines=job.reads_lines)
             request.start(self._read_secrets(action.secret_names))
             return request
         return None
 
-    def _start_process(self, job: Job, run: Run, action: ProcessAction, occasion: Occasion) -> Work:
+    def _start_process(self, job: Job, run: Run, action: ProcessAction, context: RunContext) -> Work:
         source = None
         if action.work_source is not None:
             if self._open_source is None:
                 raise SourceError("nothing here can fetch items of work")
             source = self._open_source(action.work_source)
-        work = ProcessWork(self._desk, run, action, self.spool(run.id), reads_lines=job.reads_lines)
+        work = ProcessWork(self._services, run, action, self.spool(run.id), reads_lines=job.reads_lines)
         if source is not None:
             self._preparing = {key: event for key, event in self._preparing.items() if not event.is_set()}
             self._preparing[run.id] = work.has_begun
-        assignment = Assignment(job=job, run=run, action=action, occasion=occasion, source=source)
+        assignment = RunInput(job=job, run=run, action=action, context=context, source=source)
         work.start(assignment, self._read_secrets(action.secret_names))
         return work
 
@@ -195,13 +195,13 @@ class Runner:
         """Return the output, unless it holds secrets that must be had first."""
         if action is not None and action.secret_names:
             return None
-        return kept_output(spool, self._desk.output_limit, Redactor()) if spool.exists() else None
+        return kept_output(spool, self._services.output_limit, Redactor()) if spool.exists() else None
 
     def adopt(self, left: Leftover) -> Work:
         """Go on with a run whose process lives."""
         action = left.action or Command(argv=("?",))
         spool = self.spool(left.run.id)
-        work = ProcessWork(self._desk, left.run, action, spool, reads_lines=left.reads_lines)
+        work = ProcessWork(self._services, left.run, action, spool, reads_lines=left.reads_lines)
         work.adopt(left.session or 0, is_alive=left.is_main_alive)
         return work
 
@@ -209,7 +209,7 @@ class Runner:
         """Get the secrets a run was given, then what it printed, redacted; without them it is withheld."""
         secrets = self._read_secrets(names, unchanged_since=run.started_at)
         spool = self.spool(run.id)
-        limit = self._desk.output_limit()
+        limit = self._services.output_limit()
 
         def read() -> None:
             try:
@@ -220,9 +220,9 @@ class Runner:
                 why = error if isinstance(error, SchedulerError) else type(error).__name__
                 text = f"[output withheld, as secrets cannot be taken out of it: {why}]\n"
                 late = Late(output=Output.of(text.encode(), spool.size()))
-            self._desk.home.post(lambda: done(late))
+            self._services.engine.post(lambda: done(late))
 
-        self._desk.home.submit(read)
+        self._services.engine.submit(read)
 
     def left_behind(self) -> set[str]:
         """Return the runs that have files here."""

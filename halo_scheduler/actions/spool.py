@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from halo_scheduler.actions.directive_reader import Heard, Hearing
-from halo_scheduler.actions.directives import NOTHING_SAID, Said
+from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives
 from halo_scheduler.actions.holes import data_from, hole_from, punch_hole, used_bytes
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.redaction import Redactor
@@ -215,9 +215,9 @@ class Spool:
             )
             self.hear(most_bytes // 2)
 
-    def said(self) -> Said:
+    def said(self) -> Directives:
         """Return all that the run said, when nothing follows; nothing if nobody listened."""
-        return NOTHING_SAID if self._hearing is None else self._hearing.end()
+        return NO_DIRECTIVES if self._hearing is None else self._hearing.end()
 
     def _keep_heard(self) -> None:
         """Write down what was said in what is about to be cut out: an engine after us cannot read it."""
@@ -231,7 +231,7 @@ class Spool:
     def _read_heard(self) -> Heard:
         try:
             data = json.loads(_read(self._said_path))
-            return Heard(int(data["position"]), decode(Said, data["said"]))
+            return Heard(int(data["position"]), decode(Directives, data["said"]))
         except (OSError, ValueError, KeyError, TypeError):
             return Heard()
 

@@ -13,7 +13,7 @@ from halo_scheduler.store.job_records import JobRecord
 _LOG = logging.getLogger(__name__)
 
 
-class UnderWay(NamedTuple):
+class ActiveRun(NamedTuple):
     """A run that has been claimed and whose end is not yet written.
 
     (A tuple, because thousands are made in a tick.)
@@ -39,11 +39,11 @@ class UnderWay(NamedTuple):
         )
 
 
-class RunsUnderWay:
+class ActiveRuns:
     """All of them; one that has ended is forgotten only once that is written."""
 
     def __init__(self) -> None:
-        self._runs: dict[str, UnderWay] = {}
+        self._runs: dict[str, ActiveRun] = {}
         self._stopping: dict[str, StopReason] = {}
         self._done: set[str] = set()
         self.works: dict[str, Work] = {}
@@ -55,17 +55,17 @@ class RunsUnderWay:
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._runs
 
-    def __getitem__(self, run_id: str) -> UnderWay:
+    def __getitem__(self, run_id: str) -> ActiveRun:
         return self._runs[run_id]
 
     @property
     def ids(self) -> frozenset[str]:
         return frozenset(self._runs)
 
-    def add(self, under_way: UnderWay) -> None:
-        self._runs[under_way.run.id] = under_way
+    def add(self, active_run: ActiveRun) -> None:
+        self._runs[active_run.run.id] = active_run
 
-    def get(self, run_id: str) -> UnderWay | None:
+    def get(self, run_id: str) -> ActiveRun | None:
         return self._runs.get(run_id)
 
     # --- Ends ----------------------------------------------------------------------------------------
@@ -81,9 +81,9 @@ class RunsUnderWay:
     def is_done(self, run_id: str) -> bool:
         return run_id in self._done
 
-    def still_running(self) -> list[UnderWay]:
+    def still_running(self) -> list[ActiveRun]:
         """Return the runs that have not ended."""
-        return [under_way for run_id, under_way in self._runs.items() if run_id not in self._done]
+        return [active_run for run_id, active_run in self._runs.items() if run_id not in self._done]
 
     def forget_done(self) -> list[str]:
         """Forget the runs whose ends are written by now, and return them."""
@@ -96,12 +96,12 @@ class RunsUnderWay:
 
     # --- Stops ---------------------------------------------------------------------------------------
 
-    def overdue(self, now_ms: int) -> list[UnderWay]:
+    def overdue(self, now_ms: int) -> list[ActiveRun]:
         """Return the runs past their time limit."""
         return [
-            under_way
-            for under_way in self.still_running()
-            if under_way.deadline_at is not None and under_way.deadline_at <= now_ms
+            active_run
+            for active_run in self.still_running()
+            if active_run.deadline_at is not None and active_run.deadline_at <= now_ms
         ]
 
     @property
@@ -162,9 +162,9 @@ class RunsUnderWay:
         """Move all instants they wait for: the clock was set."""
         for work in self.works.values():
             work.shift(by_ms)
-        for run_id, under_way in self._runs.items():
-            if under_way.deadline_at is not None:
-                self._runs[run_id] = under_way._replace(deadline_at=under_way.deadline_at + by_ms)
+        for run_id, active_run in self._runs.items():
+            if active_run.deadline_at is not None:
+                self._runs[run_id] = active_run._replace(deadline_at=active_run.deadline_at + by_ms)
 
     def leave(self) -> None:
         """Let what runs live on for the next engine."""

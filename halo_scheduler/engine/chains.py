@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from halo_scheduler.engine.candidates import Candidate
 from halo_scheduler.engine.manual_runs import claimed_beside_its_slot
-from halo_scheduler.engine.skipped_runs import Unstarted
+from halo_scheduler.engine.skipped_runs import SkippedRuns
 from halo_scheduler.engine.surroundings import Wait
 from halo_scheduler.grammar.english import shortened
 from halo_scheduler.model import Run, SkipReason, Source, Trigger, WaitingFor
@@ -26,10 +26,12 @@ _GONE = "a job that is gone"
 class ChainRuns:
     """Nobody decided just now that they start: they wait like a due job, for as long as it takes."""
 
-    def __init__(self, store: Store, unstarted: Unstarted, is_output_awaited: Callable[[str], bool]) -> None:
+    def __init__(
+        self, store: Store, unstarted: SkippedRuns, is_output_awaited: Callable[[str], bool]
+    ) -> None:
         """`is_output_awaited` tells whether the output of a run that has ended is still to be stored."""
         self._store = store
-        self._unstarted = unstarted
+        self._skipped_runs = unstarted
         self._is_output_awaited = is_output_awaited
 
     def candidates(self, now_ms: int) -> list[Candidate]:
@@ -78,7 +80,7 @@ class ChainRuns:
     def skip(self, record: JobRecord, request: Request, hold: Hold, now_ms: int) -> None:
         """Record that a chain run does not start."""
         self._store.requests.close(request)
-        self._unstarted.skip(_run_of(record, request, now_ms), hold.reason, hold.sentence, now_ms)
+        self._skipped_runs.skip(_run_of(record, request, now_ms), hold.reason, hold.sentence, now_ms)
         if hold.reason in (SkipReason.DISABLED, SkipReason.PAUSED):
             self._tell_broken(request, record.spec.name, hold.reason, now_ms)
 
@@ -92,7 +94,7 @@ class ChainRuns:
         if (request.waiting_reason, request.waits_until) != (wait.reason, wait.until):
             later = replace(request, waiting_reason=wait.reason, waits_until=wait.until)
             self._store.requests.save_waiting([later])
-            self._unstarted.tell(Change(ChangeKind.JOB, job_id=request.job_id))
+            self._skipped_runs.tell(Change(ChangeKind.JOB, job_id=request.job_id))
 
     def _cause(self, request: Request) -> tuple[Run | None, str]:
         """Return the run that caused another, and the name of its job."""
@@ -115,7 +117,7 @@ class ChainRuns:
         if cause is not None:
             because = "because of a fault, which is in the log" if why == "fault" else f"as it was {why}"
             self._store.runs.add_note(cause.id, f"{shortened(name)} did not run after it, {because}")
-            self._unstarted.tell(Change(ChangeKind.RUN_FINISHED, job_id=cause.job_id, run_id=cause.id))
+            self._skipped_runs.tell(Change(ChangeKind.RUN_FINISHED, job_id=cause.job_id, run_id=cause.id))
 
 
 def _run_of(record: JobRecord, request: Request, now_ms: int) -> Run:

@@ -9,10 +9,10 @@ from typing import assert_never
 from halo_scheduler.engine.candidates import Candidate, oldest_first
 from halo_scheduler.engine.chains import ChainRuns
 from halo_scheduler.engine.manual_runs import RunsByHand
-from halo_scheduler.engine.recovery import OneJob
-from halo_scheduler.engine.skipped_runs import Unstarted
+from halo_scheduler.engine.recovery import JobFaultIsolation
+from halo_scheduler.engine.skipped_runs import SkippedRuns
 from halo_scheduler.engine.slots import Slots
-from halo_scheduler.engine.surroundings import Outlook, Wait
+from halo_scheduler.engine.surroundings import StartConditions, Wait
 from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import Run, WaitingFor
 from halo_scheduler.model.changes import Change, ChangeKind, changes_of, gathered
@@ -36,17 +36,17 @@ class Claims:
         store: Store,
         generation: int,
         max_concurrent: Callable[[], int],
-        outlook: Outlook,
+        start_conditions: StartConditions,
         is_output_awaited: Callable[[str], bool],
     ) -> None:
         self._store = store
         self._generation = generation
         self._max_concurrent = max_concurrent
-        self._outlook = outlook
-        self._unstarted = Unstarted(store, generation)
-        self._by_hand = RunsByHand(store, outlook, self._unstarted)
-        self._slots = Slots(store, self._unstarted)
-        self._chain_runs = ChainRuns(store, self._unstarted, is_output_awaited)
+        self._start_conditions = start_conditions
+        self._skipped_runs = SkippedRuns(store, generation)
+        self._by_hand = RunsByHand(store, start_conditions, self._skipped_runs)
+        self._slots = Slots(store, self._skipped_runs)
+        self._chain_runs = ChainRuns(store, self._skipped_runs, is_output_awaited)
         self._usage_kept_from = ""
 
     def claim(self, now_ms: int, running: Iterable[str | None]) -> list[tuple[JobRecord, Run]]:
@@ -54,7 +54,7 @@ class Claims:
 
         `running` are the groups of the runs under way.
         """
-        self._outlook.begin(now_ms)
+        self._start_conditions.begin(now_ms)
         in_group = Counter(running)
         places = self._max_concurrent() - in_group.total()
         by_hand = self._by_hand.claim(now_ms, places)
@@ -62,7 +62,7 @@ class Claims:
         places -= len(by_hand)
         round_ = _Round(
             self._store,
-            self._outlook,
+            self._start_conditions,
             slots=self._slots,
             chain_runs=self._chain_runs,
             now_ms=now_ms,
@@ -78,9 +78,9 @@ class Claims:
 
     def _mark_the_rest(self, now_ms: int) -> None:
         """Note on the due jobs that nobody looked at that they wait for a place."""
-        if not self._outlook.is_all_quiet:  # Otherwise all were looked at.
-            marked = self._store.jobs.mark_waiting(now_ms, but_for=self._outlook.quiet_groups)
-            self._unstarted.tell(*changes_of(marked))
+        if not self._start_conditions.is_all_quiet:  # Otherwise all were looked at.
+            marked = self._store.jobs.mark_waiting(now_ms, but_for=self._start_conditions.quiet_groups)
+            self._skipped_runs.tell(*changes_of(marked))
 
     def _forget_usage(self, now_ms: int) -> None:
         """Delete, once a day, what was used up on days long past."""
@@ -104,7 +104,7 @@ class Claims:
 
     def take_news(self) -> list[Change]:
         """Return what was recorded beside the runs that were claimed, once."""
-        news = self._unstarted.take_news()
+        news = self._skipped_runs.take_news()
         # Thousands may begin to wait at once; but of a run that does not start, somebody wants to know which.
         waiting = [change for change in news if change.kind is ChangeKind.JOB]
         return [*gathered(waiting), *(change for change in news if change.kind is not ChangeKind.JOB)]
@@ -120,7 +120,7 @@ class _Round:
     def __init__(
         self,
         store: Store,
-        outlook: Outlook,
+        start_conditions: StartConditions,
         *,
         slots: Slots,
         chain_runs: ChainRuns,
@@ -129,7 +129,7 @@ class _Round:
         in_group: Counter[str | None],
     ) -> None:
         self._store = store
-        self._outlook = outlook
+        self._start_conditions = start_conditions
         self._slots = slots
         self._chain_runs = chain_runs
         self._now_ms = now_ms
@@ -164,11 +164,11 @@ class _Round:
 
         When all are quiet it is in any case: some slots are skipped, and no job that keeps quiet lacks a place.
         """
-        if self._places <= 0 and not self._outlook.is_all_quiet:
+        if self._places <= 0 and not self._start_conditions.is_all_quiet:
             return False
         for candidate in oldest_first(self._store, self._now_ms, self._places, chain_runs, self._full_groups):
             self._consider(candidate)
-            if self._places <= 0 and not self._outlook.is_all_quiet:
+            if self._places <= 0 and not self._start_conditions.is_all_quiet:
                 return False
         return True
 
@@ -176,7 +176,7 @@ class _Round:
         """Keep deadlines, and the quiet times of groups, also when there is no place."""
         for record in self._store.jobs.due_with_conditions(self._now_ms):
             self._consider(Candidate(record))
-        for group in self._outlook.quiet_groups:
+        for group in self._start_conditions.quiet_groups:
             for record in self._store.jobs.due_in_group(self._now_ms, group):
                 self._consider(Candidate(record))
 
@@ -195,7 +195,7 @@ class _Round:
     def _consider_slot(self, candidate: Candidate) -> None:
         record = candidate.record
         after: JobRecord | None = None
-        with OneJob(self._store, record.id, self._now_ms):
+        with JobFaultIsolation(self._store, record.id, self._now_ms):
             after = self._slots.renewed(record, self._now_ms)
             if after is None:
                 after = self._decide_slot(candidate)
@@ -220,7 +220,7 @@ class _Round:
 
     def _consider_chain_run(self, record: JobRecord, request: Request) -> None:
         is_decided = False
-        with OneJob(self._store, record.id, self._now_ms):
+        with JobFaultIsolation(self._store, record.id, self._now_ms):
             self._decide_chain_run(record, request)
             is_decided = True
         if not is_decided:
@@ -253,12 +253,12 @@ class _Round:
             self._holds.note(record, hold)
             return hold
         has_place = self._has_place(record.spec.group)
-        verdict = self._outlook.look(candidate, has_place=has_place)
+        verdict = self._start_conditions.look(candidate, has_place=has_place)
         if isinstance(verdict, Hold) and is_slot:
             return Hold(verdict.reason, f"{verdict.sentence}{never_again(record)}")
         if verdict is not None or has_place:
             return verdict
-        self._outlook.keep_in_view(record)
+        self._start_conditions.keep_in_view(record)
         return Wait(WaitingFor.AT_CAPACITY, until=candidate.waits_until)
 
     def _has_place(self, group: str | None) -> bool:
@@ -267,9 +267,9 @@ class _Round:
 
     def _full_groups(self) -> list[str]:
         """Return the groups without a place whose jobs would not wait for anything else."""
-        if self._outlook.is_all_quiet:
+        if self._start_conditions.is_all_quiet:
             return []
-        quiet = self._outlook.quiet_groups
+        quiet = self._start_conditions.quiet_groups
         return [
             group
             for group, most in self._limits.items()

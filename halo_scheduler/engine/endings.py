@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from halo_scheduler.actions.run_services import Ended, Late
 from halo_scheduler.actions.spool import Output
-from halo_scheduler.engine.recovery import OneJob
+from halo_scheduler.engine.recovery import JobFaultIsolation
 from halo_scheduler.model import HintSource, Outcome, Proposal, Question, Run, StatusReason, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.ids import new_question_id
@@ -140,7 +140,7 @@ class Endings:
             if record is None or record.run_id != run.id:
                 continue
             after: JobRecord | None = None
-            with OneJob(self._store, record.id, end.finished_at):
+            with JobFaultIsolation(self._store, record.id, end.finished_at):
                 after = plan_after_run(record, run, end, self._store.runs.has_slot)
             if after is None:
                 # A fault in planning must not leave the job running for ever.
@@ -174,7 +174,7 @@ class Endings:
         if run.trigger is not Trigger.TEST and takes_hints(record.spec, ended_at):
             advised = record.evolve(hints=hints_after(record.hints, proposal, ended_at))
             if not self._store.runs.is_scheduled(record.run_id):
-                with OneJob(self._store, record.id, now_ms):
+                with JobFaultIsolation(self._store, record.id, now_ms):
                     advised = plan_sooner(advised, now_ms, self._store.runs.has_slot)
             self._store.jobs.save_states([advised])
             record = advised

@@ -8,21 +8,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halo_scheduler.actions.callback import Handlers
-from halo_scheduler.actions.run_context import occasion_of
-from halo_scheduler.actions.run_services import BY_USER, QUIT, TIME_LIMIT, Ended, Occasion, StopReason
+from halo_scheduler.actions.run_context import context_of
+from halo_scheduler.actions.run_services import BY_USER, QUIT, TIME_LIMIT, Ended, RunContext, StopReason
 from halo_scheduler.actions.start_errors import why_not_started
 from halo_scheduler.actions.threads import DaemonPool, Inbox
 from halo_scheduler.clock import Clock, ClockSteps
-from halo_scheduler.engine.active_runs import RunsUnderWay, UnderWay
+from halo_scheduler.engine.active_runs import ActiveRun, ActiveRuns
 from halo_scheduler.engine.claims import Claims
 from halo_scheduler.engine.endings import Ending, Endings, ending_of
 from halo_scheduler.engine.keep_awake import Wakefulness
 from halo_scheduler.engine.outage import Outage, ended_at
-from halo_scheduler.engine.post_run import Aftermath
+from halo_scheduler.engine.post_run import PostRun
 from halo_scheduler.engine.recovery import Recovery
 from halo_scheduler.engine.room import Room
-from halo_scheduler.engine.run_resources import Workshop
-from halo_scheduler.engine.surroundings import Outlook
+from halo_scheduler.engine.run_resources import RunResources
+from halo_scheduler.engine.surroundings import StartConditions
 from halo_scheduler.engine.takeover import Leftovers, find_leftovers, take_over
 from halo_scheduler.errors import StaleEngineError, StoreReplacedError, StoreUnavailableError
 from halo_scheduler.host.watch import Watch
@@ -65,13 +65,13 @@ class Engine:
         self._max_concurrent = max_concurrent
         self._tell = tell
         self._owner = owner
-        self._workshop = Workshop(store, self)
-        self._aftermath = Aftermath(store, self._workshop, self, self.note_on)
-        self._outlook = Outlook(store, lambda: surroundings or self._observe_surroundings())
+        self._resources = RunResources(store, self)
+        self._post_run = PostRun(store, self._resources, self, self.note_on)
+        self._start_conditions = StartConditions(store, lambda: surroundings or self._observe_surroundings())
         self._wakefulness = Wakefulness(self, self.note_on)
         self._recovery = Recovery(store, 0)
         self._endings = Endings(store)
-        self._runs = RunsUnderWay()
+        self._runs = ActiveRuns()
         self._works = self._runs.works
         self._inbox = Inbox()
         self._ended: list[Ended] = []
@@ -90,15 +90,15 @@ class Engine:
 
     def equip(self, watch: Watch) -> None:
         """Let runs use what an event loop offers."""
-        self._workshop.equip(watch)
+        self._resources.equip(watch)
 
     def read_environment(self) -> None:
         """Ask the login shell for its environment, before a command has to wait for that."""
-        self._workshop.read_environment()
+        self._resources.read_environment()
 
     def _make_claims(self) -> Claims:
-        is_awaited = self._aftermath.late_outputs.is_awaited
-        return Claims(self._store, self._generation, self._max_concurrent, self._outlook, is_awaited)
+        is_awaited = self._post_run.deferred_outputs.is_awaited
+        return Claims(self._store, self._generation, self._max_concurrent, self._start_conditions, is_awaited)
 
     def _observe_surroundings(self) -> Surroundings:
         from halo_scheduler.conditions.surroundings import ObservedSurroundings  # noqa: PLC0415 - if needed
@@ -162,16 +162,16 @@ class Engine:
     def note_item(self, run_id: str, work_id: str, title: str, url: str) -> None:
         """Write down which item a run works on, on the engine's thread."""
         self._write(lambda: self._store.runs.save_work(run_id, work_id, title, url))
-        under_way = self._runs.get(run_id)
-        if under_way is not None:
-            run = replace(under_way.run, work_id=work_id, work_title=title, work_url=url)
-            self._runs.add(under_way._replace(run=run))
+        active_run = self._runs.get(run_id)
+        if active_run is not None:
+            run = replace(active_run.run, work_id=work_id, work_title=title, work_url=url)
+            self._runs.add(active_run._replace(run=run))
             self._tell(Change(ChangeKind.RUN_PROGRESS, job_id=run.job_id, run_id=run_id))
 
     def take_in(self) -> bool:
         """Do what other threads brought; tell whether that needs a tick: runs have ended, surroundings changed."""
         self._inbox.take_in()
-        return bool(self._ended or self._aftermath.late_outputs.arrived or self._has_news)
+        return bool(self._ended or self._post_run.deferred_outputs.arrived or self._has_news)
 
     # --- Life ----------------------------------------------------------------------------------------
 
@@ -213,8 +213,8 @@ class Engine:
         self._generation = taken.generation
         self._recovery = Recovery(self._store, self._generation)
         self._claims = self._make_claims()
-        workshop = self._workshop
-        left = find_leftovers(self._store, workshop.runner, workshop.work_desk, now_ms, taken.awake_until)
+        resources = self._resources
+        left = find_leftovers(self._store, resources.runner, resources.work_desk, now_ms, taken.awake_until)
         unseen = [one.run for one in left.ended if one.ended.finished_at is None]
         self._recovery.account_for_downtime(unseen, taken.awake_until, now_ms)
         for adopted, _ in left.living:
@@ -231,15 +231,15 @@ class Engine:
 
     def _take_up(self, left: Leftovers) -> None:
         """Go on with the runs that outlived their engine, and clear away what the others left."""
-        for adopted, under_way in left.living:
-            self._runs.add(under_way)
-            self._works[adopted.run.id] = self._workshop.runner.adopt(adopted)
-            self._keep_awake(under_way)
-        self._aftermath.take_up(left.ended, self._runs.ids)
+        for adopted, active_run in left.living:
+            self._runs.add(active_run)
+            self._works[adopted.run.id] = self._resources.runner.adopt(adopted)
+            self._keep_awake(active_run)
+        self._post_run.take_up(left.ended, self._runs.ids)
 
     def adopt_orphans(self) -> None:
         """Make this process, where the system can do that, the parent of what its runs leave without one."""
-        self._aftermath.start_adopting()
+        self._post_run.start_adopting()
 
     def stop_runs(self) -> None:
         """Stop all that can be stopped, as for a quit."""
@@ -249,7 +249,7 @@ class Engine:
     def stop_claiming(self) -> None:
         """Start nothing any more, and so look for nothing that somebody waits for; what runs goes on."""
         self._claiming = False
-        self._outlook.close()
+        self._start_conditions.close()
 
     def give_up(self) -> None:
         """Leave the engine's row to others; should that not be possible, they take it once this process is gone."""
@@ -257,7 +257,7 @@ class Engine:
             return
         self.leave_runs()
         try:
-            self._aftermath.give_up()
+            self._post_run.give_up()
             self._room.given_to(self._leave_row)
         except StoreUnavailableError as error:
             _LOG.warning("%s; what is not recorded yet is recorded by the next engine.", error)
@@ -272,20 +272,20 @@ class Engine:
 
     def is_overlooking(self) -> bool:
         """Tell whether something could have started at the last tick, but did not."""
-        running = [under_way.group for under_way in self._runs.still_running()]
+        running = [active_run.group for active_run in self._runs.still_running()]
         return self._claiming and self._claims.is_overlooking(self._last_tick_at, running)
 
     def claim_anew(self) -> None:
         """Forget what was gathered for claiming: should that be wrong, the next tick finds out what is right."""
-        self._outlook.close()
+        self._start_conditions.close()
         self._claims = self._make_claims()
 
     def leave_runs(self) -> None:
         """Let what runs live on for the next engine, which also keeps awake and watches what must be."""
         self._runs.leave()
-        self._aftermath.stop_adopting()
+        self._post_run.stop_adopting()
         self._wakefulness.close()
-        self._outlook.close()
+        self._start_conditions.close()
 
     # --- A tick --------------------------------------------------------------------------------------
 
@@ -312,7 +312,7 @@ class Engine:
         with self._store.transaction():
             changes += self._recovery.end_pauses(now_ms)
             zone = self._recovery.notice_jumps(self._outage.awake_until(self._last_tick_at), now_ms)
-            changes += self._endings.record_late(self._aftermath.late_outputs.arrived.values(), now_ms)
+            changes += self._endings.record_late(self._post_run.deferred_outputs.arrived.values(), now_ms)
             self._record_ends(now_ms, changes)
             self._recovery.settle_outage(self._outage, now_ms)
             self._take_requests(now_ms, changes)
@@ -321,19 +321,19 @@ class Engine:
             self._store.lease.renew(self._generation, now_ms, runs=len(claimed), zone=zone)
         # Only now is it true: what was written can no longer be undone.
         for record, run in claimed:
-            self._runs.add(UnderWay.of(record, run))
+            self._runs.add(ActiveRun.of(record, run))
         self._recovery.zone = zone
         self._note_tick(now_ms)
-        self._aftermath.clear(self._ended, self._runs, now_ms)
+        self._post_run.clear(self._ended, self._runs, now_ms)
         self._ended = []
         self._forget_done()
         self._runs.stop_what_must(self._clock.now_ms())
-        self._outlook.follow()
+        self._start_conditions.follow()
         for change in [*changes, *self._take_news()]:
             self._tell(change)
         started = [run.id for record, run in claimed if self._try_to_start(record, run)]
         # Last: whatever keeps it from being read, what is claimed has begun.
-        self._aftermath.settlement.look_at_questions()
+        self._post_run.settlement.look_at_questions()
         return started
 
     def _note_tick(self, now_ms: int) -> None:
@@ -351,7 +351,7 @@ class Engine:
         """
         now_ms = self._clock.now_ms()
         instants = [self._store.jobs.next_instant(self._last_tick_at), self._runs.next_deadline_at]
-        instants.append(self._outlook.wakes_at if self._claiming else None)
+        instants.append(self._start_conditions.wakes_at if self._claiming else None)
         delays = [at - now_ms for at in instants if at is not None]
         delays.append(self._ticked_ms + MAX_DELAY_MS - self._clock.monotonic_ms())
         if self._clock_steps.peek():
@@ -360,7 +360,7 @@ class Engine:
 
     def look_delay_ms(self) -> int:
         """Return how long until a run wants to be looked after, which takes less than a tick."""
-        looks = [at for at in (self._runs.next_look_at, self._aftermath.due_at) if at is not None]
+        looks = [at for at in (self._runs.next_look_at, self._post_run.due_at) if at is not None]
         return min(max(min(looks) - self._clock.now_ms(), 0), MAX_DELAY_MS) if looks else MAX_DELAY_MS
 
     def look(self) -> bool:
@@ -373,7 +373,7 @@ class Engine:
             for run_id, _, _ in news:
                 job_id = self._runs[run_id].run.job_id
                 self._tell(Change(ChangeKind.RUN_PROGRESS, job_id=job_id, run_id=run_id))
-        self._aftermath.look(now_ms)
+        self._post_run.look(now_ms)
         return bool(self._ended) or self._clock_was_set
 
     def _notice_clock(self) -> None:
@@ -381,7 +381,7 @@ class Engine:
         step_ms = self._clock_steps.take()
         if step_ms:
             self._clock_was_set = True
-            self._aftermath.shift(step_ms)
+            self._post_run.shift(step_ms)
             self._runs.shift(step_ms)
 
     def note_on(self, run: Run, sentence: str) -> None:
@@ -414,12 +414,12 @@ class Engine:
         )
         changes += self._finish([ending_of(self._runs[ended.run_id].run, ended, now_ms) for ended in ends])
         self._endings.record_outputs(ends)
-        self._aftermath.late_outputs.expect(ended.run_id for ended in ends if ended.needs_secrets)
+        self._post_run.deferred_outputs.expect(ended.run_id for ended in ends if ended.needs_secrets)
 
     def _end_overdue(self, now_ms: int, changes: list[Change]) -> None:
         """Stop runs past their time limit."""
-        for under_way in self._runs.overdue(now_ms):
-            self._end_early(under_way.run, TIME_LIMIT, now_ms, changes)
+        for active_run in self._runs.overdue(now_ms):
+            self._end_early(active_run.run, TIME_LIMIT, now_ms, changes)
 
     def _end_early(self, run: Run, why: StopReason, now_ms: int, changes: list[Change]) -> None:
         """Stop what can be stopped, and record that when it is done; of a function, only the record can end."""
@@ -444,17 +444,17 @@ class Engine:
                 self.read_environment()
                 self._store.requests.close(request)
                 continue
-            under_way = self._runs.get(request.run_id)
-            if under_way is not None and not self._runs.is_done(request.run_id):
-                self._end_early(under_way.run, BY_USER, now_ms, changes)
-            if under_way is None or self._runs.is_done(request.run_id):
+            active_run = self._runs.get(request.run_id)
+            if active_run is not None and not self._runs.is_done(request.run_id):
+                self._end_early(active_run.run, BY_USER, now_ms, changes)
+            if active_run is None or self._runs.is_done(request.run_id):
                 # Not before it is done: a crash on the way must not lose the wish.
                 self._store.requests.close(request)
 
     def _claim(self, now_ms: int, changes: list[Change]) -> list[tuple[JobRecord, Run]]:
         if not self._claiming:
             return []
-        running = [under_way.group for under_way in self._runs.still_running()]
+        running = [active_run.group for active_run in self._runs.still_running()]
         claimed = self._claims.claim(now_ms, running)
         changes += [Change(ChangeKind.RUN_STARTED, job_id=run.job_id, run_id=run.id) for _, run in claimed]
         return claimed
@@ -491,18 +491,18 @@ class Engine:
                     handler, record.job, run, lambda ended: self.post(lambda: self.end(ended))
                 )
                 return True
-        elif (work := self._workshop.runner.start(record.job, run, self._occasion(record, run))) is not None:
+        elif (work := self._resources.runner.start(record.job, run, self._context(record, run))) is not None:
             self._works[run.id] = work
             return True
         self._skip_unsupported(record, run)
         return False
 
-    def _keep_awake(self, under_way: UnderWay) -> None:
-        if under_way.keeps_awake:
-            self._wakefulness.hold(under_way.run, under_way.job_name)
+    def _keep_awake(self, active_run: ActiveRun) -> None:
+        if active_run.keeps_awake:
+            self._wakefulness.hold(active_run.run, active_run.job_name)
 
-    def _occasion(self, record: JobRecord, run: Run) -> Occasion:
-        return occasion_of(self._store, record.id, record.spec, run)
+    def _context(self, record: JobRecord, run: Run) -> RunContext:
+        return context_of(self._store, record.id, record.spec, run)
 
     def _skip_unsupported(self, record: JobRecord, run: Run) -> None:
         now_ms = self._clock.now_ms()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from halo_scheduler.engine.skipped_runs import Unstarted
-from halo_scheduler.engine.surroundings import Outlook
+from halo_scheduler.engine.skipped_runs import SkippedRuns
+from halo_scheduler.engine.surroundings import StartConditions
 from halo_scheduler.grammar.english import assistant_words
 from halo_scheduler.model import Run, SkipReason, Source, Trigger
 from halo_scheduler.rules.planning import LATE_MS
@@ -24,10 +24,10 @@ _HOW = {Trigger.MANUAL: "by hand", Trigger.ANSWER: "with an answer"}
 class RunsByHand:
     """Whoever asked for a run has decided: it waits for a place, and for nothing else."""
 
-    def __init__(self, store: Store, outlook: Outlook, unstarted: Unstarted) -> None:
+    def __init__(self, store: Store, start_conditions: StartConditions, unstarted: SkippedRuns) -> None:
         self._store = store
-        self._outlook = outlook
-        self._unstarted = unstarted
+        self._start_conditions = start_conditions
+        self._skipped_runs = unstarted
 
     def claim(self, now_ms: int, places: int) -> list[tuple[JobRecord, Run]]:
         """Claim what was asked for, oldest first, as far as there are places."""
@@ -70,16 +70,16 @@ class RunsByHand:
             note=_asked_by(request),
         )
         if not is_free:
-            self._unstarted.skip(run, SkipReason.ALREADY_RUNNING, "", now_ms)
+            self._skipped_runs.skip(run, SkipReason.ALREADY_RUNNING, "", now_ms)
             return None
         claimed = claimed_beside_its_slot(record, run, now_ms)
         if request.kind is not RequestKind.TEST:
-            notes = (run.note, self._outlook.note_on(record, _HOW[run.trigger]))
+            notes = (run.note, self._start_conditions.note_on(record, _HOW[run.trigger]))
             return claimed, replace(run, note="; ".join(filter(None, notes)))
         spec = request.spec
         if spec is None:
             unreadable = "what was to be tried cannot be read"
-            self._unstarted.skip(run, SkipReason.UNSUPPORTED_TYPE, unreadable, now_ms)
+            self._skipped_runs.skip(run, SkipReason.UNSUPPORTED_TYPE, unreadable, now_ms)
             return None
         # Only what is run is the edited job's: its own columns are not written.
         spec = replace(spec, group=record.spec.group)
@@ -103,7 +103,7 @@ class RunsByHand:
                 note=_asked_by(request),
             )
             missed = "Halo was not running when this was asked for"
-            self._unstarted.skip(run, SkipReason.MISSED, missed, now_ms)
+            self._skipped_runs.skip(run, SkipReason.MISSED, missed, now_ms)
             self._store.requests.close(request)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from halo_scheduler.actions.run_services import Ended, Home, Late
+from halo_scheduler.actions.run_services import Ended, EngineHandle, Late
 from halo_scheduler.actions.runner import Leftover
-from halo_scheduler.engine.active_runs import RunsUnderWay, UnderWay
-from halo_scheduler.engine.run_resources import Workshop
+from halo_scheduler.engine.active_runs import ActiveRun, ActiveRuns
+from halo_scheduler.engine.run_resources import RunResources
 from halo_scheduler.engine.settlement import Settlement
 from halo_scheduler.grammar.english import listed
 from halo_scheduler.host.process_tree import marked_processes
@@ -27,7 +27,7 @@ _LOG = logging.getLogger(__name__)
 _REAP_PAUSE_MS = 1_000
 
 
-class Survey:
+class SurvivorScan:
     """Looks once for many runs: going through all processes of the machine is too dear for each."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ def _sentence(pids: list[int]) -> str:
     return f"{what} ({listed([str(pid) for pid in pids[:_MOST_NAMED]])})"
 
 
-class LateOutputs:
+class DeferredOutputs:
     """Keeps in mind whose output is to come, and what has come until it is stored."""
 
     def __init__(self) -> None:
@@ -86,45 +86,45 @@ class LateOutputs:
         return stored
 
 
-class Aftermath:
+class PostRun:
     """Clears away after the runs of one engine, and after those of the last."""
 
     def __init__(
-        self, store: Store, workshop: Workshop, home: Home, add_note: Callable[[Run, str], None]
+        self, store: Store, resources: RunResources, home: EngineHandle, add_note: Callable[[Run, str], None]
     ) -> None:
         """`add_note` is called on the engine's thread, with what was found out about a recorded run."""
         self._store = store
-        self._workshop = workshop
-        self._home = home
+        self._resources = resources
+        self._engine = home
         self._add_note = add_note
-        self.settlement = Settlement(store, workshop.work_desk, home, add_note)
-        self.survey = Survey()
-        self.late_outputs = LateOutputs()
+        self.settlement = Settlement(store, resources.work_desk, home, add_note)
+        self.scan = SurvivorScan()
+        self.deferred_outputs = DeferredOutputs()
         self._is_adopting = False
         self._reaped_at = 0
         self._reap_at: int | None = None
 
-    def clear(self, ends: Iterable[Ended], runs: RunsUnderWay, now_ms: int) -> None:
+    def clear(self, ends: Iterable[Ended], runs: ActiveRuns, now_ms: int) -> None:
         """Delete the files of runs, now that their ends and their output are recorded; settle their items."""
-        for run_id in self.late_outputs.take_stored():
+        for run_id in self.deferred_outputs.take_stored():
             with _one_run():
-                self._workshop.clear_spool(run_id)
+                self._resources.clear_spool(run_id)
                 self._settle(run_id)
         for ended in ends:
             if ended.run_id in runs.works:
                 with _one_run():
                     self._clear_one(ended, runs[ended.run_id], now_ms)
 
-    def _clear_one(self, ended: Ended, under_way: UnderWay, now_ms: int) -> None:
-        run = under_way.run
+    def _clear_one(self, ended: Ended, active_run: ActiveRun, now_ms: int) -> None:
+        run = active_run.run
         if ended.needs_secrets:
             self._fetch_output(run, ended.needs_secrets)
         else:
-            self._workshop.clear_spool(run.id)
-            if under_way.takes_items:
+            self._resources.clear_spool(run.id)
+            if active_run.takes_items:
                 self._settle(run.id)
         if ended.exit_code is not None and not ended.note:
-            self.survey.add(run, now_ms)
+            self.scan.add(run, now_ms)
 
     def take_up(self, ended: Iterable[Leftover], running: frozenset[str]) -> None:
         """Clear away what the runs of the last engine left that have ended."""
@@ -136,44 +136,44 @@ class Aftermath:
                 self._fetch_output(left.run, left.ended.needs_secrets)
                 waiting.add(left.run.id)
             else:
-                self._workshop.clear_spool(left.run.id)
+                self._resources.clear_spool(left.run.id)
         waiting |= self._take_up_outputs(known)
-        for run_id in self._workshop.work_desk.claimed() - running - waiting:
+        for run_id in self._resources.work_desk.claimed() - running - waiting:
             self._settle(run_id)
 
     def _take_up_outputs(self, known: set[str]) -> set[str]:
         """Store what waits for its secrets since before the last engine went; delete what nobody needs."""
         waiting: set[str] = set()
-        for run_id in self._workshop.runner.left_behind() - known:
+        for run_id in self._resources.runner.left_behind() - known:
             run = self._store.runs.get(run_id)
-            names = self._workshop.runner.secrets_of(run_id)
+            names = self._resources.runner.secrets_of(run_id)
             if run is not None and names and not self._store.outputs.has(run_id):
                 self._fetch_output(run, names)
                 waiting.add(run_id)
             else:
-                self._workshop.clear_spool(run_id)
+                self._resources.clear_spool(run_id)
         return waiting
 
     def _fetch_output(self, run: Run, names: frozenset[str]) -> None:
-        self.late_outputs.fetch(run, names, self._workshop.runner.read_later)
+        self.deferred_outputs.fetch(run, names, self._resources.runner.read_later)
 
     def _settle(self, run_id: str) -> None:
-        self.settlement.settle(run_id, self._workshop.runner.wait_until_prepared)
+        self.settlement.settle(run_id, self._resources.runner.wait_until_prepared)
 
     # --- Later ---------------------------------------------------------------------------------------
 
     @property
     def due_at(self) -> int | None:
         """When it wants to be looked after again."""
-        instants = (self.survey.due_at, self.settlement.due_at, self._reap_at)
+        instants = (self.scan.due_at, self.settlement.due_at, self._reap_at)
         return min((at for at in instants if at is not None), default=None)
 
     def look(self, now_ms: int) -> None:
         """Do what is due."""
-        if self.survey.due_at is not None and self.survey.due_at <= now_ms:
+        if self.scan.due_at is not None and self.scan.due_at <= now_ms:
             # On another thread: it goes through all processes of the machine, and there may be thousands.
-            look = self.survey.take()
-            self._home.submit(lambda: self._home.post(partial(self._note_survivors, look())))
+            look = self.scan.take()
+            self._engine.submit(lambda: self._engine.post(partial(self._note_survivors, look())))
         self.settlement.look(now_ms)
         if self._is_adopting and abs(now_ms - self._reaped_at) >= _REAP_PAUSE_MS:
             self._reap(now_ms)
@@ -194,14 +194,14 @@ class Aftermath:
 
     def shift(self, by_ms: int) -> None:
         """Move all instants it waits for: the clock was set."""
-        self.survey.shift(by_ms)
+        self.scan.shift(by_ms)
         self.settlement.shift(by_ms)
         self._reap_at = None if self._reap_at is None else self._reap_at + by_ms
 
     def give_up(self) -> None:
         """Try nothing any more; what runs left running is looked for at once."""
         self.settlement.give_up()
-        self._note_survivors(self.survey.take()())
+        self._note_survivors(self.scan.take()())
 
     def _note_survivors(self, found: list[tuple[Run, str]]) -> None:
         for run, sentence in found:

@@ -44,7 +44,7 @@ _ZONE_CHECK_MS = 60_000
 _MISSED = {PassedReason.OUTAGE: "the database could not be written at that time"}
 
 
-class OneJob:
+class JobFaultIsolation:
     """Keeps a fault in one job's planning from disturbing the others, and records it.
 
     (Not made of a generator, because thousands are entered in a tick.)
@@ -109,7 +109,7 @@ class Recovery:
                 # It is planned when that run ends.
                 ended.append(awake)
                 continue
-            with OneJob(self._store, record.id, now_ms):
+            with JobFaultIsolation(self._store, record.id, now_ms):
                 self._record_slept_through(record, now_ms)
                 paused_until = record.paused_until or now_ms
                 ended.append(plan(awake, paused_until, self._store.runs.has_slot, reason=PassedReason.PAUSED))
@@ -167,7 +167,7 @@ class Recovery:
                 # It starts now, a little late.
                 saved.append(record.evolve(passed_reason=with_span(record.passed_reason, reason, now_ms)))
                 continue
-            with OneJob(self._store, record.id, now_ms):
+            with JobFaultIsolation(self._store, record.id, now_ms):
                 caught_up = plan_missed(record, now_ms, reason, self._store.runs.has_slot)
                 if caught_up is not None:
                     saved.append(caught_up)
@@ -229,7 +229,7 @@ class Recovery:
     def _plan_all(self, records: Iterable[JobRecord], now_ms: int, reason: PassedReason) -> None:
         planned: list[JobRecord] = []
         for record in records:
-            with OneJob(self._store, record.id, now_ms):
+            with JobFaultIsolation(self._store, record.id, now_ms):
                 after = plan(record, now_ms, self._store.runs.has_slot, reason=reason)
                 if after != record:
                     planned.append(after)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Spool, left_behind, spool_folder
-from halo_scheduler.engine.active_runs import RunsUnderWay
+from halo_scheduler.engine.active_runs import ActiveRuns
 from halo_scheduler.errors import StoreError, StoreFullError
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.reserve import release_reserve
@@ -26,7 +26,7 @@ class Room:
     def __init__(
         self,
         database: Database,
-        runs: RunsUnderWay,
+        runs: ActiveRuns,
         ended: Callable[[], Iterable[Ended]],
         now_ms: Callable[[], int],
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 
-from halo_scheduler.actions.run_services import Desk, Home
+from halo_scheduler.actions.run_services import EngineHandle, RunServices
 from halo_scheduler.actions.runner import Runner
 from halo_scheduler.actions.spool import spool_folder
 from halo_scheduler.errors import StoreError
@@ -19,33 +19,33 @@ from halo_scheduler.work_sources.work_desk import WorkDesk
 _LOG = logging.getLogger(__name__)
 
 
-class Workshop:
+class RunResources:
     """Belongs to one engine, the home of its runs."""
 
-    def __init__(self, store: Store, home: Home) -> None:
+    def __init__(self, store: Store, engine: EngineHandle) -> None:
         self._store = store
-        self._home = home
+        self._engine = engine
         self._folder = spool_folder(store.database.path)
         self._environment = LoginEnvironment()
         self._secrets = SecretStore(store.secrets, store.database.path)
         self.work_desk = WorkDesk(
-            self._folder, self._secrets.reader, home.now_ms, environment=self._environment.get
+            self._folder, self._secrets.reader, engine.now_ms, environment=self._environment.get
         )
-        self.runner = self._make_runner(ThreadWatch(home.post))
+        self.runner = self._make_runner(ThreadWatch(engine.post))
 
     def equip(self, watch: Watch) -> None:
         """Let runs use what an event loop offers."""
         self.runner = self._make_runner(watch)
 
     def _make_runner(self, watch: Watch) -> Runner:
-        desk = Desk(
-            home=self._home,
+        services = RunServices(
+            engine=self._engine,
             watch=watch,
             login_environment=self._environment.get,
             output_limit=lambda: self._number(OUTPUT_LIMIT_BYTES),
             spool_limit=lambda: self._number(SPOOL_LIMIT_BYTES),
         )
-        return Runner(self._folder, desk, self._secrets.reader, self.work_desk.open)
+        return Runner(self._folder, services, self._secrets.reader, self.work_desk.open)
 
     def _number(self, setting: NumberSetting) -> int:
         """Return a setting; a run must be able to end also while the database cannot be read."""
@@ -56,7 +56,7 @@ class Workshop:
     def read_environment(self) -> None:
         """Ask the login shell for its environment, before a command has to wait for that."""
         self._environment.forget()
-        self._home.submit(self._read_environment)
+        self._engine.submit(self._read_environment)
 
     def _read_environment(self) -> None:
         self._environment.get()

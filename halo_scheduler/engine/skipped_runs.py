@@ -9,7 +9,7 @@ from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.store import Store
 
 
-class Unstarted:
+class SkippedRuns:
     """Writes them for one engine, whose generation every run carries; tells of them once that is true."""
 
     def __init__(self, store: Store, generation: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from halo_scheduler.engine.skipped_runs import Unstarted
+from halo_scheduler.engine.skipped_runs import SkippedRuns
 from halo_scheduler.engine.surroundings import Wait
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.model import Outcome, PassedReason, Run, Source, StatusReason, Trigger
@@ -32,9 +32,9 @@ from halo_scheduler.store.store import Store
 class Slots:
     """Starts, skips and puts off slots for one engine."""
 
-    def __init__(self, store: Store, unstarted: Unstarted) -> None:
+    def __init__(self, store: Store, unstarted: SkippedRuns) -> None:
         self._store = store
-        self._unstarted = unstarted
+        self._skipped_runs = unstarted
         self._has_asked = False
 
     def renewed(self, record: JobRecord, now_ms: int) -> JobRecord | None:
@@ -55,7 +55,7 @@ class Slots:
         """Keep a slot due, with what it waits for; the same is told once."""
         if wait == (record.waiting_for, record.waiting_reason, record.waits_until):
             return record
-        self._unstarted.tell(Change(ChangeKind.JOB, job_id=record.id))
+        self._skipped_runs.tell(Change(ChangeKind.JOB, job_id=record.id))
         return record.evolve(
             waiting_for=wait.waiting_for,
             waiting_reason=wait.reason,
@@ -103,7 +103,7 @@ class Slots:
         claimed, run = self.start(record, now_ms)
         end = RunEnd(outcome=Outcome.SKIPPED, finished_at=now_ms, reason=hold.reason, error=hold.sentence)
         after = plan_after_run(claimed, run, end, self._store.runs.has_slot)
-        self._unstarted.skip(replace(run, note=""), hold.reason, hold.sentence, now_ms)
+        self._skipped_runs.skip(replace(run, note=""), hold.reason, hold.sentence, now_ms)
         self._ask_instead_of_retry(record)
         if after.disabled_reason is not None:
             self._store.events.append(
@@ -114,7 +114,7 @@ class Slots:
     def _ask_instead_of_retry(self, record: JobRecord) -> None:
         """Ask for what follows the attempt before, if this one was to be another."""
         asked = ask_instead_of_retry(self._store, record)
-        self._unstarted.tell(*asked)
+        self._skipped_runs.tell(*asked)
         self._has_asked |= bool(asked)
 
     def take_asked(self) -> bool:

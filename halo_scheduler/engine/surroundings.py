@@ -50,7 +50,7 @@ class _Rest(NamedTuple):
         return cls(quiet, f"the quiet time {quiet.by.name}".rstrip(), f"{day}at {clock_time(moment)}")
 
 
-class Outlook:
+class StartConditions:
     """Looks around for the jobs of one engine; nobody is asked about anything that no job needs to know."""
 
     def __init__(self, store: Store, make_surroundings: Callable[[], Surroundings]) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from halo_scheduler.actions.run_services import BY_USER, TIME_LIMIT
 from halo_scheduler.actions.runner import BegunStop, Leftover, Runner
-from halo_scheduler.engine.active_runs import UnderWay, deadline_at
+from halo_scheduler.engine.active_runs import ActiveRun, deadline_at
 from halo_scheduler.errors import EngineHeldError
 from halo_scheduler.host.process import is_alive, own_identity
 from halo_scheduler.model import Run
@@ -25,7 +25,7 @@ class Leftovers:
     """What was found: runs that have ended, and those whose processes still live."""
 
     ended: list[Leftover]
-    living: list[tuple[Leftover, UnderWay]]
+    living: list[tuple[Leftover, ActiveRun]]
 
 
 def find_leftovers(
@@ -42,7 +42,7 @@ def find_leftovers(
         # The job may have been edited since: what counts is what its run took.
         (
             left,
-            UnderWay.of(record, left.run)._replace(
+            ActiveRun.of(record, left.run)._replace(
                 takes_items=left.run.id in claimed, deadline_at=_deadline(record, left.run, now_ms)
             ),
         )

@@ -12,11 +12,11 @@ from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
 
 from halo_scheduler.actions.run_services import (
     BY_USER,
-    NO_OCCASION,
+    NO_CONTEXT,
     TIME_LIMIT,
-    Desk,
     Ended,
-    Occasion,
+    RunContext,
+    RunServices,
     Secrets,
     StopReason,
     Work,
@@ -89,12 +89,12 @@ class Trial(QObject):
         clock: Clock,
         parent: QObject | None = None,
         *,
-        occasion: Occasion = NO_OCCASION,
+        context: RunContext = NO_CONTEXT,
         login_environment: Callable[[], Environment] | None = None,
     ) -> None:
         super().__init__(parent)
         self._spec = spec
-        self._occasion = occasion
+        self._context = context
         self._read_secrets = read_secrets
         self._clock = clock
         self._pool = DaemonPool()
@@ -121,15 +121,15 @@ class Trial(QObject):
         self._posted.connect(self._hear, Qt.ConnectionType.QueuedConnection)
 
     def _make_runner(self, folder: Path, login_environment: Callable[[], Environment]) -> Runner:
-        desk = Desk(
-            home=self,
+        services = RunServices(
+            engine=self,
             watch=self._watch or ThreadWatch(self.post),
             login_environment=login_environment,
             output_limit=lambda: _OUTPUT_LIMIT,
             spool_limit=lambda: _SPOOL_LIMIT,
         )
         work_desk = WorkDesk(folder, self._read_secrets, self._clock.now_ms, environment=login_environment)
-        return Runner(folder, desk, self._reader, work_desk.open)
+        return Runner(folder, services, self._reader, work_desk.open)
 
     def _set_timers(self) -> None:
         self._timer.setInterval(_LOOK_MS)
@@ -154,7 +154,7 @@ class Trial(QObject):
             **{field.name: getattr(self._spec, field.name) for field in fields(JobSpec)},
         )
         self._timer.start()
-        self._work = self._runner.start(job, self._run, self._occasion)
+        self._work = self._runner.start(job, self._run, self._context)
         if self._work is not None and self._spec.policy.keep_awake:
             self._wakefulness.hold(self._run, self._spec.name)
         if self._work is None:

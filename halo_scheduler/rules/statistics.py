@@ -23,7 +23,7 @@ from halo_scheduler.schedule.quiet_times import quiet_at
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
-from halo_scheduler.wording.plans import ChainWait, Explanation, Outlook, Predecessor, explain_plan
+from halo_scheduler.wording.plans import ChainWait, Explanation, PlanText, Predecessor, explain_plan
 
 # No zone is off by less than that, so no day begins within a step.
 _STEP_MS = 15 * MINUTE_MS
@@ -149,13 +149,13 @@ def explanation(store: Store, record: JobRecord, now_ms: int) -> Explanation:
     return replace(found, sentences=(*found.sentences, f"{skipped}: {hold.sentence}{end}"))
 
 
-def _outlook(store: Store, record: JobRecord, now_ms: int, *, is_held: bool) -> Outlook:
+def _outlook(store: Store, record: JobRecord, now_ms: int, *, is_held: bool) -> PlanText:
     """Return what a job meets beside its plan; one that is held back is skipped before anything else is asked."""
     quiet = None
     if record.next_run_at is not None and not is_held:
         times = store.settings.quiet_times()
         quiet = quiet_at(times, record.spec.group, max(now_ms, record.next_run_at))
-    return Outlook(
+    return PlanText(
         quiet=quiet,
         waits_until=record.waits_until,
         predecessors=tuple(

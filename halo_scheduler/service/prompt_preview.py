@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from halo_scheduler.actions.prompt import compose
-from halo_scheduler.actions.run_context import occasion_of
+from halo_scheduler.actions.run_context import context_of
 from halo_scheduler.actions.run_services import ChainCause
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.templates import variables_in
@@ -34,17 +34,17 @@ def preview_prompt(store: Store, spec: JobSpec, job_id: str | None, now_ms: int)
     prompt = spec.action
     if not isinstance(prompt, Prompt):
         raise ScheduleError("only a prompt can be previewed", path="action")
-    occasion = occasion_of(store, job_id or "", spec, None)
+    context = context_of(store, job_id or "", spec, None)
     used = variables_in(prompt.text)
     if used & {"question", "answer"}:
-        occasion = replace(occasion, question=_QUESTION, answer=_ANSWER)
+        context = replace(context, question=_QUESTION, answer=_ANSWER)
     if any(name.startswith("chain.") for name in used):
-        occasion = replace(occasion, chain=_CAUSE)
+        context = replace(context, chain=_CAUSE)
     return compose(
         prompt,
         job_name=spec.name,
         started_at=now_ms,
         slot_at=None if isinstance(spec.schedule, Manual) else now_ms,
-        occasion=occasion,
+        context=context,
         item=None if prompt.work_source is None else _ITEM,
     )

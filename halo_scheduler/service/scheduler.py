@@ -176,15 +176,15 @@ class Scheduler(Assisting):
 
     def try_job(self, spec: JobSpec, parent: QObject | None = None) -> Trial:
         """Return a test run of a job that is not stored; it needs the Qt event loop of this thread."""
-        from halo_scheduler.actions.run_context import occasion_of  # noqa: PLC0415 - for those who need it
+        from halo_scheduler.actions.run_context import context_of  # noqa: PLC0415 - for those who need it
         from halo_scheduler.engine.test_run import Trial, clear_left_trials, trial_folder  # noqa: PLC0415 - Qt
 
         folder = trial_folder(self.path)
         if not self._has_tried:
             clear_left_trials(folder)
             self._has_tried = True
-        occasion = occasion_of(self._store, "", spec, None)
-        return Trial(spec, folder, self._secrets.reader, self._clock, parent, occasion=occasion)
+        context = context_of(self._store, "", spec, None)
+        return Trial(spec, folder, self._secrets.reader, self._clock, parent, context=context)
 
     def start(
         self,

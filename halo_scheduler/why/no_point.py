@@ -10,12 +10,12 @@ from halo_scheduler.why.assistant_acts import by_words
 from halo_scheduler.why.downtime import spell_words
 from halo_scheduler.why.inquiry import Inquiry, point_in
 from halo_scheduler.why.runs import run_sentences
-from halo_scheduler.why.timeline import Spell
+from halo_scheduler.why.timeline import Downtime
 from halo_scheduler.wording.plans import Predecessor, ends_in_words
 from halo_scheduler.wording.schedules import describe
 
 
-def not_a_point(inquiry: Inquiry, spell: Spell | None) -> Answer:
+def not_a_point(inquiry: Inquiry, spell: Downtime | None) -> Answer:
     """Return the answer for a span without a time of the schedule; `spell` is what kept the job from running, too."""
     schedule, anchor_at = inquiry.schedule, inquiry.spec.anchor_at
     also = [] if spell is None else [f"Besides, it {spell_words(inquiry, spell)}."]

@@ -33,7 +33,7 @@ class SpellKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spell:
+class Downtime:
     """A while in which a job could not run by itself; without an end it goes on."""
 
     kind: SpellKind
@@ -54,12 +54,12 @@ class Timeline:
         events = store.events.of_kinds(record.id, _OF_JOBS)
         self._record = record
         self._edits = [event for event in events if event.kind is EventKind.JOB_EDITED]
-        self._spells = _spells(events)
+        self._downtimes = _downtimes(events)
         self._zones = store.events.of_kinds(None, [EventKind.ZONE_CHANGE])
 
-    def find(self, at: int) -> Spell | None:
+    def find(self, at: int) -> Downtime | None:
         """Return what kept the job from running at an instant, the one that is hardest to undo."""
-        found = {spell.kind: spell for spell in self._spells if spell.covers(at)}
+        found = {downtime.kind: downtime for downtime in self._downtimes if downtime.covers(at)}
         return found.get(SpellKind.REMOVED) or found.get(SpellKind.DISABLED) or found.get(SpellKind.PAUSED)
 
     def next_move(self, at: int) -> Event | None:
@@ -93,19 +93,19 @@ def _spec(data: object) -> JobSpec | None:
     return None
 
 
-def _spells(events: Sequence[Event]) -> list[Spell]:
+def _downtimes(events: Sequence[Event]) -> list[Downtime]:
     """Return the whiles in which a job could not run, as the journal tells them one after the other."""
-    found: list[Spell] = []
-    open_: dict[SpellKind, Spell] = {}
+    found: list[Downtime] = []
+    open_: dict[SpellKind, Downtime] = {}
 
     def end(kind: SpellKind, at: int) -> None:
-        spell = open_.pop(kind, None)
-        if spell is not None:
-            found.append(replace(spell, until=at if spell.until is None else min(at, spell.until)))
+        downtime = open_.pop(kind, None)
+        if downtime is not None:
+            found.append(replace(downtime, until=at if downtime.until is None else min(at, downtime.until)))
 
-    def begin(spell: Spell) -> None:
-        end(spell.kind, spell.since)
-        open_[spell.kind] = spell
+    def begin(downtime: Downtime) -> None:
+        end(downtime.kind, downtime.since)
+        open_[downtime.kind] = downtime
 
     for event in events:
         for kind in _ended_by(event, open_.get(SpellKind.DISABLED)):
@@ -116,13 +116,13 @@ def _spells(events: Sequence[Event]) -> list[Spell]:
     return [*found, *open_.values()]
 
 
-def _begun_by(event: Event) -> Spell | None:
+def _begun_by(event: Event) -> Downtime | None:
     detail = event.detail
     match event.kind:
         case EventKind.JOB_REMOVED:
-            return Spell(kind=SpellKind.REMOVED, since=event.at)
+            return Downtime(kind=SpellKind.REMOVED, since=event.at)
         case EventKind.JOB_PAUSED:
-            return Spell(
+            return Downtime(
                 kind=SpellKind.PAUSED,
                 since=event.at,
                 until=detail.get("until"),
@@ -131,16 +131,16 @@ def _begun_by(event: Event) -> Spell | None:
             )
         case EventKind.JOB_DISABLED:
             reason, errors = _reason(detail.get("reason")), detail.get("errors") or 0
-            return Spell(kind=SpellKind.DISABLED, since=event.at, reason=reason, errors=errors)
+            return Downtime(kind=SpellKind.DISABLED, since=event.at, reason=reason, errors=errors)
         case EventKind.JOB_ADDED if detail.get("enabled") is False:
-            return Spell(kind=SpellKind.DISABLED, since=event.at, reason=StatusReason.USER)
+            return Downtime(kind=SpellKind.DISABLED, since=event.at, reason=StatusReason.USER)
         case EventKind.JOB_EDITED if _is_enabled(detail, "before") and not _is_enabled(detail, "after"):
-            return Spell(kind=SpellKind.DISABLED, since=event.at, reason=StatusReason.USER)
+            return Downtime(kind=SpellKind.DISABLED, since=event.at, reason=StatusReason.USER)
         case _:
             return None
 
 
-def _ended_by(event: Event, disabled: Spell | None) -> list[SpellKind]:
+def _ended_by(event: Event, disabled: Downtime | None) -> list[SpellKind]:
     detail = event.detail
     match event.kind:
         case EventKind.JOB_RESTORED:

@@ -85,7 +85,7 @@ class ChainWait:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class PlanText:
     """What a job meets beside its plan.
 
     `quiet` is the quiet time its planned run falls into; `waits_until` when it stops waiting for its conditions.
@@ -97,11 +97,11 @@ class Outlook:
     chain_waits: tuple[ChainWait, ...] = ()
 
 
-_NOTHING_ELSE = Outlook()
+_NOTHING_ELSE = PlanText()
 
 
 def explain_plan(
-    job: Job, trail: Sequence[Step], now_ms: int, *, attempt: int = 1, outlook: Outlook = _NOTHING_ELSE
+    job: Job, trail: Sequence[Step], now_ms: int, *, attempt: int = 1, outlook: PlanText = _NOTHING_ELSE
 ) -> Explanation:
     """Explain a job's next run from the trail of its plan; `attempt` is that of the planned run."""
     start = [] if job.next_run_at is None else _start(job, job.next_run_at, now_ms, outlook)
@@ -174,7 +174,7 @@ def _running(job: Job, sentence: str) -> list[str]:
     return [sentence] if job.status is JobStatus.RUNNING else []
 
 
-def _why_not(job: Job, now_ms: int, outlook: Outlook) -> list[str]:
+def _why_not(job: Job, now_ms: int, outlook: PlanText) -> list[str]:
     """Return why a job has no next run."""
     running = _running(job, "It is running now.")
     if job.status_reason is StatusReason.USER and job.enabled:
@@ -190,7 +190,7 @@ def _why_not(job: Job, now_ms: int, outlook: Outlook) -> list[str]:
     return ["The schedule gives no further time."]
 
 
-def _only_after_others(outlook: Outlook) -> list[str]:
+def _only_after_others(outlook: PlanText) -> list[str]:
     return [f"It runs {ends_in_words(outlook.predecessors)}, or by hand."] if outlook.predecessors else []
 
 
@@ -307,7 +307,7 @@ def _backoff(job: Job, step: Step, at: str, took: str) -> str:
     return f"It {failed}: its interval is longer by {took}, so {at}."
 
 
-def _start(job: Job, at: int, now_ms: int, outlook: Outlook) -> list[str]:
+def _start(job: Job, at: int, now_ms: int, outlook: PlanText) -> list[str]:
     """Return what a due job waits for, or what a planned run will meet."""
     if job.waiting_for is None or at > now_ms:
         return [*_quiet(job, at, now_ms, outlook.quiet), *_conditions(job)]
@@ -351,7 +351,7 @@ def _then_skipped(waits_until: int | None, now_ms: int) -> list[str]:
     return [f"If it still waits {when_in_words(waits_until, now_ms)}, this run is skipped."]
 
 
-def _chain(job: Job, now_ms: int, outlook: Outlook) -> list[str]:
+def _chain(job: Job, now_ms: int, outlook: PlanText) -> list[str]:
     """Return what a job runs after beside its schedule, and which such runs wait."""
     is_told = job.next_run_at is None and job.status_reason is None and isinstance(job.schedule, Manual)
     also = "" if is_told or not outlook.predecessors else ends_in_words(outlook.predecessors)

@@ -411,7 +411,7 @@ def test_survivors_of_a_normal_exit_are_left_alive_and_noted(shop: Workshop) -> 
 def test_what_ends_a_moment_after_the_run_is_not_noted(shop: Workshop) -> None:
     run = shop.run(shell("sleep 1.2; sleep 0.1 &"))
     assert shop.scheduler._engine is not None
-    survey = shop.scheduler._engine._aftermath.survey
+    survey = shop.scheduler._engine._post_run.scan
     shop.until(lambda: survey.due_at is None)
     assert shop.get(run.id).note == ""
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_scheduler.actions.directives import NOTHING_SAID, LineReader, Said
+from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives, LineReader
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.model import Proposal
 
@@ -17,7 +17,7 @@ _HIDDEN = "hunter22"
 _KIB = 1_024
 
 
-def _said(*pieces: bytes, secrets: tuple[str, ...] = ()) -> Said:
+def _directives(*pieces: bytes, secrets: tuple[str, ...] = ()) -> Directives:
     reader = LineReader(Redactor(secrets))
     for piece in pieces:
         reader.feed(piece)
@@ -40,11 +40,11 @@ def _said(*pieces: bytes, secrets: tuple[str, ...] = ()) -> Said:
 )
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""], ids=["line", "dos", "no end"])
 def test_a_cost_is_read(line: bytes, cost: float, end: bytes) -> None:
-    assert _said(line + end) == Said(cost=cost)
+    assert _directives(line + end) == Directives(cost=cost)
 
 
 def test_costs_are_added_up() -> None:
-    assert _said(b"::cost 0.1\nwords\n::cost 0.2\n::cost 0\n").cost == 0.3
+    assert _directives(b"::cost 0.1\nwords\n::cost 0.2\n::cost 0\n").cost == 0.3
 
 
 @pytest.mark.parametrize(
@@ -71,17 +71,17 @@ def test_costs_are_added_up() -> None:
     ],
 )
 def test_what_cannot_be_read_is_told_of_and_the_rest_counts(line: bytes) -> None:
-    said = _said(b"::cost 1\n" + line + b"\n::needs-input really?\n::cost 2\n")
+    said = _directives(b"::cost 1\n" + line + b"\n::needs-input really?\n::cost 2\n")
     assert (said.cost, said.question) == (3.0, "really?")
     assert said.fault.startswith("a line of its output could not be read: ::")
 
 
 def test_of_several_faults_the_first_is_told() -> None:
-    assert _said(b"::cost a\n::cost b\n").fault == "a line of its output could not be read: ::cost a"
+    assert _directives(b"::cost a\n::cost b\n").fault == "a line of its output could not be read: ::cost a"
 
 
 def test_a_fault_is_shown_short_and_plain() -> None:
-    fault = _said(b"::cost \x1b[31m" + b"y" * 500 + b"\n").fault
+    fault = _directives(b"::cost \x1b[31m" + b"y" * 500 + b"\n").fault
     assert len(fault) < 150
     assert fault.isprintable()
 
@@ -90,20 +90,20 @@ def test_a_fault_is_shown_short_and_plain() -> None:
 
 
 def test_a_question_is_read() -> None:
-    assert _said(b"working\n::needs-input Which branch?\n") == Said(question="Which branch?")
+    assert _directives(b"working\n::needs-input Which branch?\n") == Directives(question="Which branch?")
 
 
 def test_several_lines_make_one_question() -> None:
-    assert _said(b"::needs-input a\nx\n::needs-input  b\t c \n").question == "a\nb c"
+    assert _directives(b"::needs-input a\nx\n::needs-input  b\t c \n").question == "a\nb c"
 
 
 def test_a_question_is_plain_text() -> None:
-    said = _said(b"::needs-input \x1b]0;title\x07\x1b[31mred\x1b[0m \xff\xe2\x80\xae evil\n")
+    said = _directives(b"::needs-input \x1b]0;title\x07\x1b[31mred\x1b[0m \xff\xe2\x80\xae evil\n")
     assert said.question == "red \ufffd\ufffd evil"
 
 
 def test_a_question_has_an_end() -> None:
-    said = _said(*[b"::needs-input " + b"x" * 5_000 + b"\n"] * 10)
+    said = _directives(*[b"::needs-input " + b"x" * 5_000 + b"\n"] * 10)
     assert len(said.question) == 2_000
 
 
@@ -136,12 +136,12 @@ _MINUTE = 60_000
 )
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""], ids=["line", "dos", "no end"])
 def test_a_proposal_is_read(line: bytes, proposal: Proposal, end: bytes) -> None:
-    said = _said(line + end)
+    said = _directives(line + end)
     assert (said.proposal, said.fault) == (proposal, "")
 
 
 def test_later_lines_override_earlier_ones_key_by_key() -> None:
-    said = _said(
+    said = _directives(
         b'::halo every=5m ttl=2h reason="first"\n::halo next=1m\n::halo every=6m reason=""\n::halo next=3m ttl=1h\n'
     )
     assert said.proposal == Proposal(every_ms=6 * _MINUTE, next_ms=3 * _MINUTE, ttl_ms=60 * _MINUTE)
@@ -181,7 +181,7 @@ def test_later_lines_override_earlier_ones_key_by_key() -> None:
     ],
 )
 def test_a_proposal_that_cannot_be_read_is_told_of_and_the_rest_counts(line: bytes, why: str) -> None:
-    said = _said(b"::halo next=2m\n" + line + b"\n::halo ttl=2h every=3m\n")
+    said = _directives(b"::halo next=2m\n" + line + b"\n::halo ttl=2h every=3m\n")
     assert said.proposal == Proposal(every_ms=3 * _MINUTE, next_ms=2 * _MINUTE, ttl_ms=120 * _MINUTE)
     assert said.fault.startswith("a line of its output could not be read: ::halo")
     assert why in said.fault
@@ -193,13 +193,13 @@ def test_a_proposal_that_cannot_be_read_is_told_of_and_the_rest_counts(line: byt
     "text", [b"::halos every=5m\n", b"::halo-x every=5m\n", b" ::halo every=5m\n", b"x::halo every=5m\n"]
 )
 def test_what_only_looks_like_a_proposal_says_nothing(text: bytes) -> None:
-    assert _said(text) == NOTHING_SAID
+    assert _directives(text) == NO_DIRECTIVES
 
 
 def test_a_reason_is_short_plain_text() -> None:
-    said = _said(b'::halo every=5m reason="\x1b[31mred\x1b[0m \xff\0 \xe2\x80\xae evil"\n')
+    said = _directives(b'::halo every=5m reason="\x1b[31mred\x1b[0m \xff\0 \xe2\x80\xae evil"\n')
     assert said.proposal == Proposal(every_ms=5 * _MINUTE, reason="red \ufffd\ufffd \ufffd evil")
-    long = _said(b'::halo every=5m reason="' + b"x" * 5_000 + b'"\n').proposal
+    long = _directives(b'::halo every=5m reason="' + b"x" * 5_000 + b'"\n').proposal
     assert long is not None
     assert (len(long.reason), long.reason[-2:]) == (200, "x…")
 
@@ -208,9 +208,9 @@ def test_a_reason_is_short_plain_text() -> None:
 def test_a_secret_is_taken_out_of_a_proposal(size: int) -> None:
     text = rb'::halo every=5m reason="it is hunter22, or hun\"ter"' + b"\n"
     pieces = [text[start : start + size] for start in range(0, len(text), size)]
-    said = _said(*pieces, secrets=(_HIDDEN, 'hun"ter'))
+    said = _directives(*pieces, secrets=(_HIDDEN, 'hun"ter'))
     assert said.proposal == Proposal(every_ms=5 * _MINUTE, reason="it is ***, or ***")
-    assert "77m" not in _said(b"::halo every=77m\n", secrets=("77m",)).fault
+    assert "77m" not in _directives(b"::halo every=77m\n", secrets=("77m",)).fault
 
 
 # --- Whole lines only -----------------------------------------------------------------------------
@@ -235,20 +235,22 @@ def test_a_secret_is_taken_out_of_a_proposal(size: int) -> None:
     ],
 )
 def test_all_else_says_nothing(text: bytes) -> None:
-    assert _said(text) == NOTHING_SAID
+    assert _directives(text) == NO_DIRECTIVES
 
 
 _TEXT = (
     b"start\n::cost 1\n\n::needs-input one\r\n::costly\n::cost x\n:: cost 5\nx ::cost 7\n"
     b"::progress 0.5\n::cost 0.25\nend hunter22 ::cost 3\n::needs-input hunter22\n::needs-input last"
 )
-_MEANT = Said(cost=1.25, question="one\n***\nlast", fault="a line of its output could not be read: ::cost x")
+_MEANT = Directives(
+    cost=1.25, question="one\n***\nlast", fault="a line of its output could not be read: ::cost x"
+)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 16, 64, 1_000])
 def test_pieces_of_any_size_say_the_same(size: int) -> None:
     pieces = [_TEXT[start : start + size] for start in range(0, len(_TEXT), size)]
-    assert _said(*pieces, secrets=(_HIDDEN,)) == _MEANT
+    assert _directives(*pieces, secrets=(_HIDDEN,)) == _MEANT
 
 
 @given(
@@ -277,13 +279,13 @@ def test_where_pieces_end_makes_no_difference(parts: list[bytes], cuts: list[int
     text = b"".join(parts)
     ends = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     pieces = [text[first:behind] for first, behind in pairwise(ends)]
-    assert _said(*pieces, secrets=(_HIDDEN,)) == _said(text, secrets=(_HIDDEN,))
+    assert _directives(*pieces, secrets=(_HIDDEN,)) == _directives(text, secrets=(_HIDDEN,))
 
 
 def test_a_line_of_16_kib_is_read_and_one_byte_more_is_not() -> None:
     line = b"::needs-input ".ljust(16 * _KIB, b"x")
-    assert _said(line + b"\n").question.startswith("xxx")
-    said = _said(line + b"x\n::cost 1\n")
+    assert _directives(line + b"\n").question.startswith("xxx")
+    said = _directives(line + b"x\n::cost 1\n")
     assert (said.cost, said.question) == (1.0, "")
     assert said.fault.startswith("a line of its output could not be read: ::needs-input xxx")
 
@@ -296,12 +298,12 @@ def test_a_long_line_is_not_kept() -> None:
         assert reader.held_bytes <= 17 * _KIB
     reader.feed(b"\n::cost 1\n")
     assert reader.end().cost == 1.0
-    assert reader.said.question == ""
+    assert reader.directives.question == ""
 
 
 def test_a_secret_cannot_make_a_long_line_short() -> None:
     line = b"::needs-input " + _HIDDEN.encode() * 3_000
-    said = _said(line + b"\n", secrets=(_HIDDEN,))
+    said = _directives(line + b"\n", secrets=(_HIDDEN,))
     assert said.question == ""
     assert "hunter" not in said.fault
 
@@ -310,20 +312,20 @@ def test_a_secret_cannot_make_a_long_line_short() -> None:
 
 
 def test_a_secret_is_taken_out_before_a_line_is_read() -> None:
-    assert _said(b"::needs-input is it hunter22?\n", secrets=(_HIDDEN,)).question == "is it ***?"
-    assert "hunter" not in _said(b"::cost hunter22\n", secrets=(_HIDDEN,)).fault
+    assert _directives(b"::needs-input is it hunter22?\n", secrets=(_HIDDEN,)).question == "is it ***?"
+    assert "hunter" not in _directives(b"::cost hunter22\n", secrets=(_HIDDEN,)).fault
 
 
 @pytest.mark.parametrize("start", [b"::needs-input ", b"::halo every=5m reason="])
 def test_a_secret_that_only_its_own_text_draws_is_taken_out(start: bytes) -> None:
-    said = _said(start + b"xxxxer22" + 20 * b"\b" + b"hunt\n", secrets=(_HIDDEN,))
+    said = _directives(start + b"xxxxer22" + 20 * b"\b" + b"hunt\n", secrets=(_HIDDEN,))
     assert "***" in f"{said}"
     assert _HIDDEN not in f"{said}"
 
 
 def test_a_secret_that_looks_like_a_line_says_nothing() -> None:
-    assert _said(b"x\n::cost 5\n", secrets=("::cost 5",)) == NOTHING_SAID
-    assert _said(b"x\n::cost 5\n", secrets=("x\n::cost",)) == NOTHING_SAID
+    assert _directives(b"x\n::cost 5\n", secrets=("::cost 5",)) == NO_DIRECTIVES
+    assert _directives(b"x\n::cost 5\n", secrets=("x\n::cost",)) == NO_DIRECTIVES
 
 
 def test_a_secret_of_several_lines_is_taken_out_of_each() -> None:
@@ -331,8 +333,8 @@ def test_a_secret_of_several_lines_is_taken_out_of_each() -> None:
     text = b"::needs-input ab\n::needs-input cd\nef\n::cost 1\n"
     for size in (1, 4, 9, 100):
         pieces = [text[start : start + size] for start in range(0, len(text), size)]
-        said = _said(*pieces, secrets=(key,))
-        assert said == Said(cost=1.0, question="***")
+        said = _directives(*pieces, secrets=(key,))
+        assert said == Directives(cost=1.0, question="***")
 
 
 # --- Gaps -----------------------------------------------------------------------------------------
@@ -352,7 +354,7 @@ def test_what_lies_right_behind_a_gap_may_be_the_end_of_a_secret() -> None:
     reader.leave_gap()
     reader.feed(b"\n::needs-input ret\n::needs-input fine\n" + b"-" * redactor.reach + b"\n::cost 1\n")
     assert "ret" not in reader.end().question.split()
-    assert reader.said.cost == 1.0
+    assert reader.directives.cost == 1.0
 
 
 @given(st.integers(0, len(_TEXT)), st.integers(1, 50))
@@ -363,7 +365,7 @@ def test_somebody_else_can_go_on_where_one_ended(at: int, size: int) -> None:
         first.feed(_TEXT[start : min(start + size, at)])
     unread_from = max(0, at - first.unread_bytes)
     again_from = max(0, unread_from - secrets.reach)
-    second = LineReader(secrets, first.said)
+    second = LineReader(secrets, first.directives)
     if unread_from:
         second.skip(unread_from - again_from)
     second.feed(_TEXT[again_from:])
@@ -391,5 +393,5 @@ def test_much_that_says_nothing_costs_little(line: bytes) -> None:
     began = time.process_time()
     for _ in range(100):
         reader.feed(piece)
-    assert reader.end() == NOTHING_SAID
+    assert reader.end() == NO_DIRECTIVES
     assert time.process_time() - began < 2

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from halo_scheduler.actions.directives import NOTHING_SAID, Said
+from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives
 from halo_scheduler.actions.http_record import JsonAnswer
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.model import Proposal
@@ -16,7 +16,7 @@ _MINUTE = 60_000
 _MIB = 1 << 20
 
 
-def _said(body: object, content_type: str = "application/json") -> Said:
+def _directives(body: object, content_type: str = "application/json") -> Directives:
     answer = JsonAnswer(content_type)
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     for start in range(0, len(data), 100_000):
@@ -30,7 +30,7 @@ def _said(body: object, content_type: str = "application/json") -> Said:
 )
 def test_the_halo_object_of_a_json_answer_is_read(content_type: str) -> None:
     halo = {"every": "5m", "next": "1m", "ttl": "2h", "reason": "queue is long"}
-    said = _said({"items": [1, 2], "halo": halo}, content_type)
+    said = _directives({"items": [1, 2], "halo": halo}, content_type)
     assert said.proposal == Proposal(
         every_ms=5 * _MINUTE, next_ms=_MINUTE, ttl_ms=120 * _MINUTE, reason="queue is long"
     )
@@ -41,7 +41,7 @@ def test_the_halo_object_of_a_json_answer_is_read(content_type: str) -> None:
     "content_type", ["", "text/plain", "application/jsonx", "json", "text/html;x=application/json"]
 )
 def test_what_does_not_say_that_it_is_json_is_not_read(content_type: str) -> None:
-    assert _said({"halo": {"every": "5m"}}, content_type) == NOTHING_SAID
+    assert _directives({"halo": {"every": "5m"}}, content_type) == NO_DIRECTIVES
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_what_does_not_say_that_it_is_json_is_not_read(content_type: str) -> Non
     ],
 )
 def test_an_answer_without_a_halo_says_nothing(body: object) -> None:
-    assert _said(body) == NOTHING_SAID
+    assert _directives(body) == NO_DIRECTIVES
 
 
 def test_null_is_a_key_that_is_not_there() -> None:
-    assert _said({"halo": {"every": "5m", "ttl": None, "reason": None}}).proposal == Proposal(
+    assert _directives({"halo": {"every": "5m", "ttl": None, "reason": None}}).proposal == Proposal(
         every_ms=5 * _MINUTE
     )
 
@@ -96,7 +96,7 @@ def test_null_is_a_key_that_is_not_there() -> None:
     ],
 )
 def test_a_halo_that_cannot_be_read_is_a_note_at_most(halo: object, why: str) -> None:
-    said = _said({"halo": halo})
+    said = _directives({"halo": halo})
     assert said.proposal is None
     assert said.fault.startswith("the halo of its answer could not be read: ")
     assert why in said.fault
@@ -106,8 +106,8 @@ def test_a_halo_that_cannot_be_read_is_a_note_at_most(halo: object, why: str) ->
 
 
 def test_a_key_that_is_there_twice_is_refused() -> None:
-    said = _said(b'{"halo": {"every": "5m", "every": "6m"}}')
-    assert said == Said(fault="the halo of its answer could not be read: a key is there twice")
+    said = _directives(b'{"halo": {"every": "5m", "every": "6m"}}')
+    assert said == Directives(fault="the halo of its answer could not be read: a key is there twice")
 
 
 @pytest.mark.parametrize(
@@ -124,16 +124,16 @@ def test_a_key_that_is_there_twice_is_refused() -> None:
     ids=["open", "two", "deep lists", "deep objects", "number", "no text", "zeros"],
 )
 def test_a_halo_in_what_is_no_json_is_told_of(body: bytes) -> None:
-    assert _said(body) == Said(fault="its answer could not be read as JSON")
+    assert _directives(body) == Directives(fault="its answer could not be read as JSON")
 
 
 def test_an_answer_of_a_mebibyte_is_read_and_one_byte_more_is_not() -> None:
     body = json.dumps({"halo": {"next": "1m"}, "x": ""}).encode()
     body = body.replace(b'""', b'"' + b"x" * (_MIB - len(body)) + b'"')
     assert len(body) == _MIB
-    assert _said(body).proposal == Proposal(next_ms=_MINUTE)
-    said = _said(body + b" ")
-    assert said == Said(fault="its answer has more than 1,048,576 bytes and was not searched for halo")
+    assert _directives(body).proposal == Proposal(next_ms=_MINUTE)
+    said = _directives(body + b" ")
+    assert said == Directives(fault="its answer has more than 1,048,576 bytes and was not searched for halo")
 
 
 def test_an_endless_answer_is_not_kept() -> None:
@@ -145,7 +145,7 @@ def test_an_endless_answer_is_not_kept() -> None:
 
 def test_a_reason_is_short_plain_and_without_secrets_however_it_is_written() -> None:
     body = b'{"halo": {"next": "1m", "reason": "a\\u0000\\n\\ud800 \\u0068unter22 ' + b"x" * 300 + b'"}}'
-    proposal = _said(body).proposal
+    proposal = _directives(body).proposal
     assert proposal is not None
     assert proposal.reason.startswith("a\ufffd ? *** xxx")
     assert len(proposal.reason) == 200

@@ -9,7 +9,7 @@ from cases import utc_ms
 
 from halo_scheduler import Prompt
 from halo_scheduler.actions.prompt import beginning_of_text, compose, end_of_text, item_in_markdown
-from halo_scheduler.actions.run_services import NO_OCCASION, ChainCause, Occasion
+from halo_scheduler.actions.run_services import NO_CONTEXT, ChainCause, RunContext
 from halo_scheduler.model.work_source import FolderSource
 from halo_scheduler.work_sources.item import Item
 
@@ -44,7 +44,7 @@ def _composed(text: str, item: Item | None = None, slot_at: int | None = None, *
         job_name="nightly",
         started_at=_STARTED_AT,
         slot_at=slot_at,
-        occasion=Occasion(**told) if told else NO_OCCASION,
+        context=RunContext(**told) if told else NO_CONTEXT,
         item=item,
     )
 

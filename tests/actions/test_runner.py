@@ -15,7 +15,7 @@ from commands import shell
 from process_probe import end_all, is_living, living_in, pids_in, until
 
 from halo_scheduler import Command, Manual, Outcome, Run, Source, Trigger
-from halo_scheduler.actions.run_services import Desk, Home, Late, Secrets
+from halo_scheduler.actions.run_services import EngineHandle, Late, RunServices, Secrets
 from halo_scheduler.actions.runner import ReadSecrets, Runner
 from halo_scheduler.actions.spool import Spool, Ticket, spool_folder
 from halo_scheduler.clock import SystemClock
@@ -83,7 +83,7 @@ _PROPOSED = b"""::cost 1
 """
 
 
-class _Home:
+class _Engine:
     """Does everything at once."""
 
     def submit(self, work: Callable[[], None]) -> None:
@@ -97,14 +97,14 @@ def _read_secrets(names: Iterable[str], *, unchanged_since: int | None = None) -
 
 
 def _runner(folder: Path, read_secrets: ReadSecrets = _read_secrets) -> Runner:
-    desk = Desk(
-        home=cast("Home", _Home()),
-        watch=ThreadWatch(_Home().post),
+    services = RunServices(
+        engine=cast("EngineHandle", _Engine()),
+        watch=ThreadWatch(_Engine().post),
         login_environment=lambda: Environment({}),
         output_limit=lambda: 1 << 20,
         spool_limit=lambda: 1 << 20,
     )
-    return Runner(folder, desk, read_secrets, None)
+    return Runner(folder, services, read_secrets, None)
 
 
 def _leave(folder: Path, action: Command, *, reads_lines: bool) -> Run:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from halo_scheduler import Command, HttpRequest, Prompt
 from halo_scheduler.actions import spool as spool_module
-from halo_scheduler.actions.directives import NOTHING_SAID, Said
+from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives
 from halo_scheduler.actions.holes import punch_hole, used_bytes
 from halo_scheduler.actions.spool import (
     Spool,
@@ -458,7 +458,7 @@ def test_progress_goes_on_behind_a_cut(spool: Spool, child: Child) -> None:
 def test_nothing_is_heard_unless_somebody_listens(spool: Spool, child: Child) -> None:
     child(b"::cost 1\n")
     assert not spool.hear(_LOT)
-    assert spool.said() == NOTHING_SAID
+    assert spool.said() == NO_DIRECTIVES
 
 
 def test_what_is_said_is_heard_once(spool: Spool, child: Child) -> None:
@@ -467,7 +467,7 @@ def test_what_is_said_is_heard_once(spool: Spool, child: Child) -> None:
     for piece in (b"::cost 1\n::co", b"st 2", b"\n::cost 4\n", b"", b"::needs-input well"):
         child(piece)
         assert not spool.hear(_LOT)
-    assert spool.said() == Said(cost=7.0, question="well")
+    assert spool.said() == Directives(cost=7.0, question="well")
 
 
 def test_much_is_heard_in_steps(spool: Spool, child: Child) -> None:
@@ -571,7 +571,7 @@ def test_lines_beside_a_hole_are_not_joined(spool: Spool, child: Child) -> None:
     child(b"\n::cost 1".rjust(_BLOCK, b".") + b"." * (8 * _BLOCK) + b"5\n::cost 2\n")
     assert punch_hole(spool.output_path, _BLOCK, 8 * _BLOCK)
     assert not spool.hear(_LOT)
-    assert spool.said() == Said(cost=2.0)
+    assert spool.said() == Directives(cost=2.0)
 
 
 def test_an_output_that_was_only_made_longer_has_an_end(spool: Spool, child: Child) -> None:
@@ -608,7 +608,7 @@ def test_at_once_all_is_heard_that_fits(spool: Spool, child: Child, most_bytes: 
     spool.listen(Redactor())
     child(_NUMBERS[:-8] + b"::cost 1\n" + b"xx\n")
     spool.hear_at_once(most_bytes)
-    assert spool.said() == Said(cost=1.0)
+    assert spool.said() == Directives(cost=1.0)
 
 
 @pytest.mark.parametrize(

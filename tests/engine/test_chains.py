@@ -523,7 +523,7 @@ def test_output_that_waits_for_its_secrets_holds_the_chain_back(bench: Bench) ->
     bench.tick()
     assert (_runs(bench), _reasons(bench)) == ([], ["the output of backup"])
     late = Late(output=Output.of(b"done\n", 5))
-    engine._aftermath.late_outputs.arrived[run.id] = run, late
+    engine._post_run.deferred_outputs.arrived[run.id] = run, late
     bench.tick(_SECOND)
     assert [found.caused_by for found in _runs(bench)] == [run.id]
     assert bench.scheduler.get_output(run.id) == b"done\n"

@@ -159,7 +159,7 @@ def _end_with_late_words(bench: Bench, run: Run, late: Late, later_ms: int) -> N
     bench.open_runs.pop(run.id)
     engine.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS, needs_secrets=frozenset({"TOKEN"})))
     bench.tick()
-    engine._aftermath.late_outputs.arrived[run.id] = run, late
+    engine._post_run.deferred_outputs.arrived[run.id] = run, late
     bench.tick(later_ms)
 
 
@@ -197,7 +197,7 @@ def test_late_advice_while_a_slot_runs_leaves_its_run_in_peace(bench: Bench) -> 
     bench.tick()
     (again,) = bench.tick(_MINUTE)
     late = Late(output=Output.of(b"", 0), proposal=_FAST)
-    engine._aftermath.late_outputs.arrived[run.id] = run, late
+    engine._post_run.deferred_outputs.arrived[run.id] = run, late
     bench.tick(_SECOND)
     assert (bench.job(job_id).next_run_at, bench.job(job_id).hints.interval_ms) == (None, 5 * _MINUTE)
     bench.end(again)

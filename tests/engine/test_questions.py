@@ -23,7 +23,7 @@ from halo_scheduler import (
     Source,
     Trigger,
 )
-from halo_scheduler.actions.run_context import occasion_of
+from halo_scheduler.actions.run_context import context_of
 from halo_scheduler.actions.run_services import Late
 from halo_scheduler.actions.spool import Output
 from halo_scheduler.engine import takeover
@@ -104,7 +104,7 @@ def test_a_question_that_is_read_late_is_asked_all_the_same(bench: Bench, job_id
     (run,) = bench.tick(_HOUR)
     bench.end(run)
     late = Late(output=Output.of(b"printed", 7), cost=0.5, question="Which branch?", note="a note")
-    bench.scheduler._get_engine()._aftermath.late_outputs.arrived[run.id] = run, late
+    bench.scheduler._get_engine()._post_run.deferred_outputs.arrived[run.id] = run, late
     bench.tick()
     question = bench.scheduler.get_question_of_run(run.id)
     assert question is not None
@@ -252,7 +252,7 @@ def test_an_answer_starts_one_run_that_is_told_and_the_schedule_goes_on(bench: B
     assert bench.scheduler.get_waiting_run(job_id) == run_id
     (run,) = bench.tick()
     assert (run.id, run.trigger, run.slot_at, run.source) == (run_id, Trigger.ANSWER, None, Source.MANUAL)
-    occasion = occasion_of(bench.scheduler._store, job_id, bench.job(job_id).spec, run)
+    occasion = context_of(bench.scheduler._store, job_id, bench.job(job_id).spec, run)
     assert (occasion.question, occasion.answer) == ("Which branch?", "main")
     bench.end(run)
     job = bench.job(job_id)

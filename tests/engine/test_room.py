@@ -12,7 +12,7 @@ from small_disk import SmallDisk, small_disk
 from halo_scheduler import Outcome
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Output, Spool, spool_folder
-from halo_scheduler.engine.active_runs import RunsUnderWay
+from halo_scheduler.engine.active_runs import ActiveRuns
 from halo_scheduler.engine.room import Room, make_room_beside
 from halo_scheduler.errors import StoreFullError
 from halo_scheduler.store.connection import Database
@@ -43,7 +43,7 @@ class _Scene:
             Ended(run_id="known", outcome=Outcome.SUCCESS, output=Output.of(b"x", 1)),
             Ended(run_id="withheld", outcome=Outcome.SUCCESS, needs_secrets=frozenset({"S"})),
         ]
-        self.room = Room(self.database, RunsUnderWay(), lambda: ends, lambda: 0)
+        self.room = Room(self.database, ActiveRuns(), lambda: ends, lambda: 0)
         self.seen: list[tuple[bool, int]] = []
 
     def write(self, fail: int) -> Callable[[], str]:

@@ -59,7 +59,7 @@ class _Claimed:
         self._until(
             lambda: (
                 self.places() == [place]
-                and not self.bench.scheduler._get_engine()._workshop.work_desk.claimed()
+                and not self.bench.scheduler._get_engine()._resources.work_desk.claimed()
             )
         )
 
@@ -72,7 +72,7 @@ class _Claimed:
 
     def fail_again(self) -> None:
         """Wait for the next try, which is in vain."""
-        settlement = self.bench.scheduler._get_engine()._aftermath.settlement
+        settlement = self.bench.scheduler._get_engine()._post_run.settlement
         self._until(lambda: settlement.due_at is not None)
         due_at = settlement.due_at or 0
         self.bench.tick(max(0, due_at - self.bench.clock.now_ms()))
@@ -171,7 +171,7 @@ def test_each_try_waits_longer_than_the_last_and_the_run_says_it_once(untold: _C
     engine = untold.bench.scheduler._get_engine()
     pauses: list[int] = []
     for _ in range(6):
-        due_at = engine._aftermath.settlement.due_at
+        due_at = engine._post_run.settlement.due_at
         assert due_at is not None
         pauses.append((due_at - untold.bench.clock.now_ms()) // _MINUTE)
         untold.fail_again()
@@ -196,17 +196,17 @@ def test_after_a_week_the_item_is_forgotten_and_the_run_says_so(untold: _Claimed
     for _ in range(3):
         untold.fail_again()
     untold.bench.clock.advance(7 * 24 * _HOUR)
-    assert engine._workshop.work_desk.claimed() == {untold.run.id}
+    assert engine._resources.work_desk.claimed() == {untold.run.id}
     untold.bench.tick()
     assert "within 7 days, so nobody tries it any more" in untold.next_note()
-    assert (engine._workshop.work_desk.claimed(), engine._aftermath.settlement.due_at) == (set(), None)
+    assert (engine._resources.work_desk.claimed(), engine._post_run.settlement.due_at) == (set(), None)
 
 
 def test_a_clock_that_jumps_ahead_does_not_end_the_tries_at_once(untold: _Claimed) -> None:
     engine = untold.bench.scheduler._get_engine()
     untold.bench.clock.advance(30 * 24 * _HOUR)
     untold.fail_again()
-    assert engine._workshop.work_desk.claimed() == {untold.run.id}
+    assert engine._resources.work_desk.claimed() == {untold.run.id}
 
 
 def test_the_engine_after_the_next_goes_on_trying_without_saying_it_again(untold: _Claimed) -> None:
@@ -227,7 +227,7 @@ def test_a_fault_in_looking_at_questions_keeps_no_run_from_starting(
 
     bench = claimed.bench
     bench.end(claimed.run)
-    bench.scheduler._get_engine()._aftermath.settlement._held.add("a run")
+    bench.scheduler._get_engine()._post_run.settlement._held.add("a run")
     monkeypatch.setattr(settlement_module, "verdict_of", fail)
     with pytest.raises(StoreUnavailableError):
         bench.tick(_HOUR)

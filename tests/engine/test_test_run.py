@@ -15,7 +15,7 @@ from process_probe import descriptor_count, end_all, is_living, living_in, pids_
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Callback, Command, HttpRequest, Manual, Outcome, Policy, Prompt
-from halo_scheduler.actions.run_services import NO_OCCASION, Ended, Occasion
+from halo_scheduler.actions.run_services import NO_CONTEXT, Ended, RunContext
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.engine.test_run import Trial, clear_left_trials, trial_folder
 from halo_scheduler.errors import SecretError
@@ -41,14 +41,14 @@ class Stage:
         self.ends: list[Ended] = []
         self.alive_at_end: list[int] = []
 
-    def begin(self, action: Action, occasion: Occasion = NO_OCCASION, **policy: Any) -> Trial:
+    def begin(self, action: Action, context: RunContext = NO_CONTEXT, **policy: Any) -> Trial:
         spec = JobSpec(name="try me", schedule=Manual(), action=action, policy=Policy(**policy))
         trial = Trial(
             spec,
             self.folder,
             self._read,
             SystemClock(),
-            occasion=occasion,
+            context=context,
             login_environment=lambda: Environment({"PATH": "/usr/bin:/bin"}),
         )
         trial.output.connect(self._note_output)
@@ -57,9 +57,9 @@ class Stage:
         trial.start()
         return trial
 
-    def run(self, action: Action, occasion: Occasion = NO_OCCASION, **policy: Any) -> Ended:
+    def run(self, action: Action, context: RunContext = NO_CONTEXT, **policy: Any) -> Ended:
         self.ends.clear()
-        trial = self.begin(action, occasion, **policy)
+        trial = self.begin(action, context, **policy)
         return self.end_of(trial)
 
     def end_of(self, _trial: Trial) -> Ended:
@@ -256,13 +256,13 @@ def _prompt(text: str, *steps: list[Any], **rest: Any) -> Prompt:
 
 @pytest.mark.parametrize("agent", AGENTS[:3], ids=lambda agent: agent.name)
 def test_a_prompt_reaches_its_agent_and_nothing_is_left_of_it(stage: Stage, agent: Agent) -> None:
-    ended = stage.run(_prompt("I am {{job.name}}.", ["repeat"], ["exit", 3]), Occasion(agent=agent))
+    ended = stage.run(_prompt("I am {{job.name}}.", ["repeat"], ["exit", 3]), RunContext(agent=agent))
     assert (ended.outcome, ended.exit_code, stage.printed) == (Outcome.FAILURE, 3, b"I am try me.\n")
     assert stage.files() == []
 
 
 def test_a_prompt_without_an_agent_is_told(stage: Stage) -> None:
-    ended = stage.run(Prompt(text="x"), Occasion(no_agent="there is no agent named 'x' in the settings"))
+    ended = stage.run(Prompt(text="x"), RunContext(no_agent="there is no agent named 'x' in the settings"))
     assert (ended.outcome, ended.error) == (
         Outcome.FAILURE,
         "there is no agent named 'x' in the settings",
@@ -272,22 +272,22 @@ def test_a_prompt_without_an_agent_is_told(stage: Stage) -> None:
 def test_secrets_of_a_prompt_are_taken_out_of_what_its_agent_prints(stage: Stage) -> None:
     stage.secrets = {"TOKEN": "hunter2-hunter2"}
     action = _prompt("x", ["tell", "T"], environment={"T": "${secret:TOKEN}"})
-    assert stage.run(action, Occasion(agent=AGENTS[0])).outcome is Outcome.SUCCESS
+    assert stage.run(action, RunContext(agent=AGENTS[0])).outcome is Outcome.SUCCESS
     assert stage.printed == b"***\n"
 
 
 def test_an_agent_keeps_to_the_time_limit(stage: Stage) -> None:
     action = _prompt("x", ["say", "begun"], ["sleep"], grace="1s")
-    ended = stage.run(action, Occasion(agent=AGENTS[0]), time_limit="1s")
+    ended = stage.run(action, RunContext(agent=AGENTS[0]), time_limit="1s")
     assert (ended.outcome, stage.printed, stage.alive_at_end) == (Outcome.TIMEOUT, b"begun\n", [])
 
 
 def test_a_trial_tells_what_it_cost_and_asks(stage: Stage) -> None:
     action = _prompt("x", ["say", "::cost 0.5"], ["say", "::needs-input which?"], ["say", "::cost x"])
-    ended = stage.run(action, Occasion(agent=AGENTS[0]))
+    ended = stage.run(action, RunContext(agent=AGENTS[0]))
     assert (ended.cost, ended.question) == (0.5, "which?")
     assert ended.note == "a line of its output could not be read: ::cost x"
-    ended = stage.run(action, Occasion(agent=AGENTS[0]), reads_lines=False)
+    ended = stage.run(action, RunContext(agent=AGENTS[0]), reads_lines=False)
     assert (ended.cost, ended.question, ended.note) == (None, "", "")
 
 
@@ -303,7 +303,7 @@ def test_the_first_item_is_read_and_left_where_it_is(stage: Stage, tmp_path: Pat
     (ready / "1.md").write_text("# First\n\nDo it.")
     (ready / "2.md").write_text("# Second")
     source = FolderSource(path=str(tmp_path / "items"))
-    stage.run(_prompt("Go.", ["repeat"], work_source=source), Occasion(agent=AGENTS[2]))
+    stage.run(_prompt("Go.", ["repeat"], work_source=source), RunContext(agent=AGENTS[2]))
     assert stage.printed.startswith(b"Go.\n\n# First\n\n- id: 1.md\n")
     stage.printed = b""
     stage.run(shell('cat "$HALO_WORK_FILE"', work_source=source))

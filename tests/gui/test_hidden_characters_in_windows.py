@@ -32,7 +32,7 @@ from ui.history.run_table import State
 from ui.history.window import HistoryWindow
 from ui.main_window.trash_dialog import TrashDialog
 from ui.main_window.window import MainWindow
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.style.wording import one_line, plain_tooltip
 from ui.tray.icon import Tray
 from ui.widgets.action_text import action_words
@@ -114,7 +114,7 @@ def _add_hostile(bench: Bench) -> str:
 
 def test_the_job_window_shows_every_character(qtbot: QtBot, bench: Bench, backend: Backend) -> None:
     _add_hostile(bench)
-    window = MainWindow(backend, Look(Theme.LIGHT))
+    window = MainWindow(backend, Appearance(Theme.LIGHT))
     qtbot.addWidget(window)
     with qtbot.waitSignal(window._loader.loaded):
         window.show()
@@ -145,7 +145,7 @@ def test_history_shows_every_character(qtbot: QtBot, bench: Bench, backend: Back
     for job in bench.scheduler.list_jobs():
         bench.scheduler.trigger(job.id)
     bench.scheduler.tick()
-    window = HistoryWindow(backend, Look(Theme.LIGHT))
+    window = HistoryWindow(backend, Appearance(Theme.LIGHT))
     qtbot.addWidget(window)
     window.show()
     qtbot.waitUntil(lambda: window.model.state is State.READY)
@@ -156,7 +156,7 @@ def test_history_shows_every_character(qtbot: QtBot, bench: Bench, backend: Back
 
 def test_the_trash_shows_every_character(qtbot: QtBot, bench: Bench) -> None:
     _add_hostile(bench)
-    dialog = TrashDialog(Look())
+    dialog = TrashDialog(Appearance())
     qtbot.addWidget(dialog)
     dialog.set_jobs(bench.scheduler.list_jobs())
     texts = list(_texts_of(dialog))
@@ -167,7 +167,7 @@ def test_the_trash_shows_every_character(qtbot: QtBot, bench: Bench) -> None:
 def test_the_tray_shows_every_character(qtbot: QtBot, bench: Bench, backend: Backend) -> None:
     _add_hostile(bench)
     parent = QObject()
-    tray = Tray(backend, Look(parent=parent), parent)
+    tray = Tray(backend, Appearance(parent=parent), parent)
     tray.refresh()
     qtbot.waitUntil(lambda: not tray._is_asking and not tray._rest.isActive())
     texts = [

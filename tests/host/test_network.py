@@ -15,7 +15,7 @@ from halo_scheduler.conditions.looking import NoAnswerError, has_way_out, requir
 
 _WAYS = """
 import subprocess
-from halo_scheduler.host import network
+from halo_scheduler.conditions import looking as network
 from halo_scheduler.conditions.looking import has_way_out
 def ip(*words): subprocess.run(["ip", *words], check=True)
 print(has_way_out())

@@ -22,7 +22,7 @@ from ui.backend.backend import Backend
 from ui.editor.draft import Draft
 from ui.editor.job_editor import JobEditor
 from ui.editor.page_list import PageList
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.wrapped_text import WrappedText
 
 NOW = 1_784_000_000_000
@@ -186,7 +186,7 @@ class Bench:
         self.clock = ManualClock(NOW)
         self.scheduler = StandIn.open(folder / "halo.db", clock=self.clock)
         self._backend = Backend.inline(self.scheduler, self.clock)
-        self._look = Look(Theme.LIGHT)
+        self._appearance = Appearance(Theme.LIGHT)
         self._qtbot = qtbot
 
     def change_settings(self, **changes: Any) -> None:
@@ -209,7 +209,7 @@ class Bench:
         is_new = bool(draft.pop("is_new", spec is None))
         job_id = draft.pop("job_id", None if is_new else "id")
         given = Draft(spec=spec, job_id=job_id, is_new=is_new, **draft)
-        editor = JobEditor(self._backend, self._look, given)
+        editor = JobEditor(self._backend, self._appearance, given)
         self._qtbot.addWidget(editor, before_close_func=lambda window: window.accept())
         return editor
 

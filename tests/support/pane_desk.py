@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from ui.backend.backend import Backend
 from ui.main_window.details.pane import DetailPane
 from ui.main_window.job_actions import JobActions
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.link_line import LinkLine
 from ui.widgets.wrapped_text import WrappedText
 
@@ -26,10 +26,10 @@ class PaneDesk:
         self.scheduler = self.bench.scheduler
         self._window = QWidget()
         qtbot.addWidget(self._window)
-        look = Look(parent=self._window)
+        appearance = Appearance(parent=self._window)
         backend = Backend.inline(self.scheduler, self.bench.clock, self._window)
-        self.actions = JobActions(backend, look, self._window)
-        self.pane = DetailPane(backend, look, self.actions)
+        self.actions = JobActions(backend, appearance, self._window)
+        self.pane = DetailPane(backend, appearance, self.actions)
         qtbot.addWidget(self.pane)
         self.pane.resize(400, 900)
         self.pane.show()

@@ -29,7 +29,7 @@ from halo_scheduler.schedule.quiet_times import Quiet
 from halo_scheduler.wording.plans import (
     ITS_LAST_RUN,
     ChainWait,
-    Outlook,
+    PlanText,
     Predecessor,
     duration_in_words,
     error_sentences,
@@ -296,7 +296,7 @@ def _due(waiting_for: WaitingFor | None = None, reason: str = "", **policy: Any)
 
 def _sentences(job: Job, **outlook: Any) -> list[str]:
     """Explain a job without a trail, and leave out the sentence on its plan."""
-    found = list(explain_plan(job, (), _NOW, outlook=Outlook(**outlook)).sentences)
+    found = list(explain_plan(job, (), _NOW, outlook=PlanText(**outlook)).sentences)
     return found[1:] if job.next_run_at is not None else found
 
 
@@ -380,7 +380,7 @@ def test_a_run_of_a_chain_that_waits_is_told() -> None:
 def test_of_many_runs_after_other_jobs_that_wait_only_the_first_are_told(count: int, more: list[str]) -> None:
     waits = tuple(ChainWait(cause=f"job {number}", since=_NOW) for number in range(count))
     job = replace(_JOB, schedule=Manual())
-    told = explain_plan(job, (), _NOW, outlook=Outlook(chain_waits=waits)).sentences[1:]
+    told = explain_plan(job, (), _NOW, outlook=PlanText(chain_waits=waits)).sentences[1:]
     assert list(told) == [
         *(f"A run after job {number} has waited since 13:50 for a place." for number in range(3)),
         *more,
@@ -533,7 +533,7 @@ def test_what_is_said_of_the_limit_of_errors_can_be_had_alone() -> None:
 def test_what_has_a_place_of_its_own_elsewhere_can_be_left_out() -> None:
     hints = Hints(interval_ms=2 * _HOUR, expires_at=_NOW + _HOUR)
     job = replace(_JOB, next_run_at=_NOW + _MINUTE, hints=hints, policy=Policy(conditions=(MainsPower(),)))
-    outlook = Outlook(predecessors=(Predecessor("backup", FollowOn.SUCCESS),))
+    outlook = PlanText(predecessors=(Predecessor("backup", FollowOn.SUCCESS),))
     found = explain_plan(job, (), _NOW, outlook=outlook)
     assert [one for one in found.sentences if one not in found.asides] == ["It is planned for 13:51."]
     manual = replace(_JOB, schedule=Manual())

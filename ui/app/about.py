@@ -29,7 +29,7 @@ from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
 from ui.style.icons import picture
-from ui.style.theme import GRID, MARGIN, Look, mono_font
+from ui.style.theme import GRID, MARGIN, Appearance, mono_font
 from ui.style.wording import moment, plain_tooltip, size_words
 from ui.widgets.labels import button, frame, label, tint
 
@@ -168,7 +168,7 @@ class AboutDialog(QDialog):
     def __init__(
         self,
         backend: Backend,
-        look: Look,
+        appearance: Appearance,
         log: ProgramLog,
         data_folder: Path,
         parent: QWidget | None = None,
@@ -184,10 +184,10 @@ class AboutDialog(QDialog):
         self._tabs = QTabWidget()
         self._tabs.setObjectName("aboutTabs")
         self._tabs.setDocumentMode(True)
-        self._tabs.addTab(self._about_page(look), self.tr("&About"))
-        self._tabs.addTab(self._log_page(look), self.tr("&Log"))
+        self._tabs.addTab(self._about_page(appearance), self.tr("&About"))
+        self._tabs.addTab(self._log_page(appearance), self.tr("&Log"))
         self._tabs.currentChanged.connect(self.refresh_log)
-        self._lay_out(look)
+        self._lay_out(appearance)
 
     def show_log(self) -> None:
         """Turn to the log."""
@@ -211,7 +211,7 @@ class AboutDialog(QDialog):
             lane=Lane.SLOW,
         )
 
-    def _about_page(self, look: Look) -> QWidget:
+    def _about_page(self, appearance: Appearance) -> QWidget:
         drawing = QLabel()
         drawing.setPixmap(picture("halo").pixmap(QSize(_PICTURE, _PICTURE)))
         drawing.setAccessibleName("Halo")
@@ -243,11 +243,11 @@ class AboutDialog(QDialog):
             )
         )
         box.addWidget(frame("line"))
-        box.addLayout(self._facts(listed[1:], look))
+        box.addLayout(self._facts(listed[1:], appearance))
         box.addStretch(1)
         return page
 
-    def _facts(self, listed: list[tuple[str, str]], look: Look) -> QGridLayout:
+    def _facts(self, listed: list[tuple[str, str]], appearance: Appearance) -> QGridLayout:
         grid = QGridLayout()
         grid.setHorizontalSpacing(MARGIN + GRID)
         grid.setVerticalSpacing(GRID)
@@ -258,7 +258,7 @@ class AboutDialog(QDialog):
         folder = _selectable(label(str(self._data_folder), name="dataFolderLabel", wrap=True))
         folder.setToolTip(plain_tooltip(str(self._data_folder)))
         show = button(self.tr("&Open folder"), name="openFolderButton", kind="quiet")
-        tint(show, look, "folder")
+        tint(show, appearance, "folder")
         show.clicked.connect(self._open_folder)
         grid.addWidget(label(self.tr("Your data"), "muted"), row, 0)
         grid.addWidget(folder, row, 1)
@@ -266,7 +266,7 @@ class AboutDialog(QDialog):
         grid.setColumnStretch(1, 1)
         return grid
 
-    def _log_page(self, look: Look) -> QWidget:
+    def _log_page(self, appearance: Appearance) -> QWidget:
         self._lines.setObjectName("programLog")
         self._lines.setAccessibleName(self.tr("The program's own log"))
         self._lines.setReadOnly(True)
@@ -275,7 +275,7 @@ class AboutDialog(QDialog):
         self._lines.setTabChangesFocus(True)
         where = _selectable(label(str(self._log.path), "small", wrap=True))
         again = button(self.tr("&Refresh"), name="refreshLogButton", kind="quiet", shortcut="F5")
-        tint(again, look, "refresh")
+        tint(again, appearance, "refresh")
         again.clicked.connect(self.refresh_log)
         below = QHBoxLayout()
         below.addWidget(where, 1)
@@ -288,14 +288,14 @@ class AboutDialog(QDialog):
         box.addLayout(below)
         return page
 
-    def _lay_out(self, look: Look) -> None:
+    def _lay_out(self, appearance: Appearance) -> None:
         self._copy = button(
             self.tr("&Copy diagnostics"),
             name="copyDiagnosticsButton",
             tip=self.tr("Versions, system and numbers: no names, commands or secrets"),
             shortcut="Ctrl+Shift+C",
         )
-        tint(self._copy, look, "copy")
+        tint(self._copy, appearance, "copy")
         self._copy.clicked.connect(self.copy_diagnostics)
         self._copied = label("", "ok", name="copiedLabel")
         close = button(self.tr("Close"), name="closeButton", tip=self.tr("Close (Esc)"))

@@ -19,7 +19,7 @@ from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.main_window.window import MainWindow
 from ui.style.icons import picture
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 from .program_log import ProgramLog
 from .single_instance import SingleInstance
@@ -46,9 +46,9 @@ class GarbageCollector(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         gc.disable()
-        QAbstractEventDispatcher.instance().aboutToBlock.connect(self._look)
+        QAbstractEventDispatcher.instance().aboutToBlock.connect(self._appearance)
 
-    def _look(self) -> None:
+    def _appearance(self) -> None:
         new_objects, short_looks, longer_looks = gc.get_count()
         if new_objects <= MOST_NEW_OBJECTS:
             return
@@ -108,7 +108,7 @@ class Program(QObject):
         self._log.start()
         self._backend = Backend(database, clock, self)
         self._memory = WindowMemory(database.parent / "windows", self._backend, self)
-        self._look: Look | None = None
+        self._appearance: Appearance | None = None
         self._main: MainWindow | None = None
         self._session: Session | None = None
         self._recovery: RecoveryWindow | None = None
@@ -134,8 +134,8 @@ class Program(QObject):
     def _begin(self, settings: Settings) -> None:
         """Show the window first; the rest is made once it can be seen."""
         self._end_recovery()
-        look = self._dress(settings)
-        main = MainWindow(self._backend, look)
+        appearance = self._dress(settings)
+        main = MainWindow(self._backend, appearance)
         self._memory.keep(main)
         self._main = main
         if self._is_hidden or settings.start_hidden:
@@ -167,13 +167,15 @@ class Program(QObject):
         self._session.begin(settings)
         self.began.emit()
 
-    def _dress(self, settings: Settings | None = None) -> Look:
-        if self._look is None:
-            self._look = Look(parent=self) if settings is None else Look(settings.theme, self)
-            self._look.apply()
+    def _dress(self, settings: Settings | None = None) -> Appearance:
+        if self._appearance is None:
+            self._appearance = (
+                Appearance(parent=self) if settings is None else Appearance(settings.theme, self)
+            )
+            self._appearance.apply()
         elif settings is not None:
-            self._look.choose(settings.theme)
-        return self._look
+            self._appearance.choose(settings.theme)
+        return self._appearance
 
     # --- A way out -----------------------------------------------------------------------------------
 

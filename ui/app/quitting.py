@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QMessageBox, QPushButton, QV
 
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
-from ui.backend.engine_thread import Farewell
+from ui.backend.engine_thread import ShutdownMode
 from ui.style.theme import GRID, HALF, MARGIN
 from ui.style.wording import one_line
 from ui.widgets.fitting import fit_height
@@ -197,15 +197,18 @@ class Quitting(QObject):
     def _look_for_runs(self, *, is_engine_here: bool) -> None:
         if not is_engine_here:
             # Whoever runs the jobs goes on with them.
-            self.decided.emit(Farewell.LEAVE)
+            self.decided.emit(ShutdownMode.LEAVE)
             return
         self._backend.ask(
-            _running_jobs, self._ask_about_runs, lambda _error: self.decided.emit(Farewell.LEAVE), owner=self
+            _running_jobs,
+            self._ask_about_runs,
+            lambda _error: self.decided.emit(ShutdownMode.LEAVE),
+            owner=self,
         )
 
     def _ask_about_runs(self, running: list[tuple[str, str]]) -> None:
         if not running:
-            self.decided.emit(Farewell.LEAVE)
+            self.decided.emit(ShutdownMode.LEAVE)
             return
         self._windows.show_main()
         self._dialog = QuitDialog(running, self._windows.main)
@@ -214,7 +217,7 @@ class Quitting(QObject):
 
     def _take(self, choice: QuitChoice) -> None:
         if choice is not QuitChoice.CANCEL:
-            self.decided.emit(Farewell(choice.value))
+            self.decided.emit(ShutdownMode(choice.value))
 
 
 def _running_jobs(scheduler: Scheduler) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from halo_scheduler.clock import Clock
 from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreTooNewError, UnsafeFilesError
 from halo_scheduler.service.backups import Backup, newest_usable, restore_backup
 from ui.style.icons import picture
-from ui.style.theme import GRID, HALF, MARGIN, Look
+from ui.style.theme import GRID, HALF, MARGIN, Appearance
 from ui.style.wording import ago, moment, tr
 from ui.widgets.fitting import fit_height
 from ui.widgets.labels import button, frame, label, set_role, tint
@@ -92,7 +92,12 @@ class RecoveryWindow(QWidget):
     quit_requested = Signal()
 
     def __init__(
-        self, look: Look, database: Path, error: SchedulerError, now_ms: int, parent: QWidget | None = None
+        self,
+        appearance: Appearance,
+        database: Path,
+        error: SchedulerError,
+        now_ms: int,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._database = database
@@ -103,7 +108,7 @@ class RecoveryWindow(QWidget):
         self.setWindowTitle(self.tr("Halo"))
         self.setWindowIcon(picture("halo"))
         self.setFixedWidth(_WIDTH)
-        self._lay_out(look)
+        self._lay_out(appearance)
         self.show_error(error)
         _Search(database).found.connect(self._show_backup)
 
@@ -132,7 +137,7 @@ class RecoveryWindow(QWidget):
         self._is_done = True
         self.close()
 
-    def _lay_out(self, look: Look) -> None:
+    def _lay_out(self, appearance: Appearance) -> None:
         drawing = QLabel()
         drawing.setPixmap(picture("halo").pixmap(QSize(_PICTURE, _PICTURE)))
         self._title = label("", "title", name="recoveryTitle", wrap=True)
@@ -156,7 +161,7 @@ class RecoveryWindow(QWidget):
         box.addWidget(self._backup_card())
         box.addWidget(self._told)
         box.addStretch(1)
-        box.addLayout(self._buttons(look))
+        box.addLayout(self._buttons(appearance))
 
     def _backup_card(self) -> QWidget:
         self._backup_name = label(self.tr("Looking for a backup …"), name="backupLabel")
@@ -176,9 +181,9 @@ class RecoveryWindow(QWidget):
         box.addWidget(self._restore)
         return card
 
-    def _buttons(self, look: Look) -> QHBoxLayout:
+    def _buttons(self, appearance: Appearance) -> QHBoxLayout:
         folder = button(self.tr("&Open folder"), name="openFolderButton", kind="quiet")
-        tint(folder, look, "folder")
+        tint(folder, appearance, "folder")
         folder.clicked.connect(self._open_folder)
         self._quit = button(self.tr("&Quit"), name="quitButton", shortcut="Ctrl+Q")
         self._quit.clicked.connect(self.quit_requested)

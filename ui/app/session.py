@@ -17,12 +17,12 @@ from halo_scheduler.rules.notices import Notice
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.backend.engine_link import EngineLink, EnginePlace, EngineState
-from ui.backend.engine_thread import EngineThread, Farewell
+from ui.backend.engine_thread import EngineThread, ShutdownMode
 from ui.main_window.window import MainWindow
 from ui.notifications.alerts import Alerts
 from ui.notifications.notifications import Notifications
-from ui.style.theme import Look
-from ui.tray.icon import Reach, Tray
+from ui.style.theme import Appearance
+from ui.tray.icon import Tray, TrayWatcher
 from ui.widgets.status_strip import EngineShown
 
 from .program_log import ProgramLog
@@ -46,7 +46,7 @@ class Session(QObject):
     def __init__(
         self,
         backend: Backend,
-        look: Look,
+        appearance: Appearance,
         main: MainWindow,
         *,
         database: Path,
@@ -56,19 +56,19 @@ class Session(QObject):
     ) -> None:
         super().__init__(parent)
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._autostart: Autostart = system_autostart()
         self._engine = EngineThread(database, clock, self)
         self._link = EngineLink(backend, self._engine, self)
         self._windows = Windows(
-            backend, look, main, engine=self._engine, autostart=self._autostart, log=log, parent=self
+            backend, appearance, main, engine=self._engine, autostart=self._autostart, log=log, parent=self
         )
         self._quitting = Quitting(backend, self._windows, self)
-        self._tray = Tray(backend, look, self)
+        self._tray = Tray(backend, appearance, self)
         self._notifications = Notifications(self._show_in_tray, self)
         self._alerts = Alerts(backend, self._notifications, self)
         self._restorer = Restorer(database, clock, self)
-        self._reach = Reach(main, Tray.is_available, self)
+        self._tray_watcher = TrayWatcher(main, Tray.is_available, self)
         # What ends while somebody looks is seen a moment later, once for all that ended.
         self._seeing = QTimer(self)
         self._seeing.setSingleShot(True)
@@ -105,7 +105,7 @@ class Session(QObject):
         self._link.start()
         self._tray.show()
         self._look_for_tray()
-        self._reach.look_later()
+        self._tray_watcher.look_later()
         if not settings.autostart_asked and self._windows.main.isVisible():
             self._windows.greet()
             return
@@ -199,10 +199,10 @@ class Session(QObject):
 
     def _follow(self, change: Change) -> None:
         # A tray that is gone says nothing: it is looked for when something happens, never just so.
-        self._reach.look_later()
+        self._tray_watcher.look_later()
         if change.kind is ChangeKind.SETTINGS:
             self._backend.ask(
-                Scheduler.get_settings, lambda settings: self._look.choose(settings.theme), owner=self
+                Scheduler.get_settings, lambda settings: self._appearance.choose(settings.theme), owner=self
             )
         elif change.kind is ChangeKind.RUN_FINISHED and self._windows.main.isActiveWindow():
             self._seeing.start()
@@ -229,7 +229,7 @@ class Session(QObject):
             )
             return
         self._after_stop = lambda: self.restore_now(backup)
-        self._link.stop(Farewell.LEAVE)
+        self._link.stop(ShutdownMode.LEAVE)
 
     def restore_now(self, backup: Path | None) -> None:
         """Put a backup, or the newest that is in order, in the place of a database that nobody runs."""
@@ -254,24 +254,24 @@ class Session(QObject):
     def _ask_to_quit(self) -> None:
         self._quitting.ask(is_engine_here=self._link.state.place is EnginePlace.HERE)
 
-    def quit(self, farewell: Farewell) -> None:
+    def quit(self, shutdown_mode: ShutdownMode) -> None:
         """End, after what runs was waited for, stopped or left; `ended` tells when that is done."""
         self._is_ending = True
         self._after_stop = self._finish
-        if farewell is Farewell.WAIT:
+        if shutdown_mode is ShutdownMode.WAIT:
             self._windows.main.show_news(
                 self.tr("Halo quits when what runs now has ended. Quit again to choose otherwise.")
             )
         else:
             self._windows.close_all()
-        self._link.stop(farewell)
+        self._link.stop(shutdown_mode)
 
     def leave(self) -> None:
         """End without asking: the session or the system ends; commands live on, the next start takes them up."""
         if self._is_ending:
             self._finish()
         else:
-            self.quit(Farewell.LEAVE)
+            self.quit(ShutdownMode.LEAVE)
 
     def _have_stopped(self) -> None:
         self._after_stop()

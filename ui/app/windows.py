@@ -18,7 +18,7 @@ from ui.backend.backend import Backend, Lane
 from ui.backend.engine_thread import EngineThread
 from ui.editor.sessions import Editing
 from ui.main_window.window import MainWindow
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.tray.icon import Tray
 
 from .program_log import ProgramLog
@@ -43,7 +43,7 @@ class Windows(QObject):
     def __init__(
         self,
         backend: Backend,
-        look: Look,
+        appearance: Appearance,
         main: MainWindow,
         *,
         engine: EngineThread,
@@ -53,12 +53,12 @@ class Windows(QObject):
     ) -> None:
         super().__init__(parent)
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._autostart = autostart
         self._log = log
         self._memory = WindowMemory(log.path.parents[1] / "windows", backend, self)
         self.main = main
-        self.editing = Editing(backend, look, engine, self)
+        self.editing = Editing(backend, appearance, engine, self)
         self._history: HistoryWindow | None = None
         self._settings: SettingsDialog | None = None
         self._about: AboutDialog | None = None
@@ -140,7 +140,7 @@ class Windows(QObject):
             from .about import AboutDialog  # noqa: PLC0415
 
             self._about = AboutDialog(
-                self._backend, self._look, self._log, self._log.path.parents[1], self.main
+                self._backend, self._appearance, self._log, self._log.path.parents[1], self.main
             )
         _to_front(self._about)
 
@@ -209,7 +209,7 @@ class Windows(QObject):
         from ui.settings.dialog import SettingsDialog  # noqa: PLC0415
 
         if self._settings is None:
-            self._settings = SettingsDialog(self._backend, self._look, self._autostart)
+            self._settings = SettingsDialog(self._backend, self._appearance, self._autostart)
             self._settings.restore_requested.connect(self.restore_requested)
             self._settings.finished.connect(self.look_at_autostart)
         QTimer.singleShot(0, self._settings, partial(_to_front, self._settings))
@@ -222,7 +222,7 @@ class Windows(QObject):
         from ui.history.window import HistoryWindow  # noqa: PLC0415
 
         if self._history is None:
-            self._history = HistoryWindow(self._backend, self._look)
+            self._history = HistoryWindow(self._backend, self._appearance)
             self._memory.keep(self._history)
             self._history.run_again_requested.connect(self.run_job)
             self._history.stop_requested.connect(self.stop_run)

@@ -13,7 +13,7 @@ from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler, Status
 
 from .backend import Backend
-from .engine_thread import EngineThread, Farewell
+from .engine_thread import EngineThread, ShutdownMode
 
 _LOOK_MS = 30_000
 _SOON_MS = 1_000
@@ -72,11 +72,11 @@ class EngineLink(QObject):
         self._is_leaving = False
         self._thread.start()
 
-    def stop(self, farewell: Farewell) -> None:
+    def stop(self, shutdown_mode: ShutdownMode) -> None:
         """Give the engine up; `stopped` tells when that is done."""
         self._is_leaving = True
         self._look.stop()
-        self._thread.stop(farewell)
+        self._thread.stop(shutdown_mode)
 
     def _be_here(self) -> None:
         was_elsewhere = self.state.place in (EnginePlace.ELSEWHERE, EnginePlace.NOWHERE)

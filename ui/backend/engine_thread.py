@@ -27,7 +27,7 @@ _OWNER = "Halo's desktop program"
 _LONGEST_END_MS = 5_000
 
 
-class Farewell(StrEnum):
+class ShutdownMode(StrEnum):
     """What becomes of the runs that are under way when the engine stops."""
 
     WAIT = "wait"
@@ -86,12 +86,12 @@ class EngineThread(QObject):
             self._thread.start()
         self._start_wanted.emit()
 
-    def stop(self, farewell: Farewell) -> None:
+    def stop(self, shutdown_mode: ShutdownMode) -> None:
         """Stop the engine, if it is here; `stopped` tells when that is done. May be said again, more urgently."""
         if not self._thread.isRunning():
             self.stopped.emit()
             return
-        self._stop_wanted.emit(farewell)
+        self._stop_wanted.emit(shutdown_mode)
 
     def start_trial(self, spec: JobSpec) -> int:
         """Run a job that is not stored, once, and return the number by which the signals tell of it."""
@@ -180,7 +180,7 @@ class _Host(QObject):
             self._scheduler = None
 
     @Slot(object)
-    def stop(self, farewell: Farewell) -> None:
+    def stop(self, shutdown_mode: ShutdownMode) -> None:
         for trial in self._trials.values():
             trial.stop()
         if self._scheduler is None:
@@ -188,15 +188,15 @@ class _Host(QObject):
             return
         if self._is_stopping:
             # Said again while the first is being waited for.
-            if farewell is Farewell.STOP:
+            if shutdown_mode is ShutdownMode.STOP:
                 self._scheduler.end_runs()
             return
         self._is_stopping = True
         try:
             self._scheduler.stop(
-                wait=farewell is not Farewell.LEAVE,
-                timeout_ms=_FOR_EVER_MS if farewell is Farewell.WAIT else _NO_TIME_MS,
-                end_runs=farewell is Farewell.STOP,
+                wait=shutdown_mode is not ShutdownMode.LEAVE,
+                timeout_ms=_FOR_EVER_MS if shutdown_mode is ShutdownMode.WAIT else _NO_TIME_MS,
+                end_runs=shutdown_mode is ShutdownMode.STOP,
             )
         except SchedulerShutdownError as error:
             _LOG.info("%s", error)

@@ -16,7 +16,7 @@ from ui.forms.numbers import read_amount, write_amount
 from ui.forms.problems import Findings
 from ui.forms.rows import side_by_side
 from ui.forms.seen import show_if
-from ui.style.theme import Look, number_font
+from ui.style.theme import Appearance, number_font
 from ui.style.wording import cost_words
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
@@ -33,14 +33,14 @@ class CapsPart(QWidget):
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         super().__init__()
         self.setObjectName("capsPart")
         self._backend = backend
         self._given_cost: float | None = None
         self._usage = ""
         self._is_reading = True
-        self._fold = Fold(look, self.tr("Daily caps"), name="capsFold")
+        self._fold = Fold(appearance, self.tr("Daily caps"), name="capsFold")
         self._build_runs(page)
         self._build_cost(page)
         self._unread = label(

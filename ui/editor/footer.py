@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QWidget
 
 from ui.forms.seen import show_if
-from ui.style.theme import GRID, ICON, MARGIN, Look, Tone
+from ui.style.theme import GRID, ICON, MARGIN, Appearance, Tone
 from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.labels import button, label, tint, with_shortcut
 
@@ -24,21 +24,21 @@ class Footer(QFrame):
     discard_wanted = Signal()
     reason_clicked = Signal()
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self.setObjectName("editorFooter")
         self.setProperty("role", "bar")
-        self._look = look
+        self._appearance = appearance
         self._icon = ("info", Tone.MUTED)
         self._stack = QStackedWidget()
-        self._stack.addWidget(self._buttons(look))
+        self._stack.addWidget(self._buttons(appearance))
         self._stack.addWidget(self._question())
         layout = QHBoxLayout(self)
         layout.setContentsMargins(MARGIN, GRID, MARGIN, GRID)
         layout.addWidget(self._stack)
-        look.changed.connect(self._draw)
+        appearance.changed.connect(self._draw)
 
-    def _buttons(self, look: Look) -> QWidget:
+    def _buttons(self, appearance: Appearance) -> QWidget:
         made = QWidget()
         self._test = button(self.tr("Test run"), name="testButton")
         # The keys are the window's: they work also in the moment before a button notices what was typed.
@@ -46,7 +46,7 @@ class Footer(QFrame):
         self._test.setToolTip(with_shortcut(tip, TEST_KEYS))
         self._test.setAutoDefault(False)
         self._test.setIconSize(QSize(ICON, ICON))
-        tint(self._test, look, "run")
+        tint(self._test, appearance, "run")
         self._remark = label("", "muted", name="saveRemark")
         self._remark.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._reason = button("", name="saveReason", kind="link", tip=self.tr("Show where"))
@@ -115,7 +115,7 @@ class Footer(QFrame):
         self._stack.setCurrentIndex(0)
 
     def _draw(self) -> None:
-        self._reason.setIcon(self._look.icon(*self._icon))
+        self._reason.setIcon(self._appearance.icon(*self._icon))
 
     def show_problem(self, sentence: str, *, is_missing: bool = False) -> None:
         """Say what keeps it from being saved; a click leads there."""

@@ -16,7 +16,7 @@ from ui.editor.when.page import WhenPage
 from ui.forms.fields import Field, Page
 from ui.forms.problems import Problem
 from ui.forms.snapshot import snapshot
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 from .draft import Draft
 from .failure_page import TroublePage
@@ -42,10 +42,10 @@ class Form(QStackedWidget):
     job_wanted = Signal(str)
     quiet_times_wanted = Signal()
 
-    def __init__(self, backend: Backend, look: Look, draft: Draft, parent: QWidget) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, draft: Draft, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("pages")
-        self._look = look
+        self._appearance = appearance
         self._draft = draft
         self._opened_at = backend.now_ms()
         self._start_spec: JobSpec | None = None
@@ -148,17 +148,17 @@ class Form(QStackedWidget):
         yield
         when = yield from self._build_when(spec)
         yield
-        waits = WaitsPage(self._backend, self._look, self._draft.settings, self)
+        waits = WaitsPage(self._backend, self._appearance, self._draft.settings, self)
         yield from waits.build()
         waits.load(spec.policy, is_stored=not self._draft.is_new)
         self._add(waits)
         yield
-        catalogue = JobCatalogue(self._backend, self._look, self._draft.job_id, self)
+        catalogue = JobCatalogue(self._backend, self._appearance, self._draft.job_id, self)
         trouble = TroublePage(catalogue, self)
         trouble.load(spec.policy)
         self._add(trouble)
         yield
-        after = AfterPage(self._backend, self._look, catalogue, self._draft.job_id, self)
+        after = AfterPage(self._backend, self._appearance, catalogue, self._draft.job_id, self)
         yield from after.build()
         after.load(spec.followers)
         self._add(after)
@@ -173,7 +173,7 @@ class Form(QStackedWidget):
     def _build_what(self, spec: JobSpec) -> Generator[None, None, WhatPage]:
         """Make the first page; its field for the name first of all, to be typed into meanwhile."""
         what = self._what = WhatPage(
-            self._backend, self._look, self._draft.settings, self._draft.is_taken, self
+            self._backend, self._appearance, self._draft.settings, self._draft.is_taken, self
         )
         what.begin("" if self._draft.spec is None else spec.name)
         self.addWidget(what)
@@ -191,7 +191,7 @@ class Form(QStackedWidget):
         return what
 
     def _build_when(self, spec: JobSpec) -> Generator[None, None, WhenPage]:
-        when = WhenPage(self._backend.now_ms, self._look, self)
+        when = WhenPage(self._backend.now_ms, self._appearance, self)
         yield from when.build()
         yield
         when.load(spec, is_new=self._draft.is_new)
@@ -200,7 +200,7 @@ class Form(QStackedWidget):
         return when
 
     def _build_also(self, spec: JobSpec) -> Generator[None, None, AlsoPage]:
-        also = AlsoPage(self._backend, self._look, self._draft.groups, self)
+        also = AlsoPage(self._backend, self._appearance, self._draft.groups, self)
         yield from also.build()
         also.load(spec)
         if self._draft.job_id is not None:

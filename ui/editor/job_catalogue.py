@@ -20,7 +20,7 @@ from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.rules.chains import LinkState
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
-from ui.style.theme import Look, Tone
+from ui.style.theme import Appearance, Tone
 from ui.style.wording import one_line, plain_tooltip
 
 _LONGEST_CIRCLE = 6
@@ -96,9 +96,9 @@ def _words(names: list[str]) -> str:
 class JobOffers(QAbstractListModel):
     """The jobs that can be chosen; those that would make a circle are there, but cannot."""
 
-    def __init__(self, look: Look, parent: QObject) -> None:
+    def __init__(self, appearance: Appearance, parent: QObject) -> None:
         super().__init__(parent)
-        self._look = look
+        self._appearance = appearance
         self._entries: list[JobEntry] = []
 
     def replace(self, entries: list[JobEntry]) -> None:
@@ -143,7 +143,7 @@ class JobOffers(QAbstractListModel):
         if entry.circle and role == Qt.ItemDataRole.ToolTipRole:
             return plain_tooltip(circle_sentence(entry))
         if entry.circle and role == Qt.ItemDataRole.ForegroundRole:
-            return self._look.colour(Tone.MUTED)
+            return self._appearance.colour(Tone.MUTED)
         return None
 
 
@@ -153,7 +153,7 @@ class JobCatalogue(QObject):
     changed = Signal()
     """More, or something else, is known."""
 
-    def __init__(self, backend: Backend, look: Look, own_id: str | None, parent: QObject) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, own_id: str | None, parent: QObject) -> None:
         super().__init__(parent)
         self._backend = backend
         self._own_id = own_id
@@ -161,7 +161,7 @@ class JobCatalogue(QObject):
         self._is_loaded = False
         self._known: dict[str, JobEntry] = {}
         self._followed: frozenset[str] = frozenset()
-        self.offers = JobOffers(look, self)
+        self.offers = JobOffers(appearance, self)
         backend.changed.connect(self._notice)
 
     @property

@@ -12,7 +12,7 @@ from ui.backend.backend import Backend
 from ui.forms.fields import Field, Page
 from ui.forms.problems import Problem, as_sentence
 from ui.forms.seen import show_if
-from ui.style.theme import MARGIN, Look
+from ui.style.theme import MARGIN, Appearance
 from ui.style.wording import one_line
 from ui.widgets.labels import frame
 
@@ -21,7 +21,7 @@ from .footer import SAVE_KEYS, TEST_KEYS, Footer
 from .form import Form
 from .page_list import PageEntry, PageList
 from .reading import Reading
-from .side_panel import PANEL_WIDTH, Outlook, SidePanel
+from .side_panel import PANEL_WIDTH, PlanPreview, SidePanel
 from .trial_panel import TrialEnd, TrialPanel
 
 _DEBOUNCE_MS = 120
@@ -49,7 +49,9 @@ class JobEditor(QDialog):
     quiet_times_requested = Signal()
     """The settings of the quiet times are to be opened."""
 
-    def __init__(self, backend: Backend, look: Look, draft: Draft, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, backend: Backend, appearance: Appearance, draft: Draft, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("jobEditor")
         self.setWindowFlag(Qt.WindowType.Window)
@@ -58,17 +60,17 @@ class JobEditor(QDialog):
         self.resize(QSize(_WIDTH, _HEIGHT).boundedTo(room))
         self.setMinimumSize(_LEAST.boundedTo(room))
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._draft = draft
         self._told_error: Problem | None = None
         self._is_closing = False
         self._is_saving = False
         self._reading: Reading | None = None
-        self._form = Form(backend, look, draft, self)
-        self._list = PageList(look, self._entries())
-        self._side = SidePanel(look)
-        self._outlook = Outlook(backend, self._side, self)
-        self._footer = Footer(look)
+        self._form = Form(backend, appearance, draft, self)
+        self._list = PageList(appearance, self._entries())
+        self._side = SidePanel(appearance)
+        self._plan_preview = PlanPreview(backend, self._side, self)
+        self._footer = Footer(appearance)
         self._trial: TrialPanel | None = None
         self._lay_out()
         self._timer = QTimer(self)
@@ -135,7 +137,7 @@ class JobEditor(QDialog):
         self._footer.cancel_wanted.connect(self.reject)
         self._footer.discard_wanted.connect(self._discard)
         self._footer.reason_clicked.connect(self._go_to_problem)
-        self._outlook.words_found.connect(self._show_words)
+        self._plan_preview.words_found.connect(self._show_words)
         self._again.start()
         application = QApplication.instance()
         if isinstance(application, QApplication):
@@ -196,7 +198,7 @@ class JobEditor(QDialog):
     def _the_trial(self) -> TrialPanel:
         """Return the panel of test runs, which few who edit a job ever see."""
         if self._trial is None:
-            self._trial = TrialPanel(self._backend.now_ms, self._look, self)
+            self._trial = TrialPanel(self._backend.now_ms, self._appearance, self)
             self._trial.stop_requested.connect(self.test_stop_requested)
             self._column.insertWidget(self._column.indexOf(self._footer), self._trial)
         return self._trial
@@ -302,7 +304,7 @@ class JobEditor(QDialog):
     def _look_ahead(self) -> None:
         if self._form.is_complete:
             self._form.look_ahead(self._read)
-            self._outlook.look(self._read, self._form.pages.waits.quiet_times)
+            self._plan_preview.appearance(self._read, self._form.pages.waits.quiet_times)
 
     def _show_words(self, words: str) -> None:
         self._list.set_state(Place.WHEN, words, has_problem=self._list.has_problem(Place.WHEN))

@@ -9,7 +9,7 @@ from ui.forms.fields import Field, Page
 from ui.forms.fold import Fold
 from ui.forms.rows import explanations
 from ui.forms.seen import show_if
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 
 class LinesPart(QWidget):
@@ -17,7 +17,7 @@ class LinesPart(QWidget):
 
     changed = Signal()
 
-    def __init__(self, look: Look, page: Page) -> None:
+    def __init__(self, appearance: Appearance, page: Page) -> None:
         super().__init__()
         self.setObjectName("linesPart")
         self._given: bool | None = None
@@ -26,7 +26,7 @@ class LinesPart(QWidget):
         self._is_http = False
         self._lines: QWidget | None = None
         self._answer: QWidget | None = None
-        self._fold = Fold(look, self.tr("What it says in its output"), name="linesFold")
+        self._fold = Fold(appearance, self.tr("What it says in its output"), name="linesFold")
         self._reads = QCheckBox()
         self._reads.setObjectName("readsLines")
         self._field = page.watch_field(

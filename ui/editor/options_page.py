@@ -17,7 +17,7 @@ from ui.forms.interval_edit import IntervalEdit
 from ui.forms.problems import Findings
 from ui.forms.rows import optional_interval, set_optional, side_by_side
 from ui.forms.seen import show_if
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
 
@@ -45,10 +45,12 @@ class AlsoPage(Page):
 
     group_changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, groups: tuple[str, ...], parent: QWidget) -> None:
+    def __init__(
+        self, backend: Backend, appearance: Appearance, groups: tuple[str, ...], parent: QWidget
+    ) -> None:
         super().__init__(QCoreApplication.translate("AlsoPage", "Also"), name="alsoPage", parent=parent)
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._groups = groups
 
     def build(self) -> Iterator[None]:
@@ -66,7 +68,7 @@ class AlsoPage(Page):
         self.column.addLayout(self._folds)
         self._build_caps()
         yield
-        self._build_spacing(self._look)
+        self._build_spacing(self._appearance)
         self.column.addStretch(1)
 
     def _build_enabled(self) -> None:
@@ -188,15 +190,15 @@ class AlsoPage(Page):
         self._assistants.toggled.connect(self.edited)
 
     def _build_caps(self) -> None:
-        self._caps = CapsPart(self._backend, self._look, self)
-        self._lines = LinesPart(self._look, self)
+        self._caps = CapsPart(self._backend, self._appearance, self)
+        self._lines = LinesPart(self._appearance, self)
         for part in (self._caps, self._lines):
             self._folds.addWidget(part)
             part.changed.connect(self.edited)
         self._lines.changed.connect(self._follow_lines)
 
-    def _build_spacing(self, look: Look) -> None:
-        self._fold = Fold(look, self.tr("Spread and limits"), name="spacingFold")
+    def _build_spacing(self, appearance: Appearance) -> None:
+        self._fold = Fold(appearance, self.tr("Spread and limits"), name="spacingFold")
         self._jitter = number_box(
             0, _MOST_JITTER, name="jitter", title=self.tr("Spread in percent"), zero=self.tr("none")
         )

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from ui.style.marks import Shape, paint_mark
-from ui.style.theme import GRID, HALF, ICON, MARGIN, Look, Tone, small_font, strong_font
+from ui.style.theme import GRID, HALF, ICON, MARGIN, Appearance, Tone, small_font, strong_font
 from ui.style.wording import one_line
 from ui.widgets.labels import with_shortcut
 
@@ -45,15 +45,15 @@ class PageList(QListWidget):
 
     page_chosen = Signal(int)
 
-    def __init__(self, look: Look, entries: Sequence[PageEntry]) -> None:
+    def __init__(self, appearance: Appearance, entries: Sequence[PageEntry]) -> None:
         super().__init__()
         self.setObjectName("pageList")
         self.setAccessibleName(self.tr("Pages"))
         self.setFixedWidth(_WIDTH)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMouseTracking(True)
-        self.setItemDelegate(_PageDelegate(look, self))
-        look.changed.connect(self.viewport().update)
+        self.setItemDelegate(_PageDelegate(appearance, self))
+        appearance.changed.connect(self.viewport().update)
         for number, entry in enumerate(entries, 1):
             item = QListWidgetItem(entry.title, self)
             item.setData(_TITLE, entry.title)
@@ -85,9 +85,9 @@ class PageList(QListWidget):
 class _PageDelegate(QStyledItemDelegate):
     """Draws an icon, a title, a summary below it and a mark at the right."""
 
-    def __init__(self, look: Look, parent: QWidget) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look = look
+        self._appearance = appearance
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:  # noqa: N802 - Qt's name
         small = QFontMetrics(small_font(option.font))
@@ -97,7 +97,7 @@ class _PageDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        colours = self._look.colours
+        colours = self._appearance.colours
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         is_current = bool(option.state & QStyle.StateFlag.State_Selected)
@@ -116,7 +116,7 @@ class _PageDelegate(QStyledItemDelegate):
             box = QRectF(
                 area.right() - MARGIN, area.top(), _MARK, QFontMetrics(option.font).height() + MARGIN
             )
-            paint_mark(painter, box, Shape.SQUARE, self._look.colour(Tone.ERROR))
+            paint_mark(painter, box, Shape.SQUARE, self._appearance.colour(Tone.ERROR))
         painter.restore()
 
     def _paint_texts(
@@ -130,17 +130,17 @@ class _PageDelegate(QStyledItemDelegate):
     ) -> None:
         title_font = strong_font(option.font) if is_current else option.font
         line = QFontMetrics(title_font).height()
-        icon = self._look.icon(str(index.data(_ICON)), Tone.ACCENT if is_current else Tone.MUTED)
+        icon = self._appearance.icon(str(index.data(_ICON)), Tone.ACCENT if is_current else Tone.MUTED)
         top = area.top() + GRID
         icon.paint(painter, QRect(area.left() + GRID, top + (line - ICON) // 2, ICON, ICON))
         left = area.left() + GRID * 2 + ICON
         room = area.right() - left - MARGIN - GRID
         painter.setFont(title_font)
-        painter.setPen(self._look.colour(Tone.TEXT))
+        painter.setPen(self._appearance.colour(Tone.TEXT))
         painter.drawText(QRect(left, top, room, line), Qt.AlignmentFlag.AlignVCenter, str(index.data(_TITLE)))
         below = small_font(option.font)
         painter.setFont(below)
-        painter.setPen(self._look.colour(Tone.MUTED))
+        painter.setPen(self._appearance.colour(Tone.MUTED))
         metrics = QFontMetrics(below)
         lines = _wrapped(str(index.data(_SUMMARY) or ""), metrics, _ROOM)
         for number, text in enumerate(lines):

@@ -17,7 +17,7 @@ from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
 from ui.backend.engine_thread import EngineThread
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.style.wording import run_words
 
 from .draft import Draft
@@ -46,13 +46,13 @@ class Editing(QObject):
     def __init__(
         self,
         backend: Backend,
-        look: Look,
+        appearance: Appearance,
         engine: EngineThread,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._engine = engine
         self._open: list[_Session] = []
 
@@ -108,7 +108,7 @@ class Editing(QObject):
     def _show(self, draft: Draft) -> None:
         from .job_editor import JobEditor  # noqa: PLC0415 - once one is opened
 
-        editor = JobEditor(self._backend, self._look, draft, None)
+        editor = JobEditor(self._backend, self._appearance, draft, None)
         editor.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         session = _Session(self._backend, self._engine, editor, draft)
         session.setParent(self)
@@ -256,7 +256,7 @@ class _Test(QObject):
         self._run_id = run_id
         self._editor.show_test_started()
         self._feed.follow(run_id)
-        self._look()
+        self._appearance()
 
     def _refuse(self, error: SchedulerError) -> None:
         self._editor.show_test_ended(None, str(error))
@@ -265,9 +265,9 @@ class _Test(QObject):
         if self._run_id is not None and change.run_id == self._run_id:
             if change.kind is ChangeKind.RUN_STARTED:
                 self._feed.follow(self._run_id)
-            self._look()
+            self._appearance()
 
-    def _look(self) -> None:
+    def _appearance(self) -> None:
         run_id = self._run_id
         if run_id is not None:
             self._backend.ask(lambda scheduler: scheduler.get_run(run_id), self._see, owner=self)

@@ -26,7 +26,7 @@ from ui.backend.backend import Asked, Backend
 from ui.forms.mark_sign import MarkSign
 from ui.forms.seen import show_if
 from ui.style.marks import Mark, Shape
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, number_font, strong_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, number_font, strong_font
 from ui.style.wording import moment, one_line, plain_tooltip
 from ui.widgets.labels import label
 from ui.widgets.wrapped_text import WrappedText
@@ -45,7 +45,7 @@ _SEVERITIES = {
 }
 
 
-class Outlook(QObject):
+class PlanPreview(QObject):
     """Asks what a job will do, and shows the last answer only."""
 
     words_found = Signal(str)
@@ -58,7 +58,7 @@ class Outlook(QObject):
         self._asked: Asked | None = None
         self._is_enabled = True
 
-    def look(self, reading: Reading, quiet_times: Sequence[QuietTime]) -> None:
+    def appearance(self, reading: Reading, quiet_times: Sequence[QuietTime]) -> None:
         """Show what a job will do as it stands in the form."""
         if self._asked is not None:
             self._asked.cancel()
@@ -93,7 +93,7 @@ class Outlook(QObject):
 class SidePanel(QScrollArea):
     """Looks ahead while one types."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self.setObjectName("sidePanel")
         self.setAccessibleName(self.tr("What will happen"))
@@ -102,7 +102,7 @@ class SidePanel(QScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._look = look
+        self._appearance = appearance
         self._words = label("", name="scheduleWords", wrap=True)
         self._words.setFont(strong_font(self._words.font()))
         self._remark = label("", "muted", name="scheduleRemark", wrap=True)
@@ -232,7 +232,7 @@ class SidePanel(QScrollArea):
             self._notes.removeWidget(widget)
             widget.hide()
             widget.deleteLater()
-        self._note_widgets = [_NoteRow(self._look, *note, index) for index, note in enumerate(notes)]
+        self._note_widgets = [_NoteRow(self._appearance, *note, index) for index, note in enumerate(notes)]
         for widget in self._note_widgets:
             self._notes.addWidget(widget)
 
@@ -240,7 +240,7 @@ class SidePanel(QScrollArea):
 class _NoteRow(QWidget):
     """A note with the mark of its severity."""
 
-    def __init__(self, look: Look, severity: Severity, message: str, index: int) -> None:
+    def __init__(self, appearance: Appearance, severity: Severity, message: str, index: int) -> None:
         super().__init__()
         self.setObjectName(f"note{index}")
         words = {
@@ -249,11 +249,11 @@ class _NoteRow(QWidget):
             Severity.ERROR: self.tr("Error"),
         }[severity]
         self.setAccessibleName(f"{words}: {message}")
-        text = WrappedText(look, name=f"noteText{index}")
+        text = WrappedText(appearance, name=f"noteText{index}")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
-        sign = MarkSign(look, _SEVERITIES[severity], words)
+        sign = MarkSign(appearance, _SEVERITIES[severity], words)
         layout.addWidget(sign, alignment=Qt.AlignmentFlag.AlignTop)
         layout.addWidget(text, 1)
         # Not before it stands somewhere: it would be shown as a window.

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWi
 from halo_scheduler.model import Outcome, Proposal, SkipReason
 from ui.forms.mark_sign import MarkSign
 from ui.style.marks import outcome_mark
-from ui.style.theme import GRID, MARGIN, Look, number_font
+from ui.style.theme import GRID, MARGIN, Appearance, number_font
 from ui.style.wording import (
     cost_words,
     duration,
@@ -60,7 +60,7 @@ class TrialPanel(QFrame):
     stop_requested = Signal()
     closed = Signal()
 
-    def __init__(self, now_ms: Callable[[], int], look: Look, parent: QWidget) -> None:
+    def __init__(self, now_ms: Callable[[], int], appearance: Appearance, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("trialPanel")
         self.setProperty("role", "bar")
@@ -68,7 +68,7 @@ class TrialPanel(QFrame):
         self._now_ms = now_ms
         self._began_at = 0
         self._is_running = False
-        self._mark = MarkSign(look, outcome_mark(Outcome.RUNNING), size=_MARK)
+        self._mark = MarkSign(appearance, outcome_mark(Outcome.RUNNING), size=_MARK)
         self._words = label("", "strong", name="trialWords")
         self._words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._elapsed = label("", "muted", name="trialElapsed")
@@ -82,9 +82,9 @@ class TrialPanel(QFrame):
         )
         self._stop.setAutoDefault(False)
         self._close = icon_button(
-            look, "close", self.tr("Close the test run"), name="trialClose", shortcut="Ctrl+Shift+W"
+            appearance, "close", self.tr("Close the test run"), name="trialClose", shortcut="Ctrl+Shift+W"
         )
-        self._output = OutputView(look)
+        self._output = OutputView(appearance)
         self._output.setMinimumHeight(MARGIN * 4)
         head = QHBoxLayout()
         head.setContentsMargins(MARGIN, 0, GRID, 0)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from ui.style.theme import GRID, HALF, Look, mono_font, small_font
+from ui.style.theme import GRID, HALF, Appearance, mono_font, small_font
 from ui.style.wording import one_line
 
 _MOST_LINES = 3
@@ -17,16 +17,16 @@ _MOST = 200
 class ArgumentChips(QWidget):
     """Shows arguments as they are told apart, over a few lines at most."""
 
-    def __init__(self, look: Look, *, name: str) -> None:
+    def __init__(self, appearance: Appearance, *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
-        self._look = look
+        self._appearance = appearance
         self._texts: list[str] = []
         self.setFont(mono_font(small_font(self.font())))
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        look.changed.connect(self.update)
+        appearance.changed.connect(self.update)
         self.hide()
 
     def show_arguments(self, arguments: tuple[str, ...]) -> None:
@@ -67,7 +67,7 @@ class ArgumentChips(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         placed, left_out = self._placed(self.width())
-        colours = self._look.colours
+        colours = self._appearance.colours
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         metrics = QFontMetrics(self.font())

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ui.style.theme import GRID, HALF, ICON, Look, Tone, small_font
+from ui.style.theme import GRID, HALF, ICON, Appearance, Tone, small_font
 from ui.widgets.labels import label, tint
 
 _CARD_HEIGHT = 56
@@ -41,7 +41,7 @@ class Choices(QWidget):
     chosen = Signal(str)
 
     def __init__(
-        self, look: Look, choices: Sequence[Choice], *, name: str, title: str, columns: int = 0
+        self, appearance: Appearance, choices: Sequence[Choice], *, name: str, title: str, columns: int = 0
     ) -> None:
         """Show cards in so many columns, or fewer in a narrow place; without columns, segments in a row."""
         super().__init__()
@@ -56,7 +56,7 @@ class Choices(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID if columns else HALF)
         for index, choice in enumerate(choices):
-            made = _Card(look, choice) if columns else _segment(look, choice)
+            made = _Card(appearance, choice) if columns else _segment(appearance, choice)
             made.setObjectName(f"{name}_{choice.value}")
             made.setAccessibleName(f"{title}: {choice.title}")
             made.setCheckable(True)
@@ -117,20 +117,20 @@ class Choices(QWidget):
         self._arrange(max(1, min(fitting, self._most_columns)))
 
 
-def _segment(look: Look, choice: Choice) -> QPushButton:
+def _segment(appearance: Appearance, choice: Choice) -> QPushButton:
     made = QPushButton(choice.title)
     if choice.icon:
         made.setIconSize(QSize(ICON, ICON))
-        tint(made, look, choice.icon)
+        tint(made, appearance, choice.icon)
     return made
 
 
 class _Card(QPushButton):
     """A button with an icon, a title and a few words."""
 
-    def __init__(self, look: Look, choice: Choice) -> None:
+    def __init__(self, appearance: Appearance, choice: Choice) -> None:
         super().__init__()
-        self._look = look
+        self._appearance = appearance
         self._icon_name = choice.icon
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setToolTip(choice.remark)
@@ -157,7 +157,7 @@ class _Card(QPushButton):
             text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._texts = (title, remark)
         self.toggled.connect(self._draw)
-        look.changed.connect(self._draw)
+        appearance.changed.connect(self._draw)
         self._draw()
 
     def least_width(self) -> int:
@@ -167,7 +167,7 @@ class _Card(QPushButton):
         return margins.left() + ICON + self._row.spacing() + words + margins.right()
 
     def _draw(self) -> None:
-        icon = self._look.icon(self._icon_name, Tone.ACCENT if self.isChecked() else Tone.MUTED)
+        icon = self._appearance.icon(self._icon_name, Tone.ACCENT if self.isChecked() else Tone.MUTED)
         self._picture.setPixmap(icon.pixmap(QSize(ICON, ICON), self.devicePixelRatio()))
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name

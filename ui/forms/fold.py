@@ -6,7 +6,7 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
-from ui.style.theme import GRID, ICON, MARGIN, ROW, Look, Tone, strong_font
+from ui.style.theme import GRID, ICON, MARGIN, ROW, Appearance, Tone, strong_font
 from ui.style.wording import one_line
 
 _RADIUS = 6
@@ -18,9 +18,9 @@ class Fold(QWidget):
     opened = Signal()
     """What is inside is about to be seen."""
 
-    def __init__(self, look: Look, title: str, *, name: str) -> None:
+    def __init__(self, appearance: Appearance, title: str, *, name: str) -> None:
         super().__init__()
-        self._head = _FoldHead(look, title, name=name)
+        self._head = _FoldHead(appearance, title, name=name)
         self._body = QWidget()
         self._inside = QVBoxLayout(self._body)
         self._inside.setContentsMargins(ICON + GRID, GRID, 0, GRID)
@@ -71,9 +71,9 @@ class Fold(QWidget):
 class _FoldHead(QAbstractButton):
     """The line that opens and closes a part."""
 
-    def __init__(self, look: Look, title: str, *, name: str) -> None:
+    def __init__(self, appearance: Appearance, title: str, *, name: str) -> None:
         super().__init__()
-        self._look = look
+        self._appearance = appearance
         self.summary = ""
         self.setObjectName(name)
         # Being open is nothing that was filled in.
@@ -84,7 +84,7 @@ class _FoldHead(QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        look.changed.connect(self.update)
+        appearance.changed.connect(self.update)
 
     def set_title(self, title: str) -> None:
         """Show another title."""
@@ -107,12 +107,12 @@ class _FoldHead(QAbstractButton):
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colours = self._look.colours
+        colours = self._appearance.colours
         if self.hasFocus():
             painter.setPen(QColor(colours.accent))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 2.5, -0.5, -2.5), _RADIUS, _RADIUS)
         is_lit = self.underMouse() or self.hasFocus()
-        arrow = self._look.icon(
+        arrow = self._appearance.icon(
             "chevron-down" if self.isChecked() else "chevron-right", Tone.TEXT if is_lit else Tone.MUTED
         )
         arrow.paint(painter, QRect(0, (self.height() - ICON) // 2, ICON, ICON))

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from ui.style.marks import Mark, paint_mark
-from ui.style.theme import ICON, Look
+from ui.style.theme import ICON, Appearance
 
 _MARK = 10
 
@@ -15,14 +15,14 @@ _MARK = 10
 class MarkSign(QWidget):
     """As high as a line of text, with its mark in the middle."""
 
-    def __init__(self, look: Look, mark: Mark, words: str = "", size: int = _MARK) -> None:
+    def __init__(self, appearance: Appearance, mark: Mark, words: str = "", size: int = _MARK) -> None:
         super().__init__()
-        self._look = look
+        self._appearance = appearance
         self._mark = mark
         self._size = size
         self.setToolTip(words)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        look.changed.connect(self.update)
+        appearance.changed.connect(self.update)
 
     @property
     def mark(self) -> Mark:
@@ -42,5 +42,5 @@ class MarkSign(QWidget):
         box = QRectF(
             (self.width() - self._size) / 2, (self.height() - self._size) / 2, self._size, self._size
         )
-        paint_mark(painter, box, self._mark.shape, self._look.colour(self._mark.tone))
+        paint_mark(painter, box, self._mark.shape, self._appearance.colour(self._mark.tone))
         painter.end()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shown
 from ui.backend.backend import Backend
-from ui.style.theme import GRID, HALF, Look, mono_font
+from ui.style.theme import GRID, HALF, Appearance, mono_font
 from ui.widgets.labels import icon_button, tint
 
 from .links import link
@@ -26,7 +26,7 @@ class PairsEdit(QWidget):
     def __init__(
         self,
         backend: Backend,
-        look: Look,
+        appearance: Appearance,
         *,
         name: str,
         key_title: str,
@@ -37,7 +37,7 @@ class PairsEdit(QWidget):
         super().__init__()
         self.setObjectName(name)
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._key_title = key_title
         self._examples = examples
         self._ignore_case = ignore_case
@@ -46,7 +46,7 @@ class PairsEdit(QWidget):
         self._list.setContentsMargins(0, 0, 0, 0)
         self._list.setSpacing(HALF)
         self._add = link(add_title, name=f"{name}Add")
-        tint(self._add, look, "add")
+        tint(self._add, appearance, "add")
         self._add.clicked.connect(self._add_and_focus)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -85,7 +85,7 @@ class PairsEdit(QWidget):
         """Add a row at the end."""
         row = PairRow(
             self._backend,
-            self._look,
+            self._appearance,
             f"{self.objectName()}{len(self._rows)}",
             self._key_title,
             self._examples,
@@ -138,7 +138,7 @@ class PairRow(QWidget):
     removal_wanted = Signal(object)
 
     def __init__(
-        self, backend: Backend, look: Look, name: str, key_title: str, examples: tuple[str, str]
+        self, backend: Backend, appearance: Appearance, name: str, key_title: str, examples: tuple[str, str]
     ) -> None:
         super().__init__()
         self.key = QLineEdit()
@@ -151,9 +151,9 @@ class PairRow(QWidget):
         self.value.setAccessibleName(self.tr("Value"))
         self.value.setPlaceholderText(examples[1])
         self.value.setFont(mono_font(self.value.font()))
-        self.picker = SecretPicker(backend, look, self, name=f"{name}Secret")
+        self.picker = SecretPicker(backend, appearance, self, name=f"{name}Secret")
         self.picker.picked.connect(self.value.insert)
-        self._remove = icon_button(look, "close", self.tr("Remove"), name=f"{name}Remove")
+        self._remove = icon_button(appearance, "close", self.tr("Remove"), name=f"{name}Remove")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)

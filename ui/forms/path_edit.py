@@ -7,7 +7,7 @@ import os.path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QWidget
 
-from ui.style.theme import HALF, Look, mono_font
+from ui.style.theme import HALF, Appearance, mono_font
 from ui.widgets.labels import icon_button
 
 
@@ -16,7 +16,7 @@ class DirectoryEdit(QWidget):
 
     changed = Signal()
 
-    def __init__(self, look: Look, *, name: str, title: str, placeholder: str) -> None:
+    def __init__(self, appearance: Appearance, *, name: str, title: str, placeholder: str) -> None:
         super().__init__()
         self.setObjectName(name)
         self._title = title
@@ -26,7 +26,9 @@ class DirectoryEdit(QWidget):
         self.line.setPlaceholderText(placeholder)
         self.line.setFont(mono_font(self.line.font()))
         self.line.textChanged.connect(self.changed)
-        self._choose = choose = icon_button(look, "folder", self.tr("Choose a folder…"), name=f"{name}Choose")
+        self._choose = choose = icon_button(
+            appearance, "folder", self.tr("Choose a folder…"), name=f"{name}Choose"
+        )
         choose.clicked.connect(self._look_for_it)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

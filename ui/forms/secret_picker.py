@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.style.wording import one_line
 from ui.widgets.labels import icon_button
 
@@ -21,10 +21,12 @@ class SecretPicker(QWidget):
     named = Signal(str)
     """The name alone, like TOKEN."""
 
-    def __init__(self, backend: Backend, look: Look, parent: QWidget | None, *, name: str) -> None:
+    def __init__(
+        self, backend: Backend, appearance: Appearance, parent: QWidget | None, *, name: str
+    ) -> None:
         super().__init__(parent)
         self._backend = backend
-        self.button: QToolButton = icon_button(look, "key", self.tr("Insert a secret"), name=name)
+        self.button: QToolButton = icon_button(appearance, "key", self.tr("Insert a secret"), name=name)
         self._menu = QMenu(self.button)
         self._menu.setObjectName(f"{name}Menu")
         self.button.clicked.connect(self._ask)

@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from ui.style.theme import GRID, HALF, Look, Tone, small_font
+from ui.style.theme import GRID, HALF, Appearance, Tone, small_font
 
 from .chart_parts import bucket_words, day_words, paint_pattern, part_heights, short_count
 from .days import Bucket, DaySpan
@@ -43,11 +43,11 @@ class DayChart(QWidget):
     chosen = Signal(object)
     """The bucket that was chosen."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("dayChart")
         self.setAccessibleName(self.tr("Runs per day"))
-        self._look = look
+        self._appearance = appearance
         self._buckets: Sequence[Bucket] = ()
         self._span = DaySpan()
         self._pointed = -1
@@ -58,7 +58,7 @@ class DayChart(QWidget):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        look.changed.connect(self._draw_anew)
+        appearance.changed.connect(self._draw_anew)
 
     def show_buckets(self, buckets: Sequence[Bucket], span: DaySpan) -> None:
         """Draw other numbers; days outside of the span are drawn faintly."""
@@ -144,10 +144,10 @@ class DayChart(QWidget):
         """Draw the line the bars stand on, and the one that the highest reaches."""
         area = self._area()
         bottom, top = area.bottom() + 0.5, area.top() + 0.5
-        painter.setPen(QPen(QColor(self._look.colours.line), 1))
+        painter.setPen(QPen(QColor(self._appearance.colours.line), 1))
         painter.drawLine(QPointF(area.left(), bottom), QPointF(area.right(), bottom))
         if has_top:
-            painter.setPen(QPen(QColor(self._look.colours.line), 1, Qt.PenStyle.DotLine))
+            painter.setPen(QPen(QColor(self._appearance.colours.line), 1, Qt.PenStyle.DotLine))
             painter.drawLine(QPointF(area.left(), top), QPointF(area.right(), top))
 
     def _paint_column(self, painter: QPainter, index: int, most: int) -> None:
@@ -161,7 +161,7 @@ class DayChart(QWidget):
         bottom = bar.bottom()
         for series, height in part_heights(bucket, most, bar.height()):
             part = QRectF(bar.left(), bottom - height, bar.width(), height)
-            paint_pattern(painter, part, series, self._look)
+            paint_pattern(painter, part, series, self._appearance)
             bottom -= height
         painter.setOpacity(1.0)
 
@@ -191,7 +191,7 @@ class DayChart(QWidget):
 
     def _paint_focus(self, painter: QPainter) -> None:
         index = self._pointed if self._pointed >= 0 else len(self._buckets) - 1
-        painter.setPen(QPen(QColor(self._look.colours.accent), 1))
+        painter.setPen(QPen(QColor(self._appearance.colours.accent), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(self.column_rect(index).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2)
 
@@ -209,9 +209,9 @@ class DayChart(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.pointed_bucket is not None:
-            painter.fillRect(self.column_rect(self._pointed), QColor(self._look.colours.hover))
+            painter.fillRect(self.column_rect(self._pointed), QColor(self._appearance.colours.hover))
         painter.drawPixmap(0, 0, self._bars)
-        painter.setPen(self._look.colour(Tone.MUTED))
+        painter.setPen(self._appearance.colour(Tone.MUTED))
         for spot, side, text, font in self._words:
             painter.setFont(font)
             painter.drawText(spot, side, text)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from halo_scheduler.grammar.english import short_date, weekday_name
 from halo_scheduler.model import Outcome
 from ui.style.marks import Mark, outcome_mark, paint_mark
-from ui.style.theme import GRID, HALF, Look, Tone, small_font
+from ui.style.theme import GRID, HALF, Appearance, Tone, small_font
 from ui.style.wording import outcome_words
 
 from .days import Bucket
@@ -50,14 +50,14 @@ SERIES = (
 class Legend(QWidget):
     """Which colour and pattern stands for what, with the mark that stands for it elsewhere."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("chartLegend")
-        self._look = look
+        self._appearance = appearance
         self.setFont(small_font(self.font()))
         self.setAccessibleName(", ".join(series_words(series) for series in SERIES))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        look.changed.connect(self.update)
+        appearance.changed.connect(self.update)
 
     def _places(self) -> list[tuple[Series, int, int]]:
         places = []
@@ -77,18 +77,18 @@ class Legend(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         middle = self.height() / 2
         for series, left, width in self._places():
-            colour = self._look.colour(series.mark.tone)
+            colour = self._appearance.colour(series.mark.tone)
             paint_mark(painter, QRectF(left, middle - 4.5, 9, 9), series.mark.shape, colour)
-            paint_pattern(painter, QRectF(left + 10 + HALF, middle - 5, 12, 10), series, self._look)
-            painter.setPen(self._look.colour(Tone.MUTED))
+            paint_pattern(painter, QRectF(left + 10 + HALF, middle - 5, 12, 10), series, self._appearance)
+            painter.setPen(self._appearance.colour(Tone.MUTED))
             spot = QRect(left + 10 + HALF + 12 + HALF, 0, width + 2, self.height())
             painter.drawText(spot, Qt.AlignmentFlag.AlignVCenter, series_words(series))
 
 
-def paint_pattern(painter: QPainter, part: QRectF, series: Series, look: Look) -> None:
+def paint_pattern(painter: QPainter, part: QRectF, series: Series, appearance: Appearance) -> None:
     """Fill a part of a bar so that it can be told from others without its colour."""
     # A copy: everybody shares the theme's own.
-    colour = QColor(look.colour(series.mark.tone))
+    colour = QColor(appearance.colour(series.mark.tone))
     # A hair's breadth between the parts.
     inner = part.adjusted(0, 1 if part.height() > _SMALLEST_PART else 0, 0, 0)
     if series.pattern == "solid":
@@ -106,7 +106,7 @@ def paint_pattern(painter: QPainter, part: QRectF, series: Series, look: Look) -
         return
     painter.fillRect(inner, colour)
     painter.setClipRect(inner, Qt.ClipOperation.IntersectClip)
-    painter.setPen(QPen(QColor(look.colours.raised), 1.2))
+    painter.setPen(QPen(QColor(appearance.colours.raised), 1.2))
     painter.drawLines(_level_lines(inner) if series.pattern == "lines" else _slanted_lines(inner))
     painter.restore()
 

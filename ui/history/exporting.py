@@ -14,7 +14,7 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Run
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Asked, Backend, Lane
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
 from ui.widgets.labels import button, frame, icon_button, tint, with_shortcut
 from ui.widgets.line_icon import LineIcon
 from ui.widgets.wrapped_text import WrappedText
@@ -36,13 +36,13 @@ class ExportButton(QPushButton):
     wanted = Signal(object)
     """A Format."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Export"), parent)
         self.setObjectName("exportButton")
         self.setAccessibleName(self.tr("Export the runs that are shown"))
         self.setShortcut(QKeySequence(_KEYS))
         self.setToolTip(with_shortcut(self.tr("Save the runs that are shown as a file"), _KEYS))
-        tint(self, look, "export")
+        tint(self, appearance, "export")
         menu = QMenu(self)
         table = menu.addAction(self.tr("As a table (CSV)…"))
         table.setObjectName("exportCsv")
@@ -56,17 +56,17 @@ class ExportButton(QPushButton):
 class ExportBar(QWidget):
     """Shows an export under way, and what became of it."""
 
-    def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("exportBar")
         self._backend = backend
         self._asked: Asked | None = None
         self._path = Path()
-        self._icon = LineIcon(look, "export", Tone.MUTED)
-        self._text = WrappedText(look, name="exportText", most_lines=2)
+        self._icon = LineIcon(appearance, "export", Tone.MUTED)
+        self._text = WrappedText(appearance, name="exportText", most_lines=2)
         self._cancel = button(self.tr("Cancel"), name="exportCancel", kind="link")
         self._cancel.clicked.connect(self.cancel)
-        self._close = icon_button(look, "close", self.tr("Close this note"), name="exportClose")
+        self._close = icon_button(appearance, "close", self.tr("Close this note"), name="exportClose")
         self._close.clicked.connect(self.hide)
         outer = QHBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)

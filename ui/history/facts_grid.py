@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from halo_scheduler.model import Question, QuestionState
 from ui.backend.questions import plain_lines
 from ui.style.marks import ASKS
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, strong_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, strong_font
 from ui.style.wording import moment
 from ui.widgets.labels import button, icon_button, label
 from ui.widgets.line_icon import LineIcon
@@ -88,16 +88,16 @@ class QuestionNote(QFrame):
 
     answer_requested = Signal()
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self.setObjectName("questionNote")
         self.setProperty("role", "note")
-        self._icon = LineIcon(look, ASKS.shape, ASKS.tone)
+        self._icon = LineIcon(appearance, ASKS.shape, ASKS.tone)
         self._text = WrappedText(
-            look, name="questionText", font=strong_font(self.font()), most_lines=_QUESTION_LINES
+            appearance, name="questionText", font=strong_font(self.font()), most_lines=_QUESTION_LINES
         )
-        self._state = WrappedText(look, name="questionState", tone=Tone.MUTED)
-        self._answer = WrappedText(look, name="questionAnswer", most_lines=_ANSWER_LINES)
+        self._state = WrappedText(appearance, name="questionState", tone=Tone.MUTED)
+        self._answer = WrappedText(appearance, name="questionAnswer", most_lines=_ANSWER_LINES)
         self._act = button(
             self.tr("Answer…"), name="answerQuestionButton", tip=self.tr("Answer or dismiss it")
         )
@@ -147,9 +147,9 @@ class FactsGrid(QWidget):
 
     run_wanted = Signal(str)
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
-        self._look = look
+        self._appearance = appearance
         self._facts: tuple[Fact, ...] = ()
         self._rows: list[_FactRow] = []
         self._linked = _NOTHING
@@ -170,7 +170,7 @@ class FactsGrid(QWidget):
             return
         self._facts = tuple(facts)
         while len(self._rows) < len(facts):
-            self._rows.append(_FactRow(self._look, self._grid, len(self._rows), self.run_wanted.emit))
+            self._rows.append(_FactRow(self._appearance, self._grid, len(self._rows), self.run_wanted.emit))
         for index, row in enumerate(self._rows):
             row.show_fact(facts[index] if index < len(facts) else _NOTHING)
         self._place_buttons()
@@ -190,7 +190,7 @@ class FactsGrid(QWidget):
         self._open.setVisible(bool(self._linked.address))
 
     def _new_button(self, icon: str, text: str, name: str) -> QToolButton:
-        made = icon_button(self._look, icon, text, name=name)
+        made = icon_button(self._appearance, icon, text, name=name)
         made.setParent(self)
         made.setProperty("kind", "inline")
         # No higher than a line of text.
@@ -202,12 +202,14 @@ class FactsGrid(QWidget):
 class _FactRow:
     """One fact: its name, its value, and room for buttons behind it."""
 
-    def __init__(self, look: Look, grid: QGridLayout, index: int, follow: Callable[[str], None]) -> None:
-        self._look = look
+    def __init__(
+        self, appearance: Appearance, grid: QGridLayout, index: int, follow: Callable[[str], None]
+    ) -> None:
+        self._appearance = appearance
         self._follow = follow
         self._fact = _NOTHING
         self._name = label("", "muted")
-        self._value = WrappedText(look, name="factValue", most_lines=_MOST_LINES)
+        self._value = WrappedText(appearance, name="factValue", most_lines=_MOST_LINES)
         # Few lead anywhere.
         self.link: LinkLine | None = None
         self._box = QHBoxLayout()
@@ -230,7 +232,7 @@ class _FactRow:
 
     def _show_link(self, fact: Fact) -> None:
         if self.link is None:
-            self.link = LinkLine(self._look, name="factLink")
+            self.link = LinkLine(self._appearance, name="factLink")
             self.link.clicked.connect(lambda: self._follow(self._fact.run_id))
             self._box.insertWidget(0, self.link, 1)
         self.link.setVisible(bool(fact.run_id))

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from halo_scheduler.model import Outcome, Trigger
 from ui.backend.backend import Backend
-from ui.style.theme import GRID, HALF, ICON, Look, Tone
+from ui.style.theme import GRID, HALF, ICON, Appearance, Tone
 from ui.style.wording import plain_tooltip, trigger_words
 from ui.widgets.labels import button, label, tint
 from ui.widgets.popup_rows import give_room
@@ -47,7 +47,7 @@ _TYPING_MS = 400
 class DayEdit(QDateEdit):
     """A day that can be typed or picked."""
 
-    def __init__(self, look: Look, name: str, words: str, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, name: str, words: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName(name)
         self.setAccessibleName(words)
@@ -55,7 +55,7 @@ class DayEdit(QDateEdit):
         self.setCalendarPopup(True)
         self.setDisplayFormat("d MMM yyyy")
         self.setStyleSheet("QDateEdit::drop-down { border: none; width: 24px; }")
-        self.setCalendarWidget(_new_calendar(look))
+        self.setCalendarWidget(_new_calendar(appearance))
 
     def day(self) -> date:
         """Return the day."""
@@ -69,7 +69,7 @@ class DayEdit(QDateEdit):
         self.blockSignals(was_blocked)
 
 
-def _new_calendar(look: Look) -> QCalendarWidget:
+def _new_calendar(appearance: Appearance) -> QCalendarWidget:
     calendar = QCalendarWidget()
     calendar.setVerticalHeaderFormat(QCalendarWidget.VerticalHeaderFormat.NoVerticalHeader)
     calendar.setStyleSheet(_SHEET)
@@ -82,7 +82,7 @@ def _new_calendar(look: Look) -> QCalendarWidget:
         arrow = calendar.findChild(QToolButton, name)
         if arrow is not None:
             arrow.setIconSize(QSize(ICON, ICON))
-            tint(arrow, look, icon)
+            tint(arrow, appearance, icon)
     return calendar
 
 
@@ -104,15 +104,15 @@ class Filters(QWidget):
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._before = Period.MONTH
         self._words = ""
-        self._text = self._new_text(look)
+        self._text = self._new_text(appearance)
         self._job = JobPicker(backend, self)
-        self._outcomes = OutcomePicker(look, self)
+        self._outcomes = OutcomePicker(appearance, self)
         self._trigger = self._new_trigger()
         self._period = self._new_period()
         self._days: _Days | None = None
@@ -251,7 +251,7 @@ class Filters(QWidget):
     def _the_days(self) -> _Days:
         """Return the two days, which are made with their calendars when they are first wanted."""
         if self._days is None:
-            self._days = _Days(self._look, self)
+            self._days = _Days(self._appearance, self)
             now = today(self._backend.now_ms())
             self._days.set_span(DaySpan(now, now))
             self._days.changed.connect(self._settle)
@@ -265,7 +265,7 @@ class Filters(QWidget):
 
     # --- Making --------------------------------------------------------------------------------------
 
-    def _new_text(self, look: Look) -> QLineEdit:
+    def _new_text(self, appearance: Appearance) -> QLineEdit:
         field = _SearchField(self)
         field.setObjectName("textFilter")
         field.setAccessibleName(self.tr("Words in the output"))
@@ -273,7 +273,7 @@ class Filters(QWidget):
         field.setToolTip(plain_tooltip(self.tr("Search in what the runs printed (Ctrl+F)")))
         field.setClearButtonEnabled(True)
         glass = QAction(field)
-        tint(glass, look, "search", Tone.MUTED)
+        tint(glass, appearance, "search", Tone.MUTED)
         field.addAction(glass, QLineEdit.ActionPosition.LeadingPosition)
         return field
 
@@ -343,10 +343,10 @@ class _Days(QWidget):
 
     changed = Signal()
 
-    def __init__(self, look: Look, parent: QWidget) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(parent)
-        self._first = DayEdit(look, "firstDay", self.tr("From"), self)
-        self._last = DayEdit(look, "lastDay", self.tr("To"), self)
+        self._first = DayEdit(appearance, "firstDay", self.tr("From"), self)
+        self._last = DayEdit(appearance, "lastDay", self.tr("To"), self)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(HALF)

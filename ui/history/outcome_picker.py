@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from halo_scheduler.model import Outcome
 from ui.style.marks import Shape, outcome_mark
-from ui.style.theme import Look, Tone
+from ui.style.theme import Appearance, Tone
 from ui.style.wording import outcome_words
 from ui.widgets.labels import tint
 
@@ -29,10 +29,10 @@ class OutcomePicker(QPushButton):
 
     chosen = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
-        look.changed.connect(self._tell)
+        self._appearance = appearance
+        appearance.changed.connect(self._tell)
         self._menu = _StayingMenu(self)
         self._menu.setObjectName("outcomeMenu")
         self._menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
@@ -45,7 +45,7 @@ class OutcomePicker(QPushButton):
         self.setMenu(self._menu)
         # The icon stands behind the text, as the arrow of a choice does.
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-        tint(self, look, "chevron-down", Tone.MUTED)
+        tint(self, appearance, "chevron-down", Tone.MUTED)
         self._tell()
 
     @property
@@ -103,7 +103,7 @@ class OutcomePicker(QPushButton):
             text = self.tr("{count} outcomes").format(count=len(found))
         for action in self._choices.values():
             # A style sheet draws no tick beside what is checked.
-            action.setIcon(self._look.icon("check", Tone.ACCENT) if action.isChecked() else QIcon())
+            action.setIcon(self._appearance.icon("check", Tone.ACCENT) if action.isChecked() else QIcon())
         self.setText(text)
         self.setAccessibleName(self.tr("Outcome: {which}").format(which=text))
 

@@ -15,7 +15,7 @@ from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.rules.statistics import DayCount
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Asked, Backend, Lane
-from ui.style.theme import GRID, HALF, MARGIN, Look
+from ui.style.theme import GRID, HALF, MARGIN, Appearance
 from ui.widgets.labels import label
 
 from .chart import DayChart
@@ -35,7 +35,7 @@ class Overview(QFrame):
     days_picked = Signal(object)
     """A DaySpan."""
 
-    def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("overview")
         self.setProperty("role", "card")
@@ -45,10 +45,10 @@ class Overview(QFrame):
         self._shown: tuple[date | None, date] | None = None
         self._asked: Asked | None = None
         self._buckets: list[Bucket] = []
-        self.chart = DayChart(look)
+        self.chart = DayChart(appearance)
         self._title = label(self.tr("Runs per day"), "strong", name="overviewTitle")
         self._words = label("", "muted", name="overviewWords")
-        self._lay_out(look)
+        self._lay_out(appearance)
         self.chart.pointed.connect(self._tell)
         self.chart.chosen.connect(self._pick)
         self._settling = QTimer(self)
@@ -145,12 +145,12 @@ class Overview(QFrame):
         if is_news and self.isVisible() and not self._settling.isActive():
             self._settling.start()
 
-    def _lay_out(self, look: Look) -> None:
+    def _lay_out(self, appearance: Appearance) -> None:
         head = QHBoxLayout()
         head.setSpacing(GRID)
         head.addWidget(self._title)
         head.addWidget(self._words, 1)
-        head.addWidget(Legend(look))
+        head.addWidget(Legend(appearance))
         column = QVBoxLayout(self)
         column.setContentsMargins(MARGIN, GRID + HALF, MARGIN, GRID)
         column.setSpacing(GRID)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
 from ui.widgets.labels import button, label
 from ui.widgets.line_icon import LineIcon
 
@@ -25,15 +25,15 @@ class RunList(QFrame):
     """The run that was selected, or None."""
     everything_requested = Signal()
 
-    def __init__(self, model: RunTableModel, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, model: RunTableModel, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("runList")
         self.setProperty("role", "card")
         self._model = model
         self._wanted: str | None = None
         self._is_asked_for = False
-        self.table = RunTable(model, look)
-        self._make_words(look)
+        self.table = RunTable(model, appearance)
+        self._make_words(appearance)
         self._lay_out()
         self._minutes = QTimer(self)
         self._minutes.setInterval(_MINUTE_MS)
@@ -147,8 +147,8 @@ class RunList(QFrame):
         timer.setInterval(interval_ms)
         return timer
 
-    def _make_words(self, look: Look) -> None:
-        self._icon = LineIcon(look, "history", Tone.MUTED, 32)
+    def _make_words(self, appearance: Appearance) -> None:
+        self._icon = LineIcon(appearance, "history", Tone.MUTED, 32)
         self._title = label("", "strong", name="listTitle")
         self._sentence = label("", "muted", name="listSentence", wrap=True)
         self._sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)

@@ -16,7 +16,7 @@ from halo_scheduler.model.changes import Change
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Asked, Backend
 from ui.style.marks import outcome_mark
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, strong_font, title_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, strong_font, title_font
 from ui.style.wording import one_line, outcome_words
 from ui.widgets.labels import button, frame, label, tint
 from ui.widgets.line_icon import LineIcon
@@ -48,12 +48,12 @@ class RunPane(QFrame):
     run_wanted = Signal(str)
     """The id of a run that started this one, or that it started."""
 
-    def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("runPane")
         self.setProperty("role", "card")
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._run: Run | None = None
         self._job = JobName("")
         self._asked: Asked | None = None
@@ -183,7 +183,7 @@ class RunPane(QFrame):
     def _make_output(self) -> None:
         from ui.widgets.output_view import OutputView  # noqa: PLC0415 - read in another thread
 
-        self._output = made = OutputView(self._look)
+        self._output = made = OutputView(self._appearance)
         made.hide()
         self._column.insertWidget(self._column.indexOf(self._filler), made, 1)
         self._feed.chunk.connect(made.feed)
@@ -250,39 +250,41 @@ class RunPane(QFrame):
         return hint
 
     def _make(self) -> None:
-        look = self._look
-        self._mark = LineIcon(look, "mark-idle", Tone.MUTED, 16)
+        appearance = self._appearance
+        self._mark = LineIcon(appearance, "mark-idle", Tone.MUTED, 16)
         self._title = label("", name="runTitle")
         self._title.setFont(title_font(self._title.font()))
-        self._name = WrappedText(look, name="runJob", font=strong_font(self.font()), most_lines=1)
+        self._name = WrappedText(appearance, name="runJob", font=strong_font(self.font()), most_lines=1)
         self._again = button(
             self.tr("Run again"), name="runAgainButton", tip=self.tr("Run the job now"), shortcut=_AGAIN_KEYS
         )
-        tint(self._again, look, "run")
+        tint(self._again, appearance, "run")
         self._again.clicked.connect(self._run_again)
         self._stop = button(
             self.tr("Stop"), name="stopButton", kind="danger", tip=self.tr("Stop this run"), shortcut="Ctrl+."
         )
-        tint(self._stop, look, "stop", Tone.ERROR)
+        tint(self._stop, appearance, "stop", Tone.ERROR)
         self._stop.clicked.connect(self._ask_to_stop)
         self._edit = button(
             self.tr("Edit job"), name="editJobButton", tip=self.tr("Change the job"), shortcut="Ctrl+E"
         )
-        tint(self._edit, look, "edit")
+        tint(self._edit, appearance, "edit")
         self._edit.clicked.connect(self._edit_job)
         self._progress = QProgressBar()
         self._progress.setObjectName("runProgress")
         self._progress.setAccessibleName(self.tr("How far it has come"))
         self._progress.setTextVisible(False)
-        self._progress_text = WrappedText(look, name="runProgressText", tone=Tone.MUTED, most_lines=1)
-        self._problem = WrappedText(look, name="runProblem", font=strong_font(self.font()), most_lines=4)
-        self._advice = WrappedText(look, name="runAdvice", tone=Tone.MUTED)
-        self._note_icon = LineIcon(look, "error", Tone.ERROR)
+        self._progress_text = WrappedText(appearance, name="runProgressText", tone=Tone.MUTED, most_lines=1)
+        self._problem = WrappedText(
+            appearance, name="runProblem", font=strong_font(self.font()), most_lines=4
+        )
+        self._advice = WrappedText(appearance, name="runAdvice", tone=Tone.MUTED)
+        self._note_icon = LineIcon(appearance, "error", Tone.ERROR)
         self._note = frame("note")
         self._note.setObjectName("runNote")
-        self._question_note = QuestionNote(look)
+        self._question_note = QuestionNote(appearance)
         self._question_note.answer_requested.connect(self._ask_to_answer)
-        self._facts = FactsGrid(look)
+        self._facts = FactsGrid(appearance)
         self._facts.run_wanted.connect(self.run_wanted)
 
     def _lay_out(self, content: QWidget) -> None:

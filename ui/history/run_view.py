@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from halo_scheduler.model import Run
 from ui.style.marks import outcome_mark, paint_mark
-from ui.style.theme import GRID, ROW, Look, Tone, number_font, strong_font
+from ui.style.theme import GRID, ROW, Appearance, Tone, number_font, strong_font
 
 from .run_cells import Column, is_late
 from .run_table import RunTableModel
@@ -44,11 +44,11 @@ Index = QModelIndex | QPersistentModelIndex
 class RunDelegate(QStyledItemDelegate):
     """Draws a run's row: the mark, one strong column, the rest muted."""
 
-    def __init__(self, view: QTableView, model: RunTableModel, look: Look) -> None:
+    def __init__(self, view: QTableView, model: RunTableModel, appearance: Appearance) -> None:
         super().__init__(view)
         self._view = view
         self._model = model
-        self._look = look
+        self._appearance = appearance
         self.hovered = -1
         self.fit_fonts()
 
@@ -60,7 +60,7 @@ class RunDelegate(QStyledItemDelegate):
         self._fitted: dict[tuple[str, int, bool], str] = {}
 
     def _ground(self, painter: QPainter, rect: QRect, row: int, *, is_selected: bool) -> None:
-        colours = self._look.colours
+        colours = self._appearance.colours
         if is_selected:
             painter.fillRect(rect, QColor(colours.selected))
         elif row == self.hovered:
@@ -73,7 +73,7 @@ class RunDelegate(QStyledItemDelegate):
             return area
         mark = outcome_mark(run.outcome)
         place = QRectF(area.left() + GRID, area.center().y() - _MARK / 2 + 0.5, _MARK, _MARK)
-        paint_mark(painter, place, mark.shape, self._look.colour(mark.tone))
+        paint_mark(painter, place, mark.shape, self._appearance.colour(mark.tone))
         return area.adjusted(GRID + _MARK + GRID, 0, 0, 0)
 
     def _fit(self, text: str, width: int, *, is_strong: bool) -> str:
@@ -109,7 +109,7 @@ class RunDelegate(QStyledItemDelegate):
         is_strong = column == Column.JOB
         # Each cell sets whatever it uses, so nothing has to be put back.
         painter.setFont(self._strong if is_strong else self._plain)
-        painter.setPen(self._look.colour(self._tone(run, column)))
+        painter.setPen(self._appearance.colour(self._tone(run, column)))
         text = self._fit(self._model.text_of(run, column), area.width(), is_strong=is_strong)
         painter.drawText(area, _RIGHT if column == Column.TOOK else _LEFT, text)
 
@@ -120,9 +120,9 @@ class RunDelegate(QStyledItemDelegate):
 class RunTable(QTableView):
     """A table without lines, chosen by whole rows; it asks for more before its end is reached."""
 
-    def __init__(self, model: RunTableModel, look: Look) -> None:
+    def __init__(self, model: RunTableModel, appearance: Appearance) -> None:
         super().__init__()
-        self._delegate = RunDelegate(self, model, look)
+        self._delegate = RunDelegate(self, model, appearance)
         self.setObjectName("runTable")
         self.setAccessibleName(self.tr("Runs, newest first"))
         self._runs = model
@@ -143,7 +143,7 @@ class RunTable(QTableView):
         self.verticalScrollBar().valueChanged.connect(self._reach)
         self.verticalScrollBar().valueChanged.connect(self._hover_what_moved)
         model.rowsInserted.connect(self._keep_place)
-        look.changed.connect(self.viewport().update)
+        appearance.changed.connect(self.viewport().update)
 
     def select_run(self, run_id: str) -> bool:
         """Select a run, if it is in the table."""

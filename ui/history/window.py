@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSplitter, QVBoxLayou
 
 from halo_scheduler.model import Run
 from ui.backend.backend import Backend
-from ui.style.theme import GRID, HALF, MARGIN, Look
+from ui.style.theme import GRID, HALF, MARGIN, Appearance
 from ui.widgets.labels import button, frame, label
 
 from .choice import Choice, run_at
@@ -37,7 +37,7 @@ class HistoryWindow(QWidget):
     answer_requested = Signal(str)
     """The id of a run that asked something."""
 
-    def __init__(self, backend: Backend, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("historyWindow")
         self.setWindowTitle(self.tr("Run history"))
@@ -46,13 +46,13 @@ class HistoryWindow(QWidget):
         self._has_begun = False
         self._is_shared_out = False
         self.model = RunTableModel(backend, self)
-        self._filters = Filters(backend, look, self)
-        self._overview = Overview(backend, look, self)
+        self._filters = Filters(backend, appearance, self)
+        self._overview = Overview(backend, appearance, self)
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
-        self._list = RunList(self.model, look, self._splitter)
-        self._pane = RunPane(backend, look, self._splitter)
-        self._export = ExportButton(look, self._filters)
-        self._export_bar = ExportBar(backend, look, self)
+        self._list = RunList(self.model, appearance, self._splitter)
+        self._pane = RunPane(backend, appearance, self._splitter)
+        self._export = ExportButton(appearance, self._filters)
+        self._export_bar = ExportBar(backend, appearance, self)
         self._just_bar, self._just_words = self._new_just_bar()
         self._lay_out()
         self._connect()

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from ui.forms.templates import TEMPLATES, Template
-from ui.style.theme import GRID, MARGIN, Look, Tone, small_font, strong_font
+from ui.style.theme import GRID, MARGIN, Appearance, Tone, small_font, strong_font
 from ui.widgets.labels import button, label, tint
 from ui.widgets.line_icon import LineIcon
 
@@ -32,9 +32,9 @@ def _tr(text: str) -> str:
 class TemplateCard(QAbstractButton):
     """A template to be chosen: its icon, its title, one sentence."""
 
-    def __init__(self, look: Look, key: str, template: Template) -> None:
+    def __init__(self, appearance: Appearance, key: str, template: Template) -> None:
         super().__init__()
-        self._look = look
+        self._appearance = appearance
         self._icon = template.icon
         self._sentence = _tr(template.sentence)
         self.setText(_tr(template.title))
@@ -45,7 +45,7 @@ class TemplateCard(QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setFixedSize(_CARD)
-        look.changed.connect(self.update)
+        appearance.changed.connect(self.update)
 
     # --- Qt -----------------------------------------------------------------------------------------
 
@@ -56,19 +56,19 @@ class TemplateCard(QAbstractButton):
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colours = self._look.colours
+        colours = self._appearance.colours
         is_lit = self.hasFocus() or self.underMouse()
         painter.setPen(QPen(QColor(colours.accent if is_lit else colours.line), 1))
         painter.setBrush(QColor(colours.hover if self.underMouse() else colours.raised))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), GRID, GRID)
         place = self.rect().adjusted(MARGIN, MARGIN, 0, 0)
         place.setSize(QSize(20, 20))
-        self._look.icon(self._icon, Tone.ACCENT).paint(painter, place)
+        self._appearance.icon(self._icon, Tone.ACCENT).paint(painter, place)
         words = self.rect().adjusted(MARGIN + 20 + GRID + 4, MARGIN, -MARGIN, -GRID)
-        painter.setPen(self._look.colour(Tone.TEXT))
+        painter.setPen(self._appearance.colour(Tone.TEXT))
         painter.setFont(strong_font(self.font()))
         painter.drawText(words, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, self.text())
-        painter.setPen(self._look.colour(Tone.MUTED))
+        painter.setPen(self._appearance.colour(Tone.MUTED))
         painter.setFont(small_font(self.font()))
         below = words.adjusted(0, painter.fontMetrics().height() + GRID - 2, 0, 0)
         flags = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextWordWrap
@@ -81,7 +81,7 @@ class EmptyState(QWidget):
     new_wanted = Signal(object)
     """The key of a template; None for an empty job."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self.setObjectName("emptyState")
         outer = QVBoxLayout(self)
@@ -98,7 +98,7 @@ class EmptyState(QWidget):
         column.setSpacing(GRID)
         column.addStretch(2)
         centre = Qt.AlignmentFlag.AlignHCenter
-        self._picture = LineIcon(look, "halo", None, _PICTURE)
+        self._picture = LineIcon(appearance, "halo", None, _PICTURE)
         column.addWidget(self._picture, 0, centre)
         column.addSpacing(MARGIN)
         column.addWidget(label(self.tr("Nothing to do yet"), "title", name="emptyTitle"), 0, centre)
@@ -108,20 +108,20 @@ class EmptyState(QWidget):
         new = button(
             self.tr("New job"), name="emptyNewButton", kind="primary", tip=self.tr("New job (Ctrl+N)")
         )
-        tint(new, look, "add", Tone.ON_ACCENT)
+        tint(new, appearance, "add", Tone.ON_ACCENT)
         new.clicked.connect(lambda: self.new_wanted.emit(None))
         column.addWidget(new, 0, centre)
         column.addSpacing(MARGIN * 2)
         column.addWidget(label(self.tr("Or begin with one of these"), "small"), 0, centre)
-        column.addLayout(self._cards(look))
+        column.addLayout(self._cards(appearance))
         column.addStretch(3)
 
-    def _cards(self, look: Look) -> QGridLayout:
+    def _cards(self, appearance: Appearance) -> QGridLayout:
         grid = QGridLayout()
         grid.setSpacing(MARGIN)
         grid.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         for index, (key, template) in enumerate(TEMPLATES.items()):
-            card = TemplateCard(look, key, template)
+            card = TemplateCard(appearance, key, template)
             card.clicked.connect(self._teller(key))
             grid.addWidget(card, index // _CARDS_IN_A_ROW, index % _CARDS_IN_A_ROW)
         return grid
@@ -142,7 +142,7 @@ class NoMatch(QWidget):
 
     clear_wanted = Signal()
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self.setObjectName("noMatch")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -153,7 +153,7 @@ class NoMatch(QWidget):
         column.setSpacing(GRID)
         centre = Qt.AlignmentFlag.AlignHCenter
         column.addStretch(2)
-        column.addWidget(LineIcon(look, "search", Tone.MUTED, 32), 0, centre)
+        column.addWidget(LineIcon(appearance, "search", Tone.MUTED, 32), 0, centre)
         column.addWidget(label(self.tr("No job fits"), "strong"), 0, centre)
         column.addWidget(label(self.tr("Try other words, or show all jobs again."), "muted"), 0, centre)
         column.addSpacing(GRID)

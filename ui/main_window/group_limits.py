@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QSpinBox, QVBoxLa
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
-from ui.style.theme import GRID, MARGIN, Look, strong_font
+from ui.style.theme import GRID, MARGIN, Appearance, strong_font
 from ui.widgets.labels import button, label
 from ui.widgets.wrapped_text import WrappedText
 
@@ -21,7 +21,9 @@ _MOST = 1_000
 class GroupLimitDialog(QDialog):
     """Takes a group and its limit, gives back a limit; None is no limit."""
 
-    def __init__(self, look: Look, group: str, limit: int | None, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, appearance: Appearance, group: str, limit: int | None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("groupLimitDialog")
         self.setWindowTitle(self.tr("Limit for a group"))
@@ -29,7 +31,7 @@ class GroupLimitDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         column.setSpacing(GRID + GRID // 2)
-        title = WrappedText(look, name="groupLimitTitle", font=strong_font(self.font()), most_lines=2)
+        title = WrappedText(appearance, name="groupLimitTitle", font=strong_font(self.font()), most_lines=2)
         title.set_text(self.tr("Group “{name}”").format(name=group))
         column.addWidget(title)
         row = QHBoxLayout()
@@ -83,10 +85,10 @@ class GroupLimits(QObject):
     """The groups there are, and the limits of those that have one."""
     refused = Signal(str)
 
-    def __init__(self, backend: Backend, look: Look, window: QWidget) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, window: QWidget) -> None:
         super().__init__(window)
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._window = window
 
     def read_for(self, groups: Iterable[str]) -> None:
@@ -107,7 +109,7 @@ class GroupLimits(QObject):
 
     def _open(self, group: str, limit: int | None) -> None:
 
-        dialog = GroupLimitDialog(self._look, group, limit, self._window)
+        dialog = GroupLimitDialog(self._appearance, group, limit, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.accepted.connect(lambda: self._set(group, dialog.limit))
         dialog.open()

@@ -14,7 +14,7 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Job, JobStatus
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.style.wording import one_line
 from ui.widgets.labels import action
 from ui.widgets.pauses import PauseChoice, add_pause_choices, pause_end
@@ -41,11 +41,11 @@ class JobActions(QObject):
     answer_wanted = Signal(str)
     """The id of the job whose question is to be answered."""
 
-    def __init__(self, backend: Backend, look: Look, window: QWidget) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, window: QWidget) -> None:
         super().__init__(window)
         self._backend = backend
         self._jobs: tuple[Job, ...] = ()
-        add = partial(self._add, window, look)
+        add = partial(self._add, window, appearance)
         self.run = add("run", self.tr("Run now"), self._run, name="runAction", shortcut="Ctrl+R")
         self.stop = add("stop", self.tr("Stop"), self._stop, name="stopAction", shortcut="Ctrl+.")
         self.edit = add("edit", self.tr("Edit…"), self._edit, name="editAction", shortcut="Return")
@@ -70,14 +70,14 @@ class JobActions(QObject):
         self.pause_menu = QMenu(self.tr("Pause"), window)
         self.pause_menu.setObjectName("pauseMenu")
         self.pause_menu.setIcon(self.pause.icon())
-        look.changed.connect(lambda: self.pause_menu.setIcon(self.pause.icon()))
+        appearance.changed.connect(lambda: self.pause_menu.setIcon(self.pause.icon()))
         add_pause_choices(self.pause_menu, self._pause)
         self.set_jobs(())
 
     def _add(
         self,
         window: QWidget,
-        look: Look,
+        appearance: Appearance,
         icon: str,
         text: str,
         act: Callable[[], None],
@@ -85,7 +85,7 @@ class JobActions(QObject):
         name: str,
         shortcut: str = "",
     ) -> QAction:
-        made = action(look, icon, text, window, name=name, shortcut=shortcut)
+        made = action(appearance, icon, text, window, name=name, shortcut=shortcut)
         made.triggered.connect(lambda _checked=False: act())
         return made
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
 from ui.widgets.labels import button, frame, icon_button, tint
 from ui.widgets.line_icon import LineIcon
 from ui.widgets.tab_order import put_after
@@ -20,7 +20,7 @@ UNDO_MS = 10_000
 class UndoBar(QWidget):
     """Says what was done and undoes it while it is shown."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self.setObjectName("undoBar")
         self._undo_it: Callable[[], object] | None = None
@@ -31,15 +31,15 @@ class UndoBar(QWidget):
         inner = QHBoxLayout(box)
         inner.setContentsMargins(MARGIN, HALF, GRID, HALF)
         inner.setSpacing(GRID)
-        self._icon = LineIcon(look, "trash", Tone.MUTED)
+        self._icon = LineIcon(appearance, "trash", Tone.MUTED)
         inner.addWidget(self._icon)
-        self._text = WrappedText(look, name="undoText", most_lines=1)
+        self._text = WrappedText(appearance, name="undoText", most_lines=1)
         inner.addWidget(self._text, 1)
         self._undo = button(self.tr("Undo"), name="undoButton", shortcut="Ctrl+Z")
-        tint(self._undo, look, "undo")
+        tint(self._undo, appearance, "undo")
         self._undo.clicked.connect(self._take_back)
         inner.addWidget(self._undo)
-        close = icon_button(look, "close", self.tr("Close"), name="undoClose")
+        close = icon_button(appearance, "close", self.tr("Close"), name="undoClose")
         close.clicked.connect(self.close_bar)
         inner.addWidget(close)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -76,7 +76,7 @@ class Note(QWidget):
     acted = Signal()
     closed = Signal()
 
-    def __init__(self, look: Look, *, name: str, icon: str, tone: Tone, act: str = "") -> None:
+    def __init__(self, appearance: Appearance, *, name: str, icon: str, tone: Tone, act: str = "") -> None:
         super().__init__()
         self.setObjectName(name)
         outer = QVBoxLayout(self)
@@ -86,14 +86,14 @@ class Note(QWidget):
         row = QHBoxLayout(box)
         row.setContentsMargins(GRID + HALF, HALF, HALF, HALF)
         row.setSpacing(GRID)
-        row.addWidget(LineIcon(look, icon, tone))
-        self._text = WrappedText(look, name=f"{name}Text")
+        row.addWidget(LineIcon(appearance, icon, tone))
+        self._text = WrappedText(appearance, name=f"{name}Text")
         row.addWidget(self._text, 1)
         if act:
             way_out = button(act, name=f"{name}Action", kind="link")
             way_out.clicked.connect(self.acted)
             row.addWidget(way_out)
-        close = icon_button(look, "close", self.tr("Close this note"), name=f"{name}Close")
+        close = icon_button(appearance, "close", self.tr("Close this note"), name=f"{name}Close")
         close.clicked.connect(self._close)
         row.addWidget(close)
         self.setVisible(False)
@@ -117,11 +117,11 @@ class Notes(QWidget):
     autostart_wanted = Signal()
     autostart_closed = Signal()
 
-    def __init__(self, look: Look, before: QWidget, parent: QWidget) -> None:
+    def __init__(self, appearance: Appearance, before: QWidget, parent: QWidget) -> None:
         """Take what comes before the notes when one goes on with Tab."""
         super().__init__(parent)
         self.setObjectName("notes")
-        self._look = look
+        self._appearance = appearance
         self._before = before
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -149,20 +149,24 @@ class Notes(QWidget):
 
     @cached_property
     def _message(self) -> Note:
-        return self._added(Note(self._look, name="messageNote", icon="warning", tone=Tone.WARN))
+        return self._added(Note(self._appearance, name="messageNote", icon="warning", tone=Tone.WARN))
 
     @cached_property
     def _news(self) -> Note:
-        return self._added(Note(self._look, name="newsNote", icon="info", tone=Tone.ACCENT))
+        return self._added(Note(self._appearance, name="newsNote", icon="info", tone=Tone.ACCENT))
 
     @cached_property
     def _closing(self) -> Note:
-        return self._added(Note(self._look, name="closingNote", icon="info", tone=Tone.ACCENT))
+        return self._added(Note(self._appearance, name="closingNote", icon="info", tone=Tone.ACCENT))
 
     @cached_property
     def _autostart(self) -> Note:
         made = Note(
-            self._look, name="autostartNote", icon="info", tone=Tone.ACCENT, act=self.tr("Start at login")
+            self._appearance,
+            name="autostartNote",
+            icon="info",
+            tone=Tone.ACCENT,
+            act=self.tr("Start at login"),
         )
         made.acted.connect(self.autostart_wanted)
         made.closed.connect(self.autostart_closed)

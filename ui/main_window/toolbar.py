@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidge
 
 from ui.main_window.table.job_rows import SORTABLE, Column, JobFilter, StatusChoice
 from ui.main_window.table.job_table import JobTableModel
-from ui.style.theme import GRID, MARGIN, Look, Tone
+from ui.style.theme import GRID, MARGIN, Appearance, Tone
 from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.labels import action, button, icon_button, set_words, tint, with_shortcut
 
@@ -30,19 +30,21 @@ class MoreMenu(QMenu):
     about_wanted = Signal()
     quit_wanted = Signal()
 
-    def __init__(self, look: Look, model: JobTableModel, parent: QWidget) -> None:
+    def __init__(self, appearance: Appearance, model: JobTableModel, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("moreMenu")
         self._model = model
-        pane = action(look, "", self.tr("Show details"), self, name="paneAction", shortcut="F9")
+        pane = action(appearance, "", self.tr("Show details"), self, name="paneAction", shortcut="F9")
         pane.setCheckable(True)
         pane.setChecked(True)
         pane.toggled.connect(self.pane_toggled)
-        trash = action(look, "trash", self.tr("Trash…"), self, name="trashAction", shortcut="Ctrl+Shift+T")
+        trash = action(
+            appearance, "trash", self.tr("Trash…"), self, name="trashAction", shortcut="Ctrl+Shift+T"
+        )
         trash.triggered.connect(self.trash_wanted)
-        about = action(look, "info", self.tr("About Halo"), self, name="aboutAction", shortcut="F1")
+        about = action(appearance, "info", self.tr("About Halo"), self, name="aboutAction", shortcut="F1")
         about.triggered.connect(self.about_wanted)
-        leave = action(look, "quit", self.tr("Quit"), self, name="quitAction", shortcut="Ctrl+Q")
+        leave = action(appearance, "quit", self.tr("Quit"), self, name="quitAction", shortcut="Ctrl+Q")
         leave.triggered.connect(self.quit_wanted)
         self.addAction(pane)
         self.addMenu(self._sort_menu())
@@ -87,10 +89,10 @@ class JobToolbar(QWidget):
     limit_wanted = Signal(str)
     """The group whose limit is to be changed."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("jobToolbar")
-        self._look = look
+        self._appearance = appearance
         self._filter = JobFilter()
         self._is_searchable = False
         self._groups: tuple[str, ...] = ()
@@ -99,7 +101,7 @@ class JobToolbar(QWidget):
         row.setContentsMargins(MARGIN, GRID + 4, MARGIN, GRID + 4)
         row.setSpacing(GRID)
         self.new_button = button(self.tr("New job"), name="newJobButton", kind="primary", shortcut="Ctrl+N")
-        tint(self.new_button, look, "add", Tone.ON_ACCENT)
+        tint(self.new_button, appearance, "add", Tone.ON_ACCENT)
         self.new_button.clicked.connect(self.new_wanted)
         row.addWidget(self.new_button)
         row.addSpacing(GRID)
@@ -112,16 +114,16 @@ class JobToolbar(QWidget):
         row.addWidget(self._group_button)
         row.addStretch(1)
         self._history = icon_button(
-            look, "history", self.tr("History of all jobs"), name="historyButton", shortcut="Ctrl+H"
+            appearance, "history", self.tr("History of all jobs"), name="historyButton", shortcut="Ctrl+H"
         )
         self._history.clicked.connect(self.history_wanted)
         row.addWidget(self._history)
         self._settings = icon_button(
-            look, "settings", self.tr("Settings"), name="settingsButton", shortcut="Ctrl+,"
+            appearance, "settings", self.tr("Settings"), name="settingsButton", shortcut="Ctrl+,"
         )
         self._settings.clicked.connect(self.settings_wanted)
         row.addWidget(self._settings)
-        self.more_button = icon_button(look, "more", self.tr("More"), name="moreButton", shortcut="F10")
+        self.more_button = icon_button(appearance, "more", self.tr("More"), name="moreButton", shortcut="F10")
         self.more_button.setPopupMode(self.more_button.ToolButtonPopupMode.InstantPopup)
         row.addWidget(self.more_button)
         self._fill_status()
@@ -136,7 +138,7 @@ class JobToolbar(QWidget):
         self._search.setMinimumWidth(120)
         self._search.setMaximumWidth(320)
         find = QAction(self.tr("Search"), self._search)
-        tint(find, self._look, "search", Tone.MUTED)
+        tint(find, self._appearance, "search", Tone.MUTED)
         self._search.addAction(find, QLineEdit.ActionPosition.LeadingPosition)
         self._search.textChanged.connect(self._change)
         for key, act in (("Esc", self._leave_search), ("Down", self.left.emit), ("Return", self.left.emit)):
@@ -153,7 +155,7 @@ class JobToolbar(QWidget):
         made = button("", name=name, accessible=accessible, tip=accessible, shortcut=shortcut)
         # The arrow belongs behind the words, where Qt puts no icon otherwise.
         made.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-        tint(made, self._look, "chevron-down", Tone.MUTED)
+        tint(made, self._appearance, "chevron-down", Tone.MUTED)
         menu = QMenu(made)
         menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         menu.setObjectName(f"{name}Menu")

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 if TYPE_CHECKING:
     from .trash_dialog import TrashDialog
@@ -22,10 +22,10 @@ class Trash(QObject):
     restore_wanted = Signal(object)
     """The ids of jobs."""
 
-    def __init__(self, backend: Backend, look: Look, window: QWidget) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, window: QWidget) -> None:
         super().__init__(window)
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._window = window
         self._dialog: TrashDialog | None = None
         backend.changed.connect(self._follow)
@@ -35,7 +35,7 @@ class Trash(QObject):
         if self._dialog is None:
             from .trash_dialog import TrashDialog  # noqa: PLC0415 - not before the first window
 
-            self._dialog = TrashDialog(self._look, self._window)
+            self._dialog = TrashDialog(self._appearance, self._window)
             self._dialog.restore_wanted.connect(self.restore_wanted)
         self._fill(self._dialog)
         self._dialog.open()

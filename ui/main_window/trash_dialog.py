@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from halo_scheduler.model import Job
 from ui.main_window.table.job_rows import schedule_words
-from ui.style.theme import GRID, HALF, MARGIN, ROW, Look, Tone
+from ui.style.theme import GRID, HALF, MARGIN, ROW, Appearance, Tone
 from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.labels import button, frame, label, tint
 
@@ -30,7 +30,7 @@ class TrashDialog(QDialog):
     restore_wanted = Signal(object)
     """The ids of jobs."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("trashDialog")
         self.setWindowTitle(self.tr("Trash"))
@@ -57,10 +57,10 @@ class TrashDialog(QDialog):
         self._empty = label(self.tr("The trash is empty."), "muted", name="trashEmpty")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         column.addWidget(self._empty, 1)
-        column.addLayout(self._buttons(look))
+        column.addLayout(self._buttons(appearance))
         self._fit()
 
-    def _buttons(self, look: Look) -> QHBoxLayout:
+    def _buttons(self, appearance: Appearance) -> QHBoxLayout:
         row = QHBoxLayout()
         row.addStretch(1)
         close = button(self.tr("Close"), name="closeTrashButton", tip=self.tr("Close (Esc)"))
@@ -72,7 +72,7 @@ class TrashDialog(QDialog):
             kind="primary",
             tip=self.tr("Restore what is selected (Return)"),
         )
-        tint(self._button, look, "undo", Tone.ON_ACCENT)
+        tint(self._button, appearance, "undo", Tone.ON_ACCENT)
         self._button.clicked.connect(self._restore)
         row.addWidget(self._button)
         return row

@@ -16,7 +16,7 @@ from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
 from ui.questions.needs_you import NeedsYou
 from ui.style.marks import ASKS
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.countdown import Countdown
 from ui.widgets.labels import action
 from ui.widgets.status_strip import EngineShown, StatusStrip
@@ -58,7 +58,7 @@ class MainWindow(QMainWindow):
     closing = Signal()
     """The window was closed; it is only hidden, and can be shown again."""
 
-    def __init__(self, backend: Backend, look: Look) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance) -> None:
         super().__init__()
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Halo Scheduler"))
@@ -66,13 +66,13 @@ class MainWindow(QMainWindow):
         self.resize(_SIZE)
         self._minimises_on_close = False
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._wanted_jobs: tuple[str, ...] = ()
         self._is_splitter_moved = False
         self._is_first_load = True
         self._model = JobTableModel(backend, self)
-        self._actions = JobActions(backend, look, self)
-        self._limits = GroupLimits(backend, look, self)
+        self._actions = JobActions(backend, appearance, self)
+        self._limits = GroupLimits(backend, appearance, self)
         self._build()
         self._loader = JobLoader(backend, self._model, self._view.ids_in_sight, self)
         self._countdown = Countdown(self)
@@ -80,7 +80,7 @@ class MainWindow(QMainWindow):
         self._countdown.add(lambda: self._pane.waits(backend.now_ms()))
         self._countdown.add(lambda: self._needs_you.waits(backend.now_ms()))
         self._totals = JobTotals(backend, self._model, self._strip)
-        self._trash = Trash(backend, look, self)
+        self._trash = Trash(backend, appearance, self)
         self._add_menus()
         self._connect()
         self._fit_pages()
@@ -95,37 +95,39 @@ class MainWindow(QMainWindow):
         layout = QVBoxLayout(column)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        self._toolbar = JobToolbar(self._look, column)
-        self._notes = Notes(self._look, self._toolbar.more_button, column)
+        self._toolbar = JobToolbar(self._appearance, column)
+        self._notes = Notes(self._appearance, self._toolbar.more_button, column)
         self._pages = QStackedWidget(column)
         for part in (self._toolbar, self._notes):
             layout.addWidget(part)
         asked = QVBoxLayout()
         layout.addLayout(asked)
         layout.addWidget(self._pages, 1)
-        self._needs_you = NeedsYou(self._backend, self._look, asked, self._pages, self._toolbar.more_button)
+        self._needs_you = NeedsYou(
+            self._backend, self._appearance, asked, self._pages, self._toolbar.more_button
+        )
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self._pages)
         self._splitter.setObjectName("splitter")
         self._splitter.setHandleWidth(1)
         self._pages.addWidget(self._splitter)
         self._table_pages = QStackedWidget(self._splitter)
-        self._view = JobView(self._model, self._look, self._table_pages)
+        self._view = JobView(self._model, self._appearance, self._table_pages)
         self._table_pages.addWidget(self._view)
-        self._pane = DetailPane(self._backend, self._look, self._actions, self._splitter)
+        self._pane = DetailPane(self._backend, self._appearance, self._actions, self._splitter)
         self._splitter.setStretchFactor(0, 1)
         self._splitter.setStretchFactor(1, 0)
         self._splitter.setCollapsible(0, False)
         self._splitter.splitterMoved.connect(self._keep_splitter)
         self._below = QVBoxLayout()
         layout.addLayout(self._below)
-        self._strip = StatusStrip(self._look, column)
+        self._strip = StatusStrip(self._appearance, column)
         layout.addWidget(self._strip)
 
     @cached_property
     def _empty(self) -> EmptyState:
         from .empty_state import EmptyState  # noqa: PLC0415 - most have jobs
 
-        made = EmptyState(self._look)
+        made = EmptyState(self._appearance)
         made.new_wanted.connect(self.new_job_requested)
         self._pages.addWidget(made)
         put_after(self._toolbar.more_button, made)
@@ -135,7 +137,7 @@ class MainWindow(QMainWindow):
     def _no_match(self) -> NoMatch:
         from .empty_state import NoMatch  # noqa: PLC0415 - not before the first window
 
-        made = NoMatch(self._look)
+        made = NoMatch(self._appearance)
         made.clear_wanted.connect(self._toolbar.clear)
         self._table_pages.addWidget(made)
         put_after(self._view, made)
@@ -145,19 +147,21 @@ class MainWindow(QMainWindow):
     def _undo(self) -> UndoBar:
         from .notes import UndoBar  # noqa: PLC0415 - not before the first window
 
-        made = UndoBar(self._look)
+        made = UndoBar(self._appearance)
         self._below.addWidget(made)
         put_at(self._strip, made)
         return made
 
     def _add_menus(self) -> None:
-        menu = MoreMenu(self._look, self._model, self)
+        menu = MoreMenu(self._appearance, self._model, self)
         menu.pane_toggled.connect(self._show_pane)
         menu.sort_wanted.connect(lambda column: self._view.sort_by(column, Qt.SortOrder.AscendingOrder))
         menu.trash_wanted.connect(self._trash.show)
         menu.about_wanted.connect(self.about_requested)
         menu.quit_wanted.connect(self.quit_requested)
-        find = action(self._look, "search", self.tr("Search"), self, name="searchAction", shortcut="Ctrl+F")
+        find = action(
+            self._appearance, "search", self.tr("Search"), self, name="searchAction", shortcut="Ctrl+F"
+        )
         find.triggered.connect(self._toolbar.focus_search)
         self.addActions([*menu.with_keys, find])
         self._toolbar.more_button.setMenu(menu)

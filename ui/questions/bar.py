@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.style.marks import ASKS, Mark, Shape
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
 from ui.style.wording import one_line
 from ui.widgets.labels import button, frame, label, set_words, with_shortcut
 from ui.widgets.status_strip import MarkLabel
@@ -25,7 +25,7 @@ class NeedsYouBar(QWidget):
     list_wanted = Signal(bool)
     """The list is to be shown, or no longer."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self.setObjectName("needsYouBar")
         self._is_open = False
@@ -37,11 +37,11 @@ class NeedsYouBar(QWidget):
         row = QHBoxLayout(box)
         row.setContentsMargins(GRID + HALF, HALF, HALF, HALF)
         row.setSpacing(GRID)
-        self._mark = MarkLabel(look)
+        self._mark = MarkLabel(appearance)
         row.addWidget(self._mark)
         self._title = label(self.tr("Needs you"), "strong", name="needsYouTitle")
         row.addWidget(self._title)
-        self._words = WrappedText(look, name="needsYouSummary", font=self.font(), most_lines=1)
+        self._words = WrappedText(appearance, name="needsYouSummary", font=self.font(), most_lines=1)
         row.addWidget(self._words, 1)
         self.button = button("", name="needsYouButton", shortcut=_KEYS)
         self.button.clicked.connect(lambda: self.list_wanted.emit(not self._is_open))

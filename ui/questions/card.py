@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBox
 
 from ui.backend.questions import OpenQuestion
 from ui.style.marks import ASKS, Mark, Shape
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, number_font, strong_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, number_font, strong_font
 from ui.style.wording import ago, moment, plain_tooltip
 from ui.widgets.labels import button, label, with_shortcut
 from ui.widgets.status_strip import MarkLabel
@@ -102,7 +102,7 @@ class QuestionCard(QFrame):
     closed = Signal()
     """What is left of it may go."""
 
-    def __init__(self, look: Look, question: OpenQuestion, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, question: OpenQuestion, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("questionCard")
         self.setProperty("role", "card")
@@ -113,14 +113,14 @@ class QuestionCard(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(MARGIN, GRID + HALF, MARGIN, GRID + HALF)
         column.setSpacing(GRID)
-        column.addLayout(self._header(look))
+        column.addLayout(self._header(appearance))
         self._text = ReadText(name="questionText", title=self.tr("Question"), most_lines=_QUESTION_LINES)
         column.addWidget(self._text)
-        self._item = WrappedText(look, name="questionItem", tone=Tone.MUTED, most_lines=2)
+        self._item = WrappedText(appearance, name="questionItem", tone=Tone.MUTED, most_lines=2)
         column.addWidget(self._item)
         self._field = self._make_field()
         column.addWidget(self._field)
-        self._sentence = WrappedText(look, name="questionSentence")
+        self._sentence = WrappedText(appearance, name="questionSentence")
         self._sentence.setVisible(False)
         column.addWidget(self._sentence)
         self._buttons = self._make_buttons()
@@ -133,13 +133,13 @@ class QuestionCard(QFrame):
 
     # --- How it is put together ---------------------------------------------------------------------
 
-    def _header(self, look: Look) -> QHBoxLayout:
+    def _header(self, appearance: Appearance) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(GRID)
-        self._mark = MarkLabel(look)
+        self._mark = MarkLabel(appearance)
         self._mark.set_mark(ASKS)
         row.addWidget(self._mark)
-        self._name = WrappedText(look, name="questionJob", font=strong_font(self.font()), most_lines=1)
+        self._name = WrappedText(appearance, name="questionJob", font=strong_font(self.font()), most_lines=1)
         row.addWidget(self._name, 1)
         self._when: QLabel = label(role="muted", name="questionWhen")
         self._when.setFont(number_font(self._when.font()))

@@ -14,7 +14,7 @@ from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.model.changes import Change, ChangeKind
 from ui.backend.backend import Backend
 from ui.backend.questions import OpenQuestion, Sent, read_questions, send_answer
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.tab_order import put_after
 
 if TYPE_CHECKING:
@@ -40,12 +40,17 @@ class NeedsYou(QObject):
     times_changed = Signal()
 
     def __init__(
-        self, backend: Backend, look: Look, place: QVBoxLayout, pages: QStackedWidget, before: QWidget
+        self,
+        backend: Backend,
+        appearance: Appearance,
+        place: QVBoxLayout,
+        pages: QStackedWidget,
+        before: QWidget,
     ) -> None:
         """Put the bar into `place`, for the Tab key behind `before`, and the list among `pages`."""
         super().__init__(pages)
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._place = place
         self._pages = pages
         self._before = before
@@ -66,7 +71,7 @@ class NeedsYou(QObject):
     def _bar(self) -> NeedsYouBar:
         from .bar import NeedsYouBar  # noqa: PLC0415 - most have no questions
 
-        made = NeedsYouBar(self._look)
+        made = NeedsYouBar(self._appearance)
         made.list_wanted.connect(lambda wanted: self.open() if wanted else self.close())
         self._place.addWidget(made)
         put_after(self._before, made)
@@ -77,7 +82,7 @@ class NeedsYou(QObject):
         """The list, among the pages."""
         from .page import NeedsYouPage  # noqa: PLC0415 - most have no questions
 
-        made = NeedsYouPage(self._look)
+        made = NeedsYouPage(self._appearance)
         made.answer_wanted.connect(self._answer)
         made.dismiss_wanted.connect(self._dismiss)
         made.run_wanted.connect(self.run_wanted)

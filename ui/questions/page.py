@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from ui.backend.questions import OpenQuestion
-from ui.style.theme import GRID, MARGIN, Look
+from ui.style.theme import GRID, MARGIN, Appearance
 from ui.widgets.countdown import until_ago_changes
 from ui.widgets.labels import label
 from ui.widgets.tab_order import put_after
@@ -40,10 +40,10 @@ class NeedsYouPage(QWidget):
     emptied = Signal()
     """The last question has gone."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("needsYouPage")
-        self._look = look
+        self._appearance = appearance
         self._cards: dict[str, QuestionCard] = {}
         self._questions: tuple[OpenQuestion, ...] = ()
         self._wanted: str | None = None
@@ -198,7 +198,7 @@ class NeedsYouPage(QWidget):
         self._more.setVisible(left_over > 0)
 
     def _add_card(self, question: OpenQuestion) -> None:
-        card = QuestionCard(self._look, question)
+        card = QuestionCard(self._appearance, question)
         card.answer_wanted.connect(lambda text: self.answer_wanted.emit(card.question, text))
         card.dismiss_wanted.connect(lambda: self.dismiss_wanted.emit(card.question))
         card.run_wanted.connect(lambda: self.run_wanted.emit(card.question.run_id))

@@ -14,7 +14,7 @@ from ui.forms.argument_line import shell_signs, split_line
 from ui.forms.choices import Choice, Choices
 from ui.forms.fields import Field
 from ui.forms.problems import Findings, is_under
-from ui.style.theme import GRID, Look, mono_font
+from ui.style.theme import GRID, Appearance, mono_font
 from ui.style.wording import one_line, size_words
 from ui.widgets.labels import button, label
 
@@ -26,12 +26,12 @@ _LONGEST_SIGN = 40
 class AgentForm(EntryForm):
     """Asks for an agent; what is wrong is said beside its field while one types."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__(stem="agent")
         self._old_name = ""
         self._taken: frozenset[str] = frozenset()
         self._users: tuple[str, ...] = ()
-        self._build_fields(look)
+        self._build_fields(appearance)
         self._save = button(
             self.tr("Save agent"), name="saveAgentButton", kind="primary", tip=self.tr("Save agent (Enter)")
         )
@@ -149,7 +149,7 @@ class AgentForm(EntryForm):
 
     # --- Making --------------------------------------------------------------------------------------
 
-    def _build_fields(self, look: Look) -> None:
+    def _build_fields(self, appearance: Appearance) -> None:
         self._name = QLineEdit()
         self._name.setObjectName("agentNameEdit")
         self._name.setAccessibleName(self.tr("Name"))
@@ -160,10 +160,10 @@ class AgentForm(EntryForm):
         self._line.setAccessibleName(self.tr("Command line"))
         self._line.setPlaceholderText("claude -p --model sonnet")
         self._line.setFont(mono_font(self._line.font()))
-        self._chips = ArgumentChips(look, name="agentChips")
+        self._chips = ArgumentChips(appearance, name="agentChips")
         self._signs = label("", "warn", wrap=True, name="agentSigns")
         self._delivery = Choices(
-            look,
+            appearance,
             (
                 Choice(Delivery.STDIN, self.tr("Standard input")),
                 Choice(Delivery.ARGUMENT, self.tr("An argument")),

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from halo_scheduler.model.agents import Agent, Delivery
 from ui.forms.argument_chips import ArgumentChips
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, small_font, strong_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, small_font, strong_font
 from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.labels import button, icon_button, label
 from ui.widgets.wrapped_text import WrappedText
@@ -24,16 +24,16 @@ class AgentRow(EntryRow):
     edit_wanted = Signal(str)
     remove_wanted = Signal(str)
 
-    def __init__(self, agent: Agent, look: Look) -> None:
+    def __init__(self, agent: Agent, appearance: Appearance) -> None:
         super().__init__(agent.name)
         self.setObjectName("agentRow")
         self._agent = agent
         shown = one_line(agent.name)
-        self._name = WrappedText(look, name="agentName", font=strong_font(self.font()), most_lines=1)
+        self._name = WrappedText(appearance, name="agentName", font=strong_font(self.font()), most_lines=1)
         self._name.set_text(agent.name)
-        self._chips = ArgumentChips(look, name="agentArguments")
+        self._chips = ArgumentChips(appearance, name="agentArguments")
         small = small_font(self.font())
-        self._about = WrappedText(look, name="agentAbout", font=small, tone=Tone.MUTED, most_lines=1)
+        self._about = WrappedText(appearance, name="agentAbout", font=small, tone=Tone.MUTED, most_lines=1)
         self._missing = label(self.tr("program not found"), "warn", name="agentMissing")
         self._missing.setFont(small)
         program = self.tr("{program} is not where jobs look for programs: the PATH of your login shell.")
@@ -50,10 +50,10 @@ class AgentRow(EntryRow):
             accessible=self.tr("Make {name} the default").format(name=shown),
         )
         self._edit = icon_button(
-            look, "edit", self.tr("Change {name}…").format(name=shown), name="editAgentButton"
+            appearance, "edit", self.tr("Change {name}…").format(name=shown), name="editAgentButton"
         )
         self._remove = icon_button(
-            look, "delete", self.tr("Remove {name}").format(name=shown), name="removeAgentButton"
+            appearance, "delete", self.tr("Remove {name}").format(name=shown), name="removeAgentButton"
         )
         self._make_default.clicked.connect(lambda: self.default_wanted.emit(agent.name))
         self._edit.clicked.connect(lambda: self.edit_wanted.emit(agent.name))

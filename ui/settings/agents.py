@@ -16,7 +16,7 @@ from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Lane
 from ui.forms.agent_facts import AgentUsers, missing_programs, read_users
 from ui.forms.agent_line import agent_line
-from ui.style.theme import GRID, Look, Tone
+from ui.style.theme import GRID, Appearance, Tone
 from ui.style.wording import one_line
 from ui.widgets.labels import button, tint
 
@@ -32,8 +32,10 @@ _LONGEST_NAME = 60
 class AgentsPage(ListPage[AgentRow, AgentForm]):
     """Lists the agents, of which one is the default."""
 
-    def __init__(self, link: SettingsLink, look: Look, environment: LoginEnvironment | None = None) -> None:
-        super().__init__(look, AgentForm(look), error_name="agentsError")
+    def __init__(
+        self, link: SettingsLink, appearance: Appearance, environment: LoginEnvironment | None = None
+    ) -> None:
+        super().__init__(appearance, AgentForm(appearance), error_name="agentsError")
         self._link = link
         self._environment = environment or LoginEnvironment()
         self._agents: tuple[Agent, ...] | None = None
@@ -83,7 +85,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
             one.setEnabled(True)
 
     def _row(self, agent: Agent) -> AgentRow:
-        row = AgentRow(agent, self._look)
+        row = AgentRow(agent, self._appearance)
         row.default_wanted.connect(self._make_default)
         row.edit_wanted.connect(self._edit)
         row.remove_wanted.connect(self._remove)
@@ -199,12 +201,12 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
 
     def _add_bar(self) -> None:
         self._new = button(self.tr("&Add an agent…"), name="addAgentButton")
-        tint(self._new, self._look, "add")
+        tint(self._new, self._appearance, "add")
         self._new.clicked.connect(self._ask)
         self._presets = button(
             self.tr("Add a &preset"), name="addPresetButton", tip=self.tr("Add one of the agents Halo knows")
         )
-        tint(self._presets, self._look, "chevron-down", Tone.MUTED)
+        tint(self._presets, self._appearance, "chevron-down", Tone.MUTED)
         self._presets.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self._menu = QMenu(self._presets)
         self._menu.setObjectName("presetMenu")

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QV
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import AssistantAccess, Settings
 from halo_scheduler.service.scheduler import Scheduler
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone
 from ui.style.wording import moment, one_line
 from ui.widgets.labels import button, frame, label
 from ui.widgets.line_icon import LineIcon
@@ -72,10 +72,10 @@ def _json(value: object) -> str:
 class AssistantsPage(Page):
     """How far assistants may go, what to paste into an assistant's configuration, and a list of what they did."""
 
-    def __init__(self, link: SettingsLink, look: Look) -> None:
+    def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
         super().__init__()
         self._link = link
-        self._look = look
+        self._appearance = appearance
         self.add_title(
             self.tr("Assistants"),
             self.tr(
@@ -156,7 +156,7 @@ class AssistantsPage(Page):
 
     def _add_snippet(self) -> None:
         text = CopyField(
-            self._look,
+            self._appearance,
             snippet(),
             name="snippet",
             title=self.tr("For the assistant's configuration"),
@@ -173,7 +173,7 @@ class AssistantsPage(Page):
         row = QHBoxLayout(made)
         row.setContentsMargins(MARGIN, GRID + HALF, MARGIN, GRID + HALF)
         row.setSpacing(GRID)
-        row.addWidget(LineIcon(self._look, "warning", Tone.WARN), 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(LineIcon(self._appearance, "warning", Tone.WARN), 0, Qt.AlignmentFlag.AlignTop)
         words = QVBoxLayout()
         words.setSpacing(GRID)
         words.addWidget(
@@ -184,7 +184,7 @@ class AssistantsPage(Page):
             )
         )
         title = self.tr("Command that installs it")
-        words.addWidget(CopyField(self._look, install_command(), name="install", title=title))
+        words.addWidget(CopyField(self._appearance, install_command(), name="install", title=title))
         row.addLayout(words, 1)
         return made
 

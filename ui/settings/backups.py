@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Lane
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.style.wording import ago, moment, size_words
 from ui.widgets.labels import button, label, set_role, tint
 
@@ -34,7 +34,7 @@ class BackupsPage(Page):
     restore_requested = Signal(object)
     """The Path of the backup that is to take the database's place."""
 
-    def __init__(self, link: SettingsLink, look: Look) -> None:
+    def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
         super().__init__()
         self._link = link
         self._confirmation: Confirmation | None = None
@@ -47,7 +47,7 @@ class BackupsPage(Page):
             ),
         )
         self._make = button(self.tr("&Make a backup now"), name="makeBackupButton")
-        tint(self._make, look, "backup")
+        tint(self._make, appearance, "backup")
         self._make.clicked.connect(self._make_one)
         self._told = label("", "ok", name="backupToldLabel", wrap=True)
         bar = QWidget()

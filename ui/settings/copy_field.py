@@ -6,14 +6,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
-from ui.style.theme import GRID, HALF, MARGIN, Look, mono_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, mono_font
 from ui.widgets.labels import button, label, tint
 
 
 class CopyField(QWidget):
     """Shows a text that can be selected and copied, and no more: a line, or lines below their name."""
 
-    def __init__(self, look: Look, text: str, *, name: str, title: str, hint: str = "") -> None:
+    def __init__(self, appearance: Appearance, text: str, *, name: str, title: str, hint: str = "") -> None:
         super().__init__()
         self._text = text
         is_line = "\n" not in text
@@ -27,7 +27,7 @@ class CopyField(QWidget):
             name=f"{name}CopyButton",
             accessible=self.tr("Copy: {title}").format(title=title),
         )
-        tint(self._copy, look, "copy")
+        tint(self._copy, appearance, "copy")
         self._copy.clicked.connect(self._put_on_clipboard)
         row = QHBoxLayout()
         row.setSpacing(GRID)

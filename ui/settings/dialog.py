@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from halo_scheduler.host.autostart import Autostart
 from ui.backend.backend import Backend
-from ui.style.theme import GRID, ICON, MARGIN, ROW, Look
+from ui.style.theme import GRID, ICON, MARGIN, ROW, Appearance
 from ui.widgets.labels import button, frame
 
 from .agents import AgentsPage
@@ -49,22 +49,22 @@ class SettingsDialog(QDialog):
     """The Path of a backup that is to take the database's place; the user has confirmed it."""
 
     def __init__(
-        self, backend: Backend, look: Look, autostart: Autostart, parent: QWidget | None = None
+        self, backend: Backend, appearance: Appearance, autostart: Autostart, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._look = look
+        self._appearance = appearance
         self._link = SettingsLink(backend, self)
         # Each is made when it is first turned to.
         self._makers: tuple[tuple[str, str, Callable[[], Page]], ...] = (
-            ("settings", self.tr("General"), lambda: GeneralPage(self._link, look, autostart)),
+            ("settings", self.tr("General"), lambda: GeneralPage(self._link, appearance, autostart)),
             ("bell", self.tr("Notifications"), lambda: NotificationsPage(self._link)),
-            ("run", self.tr("Running"), lambda: RunningPage(self._link, look)),
-            ("quiet", self.tr("Quiet times"), lambda: QuietTimesPage(self._link, look)),
-            ("terminal", self.tr("Agents"), lambda: AgentsPage(self._link, look)),
-            ("assistant", self.tr("Assistants"), lambda: AssistantsPage(self._link, look)),
+            ("run", self.tr("Running"), lambda: RunningPage(self._link, appearance)),
+            ("quiet", self.tr("Quiet times"), lambda: QuietTimesPage(self._link, appearance)),
+            ("terminal", self.tr("Agents"), lambda: AgentsPage(self._link, appearance)),
+            ("assistant", self.tr("Assistants"), lambda: AssistantsPage(self._link, appearance)),
             ("history", self.tr("Keeping"), lambda: KeepingPage(self._link)),
             ("backup", self.tr("Backups"), self._make_backups),
-            ("key", self.tr("Secrets"), lambda: SecretsPage(self._link, look)),
+            ("key", self.tr("Secrets"), lambda: SecretsPage(self._link, appearance)),
         )
         self._pages: dict[int, Page] = {}
         self.setObjectName("settingsDialog")
@@ -76,7 +76,7 @@ class SettingsDialog(QDialog):
         self._close = button(self.tr("Close"), name="closeButton", tip=self.tr("Close (Esc)"))
         self._lay_out()
         self._list.currentRowChanged.connect(self._turn_to)
-        look.changed.connect(self._draw_icons)
+        appearance.changed.connect(self._draw_icons)
         self._list.setCurrentRow(0)
 
     def show_quiet_times(self) -> None:
@@ -122,7 +122,7 @@ class SettingsDialog(QDialog):
         return page
 
     def _make_backups(self) -> BackupsPage:
-        made = BackupsPage(self._link, self._look)
+        made = BackupsPage(self._link, self._appearance)
         made.restore_requested.connect(self.restore_requested)
         return made
 
@@ -145,7 +145,7 @@ class SettingsDialog(QDialog):
 
     def _draw_icons(self) -> None:
         for index, (icon, _title, _make) in enumerate(self._makers):
-            self._list.item(index).setIcon(self._look.icon(icon))
+            self._list.item(index).setIcon(self._appearance.icon(icon))
 
     def _lay_out(self) -> None:
         upright = frame("line")

@@ -9,7 +9,7 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.autostart import Autostart, login_command
 from halo_scheduler.model.settings import Settings, Theme
 from halo_scheduler.service.scheduler import Scheduler
-from ui.style.theme import HALF, Look
+from ui.style.theme import HALF, Appearance
 from ui.style.wording import plain_tooltip
 from ui.widgets.labels import button
 
@@ -21,10 +21,10 @@ from .switch import Switch
 class GeneralPage(Page):
     """How the program starts, and how it looks."""
 
-    def __init__(self, link: SettingsLink, look: Look, autostart: Autostart) -> None:
+    def __init__(self, link: SettingsLink, appearance: Appearance, autostart: Autostart) -> None:
         super().__init__()
         self._link = link
-        self._look = look
+        self._appearance = appearance
         self._autostart = autostart
         self._was_on_at_login = False
         self._themes = QButtonGroup(self)
@@ -48,7 +48,7 @@ class GeneralPage(Page):
 
     def _add_start(self) -> None:
         card = Card()
-        self._login = Switch(self._look, "autostartSwitch", self.tr("Start Halo when I log in"))
+        self._login = Switch(self._appearance, "autostartSwitch", self.tr("Start Halo when I log in"))
         self._login.setEnabled(False)
         self._login_row = Row(
             self.tr("Start Halo when I &log in"),
@@ -56,7 +56,7 @@ class GeneralPage(Page):
             self._login,
         )
         self._login.toggled.connect(self._switch_login)
-        self._hidden = Switch(self._look, "startHiddenSwitch", self.tr("Start hidden"))
+        self._hidden = Switch(self._appearance, "startHiddenSwitch", self.tr("Start hidden"))
         self._hidden_row = Row(
             self.tr("Start &hidden"),
             self.tr("Also when you start it yourself, Halo goes straight to the tray."),
@@ -98,11 +98,11 @@ class GeneralPage(Page):
             self._hidden.setChecked(settings.start_hidden)
         for made in self._themes.buttons():
             made.setChecked(made.property("theme") == settings.theme.value)
-        self._look.choose(settings.theme)
+        self._appearance.choose(settings.theme)
 
     def _choose_theme(self, chosen: QPushButton) -> None:
         theme = Theme(str(chosen.property("theme")))
-        self._look.choose(theme)
+        self._appearance.choose(theme)
         self._link.change(self._theme_row.show_error, theme=theme)
 
     # --- Start at login ------------------------------------------------------------------------------

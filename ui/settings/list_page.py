@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
-from ui.style.theme import GRID, HALF, MARGIN, Look
+from ui.style.theme import GRID, HALF, MARGIN, Appearance
 from ui.widgets.labels import button, label, tint
 from ui.widgets.tab_order import put_after
 from ui.widgets.wrapped_text import WrappedText
@@ -27,13 +27,13 @@ class RemovedNote(QFrame):
 
     undo_wanted = Signal()
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self.setProperty("role", "note")
         self.setObjectName("removedNote")
-        self._text = WrappedText(look, name="removedText")
+        self._text = WrappedText(appearance, name="removedText")
         self._undo = button(self.tr("Undo"), name="undoRemoveButton", tip=self.tr("Bring it back"))
-        tint(self._undo, look, "undo")
+        tint(self._undo, appearance, "undo")
         self._undo.clicked.connect(self.undo_wanted)
         box = QHBoxLayout(self)
         box.setContentsMargins(MARGIN, GRID, GRID, GRID)
@@ -60,13 +60,13 @@ class ListPage(Page, Generic[RowT, FormT]):
     _new: QPushButton
     """What adds an entry."""
 
-    def __init__(self, look: Look, form: FormT, *, error_name: str) -> None:
+    def __init__(self, appearance: Appearance, form: FormT, *, error_name: str) -> None:
         super().__init__()
-        self._look = look
+        self._appearance = appearance
         self._rows: list[RowT] = []
         self._bring_back: Callable[[], None] | None = None
         self._form = form
-        self._note = RemovedNote(look)
+        self._note = RemovedNote(appearance)
         self._card = Card()
         self._error = label("", "error", name=error_name, wrap=True)
         self._error.hide()

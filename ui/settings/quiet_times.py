@@ -14,7 +14,7 @@ from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.service.scheduler import Scheduler
 from ui.forms.quiet_times import called, holds_words, now_words, quiet_line
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, small_font, strong_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, small_font, strong_font
 from ui.widgets.labels import button, icon_button, label, tint
 from ui.widgets.wrapped_text import WrappedText
 
@@ -32,22 +32,22 @@ class QuietTimeRow(EntryRow):
     remove_wanted = Signal(object)
     """The QuietTime."""
 
-    def __init__(self, time: QuietTime, look: Look) -> None:
+    def __init__(self, time: QuietTime, appearance: Appearance) -> None:
         super().__init__(time)
         self.setObjectName("quietTimeRow")
         self._time = time
-        self._name = WrappedText(look, name="quietName", font=strong_font(self.font()), most_lines=1)
+        self._name = WrappedText(appearance, name="quietName", font=strong_font(self.font()), most_lines=1)
         self._name.set_text(called(time))
         small = small_font(self.font())
-        self._line = WrappedText(look, name="quietLine", font=small, tone=Tone.MUTED, most_lines=1)
+        self._line = WrappedText(appearance, name="quietLine", font=small, tone=Tone.MUTED, most_lines=1)
         self._line.set_text(quiet_line(time))
-        self._holds = WrappedText(look, name="quietHolds", font=small, tone=Tone.WARN, most_lines=1)
+        self._holds = WrappedText(appearance, name="quietHolds", font=small, tone=Tone.WARN, most_lines=1)
         self._holds.setVisible(False)
         self._edit = icon_button(
-            look, "edit", self.tr("Change {name}…").format(name=called(time)), name="editQuietButton"
+            appearance, "edit", self.tr("Change {name}…").format(name=called(time)), name="editQuietButton"
         )
         self._remove = icon_button(
-            look, "delete", self.tr("Remove {name}").format(name=called(time)), name="removeQuietButton"
+            appearance, "delete", self.tr("Remove {name}").format(name=called(time)), name="removeQuietButton"
         )
         self._edit.clicked.connect(lambda: self.edit_wanted.emit(time))
         self._remove.clicked.connect(lambda: self.remove_wanted.emit(time))
@@ -78,8 +78,8 @@ class QuietTimeRow(EntryRow):
 class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
     """Lists the quiet times, and says what holds now."""
 
-    def __init__(self, link: SettingsLink, look: Look) -> None:
-        super().__init__(look, QuietTimeForm(), error_name="quietTimesError")
+    def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
+        super().__init__(appearance, QuietTimeForm(), error_name="quietTimesError")
         self._link = link
         self._times: tuple[QuietTime, ...] | None = None
         self._groups: frozenset[str] = frozenset()
@@ -131,7 +131,7 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
         self._new.setEnabled(True)
 
     def _row(self, time: QuietTime) -> QuietTimeRow:
-        row = QuietTimeRow(time, self._look)
+        row = QuietTimeRow(time, self._appearance)
         row.edit_wanted.connect(self._open_form)
         row.remove_wanted.connect(self._remove)
         return row
@@ -189,7 +189,7 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
 
     def _add_bar(self) -> None:
         self._new = button(self.tr("&Add a quiet time…"), name="addQuietButton")
-        tint(self._new, self._look, "add")
+        tint(self._new, self._appearance, "add")
         self._new.setEnabled(False)
         self._new.clicked.connect(lambda: self._open_form(None))
         self._now = label("", "muted", name="quietNow", wrap=True)

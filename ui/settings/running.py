@@ -6,7 +6,7 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSpinBox, QWidget
 
 from halo_scheduler.model.settings import Settings
-from ui.style.theme import GRID, HALF, Look
+from ui.style.theme import GRID, HALF, Appearance
 
 from .link import SettingsLink
 from .page import Card, Page, Row
@@ -20,13 +20,13 @@ _USUAL_LIMIT = "2h"
 class RunningPage(Page):
     """The limits that hold for all jobs, or for those that have none of their own."""
 
-    def __init__(self, link: SettingsLink, look: Look) -> None:
+    def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
         super().__init__()
         self._link = link
         self.add_title(self.tr("Running"))
         card = Card()
         card.add(self._places_row())
-        card.add(self._limit_row(look))
+        card.add(self._limit_row(appearance))
         self.add(card)
         self.add_remark(
             self.tr(
@@ -52,8 +52,8 @@ class RunningPage(Page):
         )
         return self._places_setting
 
-    def _limit_row(self, look: Look) -> Row:
-        self._has_limit = Switch(look, "timeLimitSwitch", self.tr("Give new jobs a time limit"))
+    def _limit_row(self, appearance: Appearance) -> Row:
+        self._has_limit = Switch(appearance, "timeLimitSwitch", self.tr("Give new jobs a time limit"))
         self._limit = QLineEdit()
         self._limit.setObjectName("timeLimitEdit")
         self._limit.setFixedWidth(_FIELD_WIDTH)

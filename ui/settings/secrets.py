@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Lane
-from ui.style.theme import GRID, Look
+from ui.style.theme import GRID, Appearance
 from ui.style.wording import ago
 from ui.widgets.labels import button, label, set_role, tint
 
@@ -30,7 +30,7 @@ class _Listed:
 class SecretsPage(Page):
     """Lists the secrets by name."""
 
-    def __init__(self, link: SettingsLink, look: Look) -> None:
+    def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
         super().__init__()
         self._link = link
         self._confirmation: Confirmation | None = None
@@ -42,7 +42,7 @@ class SecretsPage(Page):
             ),
         )
         self._new = button(self.tr("&Add a secret…"), name="addSecretButton")
-        tint(self._new, look, "add")
+        tint(self._new, appearance, "add")
         self._told = label("", "ok", name="secretToldLabel", wrap=True)
         self.add(_bar(self._new, self._told))
         self._form = SecretForm()

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 _WIDTH, _HEIGHT = 40, 22
 _KNOB_INSET = 4
@@ -16,13 +16,15 @@ _RING = 3
 class Switch(QCheckBox):
     """A check box drawn as a switch; its knob tells by its place, not by colour alone."""
 
-    def __init__(self, look: Look, name: str, accessible: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, appearance: Appearance, name: str, accessible: str, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._look = look
+        self._appearance = appearance
         self.setObjectName(name)
         self.setAccessibleName(accessible)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        look.changed.connect(self.update)
+        appearance.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:  # noqa: N802
         return QSize(_WIDTH + 2 * _RING, _HEIGHT + 2 * _RING)
@@ -34,7 +36,7 @@ class Switch(QCheckBox):
         return self.rect().contains(pos)
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        colours = self._look.colours
+        colours = self._appearance.colours
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         track = QRectF(_RING, (self.height() - _HEIGHT) / 2, _WIDTH, _HEIGHT)

@@ -253,7 +253,7 @@ def _linear(part: float) -> float:
     return part / 12.92 if part <= _NEARLY_BLACK else float(((part + 0.055) / 1.055) ** 2.4)
 
 
-class Look(QObject):
+class Appearance(QObject):
     """The look in force: the program's one palette, its fonts and its icons."""
 
     changed = Signal()

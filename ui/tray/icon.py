@@ -14,7 +14,7 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model.changes import Change, ChangeKind
 from ui.backend.backend import Backend
 from ui.style.icons import picture
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.style.wording import one_line
 
 from .menu import TrayMenu
@@ -28,7 +28,7 @@ _LONGEST_MESSAGE = 240
 _REST_S = 0.1
 
 
-class Reach(QObject):
+class TrayWatcher(QObject):
     """Brings a hidden window back, minimised, once there has been no tray for a while."""
 
     def __init__(self, window: QWidget, has_tray: Callable[[], bool], parent: QObject | None = None) -> None:
@@ -38,14 +38,14 @@ class Reach(QObject):
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
         self._patience.setInterval(_PATIENCE_MS)
-        self._patience.timeout.connect(self._look)
+        self._patience.timeout.connect(self._appearance)
 
     def look_later(self) -> None:
         """Look in a while whether a hidden window can still be opened; several calls make one look."""
         if not self._window.isVisible() and not self._patience.isActive():
             self._patience.start()
 
-    def _look(self) -> None:
+    def _appearance(self) -> None:
         if not self._window.isVisible() and not self._has_tray():
             self._window.showMinimized()
 
@@ -75,7 +75,7 @@ class Tray(QObject):
     state_changed = Signal(object)
     """A TrayState, after each reading."""
 
-    def __init__(self, backend: Backend, look: Look, parent: QObject | None = None) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._backend = backend
         self._reader = TrayReader()
@@ -93,7 +93,7 @@ class Tray(QObject):
         self._message_click.setSingleShot(True)
         self._message_click.setInterval(0)
         self._message_click.timeout.connect(self.message_clicked)
-        self._menu = TrayMenu(look, backend.now_ms)
+        self._menu = TrayMenu(appearance, backend.now_ms)
         self._connect_menu()
         self._icon = QSystemTrayIcon(self)
         self._icon.setObjectName("trayIcon")

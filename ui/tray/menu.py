@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from halo_scheduler.wording.schedules import describe_when
-from ui.style.theme import Look, Tone
+from ui.style.theme import Appearance, Tone
 from ui.style.wording import one_line
 from ui.widgets.pauses import PauseChoice, add_pause_choices, pause_end
 
@@ -40,9 +40,9 @@ class TrayMenu(QMenu):
     questions_requested = Signal()
     opened = Signal()
 
-    def __init__(self, look: Look, now_ms: Callable[[], int]) -> None:
+    def __init__(self, appearance: Appearance, now_ms: Callable[[], int]) -> None:
         super().__init__()
-        self._look = look
+        self._appearance = appearance
         self._now_ms = now_ms
         self._latest = self._shown = TrayState()
         self._is_open = False
@@ -58,7 +58,7 @@ class TrayMenu(QMenu):
         self._fill()
         self.aboutToShow.connect(self._prepare)
         self.aboutToHide.connect(self._note_closed)
-        look.changed.connect(self._draw_icons)
+        appearance.changed.connect(self._draw_icons)
 
     @property
     def is_open(self) -> bool:
@@ -171,7 +171,7 @@ class TrayMenu(QMenu):
 
     def _draw_icons(self) -> None:
         for made, icon, tone in self._icons:
-            made.setIcon(self._look.icon(icon, tone))
+            made.setIcon(self._appearance.icon(icon, tone))
 
     # --- Filled when something changes or it opens ---------------------------------------------------
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
-from ui.style.theme import HALF, Look
+from ui.style.theme import HALF, Appearance
 
 from .labels import icon_button, label
 
@@ -20,7 +20,7 @@ class FindBar(QWidget):
     previous_requested = Signal()
     closed = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("findBar")
         self._field = QLineEdit()
@@ -32,11 +32,11 @@ class FindBar(QWidget):
         self._field.installEventFilter(self)
         self._count = label("", "small", name="findCount")
         self._count.setAccessibleName(self.tr("How often it was found"))
-        previous = icon_button(look, "chevron-up", self.tr("Previous (Shift+F3)"), name="findPrevious")
+        previous = icon_button(appearance, "chevron-up", self.tr("Previous (Shift+F3)"), name="findPrevious")
         previous.clicked.connect(self.previous_requested)
-        following = icon_button(look, "chevron-down", self.tr("Next (F3)"), name="findNext")
+        following = icon_button(appearance, "chevron-down", self.tr("Next (F3)"), name="findNext")
         following.clicked.connect(self.next_requested)
-        close = icon_button(look, "close", self.tr("Close (Esc)"), name="findClose")
+        close = icon_button(appearance, "close", self.tr("Close (Esc)"), name="findClose")
         close.clicked.connect(self.close_bar)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QKeySequence, QShortcutEvent
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 from shiboken6 import isValid
 
-from ui.style.theme import ICON, Look, Tone, small_font, strong_font, title_font
+from ui.style.theme import ICON, Appearance, Tone, small_font, strong_font, title_font
 from ui.style.wording import plain_tooltip
 
 
@@ -96,7 +96,9 @@ class IconButton(QToolButton):
         return super().event(event)
 
 
-def icon_button(look: Look, icon: str, text: str, *, name: str, shortcut: str = "") -> QToolButton:
+def icon_button(
+    appearance: Appearance, icon: str, text: str, *, name: str, shortcut: str = ""
+) -> QToolButton:
     """Return a button that shows an icon only; its text is its tooltip and its accessible name."""
     made = IconButton()
     made.setObjectName(name)
@@ -107,22 +109,26 @@ def icon_button(look: Look, icon: str, text: str, *, name: str, shortcut: str = 
     if shortcut:
         made.setShortcut(QKeySequence(shortcut))
     made.setToolTip(with_shortcut(text, shortcut))
-    tint(made, look, icon)
+    tint(made, appearance, icon)
     return made
 
 
-def tint(widget: QPushButton | QToolButton | QAction, look: Look, icon: str, tone: Tone = Tone.TEXT) -> None:
+def tint(
+    widget: QPushButton | QToolButton | QAction, appearance: Appearance, icon: str, tone: Tone = Tone.TEXT
+) -> None:
     """Give something an icon that follows the theme."""
 
     def draw() -> None:
         if isValid(widget):
-            widget.setIcon(look.icon(icon, tone))
+            widget.setIcon(appearance.icon(icon, tone))
 
     draw()
-    look.changed.connect(draw)
+    appearance.changed.connect(draw)
 
 
-def action(look: Look, icon: str, text: str, parent: QWidget, *, name: str, shortcut: str = "") -> QAction:
+def action(
+    appearance: Appearance, icon: str, text: str, parent: QWidget, *, name: str, shortcut: str = ""
+) -> QAction:
     """Return an action with an icon, whose tooltip tells its shortcut."""
     made = QAction(text, parent)
     made.setObjectName(name)
@@ -130,7 +136,7 @@ def action(look: Look, icon: str, text: str, parent: QWidget, *, name: str, shor
         made.setShortcut(QKeySequence(shortcut))
     made.setToolTip(with_shortcut(text.replace("&", ""), shortcut))
     if icon:
-        tint(made, look, icon)
+        tint(made, appearance, icon)
     return made
 
 

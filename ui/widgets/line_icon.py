@@ -7,19 +7,21 @@ from PySide6.QtGui import QIcon, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from ui.style.icons import picture
-from ui.style.theme import ICON, Look, Tone
+from ui.style.theme import ICON, Appearance, Tone
 
 
 class LineIcon(QWidget):
     """A line icon in the colour of a meaning, or the program's own picture."""
 
-    def __init__(self, look: Look, name: str, tone: Tone | None = Tone.TEXT, size: int = ICON) -> None:
+    def __init__(
+        self, appearance: Appearance, name: str, tone: Tone | None = Tone.TEXT, size: int = ICON
+    ) -> None:
         super().__init__()
-        self._look = look
+        self._appearance = appearance
         self._name = name
         self._tone = tone
         self.setFixedSize(size, size)
-        look.changed.connect(self.update)
+        appearance.changed.connect(self.update)
 
     def set_icon(self, name: str, tone: Tone | None) -> None:
         if (name, tone) != (self._name, self._tone):
@@ -27,7 +29,7 @@ class LineIcon(QWidget):
             self.update()
 
     def _icon(self) -> QIcon:
-        return picture(self._name) if self._tone is None else self._look.icon(self._name, self._tone)
+        return picture(self._name) if self._tone is None else self._appearance.icon(self._name, self._tone)
 
     # --- Qt -----------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QEnterEvent, QFont, QFontMetrics, QPainter, QP
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from ui.style.marks import Mark, paint_mark
-from ui.style.theme import GRID, HALF, Look, Tone
+from ui.style.theme import GRID, HALF, Appearance, Tone
 from ui.style.wording import one_line, plain_tooltip
 
 ABOVE_LINK = 2
@@ -22,16 +22,16 @@ class LinkLine(QAbstractButton):
     Switched off, it leads nowhere and looks so.
     """
 
-    def __init__(self, look: Look, *, name: str) -> None:
+    def __init__(self, appearance: Appearance, *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
-        self._look = look
+        self._appearance = appearance
         self._mark: Mark | None = None
         self._shown = self._rest = ""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        look.changed.connect(self.update)
+        appearance.changed.connect(self.update)
 
     def show_link(self, text: str, rest: str = "", *, mark: Mark | None = None, leads: bool = True) -> None:
         """Show a text from anywhere as a link; `rest` stands behind it."""
@@ -64,14 +64,14 @@ class LinkLine(QAbstractButton):
         area = self.rect()
         if self._mark is not None:
             place = QRectF(1, (self.height() - _MARK) / 2, _MARK, _MARK)
-            paint_mark(painter, place, self._mark.shape, self._look.colour(self._mark.tone))
+            paint_mark(painter, place, self._mark.shape, self._appearance.colour(self._mark.tone))
             area = area.adjusted(_MARK + GRID + 1, 0, 0, 0)
         self._paint_words(painter, area)
 
     def _paint_focus(self, painter: QPainter) -> None:
         if self.hasFocus():
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(QColor(self._look.colours.accent), 1))
+            painter.setPen(QPen(QColor(self._appearance.colours.accent), 1))
             # Around the words: it would run through the mark.
             left = 0.5 if self._mark is None else _MARK + HALF + 1.5
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(left, 0.5, -0.5, -0.5), HALF, HALF)
@@ -86,11 +86,11 @@ class LinkLine(QAbstractButton):
         font = QFont(self.font())
         font.setUnderline(self.isEnabled() and self.underMouse())
         painter.setFont(font)
-        painter.setPen(self._look.colour(Tone.ACCENT if self.isEnabled() else Tone.MUTED))
+        painter.setPen(self._appearance.colour(Tone.ACCENT if self.isEnabled() else Tone.MUTED))
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         painter.drawText(area, flags, link)
         area.setLeft(area.left() + metrics.horizontalAdvance(link) + gap)
         painter.setFont(self.font())
-        painter.setPen(self._look.colour(Tone.MUTED))
+        painter.setPen(self._appearance.colour(Tone.MUTED))
         rest = metrics.elidedText(self._rest, Qt.TextElideMode.ElideRight, area.width())
         painter.drawText(area, flags, rest)

@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPlainTextEdit, QTextEdit, QVBoxLayout, QWidget
 
-from ui.style.theme import HALF, Look, mono_font
+from ui.style.theme import HALF, Appearance, mono_font
 from ui.style.wording import size_words
 
 from .ansi import AnsiStream, Segment
@@ -38,9 +38,9 @@ _TAB_COLUMNS = 8
 class OutputView(QWidget):
     """Shows output as it comes, with its colours; finds, wraps, follows, copies and saves."""
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._appearance = appearance
         self._raw = bytearray()
         self._waiting: deque[bytes] = deque()
         self._stream = AnsiStream()
@@ -49,7 +49,7 @@ class OutputView(QWidget):
         self._file_name = "output.log"
         self._screen = self._new_screen()
         self._formats = self._new_formats()
-        self._find = FindBar(look)
+        self._find = FindBar(appearance)
         self._title = label(self.tr("Output"), "strong", name="outputTitle")
         self._size = label("", "small", name="outputSize")
         self._note = label("", "small", name="outputNote", wrap=True)
@@ -57,7 +57,7 @@ class OutputView(QWidget):
         self._turns = QTimer(self, singleShot=True, interval=0)
         self._turns.timeout.connect(self._take_turn)
         self._lay_out()
-        look.changed.connect(self._redraw)
+        appearance.changed.connect(self._redraw)
 
     # --- What is shown -------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class OutputView(QWidget):
         self.feed(content)
 
     def _new_formats(self) -> CharFormats:
-        return CharFormats(self._look.colours, is_dark=self._look.is_dark)
+        return CharFormats(self._appearance.colours, is_dark=self._appearance.is_dark)
 
     # --- Following -----------------------------------------------------------------------------------
 
@@ -265,7 +265,7 @@ class OutputView(QWidget):
                 break
             mark = QTextEdit.ExtraSelection()
             mark.cursor = place
-            mark.format.setBackground(QColor(self._look.colours.selected))
+            mark.format.setBackground(QColor(self._appearance.colours.selected))
             marks.append(mark)
         self._screen.setExtraSelections(marks)
 
@@ -318,25 +318,25 @@ class OutputView(QWidget):
         return screen
 
     def _lay_out(self) -> None:
-        look = self._look
+        appearance = self._appearance
         find = icon_button(
-            look, "find", self.tr("Find in the output"), name="findButton", shortcut="Ctrl+Shift+F"
+            appearance, "find", self.tr("Find in the output"), name="findButton", shortcut="Ctrl+Shift+F"
         )
         find.clicked.connect(self.open_find)
         self._wrap_button = icon_button(
-            look, "wrap", self.tr("Wrap long lines"), name="wrapButton", shortcut="Alt+Z"
+            appearance, "wrap", self.tr("Wrap long lines"), name="wrapButton", shortcut="Alt+Z"
         )
         self._wrap_button.setCheckable(True)
         self._wrap_button.setChecked(True)
         self._wrap_button.toggled.connect(self._wrap)
         self._follow_button = icon_button(
-            look, "follow", self.tr("Stay at the end"), name="followButton", shortcut="Ctrl+Shift+E"
+            appearance, "follow", self.tr("Stay at the end"), name="followButton", shortcut="Ctrl+Shift+E"
         )
         self._follow_button.setCheckable(True)
         self._follow_button.setChecked(True)
         self._follow_button.toggled.connect(self._follow)
         copy = icon_button(
-            look,
+            appearance,
             "copy",
             self.tr("Copy what is selected, or everything"),
             name="copyButton",
@@ -344,7 +344,7 @@ class OutputView(QWidget):
         )
         copy.clicked.connect(self._copy)
         self._save_button = icon_button(
-            look, "save", self.tr("Save the output…"), name="saveOutputButton", shortcut="Ctrl+Shift+S"
+            appearance, "save", self.tr("Save the output…"), name="saveOutputButton", shortcut="Ctrl+Shift+S"
         )
         self._save_button.clicked.connect(self._save)
         head = QHBoxLayout()

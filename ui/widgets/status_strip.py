@@ -10,7 +10,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
 from ui.style.marks import Mark, Shape, paint_mark
-from ui.style.theme import GRID, MARGIN, Look, Tone
+from ui.style.theme import GRID, MARGIN, Appearance, Tone
 
 from .labels import button, frame, set_words, tint
 from .pauses import PauseChoice, add_pause_choices
@@ -55,12 +55,12 @@ class Summary:
 class MarkLabel(QWidget):
     """A mark that stands beside words."""
 
-    def __init__(self, look: Look, size: int = _MARK) -> None:
+    def __init__(self, appearance: Appearance, size: int = _MARK) -> None:
         super().__init__()
-        self._look = look
+        self._appearance = appearance
         self._mark = Mark(Shape.RING, Tone.MUTED)
         self.setFixedSize(size, size)
-        look.changed.connect(self.update)
+        appearance.changed.connect(self.update)
 
     def set_mark(self, mark: Mark) -> None:
         if mark != self._mark:
@@ -70,7 +70,9 @@ class MarkLabel(QWidget):
     # --- Qt -----------------------------------------------------------------------------------------
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        paint_mark(QPainter(self), QRectF(self.rect()), self._mark.shape, self._look.colour(self._mark.tone))
+        paint_mark(
+            QPainter(self), QRectF(self.rect()), self._mark.shape, self._appearance.colour(self._mark.tone)
+        )
 
 
 _ENGINE_MARKS = {
@@ -89,10 +91,10 @@ class StatusStrip(QWidget):
     resume_wanted = Signal()
     failing_wanted = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("statusStrip")
-        self._look = look
+        self._appearance = appearance
         self._engine = EngineShown("starting")
         self._summary = Summary()
         outer = QHBoxLayout(self)
@@ -102,9 +104,9 @@ class StatusStrip(QWidget):
         row = QHBoxLayout(box)
         row.setContentsMargins(MARGIN, GRID // 2, GRID, GRID // 2)
         row.setSpacing(GRID)
-        self._mark = MarkLabel(look)
+        self._mark = MarkLabel(appearance)
         row.addWidget(self._mark)
-        self._words = WrappedText(look, name="statusWords", most_lines=1)
+        self._words = WrappedText(appearance, name="statusWords", most_lines=1)
         row.addWidget(self._words, 1)
         self._failing = button(
             "",
@@ -116,14 +118,14 @@ class StatusStrip(QWidget):
         self._failing.clicked.connect(self.failing_wanted)
         self._failing.setVisible(False)
         row.addWidget(self._failing)
-        self._add_pause(look, row)
+        self._add_pause(appearance, row)
         self._show()
 
-    def _add_pause(self, look: Look, row: QHBoxLayout) -> None:
+    def _add_pause(self, appearance: Appearance, row: QHBoxLayout) -> None:
         self._resume = button(
             self.tr("Resume all"), name="resumeAllButton", kind="quiet", shortcut=_PAUSE_KEYS
         )
-        tint(self._resume, look, "resume")
+        tint(self._resume, appearance, "resume")
         self._resume.clicked.connect(self.resume_wanted)
         row.addWidget(self._resume)
         self._pause = button(
@@ -133,7 +135,7 @@ class StatusStrip(QWidget):
             tip=self.tr("Pause all jobs until I resume"),
             shortcut=_PAUSE_KEYS,
         )
-        tint(self._pause, look, "pause")
+        tint(self._pause, appearance, "pause")
         self._pause.clicked.connect(lambda: self.pause_wanted.emit(PauseChoice.UNTIL_RESUMED))
         row.addWidget(self._pause)
         self._menu = QMenu(self)
@@ -147,7 +149,7 @@ class StatusStrip(QWidget):
             tip=self.tr("Pause all for a time"),
             shortcut="Ctrl+Alt+P",
         )
-        tint(self._longer, look, "chevron-up")
+        tint(self._longer, appearance, "chevron-up")
         self._longer.setMenu(self._menu)
         row.addWidget(self._longer)
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from ui.style.theme import Look, Tone
+from ui.style.theme import Appearance, Tone
 from ui.style.wording import one_line, plain_tooltip
 
 _LONGEST = 4_000
@@ -17,11 +17,17 @@ class WrappedText(QWidget):
     """Some lines of plain text; what does not fit into the most lines ends in an ellipsis."""
 
     def __init__(
-        self, look: Look, *, name: str, font: QFont | None = None, tone: Tone = Tone.TEXT, most_lines: int = 0
+        self,
+        appearance: Appearance,
+        *,
+        name: str,
+        font: QFont | None = None,
+        tone: Tone = Tone.TEXT,
+        most_lines: int = 0,
     ) -> None:
         super().__init__()
         self.setObjectName(name)
-        self._look = look
+        self._appearance = appearance
         self._tone = tone
         self._most_lines = most_lines
         self._text = ""
@@ -30,7 +36,7 @@ class WrappedText(QWidget):
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        look.changed.connect(self.update)
+        appearance.changed.connect(self.update)
 
     def text(self) -> str:
         return self._text
@@ -97,7 +103,7 @@ class WrappedText(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         painter = QPainter(self)
-        painter.setPen(self._look.colour(self._tone))
+        painter.setPen(self._appearance.colour(self._tone))
         area: QRect = event.rect()
         painter.setClipRect(area)
         laid_out = self._fitted(self.width())

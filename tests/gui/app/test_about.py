@@ -17,7 +17,7 @@ from halo_scheduler.clock import ManualClock
 from ui.app.about import AboutDialog
 from ui.app.program_log import ProgramLog
 from ui.backend.backend import Backend
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 _NOW = 1_800_000_000_000
 
@@ -39,7 +39,7 @@ def dialog(
 ) -> AboutDialog:
     parent = QObject(qapp)
     made = AboutDialog(
-        Backend.inline(scheduler, ManualClock(_NOW), parent), Look(parent=parent), log, tmp_path
+        Backend.inline(scheduler, ManualClock(_NOW), parent), Appearance(parent=parent), log, tmp_path
     )
     qtbot.addWidget(made)
     made.show()

@@ -15,7 +15,7 @@ from halo_scheduler import Manual, Scheduler
 from halo_scheduler.clock import ManualClock
 from ui.app.quitting import QuitDialog, Quitting
 from ui.backend.backend import Backend
-from ui.backend.engine_thread import Farewell
+from ui.backend.engine_thread import ShutdownMode
 
 _NOW = 1_800_000_000_000
 
@@ -54,7 +54,7 @@ class Stage:
         self.scheduler.on_job_due(lambda _job, _run: Future())
         self.windows = FakeWindows()
         self.quitting = Quitting(Backend.inline(self.scheduler, ManualClock(_NOW)), self.windows)  # type: ignore[arg-type] # a stand-in
-        self.decisions: list[Farewell] = []
+        self.decisions: list[ShutdownMode] = []
         self.quitting.decided.connect(self.decisions.append)
 
     def run_something(self) -> None:
@@ -72,20 +72,23 @@ def stage(tmp_path: Path, qtbot: QtBot) -> Iterator[Stage]:
 
 def test_with_nothing_under_way_nothing_is_asked(stage: Stage, qtbot: QtBot) -> None:
     stage.quitting.ask(is_engine_here=True)
-    qtbot.waitUntil(lambda: stage.decisions == [Farewell.LEAVE])
+    qtbot.waitUntil(lambda: stage.decisions == [ShutdownMode.LEAVE])
     assert stage.windows.main.findChild(QuitDialog) is None
 
 
 def test_another_programs_runs_are_its_own_affair(stage: Stage, qtbot: QtBot) -> None:
     stage.run_something()
     stage.quitting.ask(is_engine_here=False)
-    qtbot.waitUntil(lambda: stage.decisions == [Farewell.LEAVE])
+    qtbot.waitUntil(lambda: stage.decisions == [ShutdownMode.LEAVE])
 
 
 @pytest.mark.parametrize(
-    ("button", "farewell"), [("quitWaitButton", Farewell.WAIT), ("quitStopButton", Farewell.STOP)]
+    ("button", "shutdown_mode"),
+    [("quitWaitButton", ShutdownMode.WAIT), ("quitStopButton", ShutdownMode.STOP)],
 )
-def test_runs_under_way_are_asked_about(stage: Stage, qtbot: QtBot, button: str, farewell: Farewell) -> None:
+def test_runs_under_way_are_asked_about(
+    stage: Stage, qtbot: QtBot, button: str, shutdown_mode: ShutdownMode
+) -> None:
     stage.run_something()
     stage.quitting.ask(is_engine_here=True)
     qtbot.waitUntil(lambda: stage.windows.main.findChild(QuitDialog) is not None)
@@ -95,7 +98,7 @@ def test_runs_under_way_are_asked_about(stage: Stage, qtbot: QtBot, button: str,
     found = dialogs[0].findChild(QPushButton, button)
     assert isinstance(found, QPushButton)
     found.click()
-    assert stage.decisions == [farewell]
+    assert stage.decisions == [shutdown_mode]
 
 
 def test_not_quitting_decides_nothing(stage: Stage, qtbot: QtBot) -> None:
@@ -117,7 +120,7 @@ def test_unsaved_edits_are_asked_about_first(stage: Stage, qtbot: QtBot, text: s
     (found,) = [found for found in box.buttons() if found.text() == text]
     found.click()
     if is_quit:
-        qtbot.waitUntil(lambda: stage.decisions == [Farewell.LEAVE])
+        qtbot.waitUntil(lambda: stage.decisions == [ShutdownMode.LEAVE])
     else:
         assert stage.windows.editing.raised == 1
         assert stage.decisions == []

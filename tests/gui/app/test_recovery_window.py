@@ -24,7 +24,7 @@ from halo_scheduler.errors import (
 )
 from halo_scheduler.service.backups import newest_usable
 from ui.app.recovery_window import RecoveryWindow
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 _NOW = 1_800_000_000_000
 _DAY = 86_400_000
@@ -42,12 +42,12 @@ def _make_backups(path: Path, count: int) -> list[Path]:
 
 
 @pytest.fixture
-def look(qapp: QApplication) -> Look:
-    return Look(parent=qapp)
+def appearance(qapp: QApplication) -> Appearance:
+    return Appearance(parent=qapp)
 
 
-def _window(look: Look, path: Path, error: SchedulerError, qtbot: QtBot) -> RecoveryWindow:
-    window = RecoveryWindow(look, path, error, _NOW)
+def _window(appearance: Appearance, path: Path, error: SchedulerError, qtbot: QtBot) -> RecoveryWindow:
+    window = RecoveryWindow(appearance, path, error, _NOW)
     qtbot.addWidget(window)
     window.show()
     return window
@@ -75,10 +75,10 @@ def _button(window: RecoveryWindow, name: str) -> QPushButton:
     ],
 )
 def test_what_is_wrong_and_the_best_way_out_are_told(
-    look: Look, tmp_path: Path, qtbot: QtBot, error: SchedulerError, told: tuple[str, str]
+    appearance: Appearance, tmp_path: Path, qtbot: QtBot, error: SchedulerError, told: tuple[str, str]
 ) -> None:
     title, primary = told
-    window = _window(look, tmp_path / "halo.db", error, qtbot)
+    window = _window(appearance, tmp_path / "halo.db", error, qtbot)
     assert _text(window, "recoveryTitle") == title
     assert _text(window, "recoverySentence") == "It is bad."
     kinds = {name: _button(window, name).property("kind") for name in ("restoreButton", "retryButton")}
@@ -87,19 +87,19 @@ def test_what_is_wrong_and_the_best_way_out_are_told(
 
 
 def test_a_command_that_helps_is_shown_as_it_has_to_be_typed(
-    look: Look, tmp_path: Path, qtbot: QtBot
+    appearance: Appearance, tmp_path: Path, qtbot: QtBot
 ) -> None:
     error = UnsafeFilesError("others can write to /x; keep them out with: chmod go-w /x")
-    window = _window(look, tmp_path / "halo.db", error, qtbot)
+    window = _window(appearance, tmp_path / "halo.db", error, qtbot)
     assert _text(window, "recoverySentence") == "Others can write to /x; keep them out with: chmod go-w /x"
 
 
 def test_a_window_that_goes_while_a_backup_is_looked_for_is_destroyed_where_it_was_made(
-    look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_end = threading.Event()
     monkeypatch.setattr("ui.app.recovery_window.newest_usable", lambda _: may_end.wait(60) and None)
-    window = RecoveryWindow(look, tmp_path / "halo.db", StoreDamagedError("it is bad"), _NOW)
+    window = RecoveryWindow(appearance, tmp_path / "halo.db", StoreDamagedError("it is bad"), _NOW)
     ends: list[threading.Thread] = []
     weakref.finalize(window, lambda: ends.append(threading.current_thread()))
     del window
@@ -109,10 +109,12 @@ def test_a_window_that_goes_while_a_backup_is_looked_for_is_destroyed_where_it_w
     until(lambda: "halo-recovery" not in {thread.name for thread in threading.enumerate()})
 
 
-def test_the_newest_backup_that_is_in_order_is_offered(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
+def test_the_newest_backup_that_is_in_order_is_offered(
+    appearance: Appearance, tmp_path: Path, qtbot: QtBot
+) -> None:
     older, newest = _make_backups(tmp_path / "halo.db", 2)
     newest.write_bytes(b"no database")
-    window = _window(look, tmp_path / "halo.db", StoreDamagedError("it is damaged"), qtbot)
+    window = _window(appearance, tmp_path / "halo.db", StoreDamagedError("it is damaged"), qtbot)
     restore = _button(window, "restoreButton")
     assert not restore.isEnabled()
     qtbot.waitUntil(restore.isEnabled)
@@ -121,8 +123,10 @@ def test_the_newest_backup_that_is_in_order_is_offered(look: Look, tmp_path: Pat
     assert asked.args == [older]
 
 
-def test_without_a_backup_there_is_nothing_to_restore(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
-    window = _window(look, tmp_path / "halo.db", StoreDamagedError("it is damaged"), qtbot)
+def test_without_a_backup_there_is_nothing_to_restore(
+    appearance: Appearance, tmp_path: Path, qtbot: QtBot
+) -> None:
+    window = _window(appearance, tmp_path / "halo.db", StoreDamagedError("it is damaged"), qtbot)
     qtbot.waitUntil(lambda: _text(window, "backupLabel") == "There is no usable backup")
     assert not _button(window, "restoreButton").isEnabled()
     assert _button(window, "retryButton").property("kind") == "primary"
@@ -132,16 +136,18 @@ def test_without_a_backup_there_is_nothing_to_restore(look: Look, tmp_path: Path
     ("name", "signal"), [("retryButton", "retry_requested"), ("quitButton", "quit_requested")]
 )
 def test_a_button_asks_for_what_it_says(
-    look: Look, tmp_path: Path, qtbot: QtBot, name: str, signal: str
+    appearance: Appearance, tmp_path: Path, qtbot: QtBot, name: str, signal: str
 ) -> None:
-    window = _window(look, tmp_path / "halo.db", StoreUnavailableError("it is locked"), qtbot)
+    window = _window(appearance, tmp_path / "halo.db", StoreUnavailableError("it is locked"), qtbot)
     with qtbot.waitSignal(getattr(window, signal)):
         _button(window, name).click()
 
 
-def test_while_it_is_busy_nothing_can_be_asked_for(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
+def test_while_it_is_busy_nothing_can_be_asked_for(
+    appearance: Appearance, tmp_path: Path, qtbot: QtBot
+) -> None:
     _make_backups(tmp_path / "halo.db", 1)
-    window = _window(look, tmp_path / "halo.db", StoreDamagedError("it is damaged"), qtbot)
+    window = _window(appearance, tmp_path / "halo.db", StoreDamagedError("it is damaged"), qtbot)
     qtbot.waitUntil(_button(window, "restoreButton").isEnabled)
     window.show_busy("Restoring …")
     assert _text(window, "recoveryTold") == "Restoring …"
@@ -152,14 +158,16 @@ def test_while_it_is_busy_nothing_can_be_asked_for(look: Look, tmp_path: Path, q
     assert _button(window, "restoreButton").isEnabled()
 
 
-def test_closing_it_means_to_quit(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
-    window = _window(look, tmp_path / "halo.db", StoreUnavailableError("it is locked"), qtbot)
+def test_closing_it_means_to_quit(appearance: Appearance, tmp_path: Path, qtbot: QtBot) -> None:
+    window = _window(appearance, tmp_path / "halo.db", StoreUnavailableError("it is locked"), qtbot)
     with qtbot.waitSignal(window.quit_requested):
         window.close()
 
 
-def test_when_all_is_well_again_it_goes_without_quitting(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
-    window = _window(look, tmp_path / "halo.db", StoreUnavailableError("it is locked"), qtbot)
+def test_when_all_is_well_again_it_goes_without_quitting(
+    appearance: Appearance, tmp_path: Path, qtbot: QtBot
+) -> None:
+    window = _window(appearance, tmp_path / "halo.db", StoreUnavailableError("it is locked"), qtbot)
     with qtbot.assertNotEmitted(window.quit_requested):
         window.close_for_good()
     assert not window.isVisible()
@@ -171,8 +179,10 @@ def test_no_backup_is_the_newest_where_none_is_usable(tmp_path: Path) -> None:
     assert newest_usable(tmp_path / "halo.db") is None
 
 
-def test_enter_presses_the_button_that_has_the_keyboard(look: Look, tmp_path: Path, qtbot: QtBot) -> None:
-    window = _window(look, tmp_path / "halo.db", StoreUnavailableError("it is bad"), qtbot)
+def test_enter_presses_the_button_that_has_the_keyboard(
+    appearance: Appearance, tmp_path: Path, qtbot: QtBot
+) -> None:
+    window = _window(appearance, tmp_path / "halo.db", StoreUnavailableError("it is bad"), qtbot)
     retry = _button(window, "retryButton")
     retry.setFocus()
     with qtbot.waitSignal(window.retry_requested):

@@ -29,7 +29,7 @@ from ui.main_window.notes import Note
 from ui.main_window.window import MainWindow
 from ui.questions.card import QuestionCard
 from ui.settings.dialog import SettingsDialog
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.tray.icon import Tray
 
 _NOW = 1_800_000_000_000
@@ -79,18 +79,18 @@ class Stage:
         self.scheduler = Scheduler.open(path, clock=self.clock)
         self.scheduler.on_job_due(lambda _job, _run: Future())
         self.backend = Backend.inline(self.scheduler, self.clock)
-        look = Look(Theme.LIGHT)
+        appearance = Appearance(Theme.LIGHT)
         self.autostart = FakeAutostart()
-        self.main = MainWindow(self.backend, look)
+        self.main = MainWindow(self.backend, appearance)
         self.windows = Windows(
             self.backend,
-            look,
+            appearance,
             self.main,
             engine=FakeEngine(),  # type: ignore[arg-type] # a stand-in
             autostart=self.autostart,
             log=ProgramLog(path),
         )
-        self.tray = Tray(self.backend, look)
+        self.tray = Tray(self.backend, appearance)
         self.windows.connect_tray(self.tray)
 
 

@@ -21,7 +21,7 @@ from halo_scheduler.ipc.server import ChangeServer
 from halo_scheduler.model.changes import Change, ChangeKind
 from ui.backend.backend import Backend
 from ui.backend.engine_link import EngineLink, EnginePlace, EngineState
-from ui.backend.engine_thread import Farewell, _Host
+from ui.backend.engine_thread import ShutdownMode, _Host
 
 _NOW = 1_800_000_000_000
 
@@ -38,13 +38,13 @@ class FakeThread(QObject):
     def __init__(self) -> None:
         super().__init__()
         self.starts = 0
-        self.farewells: list[Farewell] = []
+        self.farewells: list[ShutdownMode] = []
 
     def start(self) -> None:
         self.starts += 1
 
-    def stop(self, farewell: Farewell) -> None:
-        self.farewells.append(farewell)
+    def stop(self, shutdown_mode: ShutdownMode) -> None:
+        self.farewells.append(shutdown_mode)
 
 
 class Stage:
@@ -231,11 +231,11 @@ def test_nothing_is_taken_over_while_leaving(stage: Stage, qtbot: QtBot) -> None
     stage.server.start()
     stage.thread.held.emit("the jobs are run by halo (process 7)")
     qtbot.waitUntil(lambda: _is_heard(stage))
-    stage.link.stop(Farewell.LEAVE)
+    stage.link.stop(ShutdownMode.LEAVE)
     with qtbot.waitSignal(stage.link.stopped):
         stage.server.stop()
         stage.thread.stopped.emit()
-    assert stage.thread.farewells == [Farewell.LEAVE]
+    assert stage.thread.farewells == [ShutdownMode.LEAVE]
     assert stage.thread.starts == 0
 
 

@@ -21,7 +21,7 @@ from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
 from ui.editor.job_editor import JobEditor
 from ui.editor.sessions import Editing
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 _NOW = 1_800_000_000_000
 _COMMAND = Command(argv=("true",))
@@ -54,7 +54,7 @@ class Stage:
         self.scheduler = Scheduler.open(path, clock=ManualClock(_NOW))
         self.engine = FakeEngine()
         backend = Backend.inline(self.scheduler, ManualClock(_NOW))
-        self.editing = Editing(backend, Look(Theme.LIGHT), self.engine)  # type: ignore[arg-type] # a stand-in
+        self.editing = Editing(backend, Appearance(Theme.LIGHT), self.engine)  # type: ignore[arg-type] # a stand-in
         self.saved: list[str] = []
         self.editing.job_saved.connect(self.saved.append)
 
@@ -270,10 +270,10 @@ def test_another_job_of_the_chain_is_opened(stage: Stage) -> None:
 def test_a_condition_nobody_can_observe_is_refused_beside_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def look(_condition: Condition) -> ConditionState:
+    def appearance(_condition: Condition) -> ConditionState:
         return ConditionState(is_observable=False, holds=None, sentence="Nothing tells here.")
 
-    monkeypatch.setattr(stage.scheduler, "check_condition", look)
+    monkeypatch.setattr(stage.scheduler, "check_condition", appearance)
     stage.editing.new_from(replace(_spec("own"), policy=Policy(conditions=(Network(), MainsPower()))))
     editor = stage.editor()
     editor.saved.emit(editor._read.spec)

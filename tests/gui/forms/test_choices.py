@@ -9,14 +9,14 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model.settings import Theme
 from ui.forms.choices import Choice, Choices
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 
 @pytest.fixture
 def cards(qtbot: QtBot) -> Choices:
-    look = Look(Theme.LIGHT)
+    appearance = Appearance(Theme.LIGHT)
     made = Choices(
-        look,
+        appearance,
         (
             Choice("a", "Command", "terminal", "run a program"),
             Choice("b", "HTTP request", "globe", "call an address"),
@@ -26,7 +26,7 @@ def cards(qtbot: QtBot) -> Choices:
         title="Kind",
         columns=3,
     )
-    look.setParent(made)
+    appearance.setParent(made)
     qtbot.addWidget(made)
     made.show()
     return made

@@ -15,7 +15,7 @@ from halo_scheduler.model.settings import Theme
 from ui.history.chart import DayChart
 from ui.history.chart_parts import SERIES, Legend, bucket_words, part_heights, series_words, short_count
 from ui.history.days import Bucket, DaySpan
-from ui.style.theme import Look, Tone
+from ui.style.theme import Appearance, Tone
 
 _FIRST = date(2026, 11, 16)
 
@@ -30,9 +30,9 @@ _BUCKETS = [_bucket(0, success=3), _bucket(1, success=12, failure=1), _bucket(2)
 
 @pytest.fixture
 def chart(qtbot: QtBot) -> DayChart:
-    look = Look(Theme.LIGHT)
-    made = DayChart(look)
-    look.setParent(made)
+    appearance = Appearance(Theme.LIGHT)
+    made = DayChart(appearance)
+    appearance.setParent(made)
     made.resize(600, 112)
     qtbot.addWidget(made)
     made.show()
@@ -46,7 +46,7 @@ def _middle(chart: DayChart, index: int) -> QPoint:
 
 def test_drawing_leaves_the_colours_of_the_theme_alone(chart: DayChart) -> None:
     chart.grab()
-    assert {chart._look.colour(tone).alpha() for tone in Tone} == {255}
+    assert {chart._appearance.colour(tone).alpha() for tone in Tone} == {255}
 
 
 def test_pointing_at_a_day_tells(chart: DayChart, qtbot: QtBot) -> None:
@@ -118,9 +118,9 @@ def test_numbers_fit_beside_the_chart(count: int, words: str) -> None:
 
 
 def test_the_legend_names_every_part(qtbot: QtBot) -> None:
-    look = Look(Theme.DARK)
-    legend = Legend(look)
-    look.setParent(legend)
+    appearance = Appearance(Theme.DARK)
+    legend = Legend(appearance)
+    appearance.setParent(legend)
     qtbot.addWidget(legend)
     assert all(series_words(series) in legend.accessibleName() for series in SERIES)
     assert not legend.grab().isNull()
@@ -144,7 +144,7 @@ def test_bars_are_drawn_again_only_when_they_change(chart: DayChart, monkeypatch
     chart.resize(500, 112)
     chart.grab()
     assert len(drawn) == 9
-    chart._look.choose(Theme.DARK)
+    chart._appearance.choose(Theme.DARK)
     chart.grab()
     assert len(drawn) == 12
 
@@ -154,4 +154,4 @@ def test_a_day_that_is_pointed_at_is_lit_up(chart: DayChart) -> None:
     for index, is_lit in ((1, True), (0, False)):
         QTest.mouseClick(chart, Qt.MouseButton.LeftButton, pos=_middle(chart, index))
         colour = chart.grab().toImage().pixelColor(corner).name()
-        assert (colour == chart._look.colours.hover) is is_lit
+        assert (colour == chart._appearance.colours.hover) is is_lit

@@ -23,7 +23,7 @@ from ui.history.choice import Choice
 from ui.history.days import DaySpan, day_start
 from ui.history.filters import Filters, Period
 from ui.history.job_picker import JobPicker
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 _MONTH_AGO = date(2026, 12, 17)
@@ -37,10 +37,10 @@ def past(tmp_path: Path) -> Iterator[Past]:
 
 @pytest.fixture
 def filters(past: Past, qtbot: QtBot) -> Filters:
-    look = Look(Theme.LIGHT)
+    appearance = Appearance(Theme.LIGHT)
     backend = Backend.inline(past.scheduler, ManualClock(NOW))
-    made = Filters(backend, look)
-    look.setParent(made)
+    made = Filters(backend, appearance)
+    appearance.setParent(made)
     backend.setParent(made)
     qtbot.addWidget(made)
     made.show()

@@ -25,7 +25,7 @@ from ui.backend.backend import Backend
 from ui.history.choice import JobName
 from ui.history.facts_grid import YieldingArea
 from ui.history.run_pane import RunPane
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.link_line import LinkLine
 from ui.widgets.output_view import OutputView
 from ui.widgets.wrapped_text import WrappedText
@@ -49,9 +49,9 @@ def backend(past: Past, clock: ManualClock) -> Backend:
 
 @pytest.fixture
 def pane(backend: Backend, qtbot: QtBot) -> RunPane:
-    look = Look(Theme.LIGHT)
-    made = RunPane(backend, look)
-    look.setParent(made)
+    appearance = Appearance(Theme.LIGHT)
+    made = RunPane(backend, appearance)
+    appearance.setParent(made)
     made.resize(500, 600)
     qtbot.addWidget(made)
     made.show()

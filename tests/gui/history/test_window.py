@@ -29,7 +29,7 @@ from ui.history.run_pane import RunPane
 from ui.history.run_table import State
 from ui.history.run_view import RunTable
 from ui.history.window import HistoryWindow
-from ui.style.theme import ROW, Look
+from ui.style.theme import ROW, Appearance
 from ui.widgets.link_line import LinkLine
 from ui.widgets.output_view import OutputView
 from ui.widgets.wrapped_text import WrappedText
@@ -50,9 +50,9 @@ def backend(past: Past) -> Backend:
 
 @pytest.fixture
 def window(backend: Backend, qtbot: QtBot) -> HistoryWindow:
-    look = Look(Theme.LIGHT)
-    made = HistoryWindow(backend, look)
-    look.setParent(made)
+    appearance = Appearance(Theme.LIGHT)
+    made = HistoryWindow(backend, appearance)
+    appearance.setParent(made)
     made.resize(1180, 760)
     qtbot.addWidget(made)
     return made
@@ -386,9 +386,9 @@ def test_hits_of_a_search_are_exported(
 def test_a_cancelled_export_leaves_no_file(past: Past, qtbot: QtBot, tmp_path: Path) -> None:
     past.runs(past.job(), 2_000)
     (tmp_path / "out").mkdir()
-    backend, look = Backend(past.scheduler.path, ManualClock(NOW)), Look(Theme.LIGHT)
-    bar = ExportBar(backend, look)
-    look.setParent(bar)
+    backend, appearance = Backend(past.scheduler.path, ManualClock(NOW)), Appearance(Theme.LIGHT)
+    bar = ExportBar(backend, appearance)
+    appearance.setParent(bar)
     qtbot.addWidget(bar)
     bar.start(tmp_path / "out" / "runs.csv", Format.CSV, Choice())
     qtbot.waitUntil(lambda: "so far" in child(bar, WrappedText, "exportText").text())

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from ui.forms.templates import TEMPLATES
 from ui.main_window.empty_state import EmptyState, NoMatch
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 
 def _click(widget: EmptyState | NoMatch, name: str) -> None:
@@ -21,7 +21,7 @@ def _click(widget: EmptyState | NoMatch, name: str) -> None:
 
 
 def test_a_newcomer_can_begin_with_an_empty_job_or_any_template(qtbot: QtBot) -> None:
-    state = EmptyState(Look())
+    state = EmptyState(Appearance())
     qtbot.addWidget(state)
     wanted: list[str | None] = []
     state.new_wanted.connect(wanted.append)
@@ -32,7 +32,7 @@ def test_a_newcomer_can_begin_with_an_empty_job_or_any_template(qtbot: QtBot) ->
 
 
 def test_a_card_can_be_chosen_by_key_and_tells_what_it_is(qtbot: QtBot) -> None:
-    state = EmptyState(Look())
+    state = EmptyState(Appearance())
     qtbot.addWidget(state)
     card = state.findChild(QAbstractButton, "template-backup")
     assert card is not None
@@ -45,14 +45,14 @@ def test_a_card_can_be_chosen_by_key_and_tells_what_it_is(qtbot: QtBot) -> None:
 
 
 def test_a_search_without_a_match_can_be_cleared(qtbot: QtBot) -> None:
-    state = NoMatch(Look())
+    state = NoMatch(Appearance())
     qtbot.addWidget(state)
     with qtbot.waitSignal(state.clear_wanted):
         _click(state, "clearSearchButton")
 
 
 def test_in_a_low_window_nothing_covers_anything(qtbot: QtBot) -> None:
-    state = EmptyState(Look())
+    state = EmptyState(Appearance())
     qtbot.addWidget(state)
     state.resize(640, 320)
     state.show()

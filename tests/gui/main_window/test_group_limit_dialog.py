@@ -6,11 +6,11 @@ from PySide6.QtWidgets import QCheckBox, QSpinBox
 from pytestqt.qtbot import QtBot
 
 from ui.main_window.group_limits import GroupLimitDialog
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 
 def _dialog(qtbot: QtBot, limit: int | None) -> GroupLimitDialog:
-    made = GroupLimitDialog(Look(), "web", limit)
+    made = GroupLimitDialog(Appearance(), "web", limit)
     qtbot.addWidget(made)
     return made
 

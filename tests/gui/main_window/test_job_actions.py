@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.model import Every, JobStatus, Manual, Outcome, StatusReason
 from ui.backend.backend import Backend
 from ui.main_window.job_actions import JobActions
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def window(qtbot: QtBot) -> QWidget:
 
 @pytest.fixture
 def actions(bench: Bench, window: QWidget) -> JobActions:
-    return JobActions(Backend.inline(bench.scheduler, bench.clock, window), Look(parent=window), window)
+    return JobActions(Backend.inline(bench.scheduler, bench.clock, window), Appearance(parent=window), window)
 
 
 def _choose(bench: Bench, actions: JobActions, *job_ids: str) -> None:

@@ -6,11 +6,11 @@ from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
 from ui.main_window.notes import Note
-from ui.style.theme import Look, Tone
+from ui.style.theme import Appearance, Tone
 
 
 def _note(qtbot: QtBot, act: str = "") -> Note:
-    made = Note(Look(), name="note", icon="info", tone=Tone.ACCENT, act=act)
+    made = Note(Appearance(), name="note", icon="info", tone=Tone.ACCENT, act=act)
     qtbot.addWidget(made)
     return made
 

@@ -11,12 +11,12 @@ from pytestqt.qtbot import QtBot
 
 from ui.main_window.table.job_rows import JobFilter, StatusChoice
 from ui.main_window.toolbar import JobToolbar, menu_text
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 
 @pytest.fixture
 def toolbar(qtbot: QtBot) -> JobToolbar:
-    made = JobToolbar(Look())
+    made = JobToolbar(Appearance())
     qtbot.addWidget(made)
     made.show()
     return made

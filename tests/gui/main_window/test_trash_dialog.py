@@ -8,12 +8,12 @@ from PySide6.QtWidgets import QListWidget, QPushButton
 from pytestqt.qtbot import QtBot
 
 from ui.main_window.trash_dialog import TrashDialog
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 
 @pytest.fixture
 def dialog(qtbot: QtBot) -> TrashDialog:
-    made = TrashDialog(Look())
+    made = TrashDialog(Appearance())
     qtbot.addWidget(made)
     return made
 

@@ -8,13 +8,13 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from ui.main_window.notes import UNDO_MS, UndoBar
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.wrapped_text import WrappedText
 
 
 @pytest.fixture
 def bar(qtbot: QtBot) -> UndoBar:
-    made = UndoBar(Look())
+    made = UndoBar(Appearance())
     qtbot.addWidget(made)
     return made
 

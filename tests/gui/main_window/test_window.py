@@ -37,7 +37,7 @@ from ui.main_window.table.job_view import JobView
 from ui.main_window.toolbar import JobToolbar
 from ui.main_window.trash_dialog import TrashDialog
 from ui.main_window.window import MainWindow
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.link_line import LinkLine
 from ui.widgets.status_strip import EngineShown
 from ui.widgets.wrapped_text import WrappedText
@@ -61,7 +61,7 @@ def backend(bench: Bench, qapp: QApplication) -> Backend:
 
 @pytest.fixture
 def window(qtbot: QtBot, backend: Backend) -> MainWindow:
-    made = MainWindow(backend, Look(Theme.LIGHT))
+    made = MainWindow(backend, Appearance(Theme.LIGHT))
     qtbot.addWidget(made)
     return made
 
@@ -501,12 +501,12 @@ def test_tab_leads_from_the_toolbar_to_the_table_the_details_and_the_strip(
 
 def test_it_changes_its_look_with_the_theme(qtbot: QtBot, bench: Bench, backend: Backend) -> None:
     bench.scheduler.add_job("a", Every("1m"))
-    look = Look(Theme.LIGHT)
-    window = MainWindow(backend, look)
+    appearance = Appearance(Theme.LIGHT)
+    window = MainWindow(backend, appearance)
     qtbot.addWidget(window)
     _open(qtbot, window)
     before = _view(window).grab().toImage()
-    look.choose(Theme.DARK)
+    appearance.choose(Theme.DARK)
     assert _view(window).grab().toImage() != before
 
 

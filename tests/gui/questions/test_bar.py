@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from ui.questions.bar import NeedsYouBar
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.wrapped_text import WrappedText
 
 
 @pytest.fixture
 def bar(qtbot: QtBot) -> NeedsYouBar:
-    made = NeedsYouBar(Look())
+    made = NeedsYouBar(Appearance())
     qtbot.addWidget(made)
     made.resize(800, 48)
     return made

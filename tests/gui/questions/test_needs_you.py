@@ -26,7 +26,7 @@ from ui.main_window.table.job_view import JobView
 from ui.main_window.window import MainWindow
 from ui.questions.bar import NeedsYouBar
 from ui.questions.card import QuestionCard
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.wrapped_text import WrappedText
 
 _CTRL = Qt.KeyboardModifier.ControlModifier
@@ -46,7 +46,7 @@ def backend(bench: Bench, qapp: QApplication) -> Backend:
 
 @pytest.fixture
 def window(qtbot: QtBot, backend: Backend) -> MainWindow:
-    made = MainWindow(backend, Look(Theme.LIGHT))
+    made = MainWindow(backend, Appearance(Theme.LIGHT))
     qtbot.addWidget(made)
     return made
 

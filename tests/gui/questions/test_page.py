@@ -16,13 +16,13 @@ from pytestqt.qtbot import QtBot
 from ui.backend.questions import OpenQuestion
 from ui.questions.card import QuestionCard
 from ui.questions.page import NeedsYouPage
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.wrapped_text import WrappedText
 
 
 @pytest.fixture
 def page(qtbot: QtBot) -> NeedsYouPage:
-    made = NeedsYouPage(Look())
+    made = NeedsYouPage(Appearance())
     qtbot.addWidget(made)
     made.resize(900, 700)
     made.show()

@@ -23,7 +23,7 @@ from ui.backend.backend import Backend
 from ui.settings.agent_row import AgentRow
 from ui.settings.agents import AgentsPage
 from ui.settings.link import SettingsLink
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.wrapped_text import WrappedText
 
 _NOW = 1_800_000_000_000
@@ -47,10 +47,10 @@ def programs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def page(scheduler: Scheduler, programs: Path, qapp: QApplication, qtbot: QtBot) -> AgentsPage:
-    look = Look(Theme.LIGHT, qapp)
-    backend = Backend.inline(scheduler, ManualClock(_NOW), QObject(look))
+    appearance = Appearance(Theme.LIGHT, qapp)
+    backend = Backend.inline(scheduler, ManualClock(_NOW), QObject(appearance))
     link = SettingsLink(backend, backend)
-    made = AgentsPage(link, look, LoginEnvironment(lambda: {"PATH": str(programs)}))
+    made = AgentsPage(link, appearance, LoginEnvironment(lambda: {"PATH": str(programs)}))
     qtbot.addWidget(made)
     made.resize(560, 480)
     made.show()

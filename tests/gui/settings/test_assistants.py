@@ -23,7 +23,7 @@ from ui.backend.backend import Backend
 from ui.settings import assistants
 from ui.settings.assistants import AssistantsPage, install_command, snippet
 from ui.settings.link import SettingsLink
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 
 @pytest.fixture
@@ -34,10 +34,10 @@ def scheduler(tmp_path: Path) -> Iterator[Scheduler]:
 
 @pytest.fixture
 def page(scheduler: Scheduler, qapp: QApplication, qtbot: QtBot) -> AssistantsPage:
-    look = Look(Theme.LIGHT, qapp)
-    backend = Backend.inline(scheduler, ManualClock(0), QObject(look))
+    appearance = Appearance(Theme.LIGHT, qapp)
+    backend = Backend.inline(scheduler, ManualClock(0), QObject(appearance))
     link = SettingsLink(backend, backend)
-    made = AssistantsPage(link, look)
+    made = AssistantsPage(link, appearance)
     qtbot.addWidget(made)
     made.resize(560, 480)
     made.show()

@@ -32,7 +32,7 @@ from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
 from ui.settings.dialog import SettingsDialog
 from ui.settings.switch import Switch
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 _NOW = 1_800_000_000_000
 _DAY = 86_400_000
@@ -86,16 +86,16 @@ def autostart() -> _Autostart:
 
 
 @pytest.fixture
-def look(qapp: QApplication) -> Look:
-    return Look(Theme.LIGHT, qapp)
+def appearance(qapp: QApplication) -> Appearance:
+    return Appearance(Theme.LIGHT, qapp)
 
 
 @pytest.fixture
 def dialog(
-    scheduler: Scheduler, clock: ManualClock, look: Look, autostart: _Autostart, qtbot: QtBot
+    scheduler: Scheduler, clock: ManualClock, appearance: Appearance, autostart: _Autostart, qtbot: QtBot
 ) -> SettingsDialog:
-    parent = QObject(look)
-    made = SettingsDialog(Backend.inline(scheduler, clock, parent), look, autostart)
+    parent = QObject(appearance)
+    made = SettingsDialog(Backend.inline(scheduler, clock, parent), appearance, autostart)
     qtbot.addWidget(made)
     made.show()
     return made
@@ -160,13 +160,13 @@ class _Windows(QObject):
 
 
 def test_no_part_comes_up_as_a_window_of_its_own_first(
-    scheduler: Scheduler, clock: ManualClock, look: Look, qapp: QApplication, qtbot: QtBot
+    scheduler: Scheduler, clock: ManualClock, appearance: Appearance, qapp: QApplication, qtbot: QtBot
 ) -> None:
     scheduler.change_settings(quiet_times=(QuietTime(name="Nights"),))
-    backend = Backend.inline(scheduler, clock, QObject(look))
+    backend = Backend.inline(scheduler, clock, QObject(appearance))
     windows = _Windows()
     qapp.installEventFilter(windows)
-    dialog = SettingsDialog(backend, look, _Autostart())
+    dialog = SettingsDialog(backend, appearance, _Autostart())
     qtbot.addWidget(dialog)
     dialog.show()
     for page in range(_SECRETS + 1):
@@ -223,11 +223,11 @@ def test_starting_hidden_is_stored(dialog: SettingsDialog, scheduler: Scheduler,
 
 
 def test_a_theme_is_put_on_at_once(
-    dialog: SettingsDialog, scheduler: Scheduler, look: Look, qtbot: QtBot
+    dialog: SettingsDialog, scheduler: Scheduler, appearance: Appearance, qtbot: QtBot
 ) -> None:
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
     _click(dialog, qtbot, "themeDarkButton")
-    assert look.is_dark
+    assert appearance.is_dark
     qtbot.waitUntil(lambda: scheduler.get_settings().theme is Theme.DARK)
 
 
@@ -493,8 +493,8 @@ def test_every_control_has_a_name_for_everyone(dialog: SettingsDialog, qtbot: Qt
     assert nameless == []
 
 
-def test_the_switch_is_drawn_otherwise_when_it_is_on(look: Look, qtbot: QtBot) -> None:
-    switch = Switch(look, "aSwitch", "A switch")
+def test_the_switch_is_drawn_otherwise_when_it_is_on(appearance: Appearance, qtbot: QtBot) -> None:
+    switch = Switch(appearance, "aSwitch", "A switch")
     qtbot.addWidget(switch)
     switch.resize(switch.sizeHint())
     off = switch.grab().toImage()

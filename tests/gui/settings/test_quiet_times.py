@@ -28,7 +28,7 @@ from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
 from ui.settings.link import SettingsLink
 from ui.settings.quiet_times import QuietTimeRow, QuietTimesPage
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.wrapped_text import WrappedText
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -53,10 +53,10 @@ def scheduler(tmp_path: Path, clock: ManualClock) -> Iterator[Scheduler]:
 
 @pytest.fixture
 def page(scheduler: Scheduler, clock: ManualClock, qapp: QApplication, qtbot: QtBot) -> QuietTimesPage:
-    look = Look(Theme.LIGHT, qapp)
-    backend = Backend.inline(scheduler, clock, QObject(look))
+    appearance = Appearance(Theme.LIGHT, qapp)
+    backend = Backend.inline(scheduler, clock, QObject(appearance))
     link = SettingsLink(backend, backend)
-    made = QuietTimesPage(link, look)
+    made = QuietTimesPage(link, appearance)
     qtbot.addWidget(made)
     made.resize(580, 480)
     made.show()

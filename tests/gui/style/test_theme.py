@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from halo_scheduler.model.settings import Theme
-from ui.style.theme import BACKGROUNDS, DARK, LIGHT, Colours, Look, Tone, contrast
+from ui.style.theme import BACKGROUNDS, DARK, LIGHT, Appearance, Colours, Tone, contrast
 
 _READABLE = 4.5
 
@@ -29,22 +29,22 @@ def test_contrast_is_that_of_the_standard() -> None:
 
 
 def test_the_chosen_theme_is_put_on_at_once(qapp: QApplication) -> None:
-    look = Look(Theme.LIGHT)
-    look.apply()
+    appearance = Appearance(Theme.LIGHT)
+    appearance.apply()
     changes: list[bool] = []
-    look.changed.connect(lambda: changes.append(look.is_dark))
+    appearance.changed.connect(lambda: changes.append(appearance.is_dark))
     assert qapp.palette().window().color().name() == LIGHT.surface
-    look.choose(Theme.DARK)
+    appearance.choose(Theme.DARK)
     assert qapp.palette().window().color().name() == DARK.surface
     assert DARK.raised in qapp.styleSheet()
-    look.choose(Theme.DARK)
+    appearance.choose(Theme.DARK)
     assert changes == [True]
-    look.choose(Theme.LIGHT)
+    appearance.choose(Theme.LIGHT)
     qapp.setStyleSheet("")
 
 
 def test_an_icon_has_the_colour_of_its_meaning(qapp: QApplication) -> None:  # noqa: ARG001 - pixmaps need it
-    look = Look(Theme.LIGHT)
-    image = look.icon("mark-ok", Tone.OK).pixmap(16, 16).toImage()
+    appearance = Appearance(Theme.LIGHT)
+    image = appearance.icon("mark-ok", Tone.OK).pixmap(16, 16).toImage()
     middle = image.pixelColor(image.width() // 2, image.height() // 2)
     assert middle.name() == LIGHT.ok

@@ -22,7 +22,7 @@ from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.store.usage import Spent
 from ui.backend.backend import Backend
 from ui.style.icons import picture
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.tray.icon import Tray
 from ui.tray.state import Mood, TrayReader, TrayState
 
@@ -55,7 +55,7 @@ def backend(scheduler: Scheduler, clock: ManualClock, parent: QObject) -> Backen
 
 @pytest.fixture
 def tray(backend: Backend, parent: QObject) -> Tray:
-    return Tray(backend, Look(parent=parent), parent)
+    return Tray(backend, Appearance(parent=parent), parent)
 
 
 def _read(tray: Tray, qtbot: QtBot) -> TrayState:

@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.tray.menu import TrayMenu
 from ui.tray.state import JobName, TrayState, Underway, Upcoming, Waiting
 
@@ -24,7 +24,7 @@ def parent(qtbot: QtBot) -> QObject:  # noqa: ARG001 - an application
 
 @pytest.fixture
 def menu(parent: QObject, qtbot: QtBot) -> TrayMenu:
-    made = TrayMenu(Look(parent=parent), lambda: _NOW)
+    made = TrayMenu(Appearance(parent=parent), lambda: _NOW)
     qtbot.addWidget(made)
     return made
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model.settings import Theme
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.labels import button, icon_button, set_words, without_mnemonic
 
 
@@ -35,9 +35,9 @@ def test_a_button_keeps_its_shortcut_when_its_words_change(qtbot: QtBot) -> None
 
 
 def test_the_keys_of_an_icon_button_click_it_at_once(qtbot: QtBot) -> None:
-    look = Look(Theme.LIGHT)
-    made = icon_button(look, "history", "History", name="historyButton", shortcut="Ctrl+H")
-    look.setParent(made)
+    appearance = Appearance(Theme.LIGHT)
+    made = icon_button(appearance, "history", "History", name="historyButton", shortcut="Ctrl+H")
+    appearance.setParent(made)
     qtbot.addWidget(made)
     clicks: list[str] = []
     made.clicked.connect(lambda: clicks.append("click"))

@@ -9,15 +9,15 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from ui.style.marks import Mark, Shape
-from ui.style.theme import Look, Tone
+from ui.style.theme import Appearance, Tone
 from ui.widgets.link_line import LinkLine
 
 
 @pytest.fixture
 def line(qtbot: QtBot) -> LinkLine:
-    look = Look()
-    made = LinkLine(look, name="link")
-    look.setParent(made)
+    appearance = Appearance()
+    made = LinkLine(appearance, name="link")
+    appearance.setParent(made)
     qtbot.addWidget(made)
     return made
 
@@ -51,7 +51,7 @@ def test_the_link_gives_way_before_it_widens_anything(line: LinkLine) -> None:
     shown = line.grab().toImage()
     assert line.width() == 120
     # The words behind the link are drawn in their own colour, within the room there is.
-    muted = line._look.colour(Tone.MUTED)
+    muted = line._appearance.colour(Tone.MUTED)
     columns = {x for x in range(60, 120) for y in range(shown.height()) if shown.pixelColor(x, y) == muted}
     assert columns
 

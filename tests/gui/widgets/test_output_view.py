@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QPlainTextEdit, QT
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model.settings import Theme
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.find_bar import FindBar
 from ui.widgets.output_view import OutputView
 
@@ -22,9 +22,9 @@ _HOSTILE = "<b>bold</b> & \u202ereversed\n" + "x" * 10_000 + "\n🎉 שלום\n"
 
 @pytest.fixture
 def view(qtbot: QtBot) -> OutputView:
-    look = Look(Theme.LIGHT)
-    made = OutputView(look)
-    look.setParent(made)
+    appearance = Appearance(Theme.LIGHT)
+    made = OutputView(appearance)
+    appearance.setParent(made)
     made.resize(500, 300)
     qtbot.addWidget(made)
     made.show()
@@ -93,7 +93,7 @@ def test_nothing_printed_is_said(view: OutputView) -> None:
 
 def test_another_theme_draws_the_same_text(view: OutputView) -> None:
     view.set_content(b"\x1b[31mred\x1b[0m\nlast")
-    child(view, Look).choose(Theme.DARK)
+    child(view, Appearance).choose(Theme.DARK)
     assert view.text() == "red\nlast"
 
 

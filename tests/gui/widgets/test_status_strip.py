@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.pauses import PauseChoice
 from ui.widgets.status_strip import EngineShown, StatusStrip, Summary
 from ui.widgets.waiting_text import WaitingJob, WaitingJobs
@@ -15,7 +15,7 @@ from ui.widgets.wrapped_text import WrappedText
 
 @pytest.fixture
 def strip(qtbot: QtBot) -> StatusStrip:
-    made = StatusStrip(Look())
+    made = StatusStrip(Appearance())
     qtbot.addWidget(made)
     return made
 

@@ -13,7 +13,7 @@ from ui.backend.backend import Asked, Backend, Lane
 from ui.forms.mark_sign import MarkSign
 from ui.forms.seen import show_if
 from ui.style.marks import Mark, Shape
-from ui.style.theme import GRID, Look, Tone, small_font
+from ui.style.theme import GRID, Appearance, Tone, small_font
 from ui.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class ConditionLook(QWidget):
     learned = Signal()
     """What is known of the condition is something else now."""
 
-    def __init__(self, backend: Backend, look: Look, *, name: str) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
         self._backend = backend
@@ -42,9 +42,13 @@ class ConditionLook(QWidget):
         self._state: ConditionState | None = None
         self._asked: Asked | None = None
         self._is_silent = False
-        self._sign = MarkSign(look, _UNKNOWN)
+        self._sign = MarkSign(appearance, _UNKNOWN)
         self._words = WrappedText(
-            look, name=f"{name}Words", font=small_font(self.font()), tone=Tone.MUTED, most_lines=_MOST_LINES
+            appearance,
+            name=f"{name}Words",
+            font=small_font(self.font()),
+            tone=Tone.MUTED,
+            most_lines=_MOST_LINES,
         )
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

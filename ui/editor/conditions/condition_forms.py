@@ -15,7 +15,7 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model import Condition, Idle, Load, MainsPower, Network, PathExists
 from ui.forms.interval_edit import IntervalEdit
 from ui.forms.numbers import read_number
-from ui.style.theme import GRID, HALF, Look, mono_font, number_font
+from ui.style.theme import GRID, HALF, Appearance, mono_font, number_font
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import icon_button, label
 
@@ -59,7 +59,7 @@ def kind_of(condition: Condition) -> ConditionKind:
             assert_never(condition)
 
 
-def form_of(kind: ConditionKind, look: Look, *, name: str) -> ConditionForm:
+def form_of(kind: ConditionKind, appearance: Appearance, *, name: str) -> ConditionForm:
     """Return an empty form."""
     match kind:
         case ConditionKind.MAINS:
@@ -73,7 +73,7 @@ def form_of(kind: ConditionKind, look: Look, *, name: str) -> ConditionForm:
         case ConditionKind.LOAD:
             return LoadForm(name=name)
         case ConditionKind.PATH:
-            return PathForm(look, name=name)
+            return PathForm(appearance, name=name)
         case _:
             assert_never(kind)
 
@@ -234,10 +234,10 @@ class LoadForm(ConditionForm):
 class PathForm(ConditionForm):
     """A file or a folder is there."""
 
-    def __init__(self, look: Look, *, name: str) -> None:
+    def __init__(self, appearance: Appearance, *, name: str) -> None:
         super().__init__(name=name)
         self._path = _line(f"{name}Path", self.tr("File or folder"), "/media/backup")
-        choose = icon_button(look, "folder", self.tr("Choose a folder…"), name=f"{name}Choose")
+        choose = icon_button(appearance, "folder", self.tr("Choose a folder…"), name=f"{name}Choose")
         choose.clicked.connect(self._look_for_it)
         both = QHBoxLayout()
         both.setSpacing(HALF)

@@ -17,7 +17,7 @@ from ui.forms.row_list import RowList
 from ui.forms.rows import tab_before
 from ui.forms.seen import show_if
 from ui.forms.snapshot import CONTENT
-from ui.style.theme import GRID, HALF, ICON, MARGIN, Look
+from ui.style.theme import GRID, HALF, ICON, MARGIN, Appearance
 from ui.widgets.labels import button, icon_button, label, tint
 
 from .condition_check import ConditionLook
@@ -34,11 +34,11 @@ class ConditionsEdit(QWidget):
     changed = Signal()
     learned = Signal()
 
-    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         super().__init__()
         self.setObjectName("conditions")
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._page = page
         self._known: frozenset[Condition] = frozenset()
         self._none = label(
@@ -107,7 +107,7 @@ class ConditionsEdit(QWidget):
         made = button(words, name=f"addCondition_{kind}", tip=tip, accessible=f"{_title(self)}: {words}")
         made.setAutoDefault(False)
         made.setIconSize(QSize(ICON, ICON))
-        tint(made, self._look, icon)
+        tint(made, self._appearance, icon)
         made.clicked.connect(_Add(self, kind))
         return made
 
@@ -144,8 +144,8 @@ class ConditionsEdit(QWidget):
             findings.miss(path, row.form.missing)
             return None
         condition = findings.take(path, row.form.read)
-        refusal = "" if condition is None or condition in self._known else row.look.refusal(condition)
-        row.look.set_silent(bool(refusal))
+        refusal = "" if condition is None or condition in self._known else row.appearance.refusal(condition)
+        row.appearance.set_silent(bool(refusal))
         if refusal:
             findings.refuse(path, self.tr("{sentence} Remove this condition.").format(sentence=refusal))
             return None
@@ -157,18 +157,18 @@ class ConditionsEdit(QWidget):
         self._follow()
         # Qt would show it later, and what is not seen is not looked at.
         row.field.show()
-        row.look.look_again()
+        row.appearance.look_again()
         if row.has_input:
             row.field.focus(Qt.FocusReason.TabFocusReason)
         self.changed.emit()
         self._page.ensureWidgetVisible(row.field)
 
     def _add_row(self, kind: ConditionKind) -> ConditionRow:
-        row = ConditionRow(self._backend, self._look, kind, name=self._rows.next_name)
+        row = ConditionRow(self._backend, self._appearance, kind, name=self._rows.next_name)
         self._rows.append(row)
         tab_before(self._add[ConditionKind.MAINS], [stop for one in self._rows for stop in one.stops])
         row.form.changed.connect(self._tell)
-        row.look.learned.connect(self.learned)
+        row.appearance.learned.connect(self.learned)
         row.removal_wanted.connect(self._remove)
         return row
 
@@ -197,11 +197,11 @@ class ConditionsEdit(QWidget):
     def stop_looking(self) -> None:
         """Wait for no answers any more: some take seconds, and others stand behind them."""
         for row in self._rows:
-            row.look.stop()
+            row.appearance.stop()
 
     def _look_again(self) -> None:
         for row in self._rows:
-            row.look.look_again()
+            row.appearance.look_again()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         super().showEvent(event)
@@ -219,14 +219,16 @@ class ConditionRow(QWidget):
 
     removal_wanted = Signal(object)
 
-    def __init__(self, backend: Backend, look: Look, kind: ConditionKind, *, name: str) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, kind: ConditionKind, *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
         self.setProperty(CONTENT, kind)
         self.kind = kind
-        self.form: ConditionForm = form_of(kind, look, name=f"{name}Form")
-        self.look = ConditionLook(backend, look, name=f"{name}Look")
-        self._remove = icon_button(look, "close", self.tr("Remove this condition"), name=f"{name}Remove")
+        self.form: ConditionForm = form_of(kind, appearance, name=f"{name}Form")
+        self.appearance = ConditionLook(backend, appearance, name=f"{name}Look")
+        self._remove = icon_button(
+            appearance, "close", self.tr("Remove this condition"), name=f"{name}Remove"
+        )
         head = QHBoxLayout()
         head.setSpacing(GRID)
         head.addWidget(self.form, 1)
@@ -235,7 +237,7 @@ class ConditionRow(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
         layout.addLayout(head)
-        layout.addWidget(self.look)
+        layout.addWidget(self.appearance)
         self.field = Field("", self, subject=self.tr("This"), targets=self.form.targets)
         self._remove.clicked.connect(self._want_removal)
 
@@ -254,9 +256,9 @@ class ConditionRow(QWidget):
     def follow(self) -> None:
         """Look at what the form says now."""
         try:
-            self.look.look_at(None if self.form.missing else self.form.read())
+            self.appearance.look_at(None if self.form.missing else self.form.read())
         except ScheduleError:
-            self.look.look_at(None)
+            self.appearance.look_at(None)
 
     def _want_removal(self) -> None:
         self.removal_wanted.emit(self)

@@ -17,7 +17,7 @@ from ui.forms.interval_edit import IntervalEdit
 from ui.forms.problems import Findings
 from ui.forms.rows import optional_interval, set_optional
 from ui.forms.seen import show_if
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.labels import label
 
 from .conditions_edit import ConditionsEdit
@@ -40,12 +40,12 @@ class WaitsPage(Page):
 
     quiet_times_wanted = Signal()
 
-    def __init__(self, backend: Backend, look: Look, settings: Settings, parent: QWidget) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, settings: Settings, parent: QWidget) -> None:
         super().__init__(
             QCoreApplication.translate("WaitsPage", "It starts only when …"), name="waitsPage", parent=parent
         )
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._settings = settings
 
     def build(self) -> Iterator[None]:
@@ -59,7 +59,7 @@ class WaitsPage(Page):
             wrap=True,
         )
         self.add(self._about)
-        self._conditions = ConditionsEdit(self._backend, self._look, self)
+        self._conditions = ConditionsEdit(self._backend, self._appearance, self)
         self.add(self._conditions)
         yield
         self._has_deadline = QCheckBox(self.tr("Give up after"))

@@ -12,7 +12,7 @@ from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.rules.chains import Chain, ChainLink, LinkState
 from ui.backend.backend import Asked, Backend
 from ui.forms.seen import show_if
-from ui.style.theme import GRID, HALF, Look
+from ui.style.theme import GRID, HALF, Appearance
 from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.labels import icon_button, label
 from ui.widgets.wrapped_text import WrappedText
@@ -26,11 +26,11 @@ class BeforePart(QWidget):
 
     job_wanted = Signal(str)
 
-    def __init__(self, backend: Backend, look: Look, job_id: str | None) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, job_id: str | None) -> None:
         super().__init__()
         self.setObjectName("beforePart")
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._job_id = job_id
         self._asked: Asked | None = None
         self._links: tuple[ChainLink, ...] | None = None
@@ -85,7 +85,7 @@ class BeforePart(QWidget):
     def _row(self, found: ChainLink, index: int) -> QWidget:
         made = QWidget()
         made.setObjectName(f"before{index}")
-        words = WrappedText(self._look, name=f"before{index}Words", most_lines=1)
+        words = WrappedText(self._appearance, name=f"before{index}Words", most_lines=1)
         row = QHBoxLayout(made)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID)
@@ -96,7 +96,9 @@ class BeforePart(QWidget):
         state = self._state(found)
         if state.text():
             row.addWidget(state)
-        open_it = icon_button(self._look, "external", self.tr("Open this job"), name=f"before{index}Open")
+        open_it = icon_button(
+            self._appearance, "external", self.tr("Open this job"), name=f"before{index}Open"
+        )
         open_it.setAccessibleName(self.tr("Open {name}").format(name=one_line(found.name)))
         open_it.clicked.connect(_Want(self, found.job_id))
         row.addWidget(open_it)

@@ -18,7 +18,7 @@ from ui.forms.row_list import RowList
 from ui.forms.rows import tab_before
 from ui.forms.seen import show_if
 from ui.forms.snapshot import CONTENT
-from ui.style.theme import GRID, HALF, Look, Tone
+from ui.style.theme import GRID, HALF, Appearance, Tone
 from ui.widgets.labels import icon_button, tint
 from ui.widgets.wrapped_text import WrappedText
 
@@ -30,15 +30,15 @@ class FollowersEdit(QWidget):
     job_wanted = Signal(str)
     """Somebody wants to see this job."""
 
-    def __init__(self, catalogue: JobCatalogue, look: Look, page: Page) -> None:
+    def __init__(self, catalogue: JobCatalogue, appearance: Appearance, page: Page) -> None:
         super().__init__()
         self.setObjectName("followers")
         self._catalogue = catalogue
-        self._look = look
+        self._appearance = appearance
         self._page = page
         self._rows: RowList[FollowerRow] = RowList(page, stem="follower", path="followers", spacing=GRID)
         self._add = link(self.tr("Run another job"), name="followersAdd")
-        tint(self._add, look, "add")
+        tint(self._add, appearance, "add")
         adding = page.watch_field(
             Field("", self._add, path="followers", subject=self.tr("The list of jobs"), target=self._add)
         )
@@ -123,7 +123,7 @@ class FollowersEdit(QWidget):
         self.changed.emit()
 
     def _add_row(self, on: FollowOn, job_id: str) -> FollowerRow:
-        row = FollowerRow(self._catalogue, self._look, name=self._rows.next_name)
+        row = FollowerRow(self._catalogue, self._appearance, name=self._rows.next_name)
         row.choose(on)
         row.job.set_job(job_id)
         self._rows.append(row)
@@ -162,7 +162,7 @@ class FollowerRow(QWidget):
     removal_wanted = Signal(object)
     job_wanted = Signal(str)
 
-    def __init__(self, catalogue: JobCatalogue, look: Look, *, name: str) -> None:
+    def __init__(self, catalogue: JobCatalogue, appearance: Appearance, *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
         self.setProperty(CONTENT, "")
@@ -177,9 +177,9 @@ class FollowerRow(QWidget):
         self.job = JobChoice(
             catalogue, name=f"{name}Job", title=self.tr("Job to run"), placeholder=self.tr("choose a job")
         )
-        self._open = icon_button(look, "external", self.tr("Open this job"), name=f"{name}Open")
-        self._remove = icon_button(look, "close", self.tr("Remove"), name=f"{name}Remove")
-        self._note = WrappedText(look, name=f"{name}Note", tone=Tone.WARN)
+        self._open = icon_button(appearance, "external", self.tr("Open this job"), name=f"{name}Open")
+        self._remove = icon_button(appearance, "close", self.tr("Remove"), name=f"{name}Remove")
+        self._note = WrappedText(appearance, name=f"{name}Note", tone=Tone.WARN)
         head = QHBoxLayout()
         head.setSpacing(GRID)
         head.addWidget(self.on)

@@ -15,7 +15,7 @@ from ui.forms.fields import Page
 from ui.forms.fold import Fold
 from ui.forms.problems import Findings
 from ui.forms.rows import explanations
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.labels import label
 
 from .before_part import BeforePart
@@ -36,13 +36,18 @@ class AfterPage(Page):
     job_wanted = Signal(str)
 
     def __init__(
-        self, backend: Backend, look: Look, catalogue: JobCatalogue, job_id: str | None, parent: QWidget
+        self,
+        backend: Backend,
+        appearance: Appearance,
+        catalogue: JobCatalogue,
+        job_id: str | None,
+        parent: QWidget,
     ) -> None:
         super().__init__(
             QCoreApplication.translate("AfterPage", "When it has ended"), name="afterPage", parent=parent
         )
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._catalogue = catalogue
         self._job_id = job_id
         self._is_explained = False
@@ -59,14 +64,14 @@ class AfterPage(Page):
                 wrap=True,
             )
         )
-        self.rows = FollowersEdit(self._catalogue, self._look, self)
+        self.rows = FollowersEdit(self._catalogue, self._appearance, self)
         self.add(self.rows)
         yield
-        self._given = Fold(self._look, self.tr("What they are told"), name="chainFold")
+        self._given = Fold(self._appearance, self.tr("What they are told"), name="chainFold")
         self._given.set_summary(self.tr("how it ended, and its output"))
         self._given.opened.connect(self._explain)
         self.add(self._given)
-        self._before = BeforePart(self._backend, self._look, self._job_id)
+        self._before = BeforePart(self._backend, self._appearance, self._job_id)
         self.add(self._before)
         self.column.addStretch(1)
         self.rows.changed.connect(self.edited)

@@ -24,7 +24,7 @@ from ui.forms.fields import Field, Page
 from ui.forms.plain_text import PlainText
 from ui.forms.problems import Findings
 from ui.forms.seen import show_if
-from ui.style.theme import GRID, HALF, MARGIN, Look, mono_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, mono_font
 from ui.widgets.labels import icon_button, label
 
 _PROGRAM = "program"
@@ -37,10 +37,10 @@ class CommandForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, look: Look, page: Page, parent: QWidget) -> None:
+    def __init__(self, appearance: Appearance, page: Page, parent: QWidget) -> None:
         super().__init__(parent)
         self._mode = Choices(
-            look,
+            appearance,
             (
                 Choice(_PROGRAM, self.tr("Program and arguments")),
                 Choice(_SHELL, self.tr("Shell line")),
@@ -48,8 +48,8 @@ class CommandForm(QWidget):
             name="commandMode",
             title=self.tr("The command is"),
         )
-        self._build_program(look)
-        self._build_shell(look)
+        self._build_program(appearance)
+        self._build_shell(appearance)
         self._add_fields(page)
         self._lay_out()
         self._connect()
@@ -98,25 +98,25 @@ class CommandForm(QWidget):
         row.addWidget(self._mode)
         return row
 
-    def _build_program(self, look: Look) -> None:
+    def _build_program(self, appearance: Appearance) -> None:
         self._line = QLineEdit()
         self._line.setObjectName("commandLine")
         self._line.setAccessibleName(self.tr("Command"))
         self._line.setPlaceholderText("rsync -a /home /mnt/backup")
         self._line.setFont(mono_font(self._line.font()))
-        self._chips = ArgumentChips(look, name="argumentChips")
+        self._chips = ArgumentChips(appearance, name="argumentChips")
         self._signs = label("", "warn", wrap=True, name="shellSigns")
         self._signs.hide()
-        choose = icon_button(look, "file", self.tr("Insert the path of a file…"), name="commandFile")
+        choose = icon_button(appearance, "file", self.tr("Insert the path of a file…"), name="commandFile")
         choose.clicked.connect(self._look_for_file)
         self._line_row = _with_buttons(self._line, [choose], below=[self._chips, self._signs])
 
-    def _build_shell(self, look: Look) -> None:
+    def _build_shell(self, appearance: Appearance) -> None:
         self._script = PlainText(name="shellLine", title=self.tr("Shell line"))
         self._script.setPlaceholderText("cd ~/site && ./build.sh | tee build.log")
         self._script.setFont(mono_font(self._script.font()))
         self._script.setFixedHeight(self._script.fontMetrics().lineSpacing() * _LINES + MARGIN)
-        choose = icon_button(look, "file", self.tr("Insert the path of a file…"), name="shellFile")
+        choose = icon_button(appearance, "file", self.tr("Insert the path of a file…"), name="shellFile")
         choose.clicked.connect(self._look_for_file)
         self._script_row = _with_buttons(self._script, [choose])
         self._shell = QComboBox()

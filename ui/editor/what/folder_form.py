@@ -12,7 +12,7 @@ from ui.forms.fields import Field, Page
 from ui.forms.path_edit import DirectoryEdit
 from ui.forms.problems import Findings
 from ui.forms.rows import explanations
-from ui.style.theme import GRID, Look
+from ui.style.theme import GRID, Appearance
 
 from .missing_folder import MissingFolder
 
@@ -26,10 +26,10 @@ class FolderForm(QWidget):
     noticed = Signal()
     """Something is known of the folder that was not before."""
 
-    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         super().__init__()
         self._folder = DirectoryEdit(
-            look, name="workFolder", title=self.tr("Folder of work"), placeholder="~/tasks"
+            appearance, name="workFolder", title=self.tr("Folder of work"), placeholder="~/tasks"
         )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

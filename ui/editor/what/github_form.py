@@ -11,7 +11,7 @@ from ui.forms.fields import Field, Page
 from ui.forms.fold import Fold
 from ui.forms.problems import Findings
 from ui.forms.secret_picker import SecretPicker
-from ui.style.theme import GRID, HALF, MARGIN, Look, mono_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, mono_font
 
 _PATH = "action.work_source"
 _DEFAULTS = GithubSource(repository="o/n")
@@ -22,7 +22,7 @@ class GithubForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         super().__init__()
         self._repository = _line("workRepository", self.tr("Repository"), self.tr("owner/name"))
         self._token = _line("workToken", self.tr("Secret with the token"), self.tr("the name of a secret"))
@@ -33,11 +33,11 @@ class GithubForm(QWidget):
         self._base_url = _line("workBaseUrl", self.tr("Address of the API"), _DEFAULTS.base_url)
         self._closes = QCheckBox(self.tr("Close the issue when it is done"))
         self._closes.setObjectName("workCloses")
-        self._server = Fold(look, self.tr("Server"), name="workServerFold")
+        self._server = Fold(appearance, self.tr("Server"), name="workServerFold")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(MARGIN)
-        for widget in self._parts(backend, look, page):
+        for widget in self._parts(backend, appearance, page):
             layout.addWidget(widget)
         self._closes.toggled.connect(self.changed)
         for line in (self._repository, self._token, self._ready, self._in_progress, self._base_url):
@@ -45,7 +45,7 @@ class GithubForm(QWidget):
         self._fill_in(_DEFAULTS)
         self._repository.clear()
 
-    def _parts(self, backend: Backend, look: Look, page: Page) -> list[QWidget]:
+    def _parts(self, backend: Backend, appearance: Appearance, page: Page) -> list[QWidget]:
         repository = Field(
             self.tr("Repository"),
             self._repository,
@@ -54,7 +54,7 @@ class GithubForm(QWidget):
         )
         token = Field(
             self.tr("Token"),
-            self._token_row(backend, look),
+            self._token_row(backend, appearance),
             path=f"{_PATH}.token",
             subject=self.tr("The secret's name"),
             target=self._token,
@@ -91,8 +91,8 @@ class GithubForm(QWidget):
         self._server.add(server)
         return [repository, token, labels, closes, self._server]
 
-    def _token_row(self, backend: Backend, look: Look) -> QWidget:
-        picker = SecretPicker(backend, look, self, name="workTokenSecret")
+    def _token_row(self, backend: Backend, appearance: Appearance) -> QWidget:
+        picker = SecretPicker(backend, appearance, self, name="workTokenSecret")
         picker.named.connect(self._token.setText)
         made = QWidget()
         made.setObjectName("workTokenRow")

@@ -16,7 +16,7 @@ from ui.forms.pairs_edit import PairsEdit
 from ui.forms.plain_text import PlainText
 from ui.forms.problems import Findings
 from ui.forms.secret_picker import SecretPicker
-from ui.style.theme import GRID, HALF, MARGIN, Look, mono_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, mono_font
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 _LINES = 6
@@ -28,21 +28,21 @@ class HttpForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, page: Page, parent: QWidget) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, page: Page, parent: QWidget) -> None:
         super().__init__(parent)
         self._build_address()
         self._headers = PairsEdit(
             backend,
-            look,
+            appearance,
             name="headers",
             key_title=self.tr("Header"),
             add_title=self.tr("Add a header"),
             examples=("Authorization", "Bearer ${secret:TOKEN}"),
             ignore_case=True,
         )
-        self._build_body(backend, look)
+        self._build_body(backend, appearance)
         self._build_answer()
-        self._answer = Fold(look, self.tr("Answer and redirects"), name="answerFold")
+        self._answer = Fold(appearance, self.tr("Answer and redirects"), name="answerFold")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(MARGIN)
@@ -117,9 +117,9 @@ class HttpForm(QWidget):
         self._url.setPlaceholderText("https://example.org/ping")
         self._url.setFont(mono_font(self._url.font()))
 
-    def _build_body(self, backend: Backend, look: Look) -> None:
+    def _build_body(self, backend: Backend, appearance: Appearance) -> None:
         self._kind = Choices(
-            look,
+            appearance,
             (Choice(BodyKind.TEXT, self.tr("Text")), Choice(BodyKind.JSON, "JSON")),
             name="bodyKind",
             title=self.tr("The body is"),
@@ -127,7 +127,7 @@ class HttpForm(QWidget):
         self._body = PlainText(name="body", title=self.tr("Body"))
         self._body.setFont(mono_font(self._body.font()))
         self._body.setFixedHeight(self._body.fontMetrics().lineSpacing() * _LINES)
-        picker = SecretPicker(backend, look, self, name="bodySecret")
+        picker = SecretPicker(backend, appearance, self, name="bodySecret")
         picker.picked.connect(self._body.insertPlainText)
         self._body_part = QWidget()
         self._body_part.setObjectName("bodyPart")

@@ -20,7 +20,7 @@ from ui.forms.fold import Fold
 from ui.forms.plain_text import PlainText
 from ui.forms.problems import Findings
 from ui.forms.seen import show_if
-from ui.style.theme import HALF, MARGIN, Look
+from ui.style.theme import HALF, MARGIN, Appearance
 from ui.widgets.labels import frame, label
 from ui.widgets.tab_order import put_after
 
@@ -59,7 +59,7 @@ class WhatPage(Page):
     def __init__(
         self,
         backend: Backend,
-        look: Look,
+        appearance: Appearance,
         settings: Settings,
         is_taken: Callable[[str], bool],
         parent: QWidget,
@@ -68,7 +68,7 @@ class WhatPage(Page):
             QCoreApplication.translate("WhatPage", "What should run?"), name="whatPage", parent=parent
         )
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._settings = settings
         self._is_taken = is_taken
         self._kept: Callback | None = None
@@ -88,10 +88,10 @@ class WhatPage(Page):
 
     def build(self) -> Iterator[None]:
         """Make the rest of the page, giving way after each part."""
-        look = self._look
-        self._build_description(look)
+        appearance = self._appearance
+        self._build_description(appearance)
         self._kind = Choices(
-            look,
+            appearance,
             (
                 Choice(_Kind.COMMAND, self.tr("Command"), "terminal", self.tr("run a program")),
                 Choice(_Kind.HTTP, self.tr("HTTP request"), "globe", self.tr("call an address")),
@@ -103,9 +103,9 @@ class WhatPage(Page):
         )
         forms = self._stage = QWidget(self.ground)
         yield
-        self._command = CommandForm(look, self, forms)
+        self._command = CommandForm(appearance, self, forms)
         yield
-        self._process = ProcessForm(self._backend, look, self, forms)
+        self._process = ProcessForm(self._backend, appearance, self, forms)
         yield
         self._words = _kept_card()
         self.add(self._kind)
@@ -139,10 +139,10 @@ class WhatPage(Page):
         for before, after in pairwise(stops):
             QWidget.setTabOrder(before, after)
 
-    def _build_description(self, look: Look) -> None:
+    def _build_description(self, appearance: Appearance) -> None:
         self._description = PlainText(name="description", title=self.tr("Description"))
         self._description.setFixedHeight(self._description.fontMetrics().lineSpacing() * _LINES + MARGIN)
-        self._describe = Fold(look, self.tr("Description"), name="descriptionFold")
+        self._describe = Fold(appearance, self.tr("Description"), name="descriptionFold")
         field = Field("", self._description, path="description", subject=self.tr("The description"))
         self._describe.add(self.watch_field(field))
 
@@ -150,14 +150,16 @@ class WhatPage(Page):
 
     def _the_http(self) -> HttpForm:
         if self._http is None:
-            made = self._http = HttpForm(self._backend, self._look, self, self._stage)
+            made = self._http = HttpForm(self._backend, self._appearance, self, self._stage)
             self._put_in(made)
             made.changed.connect(self.edited)
         return self._http
 
     def _the_prompt(self) -> PromptForm:
         if self._prompt is None:
-            made = self._prompt = PromptForm(self._backend, self._look, self._settings, self, self._stage)
+            made = self._prompt = PromptForm(
+                self._backend, self._appearance, self._settings, self, self._stage
+            )
             self._put_in(made)
             made.set_has_work(self._process.has_work)
             made.changed.connect(self.edited)

@@ -21,7 +21,7 @@ from ui.forms.plain_text import PlainText
 from ui.forms.problems import Findings
 from ui.forms.secret_picker import SecretPicker
 from ui.forms.seen import show_if
-from ui.style.theme import HALF, Look, mono_font
+from ui.style.theme import HALF, Appearance, mono_font
 
 _LINES = 4
 _DEFAULT_GRACE = "10s"
@@ -56,14 +56,14 @@ class ProcessExtras(QWidget):
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, page: Page, parent: QWidget) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, page: Page, parent: QWidget) -> None:
         super().__init__(parent)
         self._has_stdin = True
-        self._given = Fold(look, self.tr("Environment and input"), name="givenFold")
-        self._ends = Fold(look, self.tr("Exit codes and stopping"), name="endsFold")
+        self._given = Fold(appearance, self.tr("Environment and input"), name="givenFold")
+        self._ends = Fold(appearance, self.tr("Exit codes and stopping"), name="endsFold")
         self._environment = PairsEdit(
             backend,
-            look,
+            appearance,
             name="environment",
             key_title=self.tr("Variable"),
             add_title=self.tr("Add a variable"),
@@ -72,7 +72,7 @@ class ProcessExtras(QWidget):
         self._stdin = PlainText(name="stdin", title=self.tr("Standard input"))
         self._stdin.setFont(mono_font(self._stdin.font()))
         self._stdin.setFixedHeight(self._stdin.fontMetrics().lineSpacing() * _LINES)
-        self._build_given(backend, look, page)
+        self._build_given(backend, appearance, page)
         self._success = _code_line("successCodes", self.tr("Exit codes that mean success"), "0")
         self._no_work = _code_line(
             "noWorkCode", self.tr("Exit code that means: nothing to do"), self.tr("none")
@@ -97,7 +97,7 @@ class ProcessExtras(QWidget):
         ):
             signal.connect(self._tell)
 
-    def _build_given(self, backend: Backend, look: Look, page: Page) -> None:
+    def _build_given(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         self._given.add(
             page.watch_field(
                 Field(
@@ -109,7 +109,7 @@ class ProcessExtras(QWidget):
                 )
             )
         )
-        picker = SecretPicker(backend, look, self, name="stdinSecret")
+        picker = SecretPicker(backend, appearance, self, name="stdinSecret")
         picker.picked.connect(self._stdin.insertPlainText)
         row = QWidget()
         row.setObjectName("stdinRow")

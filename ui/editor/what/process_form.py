@@ -13,7 +13,7 @@ from ui.backend.backend import Backend
 from ui.forms.fields import Field, Page
 from ui.forms.path_edit import DirectoryEdit
 from ui.forms.problems import Findings
-from ui.style.theme import HALF, MARGIN, Look
+from ui.style.theme import HALF, MARGIN, Appearance
 
 from .process_extras import Extras, ProcessExtras
 from .work_form import WorkForm
@@ -37,13 +37,13 @@ class ProcessForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, page: Page, parent: QWidget) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, page: Page, parent: QWidget) -> None:
         super().__init__(parent)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, MARGIN, 0, 0)
         layout.setSpacing(0)
         self._directory = DirectoryEdit(
-            look,
+            appearance,
             name="directory",
             title=self.tr("Working directory"),
             placeholder=self.tr("your home directory"),
@@ -60,9 +60,9 @@ class ProcessForm(QWidget):
             )
         )
         layout.addSpacing(HALF)
-        self._work = WorkForm(backend, look, page, self)
+        self._work = WorkForm(backend, appearance, page, self)
         layout.addWidget(self._work)
-        self._extras = ProcessExtras(backend, look, page, self)
+        self._extras = ProcessExtras(backend, appearance, page, self)
         layout.addWidget(self._extras)
         for signal in (self._directory.changed, self._extras.changed, self._work.changed):
             signal.connect(self.changed)

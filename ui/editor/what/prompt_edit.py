@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextDocu
 
 from halo_scheduler.grammar.templates import NEEDS_WORK, VARIABLES, variable_spans
 from ui.forms.plain_text import GrowingText
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 _LEAST_LINES = 6
 _MOST_LINES = 14
@@ -21,11 +21,11 @@ class PromptEdit(GrowingText):
 
     edited = Signal()
 
-    def __init__(self, look: Look, *, name: str, title: str) -> None:
+    def __init__(self, appearance: Appearance, *, name: str, title: str) -> None:
         super().__init__(name=name, title=title, least=_LEAST_LINES, most=_MOST_LINES)
         self._given = ""
         self._given_shape = ""
-        self._marks = _Marks(look, self.document())
+        self._marks = _Marks(appearance, self.document())
         self._last_shape = ""
         self.textChanged.connect(self._tell)
 
@@ -63,14 +63,14 @@ class PromptEdit(GrowingText):
 class _Marks(QSyntaxHighlighter):
     """Colours variables, and underlines what is none."""
 
-    def __init__(self, look: Look, document: QTextDocument) -> None:
+    def __init__(self, appearance: Appearance, document: QTextDocument) -> None:
         super().__init__(document)
-        self._look = look
+        self._appearance = appearance
         self._has_work = False
         self._known = QTextCharFormat()
         self._unknown = QTextCharFormat()
         self._dress()
-        look.changed.connect(self._dress_anew)
+        appearance.changed.connect(self._dress_anew)
 
     def set_has_work(self, has_work: bool) -> None:  # noqa: FBT001 - like setEnabled
         if has_work != self._has_work:
@@ -78,7 +78,7 @@ class _Marks(QSyntaxHighlighter):
             self.rehighlight()
 
     def _dress(self) -> None:
-        colours = self._look.colours
+        colours = self._appearance.colours
         self._known.setForeground(QColor(colours.accent))
         self._known.setBackground(QColor(colours.hover))
         self._unknown.setForeground(QColor(colours.error))

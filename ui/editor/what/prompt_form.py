@@ -16,7 +16,7 @@ from ui.forms.fold import Fold
 from ui.forms.plain_text import GrowingText
 from ui.forms.problems import Findings, as_sentence
 from ui.forms.seen import show_if
-from ui.style.theme import GRID, HALF, MARGIN, Look
+from ui.style.theme import GRID, HALF, MARGIN, Appearance
 from ui.widgets.labels import button, label, tint
 
 from .agent_picker import AgentPicker
@@ -40,7 +40,7 @@ class VariableMenu(QWidget):
     picked = Signal(str)
     """The name of a variable."""
 
-    def __init__(self, look: Look, parent: QWidget, *, name: str) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget, *, name: str) -> None:
         super().__init__(parent)
         self.has_work = False
         self.button: QPushButton = button(
@@ -50,7 +50,7 @@ class VariableMenu(QWidget):
             tip=self.tr("Insert something that is filled in when the run starts"),
         )
         self.button.setAutoDefault(False)
-        tint(self.button, look, "add")
+        tint(self.button, appearance, "add")
         self._menu = QMenu(self.button)
         self._menu.setObjectName(f"{name}Menu")
         self.button.clicked.connect(self._pop_up)
@@ -92,12 +92,12 @@ class _Emit:
 class PromptPreview(QWidget):
     """Shows the rendered prompt of a job as it is being edited; folded, its first words."""
 
-    def __init__(self, backend: Backend, look: Look, *, name: str) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
         self._backend = backend
         self._asked: Asked | None = None
-        self._fold = Fold(look, self.tr("What the agent reads"), name=f"{name}Fold")
+        self._fold = Fold(appearance, self.tr("What the agent reads"), name=f"{name}Fold")
         title = self.tr("What the agent reads")
         self._text = GrowingText(name=f"{name}Text", title=title, least=1, most=_MOST_LINES)
         self._text.setReadOnly(True)
@@ -152,18 +152,20 @@ class PromptForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, settings: Settings, page: Page, parent: QWidget) -> None:
+    def __init__(
+        self, backend: Backend, appearance: Appearance, settings: Settings, page: Page, parent: QWidget
+    ) -> None:
         super().__init__(parent)
         self._has_work = False
-        self._text = PromptEdit(look, name="promptText", title=self.tr("Prompt"))
+        self._text = PromptEdit(appearance, name="promptText", title=self.tr("Prompt"))
         self._text.setPlaceholderText(
             self.tr(
                 "Today is {{date}}. Read the notes in this folder and sum up what is new since yesterday."
             )
         )
-        self._variables = VariableMenu(look, self, name="insertVariable")
+        self._variables = VariableMenu(appearance, self, name="insertVariable")
         self._agent = AgentPicker(backend, settings, name="agent")
-        self._preview = PromptPreview(backend, look, name="promptPreview")
+        self._preview = PromptPreview(backend, appearance, name="promptPreview")
         self._text_field = page.watch_field(
             Field("", self._text, path="action.text", subject=self.tr("The prompt"))
         )

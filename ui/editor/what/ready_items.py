@@ -12,7 +12,7 @@ from halo_scheduler.work_sources.item import Item
 from ui.backend.backend import Asked, Backend, Lane
 from ui.forms.problems import as_sentence
 from ui.forms.seen import show_if
-from ui.style.theme import GRID, HALF, Look
+from ui.style.theme import GRID, HALF, Appearance
 from ui.style.wording import one_line, plain_tooltip
 from ui.widgets.labels import button, label, set_role, tint
 
@@ -27,7 +27,7 @@ class ReadyItems(QWidget):
     wanted = Signal()
     """Somebody wants to look; answer with `look` or `say`."""
 
-    def __init__(self, backend: Backend, look: Look, *, name: str) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
         self._backend = backend
@@ -37,7 +37,7 @@ class ReadyItems(QWidget):
             self.tr("Look now"), name=f"{name}Look", tip=self.tr("Ask what is ready; nothing is taken")
         )
         self._button.setAutoDefault(False)
-        tint(self._button, look, "search")
+        tint(self._button, appearance, "search")
         self._words = label("", "muted", wrap=True, name=f"{name}Words")
         self._words.setMinimumWidth(GRID)
         self._rows = QVBoxLayout()
@@ -60,7 +60,7 @@ class ReadyItems(QWidget):
         if not self._is_looking:
             self.wanted.emit()
 
-    def look(self, source: WorkSource) -> None:
+    def appearance(self, source: WorkSource) -> None:
         """Ask a source what is ready."""
         self.clear()
         self._say(self.tr("Looking…"), "muted")

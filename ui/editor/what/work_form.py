@@ -14,7 +14,7 @@ from ui.forms.fields import Page
 from ui.forms.fold import Fold
 from ui.forms.problems import Findings
 from ui.forms.seen import show_if
-from ui.style.theme import GRID, MARGIN, Look
+from ui.style.theme import GRID, MARGIN, Appearance
 from ui.widgets.labels import label
 from ui.widgets.tab_order import put_after
 
@@ -39,14 +39,14 @@ class WorkForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, backend: Backend, look: Look, page: Page, parent: QWidget) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, page: Page, parent: QWidget) -> None:
         super().__init__(parent)
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._page = page
         self._is_prompt = False
         self._choice: _SourceChoice | None = None
-        self._fold = Fold(look, self.tr("Where its work comes from"), name="workFold")
+        self._fold = Fold(appearance, self.tr("Where its work comes from"), name="workFold")
         self._fold.opened.connect(self._make)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -76,7 +76,7 @@ class WorkForm(QWidget):
 
     def _make(self) -> _SourceChoice:
         if self._choice is None:
-            made = self._choice = _SourceChoice(self._backend, self._look, self._page)
+            made = self._choice = _SourceChoice(self._backend, self._appearance, self._page)
             self._fold.add(made)
             made.show_for(is_prompt=self._is_prompt)
             put_after(self._fold.head, made)
@@ -101,11 +101,11 @@ class _SourceChoice(QWidget):
     noticed = Signal()
     """Its words are others now, though nobody changed anything."""
 
-    def __init__(self, backend: Backend, look: Look, page: Page) -> None:
+    def __init__(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         super().__init__()
         self.setObjectName("workSource")
         self._kind = Choices(
-            look,
+            appearance,
             (
                 Choice(_NONE, self.tr("Nowhere")),
                 Choice(_FOLDER, self.tr("A folder")),
@@ -115,10 +115,10 @@ class _SourceChoice(QWidget):
             title=self.tr("Where its work comes from"),
         )
         self._about = label("", "small", wrap=True, name="workAbout")
-        self._folder = FolderForm(backend, look, page)
-        self._github = GithubForm(backend, look, page)
+        self._folder = FolderForm(backend, appearance, page)
+        self._github = GithubForm(backend, appearance, page)
         self._given = label("", "small", wrap=True, name="workGiven")
-        self._items = ReadyItems(backend, look, name="readyItems")
+        self._items = ReadyItems(backend, appearance, name="readyItems")
         self._is_prompt = False
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -206,6 +206,6 @@ class _SourceChoice(QWidget):
         findings = Findings()
         work = self.read(findings)
         if work is not None and work.source is not None:
-            self._items.look(work.source)
+            self._items.appearance(work.source)
         elif findings.problems:
             self._items.say(findings.problems[0].message)

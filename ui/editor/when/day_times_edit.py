@@ -9,7 +9,7 @@ from halo_scheduler.grammar.english import WEEKDAYS
 from ui.forms.links import link
 from ui.forms.rows import tab_before
 from ui.forms.seen import show_if
-from ui.style.theme import GRID, HALF, MARGIN, Look
+from ui.style.theme import GRID, HALF, MARGIN, Appearance
 from ui.widgets.boxes import time_box
 from ui.widgets.labels import icon_button, label, tint
 
@@ -25,10 +25,10 @@ class DayTimesEdit(QWidget):
 
     changed = Signal()
 
-    def __init__(self, look: Look, *, name: str) -> None:
+    def __init__(self, appearance: Appearance, *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
-        self._look = look
+        self._appearance = appearance
         self._days: dict[int, QPushButton] = {}
         self._times: list[_TimeCell] = []
         self._grid = QGridLayout()
@@ -36,7 +36,7 @@ class DayTimesEdit(QWidget):
         self._grid.setSpacing(GRID)
         self._grid.setColumnStretch(_COLUMNS, 1)
         self._add = link(self.tr("Add a time"), name=f"{name}Add")
-        tint(self._add, look, "add")
+        tint(self._add, appearance, "add")
         self._add.clicked.connect(self._add_next)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -115,7 +115,7 @@ class DayTimesEdit(QWidget):
         self.changed.emit()
 
     def _add_cell(self, time: tuple[int, int]) -> _TimeCell:
-        cell = _TimeCell(self._look, time)
+        cell = _TimeCell(self._appearance, time)
         cell.changed.connect(self.changed)
         cell.removal_wanted.connect(self._remove)
         self._times.append(cell)
@@ -148,10 +148,10 @@ class _TimeCell(QWidget):
     changed = Signal()
     removal_wanted = Signal(object)
 
-    def __init__(self, look: Look, time: tuple[int, int]) -> None:
+    def __init__(self, appearance: Appearance, time: tuple[int, int]) -> None:
         super().__init__()
         self.edit = time_box(*time, name="", title=self.tr("Time of day"))
-        self._remove = icon_button(look, "close", self.tr("Remove this time"), name="")
+        self._remove = icon_button(appearance, "close", self.tr("Remove this time"), name="")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)

@@ -10,7 +10,7 @@ from ui.forms.fields import Field, Page
 from ui.forms.links import link
 from ui.forms.problems import Findings
 from ui.forms.seen import show_if
-from ui.style.theme import GRID, HALF, Look, mono_font, small_font
+from ui.style.theme import GRID, HALF, Appearance, mono_font, small_font
 from ui.widgets.labels import button, frame, label
 
 from .day_times_edit import DayTimesEdit
@@ -26,10 +26,10 @@ class DayTimesForm(QWidget):
     cron_wanted = Signal()
     second_wanted = Signal()
 
-    def __init__(self, look: Look, page: Page) -> None:
+    def __init__(self, appearance: Appearance, page: Page) -> None:
         super().__init__(page.ground)
         self._given: tuple[DayTimes, str] | None = None
-        self._edit = DayTimesEdit(look, name="dayTimes")
+        self._edit = DayTimesEdit(appearance, name="dayTimes")
         self._cron = label("", "muted", name="writtenCron")
         self._cron.setFont(mono_font(small_font(self._cron.font())))
         as_cron = link(self.tr("Edit as cron"), name="editAsCron")

@@ -14,7 +14,7 @@ from ui.forms.fields import Field, Page
 from ui.forms.problems import Findings
 from ui.forms.seen import show_if
 from ui.forms.zone_picker import ZonePicker
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.labels import label
 
 from .day_times_form import DayTimesForm
@@ -41,22 +41,22 @@ class WhenPage(Page):
 
     second_wanted = Signal()
 
-    def __init__(self, now_ms: Callable[[], int], look: Look, parent: QWidget) -> None:
+    def __init__(self, now_ms: Callable[[], int], appearance: Appearance, parent: QWidget) -> None:
         super().__init__(
             QCoreApplication.translate("WhenPage", "When should it run?"), name="whenPage", parent=parent
         )
         self._anchor_at = 0
         self._now_ms = now_ms
-        self._look = look
+        self._appearance = appearance
 
     def build(self) -> Iterator[None]:
         """Make what is on the page, giving way after each part."""
         self._kind = Choices(
-            self._look, self._choices(), name="scheduleKind", title=self.tr("When"), columns=3
+            self._appearance, self._choices(), name="scheduleKind", title=self.tr("When"), columns=3
         )
         self.add(self._kind)
         yield
-        self._times = DayTimesForm(self._look, self)
+        self._times = DayTimesForm(self._appearance, self)
         yield
         self._every = EveryForm(self._now_ms, self)
         self._once = OnceForm(self._now_ms, self)

@@ -7,31 +7,31 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QWidget
 
 from ui.main_window.job_actions import JobActions, is_resting
-from ui.style.theme import GRID, Look
+from ui.style.theme import GRID, Appearance
 from ui.widgets.labels import button, icon_button, tint
 
 
 class ActionButtons(QWidget):
     """The common actions as buttons, the others behind a menu; where room is short only the first has words."""
 
-    def __init__(self, look: Look, actions: JobActions, prefix: str) -> None:
+    def __init__(self, appearance: Appearance, actions: JobActions, prefix: str) -> None:
         super().__init__()
         self._actions = actions
         self._row = row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID)
-        self._run = self._button(look, actions.run, "run", f"{prefix}Run")
-        self._stop = self._button(look, actions.stop, "stop", f"{prefix}Stop")
-        self._edit = self._button(look, actions.edit, "edit", f"{prefix}Edit")
-        self._pause = self._button(look, actions.pause, "pause", f"{prefix}Pause")
-        self._resume = self._button(look, actions.resume, "resume", f"{prefix}Resume")
+        self._run = self._button(appearance, actions.run, "run", f"{prefix}Run")
+        self._stop = self._button(appearance, actions.stop, "stop", f"{prefix}Stop")
+        self._edit = self._button(appearance, actions.edit, "edit", f"{prefix}Edit")
+        self._pause = self._button(appearance, actions.pause, "pause", f"{prefix}Pause")
+        self._resume = self._button(appearance, actions.resume, "resume", f"{prefix}Resume")
         self._all = (self._run, self._stop, self._edit, self._pause, self._resume)
         self._texts = [one.text() for one in self._all]
         for one in self._all:
             row.addWidget(one)
         row.addStretch(1)
         self._more = icon_button(
-            look, "more", self.tr("More actions"), name=f"{prefix}More", shortcut="Ctrl+M"
+            appearance, "more", self.tr("More actions"), name=f"{prefix}More", shortcut="Ctrl+M"
         )
         self._more.setPopupMode(self._more.ToolButtonPopupMode.InstantPopup)
         self._menu = QMenu(self._more)
@@ -39,10 +39,10 @@ class ActionButtons(QWidget):
         self._more.setMenu(self._menu)
         row.addWidget(self._more)
 
-    def _button(self, look: Look, action: QAction, icon: str, name: str) -> QPushButton:
+    def _button(self, appearance: Appearance, action: QAction, icon: str, name: str) -> QPushButton:
         made = button(action.text().rstrip("…"), name=name, tip=" ")
         made.setToolTip(action.toolTip())
-        tint(made, look, icon)
+        tint(made, appearance, icon)
         made.clicked.connect(action.trigger)
         return made
 

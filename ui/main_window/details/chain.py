@@ -12,7 +12,7 @@ from halo_scheduler.model import FollowOn
 from halo_scheduler.rules.chains import GONE, ChainLink, LinkState, WaitingRun, alike
 from halo_scheduler.wording.plans import FEWEST_PILED_UP, ITS_LAST_RUN
 from ui.style.marks import Mark, Shape
-from ui.style.theme import GRID, HALF, Look, Tone
+from ui.style.theme import GRID, HALF, Appearance, Tone
 from ui.style.wording import one_line, short_moment
 from ui.widgets.labels import button, label
 from ui.widgets.link_line import LinkLine
@@ -47,10 +47,10 @@ class Links(Section):
 
     job_wanted = Signal(str)
 
-    def __init__(self, look: Look, title: str, name: str) -> None:
+    def __init__(self, appearance: Appearance, title: str, name: str) -> None:
         super().__init__(title)
         self.setObjectName(name)
-        self._look = look
+        self._appearance = appearance
         self._links: list[tuple[LinkLine, ChainLink]] = []
         self._last_told: tuple[Sequence[ChainLink], dict[FollowOn, str], Mapping[str, str]] = ((), {}, {})
         self._lines: list[LinkLine] = []
@@ -105,7 +105,7 @@ class Links(Section):
             self._lines[_MOST_SHOWN].setFocus()
 
     def _add_line(self) -> None:
-        line = LinkLine(self._look, name=f"{self.objectName()}{len(self._lines)}")
+        line = LinkLine(self._appearance, name=f"{self.objectName()}{len(self._lines)}")
         line.clicked.connect(self._follow)
         self._lines.append(line)
         self._box.addWidget(line)
@@ -123,8 +123,8 @@ class RunsAfter(Links):
     cancel_wanted = Signal(object)
     """The ids of runs that wait and are not wanted any more."""
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look, _tr("Runs after"), "runsAfter")
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance, _tr("Runs after"), "runsAfter")
         self._waiting: list[_Waiting] = []
         self._waiting_place = QVBoxLayout()
         self._waiting_place.setSpacing(HALF)
@@ -165,7 +165,7 @@ class RunsAfter(Links):
         return [*super().stops, *(one.cancel for one in self._waiting)]
 
     def _add_waiting(self) -> None:
-        made = _Waiting(self._look, len(self._waiting))
+        made = _Waiting(self._appearance, len(self._waiting))
         made.cancel_wanted.connect(self.cancel_wanted)
         self._waiting.append(made)
         self._waiting_place.addWidget(made)
@@ -174,8 +174,8 @@ class RunsAfter(Links):
 class ThenRuns(Links):
     """What runs after the job."""
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look, _tr("Then runs"), "thenRuns")
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance, _tr("Then runs"), "thenRuns")
 
     def show_after(self, links: Sequence[ChainLink], waits: Mapping[str, int] = _NOBODY_WAITS) -> None:
         """Show the jobs that run when this one has ended; `waits` is how many runs of each have not begun."""
@@ -196,16 +196,16 @@ class _Waiting(QWidget):
 
     cancel_wanted = Signal(object)
 
-    def __init__(self, look: Look, index: int) -> None:
+    def __init__(self, appearance: Appearance, index: int) -> None:
         super().__init__()
         self._run_ids: tuple[str, ...] = ()
-        mark = MarkLabel(look, _MARK)
+        mark = MarkLabel(appearance, _MARK)
         mark.set_mark(_WAITS)
         left, middle = QVBoxLayout(), QVBoxLayout()
         left.setContentsMargins(1, GRID, 0, 0)
         left.addWidget(mark)
         left.addStretch(1)
-        self._text = WrappedText(look, name=f"chainWaits{index}")
+        self._text = WrappedText(appearance, name=f"chainWaits{index}")
         middle.setContentsMargins(0, BESIDE_LINK, 0, 0)
         middle.addWidget(self._text)
         middle.addStretch(1)

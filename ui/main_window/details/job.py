@@ -15,7 +15,7 @@ from ui.main_window.job_actions import JobActions
 from ui.main_window.table.cells import quiet_words, status_sentence, streak_sentence
 from ui.main_window.table.job_rows import schedule_words
 from ui.style.marks import ASKS, job_mark
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, title_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, title_font
 from ui.style.wording import one_line, status_advice
 from ui.widgets.labels import button
 from ui.widgets.status_strip import MarkLabel
@@ -40,14 +40,14 @@ class AskedNote(QFrame):
 
     answer_wanted = Signal()
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self.setObjectName("askedNote")
         self.setProperty("role", "note")
         row = QHBoxLayout(self)
         row.setContentsMargins(GRID, GRID, GRID, GRID)
         row.setSpacing(GRID)
-        mark = MarkLabel(look)
+        mark = MarkLabel(appearance)
         mark.set_mark(ASKS)
         left = QVBoxLayout()
         left.addSpacing(HALF)
@@ -57,9 +57,9 @@ class AskedNote(QFrame):
         column = QVBoxLayout()
         column.setSpacing(GRID)
         row.addLayout(column, 1)
-        self._text = WrappedText(look, name="askedText", most_lines=_QUESTION_LINES)
+        self._text = WrappedText(appearance, name="askedText", most_lines=_QUESTION_LINES)
         column.addWidget(self._text)
-        self._more = WrappedText(look, name="askedMore")
+        self._more = WrappedText(appearance, name="askedMore")
         self._more.setVisible(False)
         column.addWidget(self._more)
         answer = button(self.tr("Answer…"), name="askedAnswerButton", tip=self.tr("Answer or dismiss it"))
@@ -80,13 +80,13 @@ class AskedNote(QFrame):
 class SentenceNote(QFrame):
     """A sentence on a quiet ground; hidden while there is none."""
 
-    def __init__(self, look: Look, *, name: str) -> None:
+    def __init__(self, appearance: Appearance, *, name: str) -> None:
         super().__init__()
         self.setObjectName(f"{name}Note")
         self.setProperty("role", "note")
         row = QHBoxLayout(self)
         row.setContentsMargins(GRID, GRID, GRID, GRID)
-        self._text = WrappedText(look, name=f"{name}Sentence")
+        self._text = WrappedText(appearance, name=f"{name}Sentence")
         row.addWidget(self._text, 1)
         self.setVisible(False)
 
@@ -149,30 +149,30 @@ class OneJob(QWidget):
     cancel_wanted = Signal(object)
     """The ids of runs that have not begun."""
 
-    def __init__(self, look: Look, actions: JobActions, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, actions: JobActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._appearance = appearance
         self._output_run_id: str | None = None
         self._shown_id = ""
-        self._mark = MarkLabel(look)
-        self._name = WrappedText(look, name="detailName", font=title_font(self.font()), most_lines=3)
-        self._status = WrappedText(look, name="detailStatus", tone=Tone.MUTED)
-        self._buttons = ActionButtons(look, actions, "detail")
-        self._description = WrappedText(look, name="detailDescription", most_lines=6)
-        self._streak = WrappedText(look, name="detailStreak", tone=Tone.ERROR)
-        self._review = SentenceNote(look, name="review")
-        self._waiting = SentenceNote(look, name="waiting")
+        self._mark = MarkLabel(appearance)
+        self._name = WrappedText(appearance, name="detailName", font=title_font(self.font()), most_lines=3)
+        self._status = WrappedText(appearance, name="detailStatus", tone=Tone.MUTED)
+        self._buttons = ActionButtons(appearance, actions, "detail")
+        self._description = WrappedText(appearance, name="detailDescription", most_lines=6)
+        self._streak = WrappedText(appearance, name="detailStreak", tone=Tone.ERROR)
+        self._review = SentenceNote(appearance, name="review")
+        self._waiting = SentenceNote(appearance, name="waiting")
         # Most jobs have none of these.
-        self._hint, self._starts_only = LatePart(self._make_hint), LatePart(lambda: StartsOnly(look))
+        self._hint, self._starts_only = LatePart(self._make_hint), LatePart(lambda: StartsOnly(appearance))
         self._before, self._after = LatePart(self._make_before), LatePart(self._make_after)
         self._stops: list[QWidget] = []
-        self._advice = SentenceNote(look, name="advice")
-        self._what = WhatItDoes(look)
-        self._today = Today(look)
-        self._schedule = WrappedText(look, name="detailSchedule")
-        self._why = WrappedText(look, name="detailWhy")
-        self._next = NextRuns(look)
-        self._recent = RecentRuns(look)
+        self._advice = SentenceNote(appearance, name="advice")
+        self._what = WhatItDoes(appearance)
+        self._today = Today(appearance)
+        self._schedule = WrappedText(appearance, name="detailSchedule")
+        self._why = WrappedText(appearance, name="detailWhy")
+        self._next = NextRuns(appearance)
+        self._recent = RecentRuns(appearance)
         self._recent.run_wanted.connect(self.run_wanted)
         self._output = OutputTail()
         self._output.open_wanted.connect(self._open_output)
@@ -210,24 +210,24 @@ class OneJob(QWidget):
             column.addWidget(lower)
 
     def _make_hint(self) -> Hint:
-        made = Hint(self._look)
+        made = Hint(self._appearance)
         made.clear_wanted.connect(self.clear_hints_wanted)
         return made
 
     def _make_before(self) -> RunsAfter:
-        made = RunsAfter(self._look)
+        made = RunsAfter(self._appearance)
         made.cancel_wanted.connect(self.cancel_wanted)
         made.job_wanted.connect(self.job_wanted)
         return made
 
     def _make_after(self) -> ThenRuns:
-        made = ThenRuns(self._look)
+        made = ThenRuns(self._appearance)
         made.job_wanted.connect(self.job_wanted)
         return made
 
     @cached_property
     def _asked(self) -> AskedNote:
-        made = AskedNote(self._look)
+        made = AskedNote(self._appearance)
         made.answer_wanted.connect(self.answer_wanted)
         self._asked_place.addWidget(made)
         return made

@@ -18,7 +18,7 @@ from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Asked, Backend
 from ui.backend.waiting_jobs import cancel_waiting
 from ui.main_window.job_actions import JobActions
-from ui.style.theme import GRID, MARGIN, Look, Tone
+from ui.style.theme import GRID, MARGIN, Appearance, Tone
 from ui.widgets.labels import label
 from ui.widgets.line_icon import LineIcon
 from ui.widgets.tab_order import put_at
@@ -44,12 +44,12 @@ class DetailPane(QWidget):
     """Other times are shown than before."""
 
     def __init__(
-        self, backend: Backend, look: Look, actions: JobActions, parent: QWidget | None = None
+        self, backend: Backend, appearance: Appearance, actions: JobActions, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.setObjectName("detailPane")
         self._backend = backend
-        self._look = look
+        self._appearance = appearance
         self._jobs: tuple[Job, ...] = ()
         self._details: JobDetails | None = None
         self._asked: Asked | None = None
@@ -70,7 +70,7 @@ class DetailPane(QWidget):
     def _one(self) -> OneJob:
         from .job import OneJob  # noqa: PLC0415 - not before the first window
 
-        made = OneJob(self._look, self._actions, self._pages)
+        made = OneJob(self._appearance, self._actions, self._pages)
         made.run_wanted.connect(self.run_wanted)
         made.clear_hints_wanted.connect(self._clear_hints)
         made.answer_wanted.connect(self._ask_to_answer)
@@ -84,7 +84,7 @@ class DetailPane(QWidget):
     def _several(self) -> SeveralJobs:
         from .several import SeveralJobs  # noqa: PLC0415 - not before the first window
 
-        made = SeveralJobs(self._look, self._actions)
+        made = SeveralJobs(self._appearance, self._actions)
         self._pages.addWidget(made)
         put_at(self, made)
         return made
@@ -95,7 +95,7 @@ class DetailPane(QWidget):
         column = QVBoxLayout(page)
         column.setSpacing(GRID)
         column.addStretch(2)
-        column.addWidget(LineIcon(self._look, "info", Tone.MUTED, 24), 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(LineIcon(self._appearance, "info", Tone.MUTED, 24), 0, Qt.AlignmentFlag.AlignHCenter)
         words = label(
             self.tr("Select a job to see what it does, when it runs next, and why."), "muted", wrap=True
         )

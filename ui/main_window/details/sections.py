@@ -23,7 +23,7 @@ from halo_scheduler.model import Run
 from halo_scheduler.wording.schedules import describe_when
 from ui.backend.questions import item_words
 from ui.style.marks import outcome_mark, paint_mark
-from ui.style.theme import GRID, HALF, Look, Tone, mono_font, number_font, small_font
+from ui.style.theme import GRID, HALF, Appearance, Tone, mono_font, number_font, small_font
 from ui.style.wording import ago, cost_words, duration, moment, plain_tooltip, run_words
 from ui.widgets.countdown import until_ago_changes, until_next_changes
 from ui.widgets.labels import button, label
@@ -53,10 +53,10 @@ class Section(QWidget):
 class NextRuns(Section):
     """The next five runs: how far off, when exactly, and what comes before them."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__("")
         self.heading.setText(self.tr("Next runs"))
-        self._held = WrappedText(look, name="nextHeld", tone=Tone.WARN)
+        self._held = WrappedText(appearance, name="nextHeld", tone=Tone.WARN)
         self._held.setVisible(False)
         self.column.addWidget(self._held)
         self._times: tuple[int, ...] = ()
@@ -112,17 +112,17 @@ class NextRuns(Section):
 class RunButton(QAbstractButton):
     """One past run in a line: how it ended, when, how long it took; a click opens it."""
 
-    def __init__(self, look: Look, index: int) -> None:
+    def __init__(self, appearance: Appearance, index: int) -> None:
         super().__init__()
         self.setObjectName(f"recentRun{index}")
-        self._look = look
+        self._appearance = appearance
         self._shown: Run | None = None
         self._when = self._took = self._words = ""
         self.setFixedHeight(_RUN_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        look.changed.connect(self.update)
+        appearance.changed.connect(self.update)
 
     @property
     def shown_run(self) -> Run | None:
@@ -163,25 +163,25 @@ class RunButton(QAbstractButton):
         self._paint_focus(painter)
         mark = outcome_mark(self._shown.outcome)
         place = QRectF(1, (self.height() - _MARK) / 2, _MARK, _MARK)
-        paint_mark(painter, place, mark.shape, self._look.colour(mark.tone))
+        paint_mark(painter, place, mark.shape, self._appearance.colour(mark.tone))
         small = number_font(small_font(self.font()))
         metrics = QFontMetrics(small)
         area = self.rect().adjusted(_MARK + GRID + 1, 0, -1, 0)
         when = max(metrics.horizontalAdvance("yesterday 00:00"), metrics.horizontalAdvance(self._when)) + GRID
         took = metrics.horizontalAdvance(self._took)
         painter.setFont(small)
-        painter.setPen(self._look.colour(Tone.MUTED))
+        painter.setPen(self._appearance.colour(Tone.MUTED))
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, self._took)
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self._when)
         words = QRect(area.left() + when, area.top(), area.width() - when - took - GRID, area.height())
-        painter.setPen(self._look.colour(Tone.ACCENT if self.underMouse() else Tone.TEXT))
+        painter.setPen(self._appearance.colour(Tone.ACCENT if self.underMouse() else Tone.TEXT))
         shown = metrics.elidedText(self._words, Qt.TextElideMode.ElideRight, words.width())
         painter.drawText(words, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, shown)
 
     def _paint_focus(self, painter: QPainter) -> None:
         if self.hasFocus():
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(QColor(self._look.colours.accent), 1))
+            painter.setPen(QPen(QColor(self._appearance.colours.accent), 1))
             # Around the words: it would run through the mark.
             left = _MARK + HALF + 1.5
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(left, 0.5, -0.5, -0.5), HALF, HALF)
@@ -192,11 +192,11 @@ class RecentRuns(Section):
 
     run_wanted = Signal(str)
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__("")
         self.heading.setText(self.tr("Recent runs"))
         self._runs: tuple[Run, ...] = ()
-        self._buttons = [RunButton(look, index) for index in range(RECENT_RUNS)]
+        self._buttons = [RunButton(appearance, index) for index in range(RECENT_RUNS)]
         box = QVBoxLayout()
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from halo_scheduler.model import Job, JobStatus
 from ui.main_window.job_actions import JobActions
-from ui.style.theme import GRID, HALF, MARGIN, Look, Tone, title_font
+from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, title_font
 from ui.style.wording import status_words, waited_for
 from ui.widgets.wrapped_text import WrappedText
 
@@ -23,11 +23,11 @@ _STATUS = attrgetter("status", "status_reason", "waiting_for", "waiting_reason",
 class SeveralJobs(QWidget):
     """A selection of several jobs: how many, what they do, what can be done with all of them."""
 
-    def __init__(self, look: Look, actions: JobActions) -> None:
+    def __init__(self, appearance: Appearance, actions: JobActions) -> None:
         super().__init__()
-        self._title = WrappedText(look, name="severalTitle", font=title_font(self.font()))
-        self._counts = WrappedText(look, name="severalCounts", tone=Tone.MUTED)
-        self._buttons = ActionButtons(look, actions, "several")
+        self._title = WrappedText(appearance, name="severalTitle", font=title_font(self.font()))
+        self._counts = WrappedText(appearance, name="severalCounts", tone=Tone.MUTED)
+        self._buttons = ActionButtons(appearance, actions, "several")
         column = QVBoxLayout(self)
         column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         column.setSpacing(GRID)

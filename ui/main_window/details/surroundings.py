@@ -11,7 +11,7 @@ from halo_scheduler.grammar.interval import interval_in_words
 from halo_scheduler.model import HintSource, Job, Policy, WaitingFor
 from halo_scheduler.wording.conditions import describe_condition
 from halo_scheduler.wording.plans import duration_in_words
-from ui.style.theme import GRID, HALF, Look, Tone
+from ui.style.theme import GRID, HALF, Appearance, Tone
 from ui.style.wording import at_moment, one_line, short_moment
 from ui.widgets.labels import button
 from ui.widgets.wrapped_text import WrappedText
@@ -74,12 +74,12 @@ class Hint(Section):
 
     clear_wanted = Signal()
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__(_tr("Hint"))
         self.setObjectName("hintSection")
         self._expires_at: int | None = None
-        self._what = WrappedText(look, name="hintWhat")
-        self._origin = WrappedText(look, name="hintOrigin", tone=Tone.MUTED, most_lines=_REASON_LINES)
+        self._what = WrappedText(appearance, name="hintWhat")
+        self._origin = WrappedText(appearance, name="hintOrigin", tone=Tone.MUTED, most_lines=_REASON_LINES)
         self._clear = clear = button(
             _tr("Clear"), name="clearHintButton", kind="link", tip=_tr("Forget this hint")
         )
@@ -124,10 +124,10 @@ class Hint(Section):
 class StartsOnly(Section):
     """What must hold before the job starts by itself, and for how long it waits for that."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__(_tr("Starts only"))
-        self._conditions = WrappedText(look, name="detailConditions", most_lines=_CONDITION_LINES)
-        self._deadline = WrappedText(look, name="detailDeadline", tone=Tone.MUTED)
+        self._conditions = WrappedText(appearance, name="detailConditions", most_lines=_CONDITION_LINES)
+        self._deadline = WrappedText(appearance, name="detailDeadline", tone=Tone.MUTED)
         for part in (self._conditions, self._deadline):
             self.column.addWidget(part)
             part.setVisible(False)

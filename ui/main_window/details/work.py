@@ -9,7 +9,7 @@ from halo_scheduler.grammar.text import shown_spec
 from halo_scheduler.model import Callback, Job, Prompt
 from halo_scheduler.rules.statistics import Usage
 from ui.backend.questions import plain_lines
-from ui.style.theme import Look, Tone
+from ui.style.theme import Appearance, Tone
 from ui.style.wording import cost_words, one_line
 from ui.widgets.action_text import action_words, extra_words, work_words
 from ui.widgets.wrapped_text import WrappedText
@@ -75,15 +75,15 @@ class WhatItDoes(Section):
     Also that the machine is kept awake for it, and that assistants may not run it.
     """
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__(_tr("What"))
-        self._command = WrappedText(look, name="detailCommand", most_lines=_COMMAND_LINES)
-        self._agent = WrappedText(look, name="detailAgent", tone=Tone.MUTED, most_lines=1)
-        self._prompt = WrappedText(look, name="detailPrompt", most_lines=_PROMPT_LINES)
-        self._extra = WrappedText(look, name="detailExtra", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
-        self._work = WrappedText(look, name="detailWork", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
-        self._awake = WrappedText(look, name="detailAwake", tone=Tone.MUTED)
-        self._assistants = WrappedText(look, name="detailAssistants", tone=Tone.MUTED)
+        self._command = WrappedText(appearance, name="detailCommand", most_lines=_COMMAND_LINES)
+        self._agent = WrappedText(appearance, name="detailAgent", tone=Tone.MUTED, most_lines=1)
+        self._prompt = WrappedText(appearance, name="detailPrompt", most_lines=_PROMPT_LINES)
+        self._extra = WrappedText(appearance, name="detailExtra", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
+        self._work = WrappedText(appearance, name="detailWork", tone=Tone.MUTED, most_lines=_COMMAND_LINES)
+        self._awake = WrappedText(appearance, name="detailAwake", tone=Tone.MUTED)
+        self._assistants = WrappedText(appearance, name="detailAssistants", tone=Tone.MUTED)
         parts = (self._command, self._agent, self._prompt, self._extra, self._work, self._awake)
         for part in (*parts, self._assistants):
             self.column.addWidget(part)
@@ -112,10 +112,10 @@ class WhatItDoes(Section):
 class Today(Section):
     """What was used up of a job's caps."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__(_tr("Today"))
-        self._usage = WrappedText(look, name="detailUsage")
-        self._held = WrappedText(look, name="detailCapped", tone=Tone.WARN)
+        self._usage = WrappedText(appearance, name="detailUsage")
+        self._held = WrappedText(appearance, name="detailCapped", tone=Tone.WARN)
         for part in (self._usage, self._held):
             self.column.addWidget(part)
             part.setVisible(False)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 from halo_scheduler.model import JobStatus
 from halo_scheduler.rules.statistics import TrendPoint
 from ui.style.marks import Mark, job_mark, outcome_mark, paint_mark
-from ui.style.theme import GRID, HALF, ROW, Look, Tone, number_font, small_font, strong_font
+from ui.style.theme import GRID, HALF, ROW, Appearance, Tone, number_font, small_font, strong_font
 from ui.style.wording import one_line
 
 from .cells import last_outcome, short_duration
@@ -58,16 +58,16 @@ class CutText(NamedTuple):
 class Drawings(QObject):
     """Keeps what was drawn last; pictures stand on the ground they are shown on, so that they blend into it."""
 
-    def __init__(self, look: Look, font: QFont, parent: QObject | None = None) -> None:
+    def __init__(self, appearance: Appearance, font: QFont, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._appearance = appearance
         self.text = lru_cache(_MOST_TEXTS)(self._cut)
         self.width = lru_cache(_MOST_TEXTS)(self._measure)
         self.mark = lru_cache(_MOST_PICTURES)(self._draw_mark)
         self.chip = lru_cache(_MOST_PICTURES)(self._draw_chip)
         self.trend = lru_cache(_MOST_TRENDS)(self._draw_trend)
         self.set_font(font)
-        look.changed.connect(self._forget_pictures)
+        appearance.changed.connect(self._forget_pictures)
 
     def set_font(self, font: QFont) -> None:
         """Write in another font from now on."""
@@ -102,7 +102,7 @@ class Drawings(QObject):
         def draw(painter: QPainter) -> None:
             # Half a pixel lower: so its middle is that of the row.
             place = QRectF(0, 0.5, side, side)
-            paint_mark(painter, place, mark.shape, self._look.colour(mark.tone))
+            paint_mark(painter, place, mark.shape, self._appearance.colour(mark.tone))
 
         return _picture(side, side + 1, ground, ratio, draw)
 
@@ -118,7 +118,7 @@ class Drawings(QObject):
 
     def _draw_trend(self, points: tuple[TrendPoint, ...], height: int, ground: str, ratio: float) -> QPixmap:
         def draw(painter: QPainter) -> None:
-            paint_trend(painter, QRectF(TREND_EDGE, 0, TREND_WIDTH, height), points, self._look)
+            paint_trend(painter, QRectF(TREND_EDGE, 0, TREND_WIDTH, height), points, self._appearance)
 
         return _picture(TREND_WIDTH + 2 * TREND_EDGE, height, ground, ratio, draw)
 
@@ -137,22 +137,24 @@ def _picture(width: int, height: int, ground: str, ratio: float, draw: Callable[
 class RowDelegate(QStyledItemDelegate):
     """Draws the ground of a cell, the same over the whole row, and its text on one line."""
 
-    def __init__(self, view: QTableView, model: JobTableModel, look: Look, drawings: Drawings) -> None:
+    def __init__(
+        self, view: QTableView, model: JobTableModel, appearance: Appearance, drawings: Drawings
+    ) -> None:
         super().__init__(view)
         self._view = view
         self._model = model
-        self._look = look
+        self._appearance = appearance
         self._drawings = drawings
         self._hovered = -1
         self._is_selected = False
-        self._ground = look.colours.raised
+        self._ground = appearance.colours.raised
 
     def set_hovered(self, row: int) -> None:
         self._hovered = row
 
     def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem, row: int) -> None:
         state: QStyle.StateFlag = option.state
-        colours = self._look.colours
+        colours = self._appearance.colours
         self._is_selected = bool(state.value & _SELECTED)
         self._ground = colours.raised
         if self._is_selected:
@@ -168,7 +170,7 @@ class RowDelegate(QStyledItemDelegate):
             return 0
         cut = self._drawings.text(text, letters, area.width())
         painter.setFont(self._drawings.font(letters))
-        painter.setPen(self._look.colour(tone))
+        painter.setPen(self._appearance.colour(tone))
         painter.drawStaticText(area.left(), area.top() + (area.height() - cut.height + 1) // 2, cut.text)
         return cut.width
 
@@ -203,7 +205,7 @@ class NameDelegate(RowDelegate):
         super()._paint_ground(painter, option, row)
         if self._view.currentIndex().row() == row and self._view.hasFocus():
             rect: QRect = option.rect
-            painter.fillRect(rect.left(), rect.top(), 3, rect.height(), self._look.colour(Tone.ACCENT))
+            painter.fillRect(rect.left(), rect.top(), 3, rect.height(), self._appearance.colour(Tone.ACCENT))
 
     def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
         job = row.job
@@ -230,7 +232,7 @@ class NameDelegate(RowDelegate):
     def _chip(self, painter: QPainter, area: QRect, text: str) -> None:
         top = area.top() + (area.height() - CHIP_HEIGHT) // 2
         # The quiet colour of lines is lost on a selected row.
-        colours = self._look.colours
+        colours = self._appearance.colours
         border = colours.muted if self._is_selected else colours.line
         ratio = painter.device().devicePixelRatio()
         painter.drawPixmap(area.left(), top, self._drawings.chip(area.width(), border, self._ground, ratio))
@@ -265,10 +267,10 @@ class NextDelegate(RowDelegate):
         groove = QRectF(area.left(), area.bottom() - HALF - 1, area.width(), _PROGRESS)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._look.colours.sunken))
+        painter.setBrush(QColor(self._appearance.colours.sunken))
         painter.drawRoundedRect(groove, _PROGRESS / 2, _PROGRESS / 2)
         groove.setWidth(max(_PROGRESS, groove.width() * min(run.progress, 1.0)))
-        painter.setBrush(self._look.colour(Tone.RUNNING))
+        painter.setBrush(self._appearance.colour(Tone.RUNNING))
         painter.drawRoundedRect(groove, _PROGRESS / 2, _PROGRESS / 2)
         painter.restore()
 

@@ -20,7 +20,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QHoverEvent, QKeyEvent, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from halo_scheduler.model import Job
-from ui.style.theme import GRID, HALF, MARGIN, ROW, Look, number_font
+from ui.style.theme import GRID, HALF, MARGIN, ROW, Appearance, number_font
 from ui.widgets.countdown import until_ago_changes, until_next_changes
 
 from .cells import last_at
@@ -65,13 +65,13 @@ class JobView(QTableView):
     rested = Signal()
     """Other rows may be in sight."""
 
-    def __init__(self, model: JobTableModel, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, model: JobTableModel, appearance: Appearance, parent: QWidget | None = None) -> None:
         self._is_ready = False
         super().__init__(parent)
         self.setObjectName("jobTable")
         self.setAccessibleName(self.tr("Jobs"))
         self._jobs = model
-        self._look = look
+        self._appearance = appearance
         self._place: _Place | None = None
         self._out_of_sight: tuple[str, ...] = ()
         self._told: tuple[str, ...] = ()
@@ -83,14 +83,14 @@ class JobView(QTableView):
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MS)
         self._rest.timeout.connect(self.rested)
-        self._drawings = Drawings(look, self.font(), self)
-        self._delegates = [self._delegate(column, model, look) for column in Column]
+        self._drawings = Drawings(appearance, self.font(), self)
+        self._delegates = [self._delegate(column, model, appearance) for column in Column]
         self._set_up()
-        self._connect(model, look)
+        self._connect(model, appearance)
         self._is_ready = True
 
-    def _delegate(self, column: Column, model: JobTableModel, look: Look) -> RowDelegate:
-        made = DELEGATES[column](self, model, look, self._drawings)
+    def _delegate(self, column: Column, model: JobTableModel, appearance: Appearance) -> RowDelegate:
+        made = DELEGATES[column](self, model, appearance, self._drawings)
         self.setItemDelegateForColumn(column, made)
         return made
 
@@ -128,7 +128,7 @@ class JobView(QTableView):
         self.verticalHeader().setDefaultSectionSize(height)
         self.horizontalHeader().setFixedHeight(height - HALF)
 
-    def _connect(self, model: JobTableModel, look: Look) -> None:
+    def _connect(self, model: JobTableModel, appearance: Appearance) -> None:
         model.about_to_change.connect(self._remember_place)
         model.changed.connect(self._find_place)
         self.selectionModel().selectionChanged.connect(self._tell_selection)
@@ -140,7 +140,7 @@ class JobView(QTableView):
             lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at))
         )
         self.doubleClicked.connect(lambda _index: self.edit_wanted.emit())
-        look.changed.connect(self.viewport().update)
+        appearance.changed.connect(self.viewport().update)
 
     # --- What is selected, what is in sight ---------------------------------------------------------
 
@@ -353,7 +353,7 @@ class JobView(QTableView):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         painter = QPainter(self.viewport())
-        painter.fillRect(event.rect(), QColor(self._look.colours.raised))
+        painter.fillRect(event.rect(), QColor(self._appearance.colours.raised))
         painter.end()
         super().paintEvent(event)
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from halo_scheduler.rules.statistics import TrendPoint
 from ui.style.marks import Shape, outcome_mark
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 MOST_BARS = 20
 BAR = 3
@@ -20,7 +20,9 @@ _LEAST = 3.0
 _CAP = 4.0
 
 
-def paint_trend(painter: QPainter, area: QRectF, points: Sequence[TrendPoint], look: Look) -> None:
+def paint_trend(
+    painter: QPainter, area: QRectF, points: Sequence[TrendPoint], appearance: Appearance
+) -> None:
     """Draw the newest runs, the last one at the right end."""
     shown = points[-MOST_BARS:]
     longest_ms = max((point.duration_ms or 0 for point in shown), default=0)
@@ -32,7 +34,7 @@ def paint_trend(painter: QPainter, area: QRectF, points: Sequence[TrendPoint], l
         # The whole height is left to the cap of a failure: nothing is cut off.
         height = bar_height(point.duration_ms, longest_ms, area.height() - _CAP)
         bar = QRectF(left + index * STEP, area.bottom() - height, BAR, height)
-        _paint_bar(painter, bar, mark.shape, look.colour(mark.tone))
+        _paint_bar(painter, bar, mark.shape, appearance.colour(mark.tone))
     painter.restore()
 
 

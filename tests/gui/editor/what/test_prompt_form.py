@@ -22,7 +22,7 @@ from halo_scheduler.model.settings import Theme
 from halo_scheduler.model.work_source import FolderSource, WorkSource
 from ui.editor.what.prompt_edit import PromptEdit
 from ui.editor.what.prompt_form import PromptForm
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 _SOURCE = FolderSource(path="/srv/tasks")
 
@@ -219,13 +219,13 @@ def test_a_variable_is_put_where_the_cursor_is(bench: Bench) -> None:
     text=st.text(st.characters(codec="utf-8") | st.sampled_from("\r\n\u2028\u2029\u00a0{}\t"), max_size=60)
 )
 def test_any_text_that_is_not_touched_comes_back_to_the_letter(text: str) -> None:
-    edit = PromptEdit(Look(Theme.LIGHT), name="text", title="Text")
+    edit = PromptEdit(Appearance(Theme.LIGHT), name="text", title="Text")
     edit.set_text(text)
     assert edit.text == text
 
 
 def test_what_is_typed_keeps_its_special_blanks(qtbot: QtBot) -> None:
-    edit = PromptEdit(Look(Theme.LIGHT), name="text", title="Text")
+    edit = PromptEdit(Appearance(Theme.LIGHT), name="text", title="Text")
     qtbot.addWidget(edit)
     edit.set_text("a\u00a0b")
     edit.insertPlainText("12\u00a0km\n")
@@ -246,7 +246,7 @@ def test_what_is_typed_keeps_its_special_blanks(qtbot: QtBot) -> None:
 def test_variables_are_set_apart_and_faults_underlined(
     text: str, marked: list[tuple[int, int, bool]], qtbot: QtBot
 ) -> None:
-    edit = PromptEdit(Look(Theme.LIGHT), name="text", title="Text")
+    edit = PromptEdit(Appearance(Theme.LIGHT), name="text", title="Text")
     qtbot.addWidget(edit)
     edit.set_text(text)
     formats = edit.document().firstBlock().layout().formats()
@@ -258,7 +258,7 @@ def _is_plain(format_: QTextCharFormat) -> bool:
 
 
 def test_the_variables_of_items_are_right_once_there_are_items(qtbot: QtBot) -> None:
-    edit = PromptEdit(Look(Theme.LIGHT), name="text", title="Text")
+    edit = PromptEdit(Appearance(Theme.LIGHT), name="text", title="Text")
     qtbot.addWidget(edit)
     edit.set_text("{{work.id}}")
     edit.set_has_work(True)
@@ -267,7 +267,7 @@ def test_the_variables_of_items_are_right_once_there_are_items(qtbot: QtBot) -> 
 
 
 def test_of_very_many_variables_on_one_line_only_the_first_are_marked(qtbot: QtBot) -> None:
-    edit = PromptEdit(Look(Theme.LIGHT), name="text", title="Text")
+    edit = PromptEdit(Appearance(Theme.LIGHT), name="text", title="Text")
     qtbot.addWidget(edit)
     edit.set_text("\U0001f389{{date}} {{dat}}" * 20_000)
     formats = edit.document().firstBlock().layout().formats()
@@ -276,14 +276,14 @@ def test_of_very_many_variables_on_one_line_only_the_first_are_marked(qtbot: QtB
 
 
 def test_marking_variables_is_no_edit(qtbot: QtBot) -> None:
-    look = Look(Theme.LIGHT)
-    edit = PromptEdit(look, name="text", title="Text")
+    appearance = Appearance(Theme.LIGHT)
+    edit = PromptEdit(appearance, name="text", title="Text")
     qtbot.addWidget(edit)
     edit.set_text("{{date}} {{work.id}}")
     told: list[None] = []
     edit.edited.connect(lambda: told.append(None))
     edit.set_has_work(True)
-    look.choose(Theme.DARK)
+    appearance.choose(Theme.DARK)
     assert told == []
 
 

@@ -16,7 +16,7 @@ from halo_scheduler.model import Every, Follower, FollowOn, Manual
 from halo_scheduler.rules.chains import ChainLink, LinkState
 from halo_scheduler.wording.plans import ITS_LAST_RUN
 from ui.main_window.details.chain import ThenRuns
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.link_line import LinkLine
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -213,7 +213,7 @@ def test_of_many_jobs_the_first_are_shown_until_the_rest_is_wanted(desk: PaneDes
 
 
 def test_a_job_that_was_deleted_for_good_has_no_name_left(qtbot: QtBot) -> None:
-    section = ThenRuns(Look())
+    section = ThenRuns(Appearance())
     qtbot.addWidget(section)
     section.show_after([ChainLink(job_id="1234", name="1234", on=FollowOn.SUCCESS, state=LinkState.REMOVED)])
     line = section.findChild(LinkLine)

@@ -33,7 +33,7 @@ from halo_scheduler.store.usage import Spent
 from ui.backend.backend import Backend
 from ui.main_window.details.pane import DetailPane
 from ui.main_window.job_actions import JobActions
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 from ui.widgets.wrapped_text import WrappedText
 
 
@@ -53,12 +53,14 @@ def window(qtbot: QtBot) -> QWidget:
 
 @pytest.fixture
 def actions(bench: Bench, window: QWidget) -> JobActions:
-    return JobActions(Backend.inline(bench.scheduler, bench.clock, window), Look(parent=window), window)
+    return JobActions(Backend.inline(bench.scheduler, bench.clock, window), Appearance(parent=window), window)
 
 
 @pytest.fixture
 def pane(qtbot: QtBot, bench: Bench, window: QWidget, actions: JobActions) -> DetailPane:
-    made = DetailPane(Backend.inline(bench.scheduler, bench.clock, window), Look(parent=window), actions)
+    made = DetailPane(
+        Backend.inline(bench.scheduler, bench.clock, window), Appearance(parent=window), actions
+    )
     qtbot.addWidget(made)
     made.resize(400, 900)
     made.show()

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model import Outcome, SkipReason
 from ui.main_window.details.sections import NextRuns, OutputTail, RecentRuns, RunButton, run_at
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 
@@ -21,7 +21,7 @@ def _label(section: NextRuns, name: str) -> QLabel:
 
 
 def test_the_next_runs_are_told_from_now_and_exactly(qtbot: QtBot) -> None:
-    section = NextRuns(Look())
+    section = NextRuns(Appearance())
     qtbot.addWidget(section)
     section.show_times([NOW + 4 * MINUTE, NOW + 200 * 24 * HOUR], NOW)
     assert _label(section, "nextRun0").text() == "in 4 min"
@@ -32,7 +32,7 @@ def test_the_next_runs_are_told_from_now_and_exactly(qtbot: QtBot) -> None:
 
 
 def test_without_next_runs_there_is_no_heading_for_them(qtbot: QtBot) -> None:
-    section = NextRuns(Look())
+    section = NextRuns(Appearance())
     qtbot.addWidget(section)
     section.show_times([], NOW)
     assert section.isHidden()
@@ -45,7 +45,7 @@ def test_a_run_is_told_by_its_end_else_its_start_else_its_slot() -> None:
 
 
 def test_a_recent_run_in_words(qtbot: QtBot) -> None:
-    section = RecentRuns(Look())
+    section = RecentRuns(Appearance())
     qtbot.addWidget(section)
     skipped = make_run(Outcome.SKIPPED, started_at=None, reason=SkipReason.NO_WORK, finished_at=NOW - HOUR)
     section.show_runs([make_run(), skipped], NOW)
@@ -69,7 +69,7 @@ def test_a_run_that_printed_nothing_says_so(qtbot: QtBot) -> None:
 
 
 def test_a_recent_run_tells_what_it_worked_on_and_what_it_cost(qtbot: QtBot) -> None:
-    section = RecentRuns(Look())
+    section = RecentRuns(Appearance())
     qtbot.addWidget(section)
     section.show_runs([make_run(cost=0.125, work_id="#7", work_title="Mend <b>it</b>")], NOW)
     (first, *_) = section.findChildren(RunButton)
@@ -80,7 +80,7 @@ def test_a_recent_run_tells_what_it_worked_on_and_what_it_cost(qtbot: QtBot) -> 
 
 
 def test_a_run_that_waits_is_not_said_to_be_late(qtbot: QtBot) -> None:
-    section = NextRuns(Look())
+    section = NextRuns(Appearance())
     qtbot.addWidget(section)
     section.show_times([NOW - MINUTE, NOW + 4 * MINUTE], NOW, waits=True)
     assert _label(section, "nextRun0").text() == "waiting"
@@ -88,7 +88,7 @@ def test_a_run_that_waits_is_not_said_to_be_late(qtbot: QtBot) -> None:
 
 
 def test_only_one_run_of_a_job_waits_at_a_time(qtbot: QtBot) -> None:
-    section = NextRuns(Look())
+    section = NextRuns(Appearance())
     qtbot.addWidget(section)
     section.show_times([NOW - 2 * MINUTE, NOW - MINUTE, NOW, NOW + MINUTE], NOW, waits=True)
     assert _label(section, "nextRun0").text() == "waiting"

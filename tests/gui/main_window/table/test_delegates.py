@@ -13,7 +13,7 @@ from ui.main_window.table.delegates import Letters, NameDelegate
 from ui.main_window.table.job_rows import Column, make_row
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
-from ui.style.theme import Look, contrast
+from ui.style.theme import Appearance, contrast
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def model(qtbot: QtBot) -> JobTableModel:  # noqa: ARG001 - an application
 
 @pytest.fixture
 def view(qtbot: QtBot, model: JobTableModel) -> JobView:
-    made = JobView(model, Look())
+    made = JobView(model, Appearance())
     qtbot.addWidget(made)
     made.resize(900, 200)
     made.show()
@@ -77,7 +77,7 @@ def test_the_border_of_a_group_is_seen_on_a_selected_row_too(
     model.replace([make_row(make_job("a"))])
     view.select_ids(["a"])
     view.grab()
-    ground = Look().colours.selected
+    ground = Appearance().colours.selected
     image = QImage(80, 36, QImage.Format.Format_RGB32)
     image.fill(QColor(ground))
     painter = QPainter(image)

@@ -12,38 +12,38 @@ from halo_scheduler.model.settings import Theme
 from halo_scheduler.rules.statistics import TrendPoint
 from ui.main_window.table.delegates import Drawings, Letters
 from ui.style.marks import outcome_mark
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 _POINTS = tuple(TrendPoint(str(number), Outcome.SUCCESS, 1_000 * number, NOW) for number in range(1, 6))
 
 
 @pytest.fixture
-def look(qtbot: QtBot) -> Look:  # noqa: ARG001 - an application
-    return Look(Theme.LIGHT)
+def appearance(qtbot: QtBot) -> Appearance:  # noqa: ARG001 - an application
+    return Appearance(Theme.LIGHT)
 
 
 @pytest.fixture
-def drawings(look: Look) -> Drawings:
-    return Drawings(look, QFont())
+def drawings(appearance: Appearance) -> Drawings:
+    return Drawings(appearance, QFont())
 
 
-def test_a_trend_is_drawn_once_until_a_run_is_added(drawings: Drawings, look: Look) -> None:
-    ground = look.colours.raised
+def test_a_trend_is_drawn_once_until_a_run_is_added(drawings: Drawings, appearance: Appearance) -> None:
+    ground = appearance.colours.raised
     first = drawings.trend(_POINTS, 22, ground, 1.0)
     assert drawings.trend(tuple(_POINTS), 22, ground, 1.0) is first
     assert drawings.trend(_POINTS[1:], 22, ground, 1.0).toImage() != first.toImage()
 
 
-def test_pictures_are_drawn_anew_in_another_theme(drawings: Drawings, look: Look) -> None:
+def test_pictures_are_drawn_anew_in_another_theme(drawings: Drawings, appearance: Appearance) -> None:
     mark = outcome_mark(Outcome.SUCCESS)
-    light = drawings.mark(mark, 10, look.colours.raised, 1.0).toImage()
-    ground = look.colours.raised
-    look.choose(Theme.DARK)
+    light = drawings.mark(mark, 10, appearance.colours.raised, 1.0).toImage()
+    ground = appearance.colours.raised
+    appearance.choose(Theme.DARK)
     assert drawings.mark(mark, 10, ground, 1.0).toImage() != light
 
 
-def test_pictures_have_the_pixels_of_the_screen(drawings: Drawings, look: Look) -> None:
-    picture = drawings.chip(60, look.colours.line, look.colours.raised, 2.0)
+def test_pictures_have_the_pixels_of_the_screen(drawings: Drawings, appearance: Appearance) -> None:
+    picture = drawings.chip(60, appearance.colours.line, appearance.colours.raised, 2.0)
     assert (picture.width(), picture.deviceIndependentSize().width()) == (120, 60)
 
 

@@ -27,7 +27,7 @@ from halo_scheduler.rules.statistics import TrendPoint
 from ui.main_window.table.job_rows import Column, JobFacts, JobFilter, make_row
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
-from ui.style.theme import Look
+from ui.style.theme import Appearance
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def model(qtbot: QtBot) -> JobTableModel:  # noqa: ARG001 - an application
 
 @pytest.fixture
 def view(qtbot: QtBot, model: JobTableModel) -> JobView:
-    made = JobView(model, Look())
+    made = JobView(model, Appearance())
     qtbot.addWidget(made)
     made.resize(900, 400)
     made.show()
