@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 _ROOT = Path(__file__).parents[1]
 _BIN = Path(sys.executable).parent
 _README = (_ROOT / "README.md").read_text(encoding="utf-8")
@@ -91,3 +93,16 @@ def test_every_target_it_names_is_in_the_makefile() -> None:
     assert {"run", "test", "lint", "bench", "screenshots", "dist"} <= targets
     for target in targets:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_every_place_that_a_page_names_exists(page: str) -> None:
+    text = (_ROOT / page).read_text(encoding="utf-8")
+    places = re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", text) + re.findall(r"\]\(([\w/.-]+)\)", text)
+    assert places
+    missing = [
+        place
+        for place in places
+        if not any((_ROOT / above / place).exists() for above in ("", "halo_scheduler", "ui"))
+    ]
+    assert missing == []
