@@ -50,7 +50,7 @@ def seed_jobs(home: Path, count: int) -> list[str]:
     """Make a database with jobs of which none is due soon."""
     home.mkdir(mode=0o700)
     with Scheduler.open(home / "halo.db") as scheduler:
-        scheduler.change_settings(autostart_asked=True, closing_explained=True)
+        scheduler.settings.change(autostart_asked=True, closing_explained=True)
         return scheduler.add_jobs(
             {
                 "name": f"Backup {number:05} of {number % 10}",

@@ -151,7 +151,7 @@ def measure_waiting(place: Path) -> list[float]:
         scheduler.on_job_due(lambda _job, _run: Future())
 
     def hush(scheduler: Scheduler) -> None:
-        scheduler.change_settings(quiet_times=(QuietTime(start="00:00", end="24:00"),))
+        scheduler.settings.change(quiet_times=(QuietTime(start="00:00", end="24:00"),))
 
     times = []
     for prepare in (crowd, hush):
@@ -186,8 +186,8 @@ def measure_recovery(place: Path) -> tuple[float]:
         began = time.perf_counter()
         first = threading.Event()
         scheduler.on_job_due(lambda _job, _run: first.set())
-        scheduler._get_engine().start()
-        scheduler._get_engine().tick()
+        scheduler.engine.get_engine().start()
+        scheduler.engine.get_engine().tick()
         first.wait()
         seconds = time.perf_counter() - began
         scheduler.stop(timeout_ms=60_000)

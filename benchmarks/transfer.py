@@ -55,9 +55,9 @@ def measure_parts(place: Path) -> None:
     drafts = read_jobs(crontab())
     read = time.perf_counter()
     with Scheduler.open(place / "imported.db") as scheduler:
-        plan = scheduler.plan_import(drafts)
+        plan = scheduler.imports.plan(drafts)
         planned = time.perf_counter()
-        scheduler.apply_import(plan)
+        scheduler.imports.apply(plan)
     stored = time.perf_counter()
     fields = JobSpec.__dataclass_fields__
     specs = [{name: getattr(draft.spec, name) for name in fields} for draft in drafts.jobs]

@@ -82,7 +82,7 @@ def seed(path: Path, now_ms: int = NOW_MS) -> dict[str, str]:
     store.close()
     with Scheduler.open(path, clock=ManualClock(now_ms)) as scheduler:
         scheduler.set_group_limit("Backups", 1)
-        scheduler.change_settings(
+        scheduler.settings.change(
             autostart_asked=True,
             closing_explained=True,
             runs_kept_per_job=10_000,

@@ -78,7 +78,7 @@ def _backend(appearance: Appearance, *, is_empty: bool = False) -> Iterator[Back
             seed(path)
         clock = ManualClock(NOW_MS)
         with Scheduler.open(path, clock=clock) as scheduler:
-            scheduler.change_settings(theme=Theme.DARK if appearance.is_dark else Theme.LIGHT)
+            scheduler.settings.change(theme=Theme.DARK if appearance.is_dark else Theme.LIGHT)
             # What holds on the machine that takes the pictures is not what they tell of.
             patch.object(scheduler, "check_condition", _check_condition).start()
             yield Backend.inline(scheduler, clock)
@@ -171,7 +171,7 @@ def _take_chain(album: Album, appearance: Appearance) -> None:
 
 def _draft_of(backend: Backend, name: str) -> Draft:
     job = _job_of(backend, name)
-    settings = _ask(backend, lambda scheduler: scheduler.get_settings())
+    settings = _ask(backend, lambda scheduler: scheduler.settings.read())
     groups = ("Backups", "Home", "Work")
     return Draft(spec=job.spec, job_id=job.id, is_new=False, settings=settings, groups=groups)
 
@@ -226,7 +226,7 @@ def _take_history(album: Album, appearance: Appearance) -> None:
         failed = _ask(backend, lambda scheduler: scheduler.get_run_log(job_id, 1, outcome=Outcome.FAILURE))
         window.show_run(failed[0].id)
         album.take(window, "output")
-        asked = _ask(backend, lambda scheduler: scheduler.list_questions())
+        asked = _ask(backend, lambda scheduler: scheduler.questions.list())
         window.show_run(asked[0].run_id)
         album.take_and_close(window, "question")
 

@@ -53,7 +53,9 @@ if TYPE_CHECKING:
         next_run,
         previous_run,
     )
-    from halo_scheduler.service.scheduler import RunStats, Scheduler, Status
+    from halo_scheduler.service.engine_control import Status
+    from halo_scheduler.service.runs import RunStats
+    from halo_scheduler.service.scheduler import Scheduler
     from halo_scheduler.wording.lint import lint
     from halo_scheduler.wording.schedules import describe, describe_when
 
@@ -121,9 +123,9 @@ _PLACES = {
     "parse_interval": "grammar.interval",
     "plan_next_run": "schedule.governor",
     "previous_run": "schedule.next_run",
-    "RunStats": "service.queries",
+    "RunStats": "service.runs",
     "Scheduler": "service.scheduler",
-    "Status": "service.queries",
+    "Status": "service.engine_control",
 }
 
 

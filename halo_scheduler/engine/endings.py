@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from halo_scheduler.actions.run_services import Ended, Late
 from halo_scheduler.actions.spool import Output
@@ -189,7 +189,7 @@ class Endings:
             self._store.runs.add_note(run.id, _TAKES_NONE)
             return
         hints = record.hints
-        advice = {
+        advice: dict[str, Any] = {
             "interval_ms": None if proposal.every_ms is None else hints.interval_ms,
             "next_at": None if proposal.next_ms is None else hints.next_at,
         }

@@ -12,6 +12,7 @@ import json
 import math
 import re
 import unicodedata
+from collections.abc import Iterator
 
 LINE_END = " ↵ "
 """Where a line ends in a text that is shown on one line; `\\n` would look like the two characters of a `printf`."""
@@ -117,6 +118,20 @@ def hidden_words(text: str) -> str:
     names = hidden_characters(text)
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def texts_in(data: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield all texts in plain data, each with the path of its field; a key has the path of its object."""
+    match data:
+        case str():
+            yield path, data
+        case dict():
+            for key, item in data.items():
+                yield path, key
+                yield from texts_in(item, f"{path}.{key}" if path else key)
+        case list():
+            for index, item in enumerate(data):
+                yield from texts_in(item, f"{path}[{index}]")
 
 
 def looks_like(text: str) -> str:

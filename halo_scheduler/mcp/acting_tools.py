@@ -25,7 +25,7 @@ class _Pause(OfJob):
 def _pause_job(scheduler: Scheduler, given: _Pause) -> View:
     job = find_job(scheduler, given.job)
     until = None if given.until is None else parse_instant("until", given.until)
-    if not scheduler.pause_job_for_assistant(job.id, until):
+    if not scheduler.pause_job(job.id, until):
         words = f"{job.name} is stopped already, and only a person can change that."
         return _after(scheduler, job.id, words)
     return _after(scheduler, job.id, f"{job.name} is paused.")
@@ -33,14 +33,14 @@ def _pause_job(scheduler: Scheduler, given: _Pause) -> View:
 
 def _resume_job(scheduler: Scheduler, given: OfJob) -> View:
     job = find_job(scheduler, given.job)
-    scheduler.resume_job_for_assistant(job.id)
+    scheduler.resume_job(job.id)
     return _after(scheduler, job.id, f"{job.name} goes on.")
 
 
 def _run_job(scheduler: Scheduler, given: OfJob) -> View:
     require_engine(scheduler)
     job = find_job(scheduler, given.job)
-    run_id = scheduler.trigger_for_assistant(job.id)
+    run_id = scheduler.trigger(job.id)
     return {"run": run_id, "said": f"{job.name} starts as soon as there is a place for it; see get_run."}
 
 
@@ -58,7 +58,7 @@ class _Pace(OfJob):
 def _propose_interval(scheduler: Scheduler, given: _Pace) -> View:
     job = find_job(scheduler, given.job)
     ttl = given.ttl or usual_ttl_of_pace(require_interval("interval", given.every))
-    scheduler.propose_interval_for_assistant(job.id, given.every, ttl, given.reason)
+    scheduler.propose_interval(job.id, given.every, ttl, given.reason)
     return _advised(scheduler, job.id, f"{job.name} has the advice; a slower pace counts after its next run.")
 
 
@@ -73,7 +73,7 @@ def _propose_next_run(scheduler: Scheduler, given: _Run) -> View:
     job = find_job(scheduler, given.job)
     now_ms = SystemClock().now_ms()
     at = _read_when(given.at, now_ms)
-    scheduler.propose_next_run_for_assistant(job.id, at, given.ttl or usual_ttl(at - now_ms), given.reason)
+    scheduler.propose_next_run(job.id, at, given.ttl or usual_ttl(at - now_ms), given.reason)
     return _advised(
         scheduler, job.id, f"{job.name} has the advice; it counts if that is earlier than its plan."
     )
@@ -88,7 +88,7 @@ def _read_when(text: str, now_ms: int) -> int:
 
 def _clear_hints(scheduler: Scheduler, given: OfJob) -> View:
     job = find_job(scheduler, given.job)
-    scheduler.clear_hints_for_assistant(job.id)
+    scheduler.clear_hints(job.id)
     return _advised(scheduler, job.id, f"{job.name} is planned as its schedule says.")
 
 
@@ -97,7 +97,7 @@ def _advised(scheduler: Scheduler, job_id: str, words: str) -> View:
     job = scheduler.get_job(job_id)
     return view | {
         "hints": None if job is None else hints_view(job.hints),
-        "why": list(scheduler.explain(job_id).sentences),
+        "why": list(scheduler.jobs.explain(job_id).sentences),
     }
 
 

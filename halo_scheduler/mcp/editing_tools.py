@@ -36,16 +36,16 @@ class _NewJob(Given):
 
 
 def _create_job(scheduler: Scheduler, given: _NewJob) -> View:
-    spec = JobSpec(
-        name=given.name,
-        schedule=given.schedule,
-        action=given.action,
+    job_id = scheduler.add_job(
+        given.name,
+        given.schedule,
+        given.action,
         description=given.description,
         group=given.group,
         policy=given.policy,
         followers=_found(scheduler, given.followers),
     )
-    return _seen(scheduler, scheduler.add_job_for_assistant(spec))
+    return _seen(scheduler, job_id)
 
 
 def _edit_job(scheduler: Scheduler, given: dict[str, Any]) -> View:
@@ -58,9 +58,9 @@ def _edit_job(scheduler: Scheduler, given: dict[str, Any]) -> View:
     for key in changes:
         if key not in _CHANGEABLE:
             raise ScheduleError(f"cannot be changed; known are {', '.join(_CHANGEABLE)}", path=shown(key))
-    job_id = find_job(scheduler, wanted).id
-    scheduler.update_job_for_assistant(job_id, lambda spec: _changed(scheduler, spec, changes))
-    return _seen(scheduler, job_id)
+    job = find_job(scheduler, wanted)
+    scheduler.update_job(job.id, seen=job.spec, **_changed(scheduler, job.spec, changes))
+    return _seen(scheduler, job.id)
 
 
 def _changed(scheduler: Scheduler, spec: JobSpec, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,7 +214,7 @@ EDITING_TOOLS: tuple[ToolSpec, ...] = (
             "Secrets that it uses can be kept, but none can be added."
         ),
         schema=_edit_schema(),
-        call=_edit_job,
+        function=_edit_job,
         edits=True,
     ),
 )

@@ -104,7 +104,7 @@ def _list_jobs(scheduler: Scheduler, given: _JobFilter) -> View:
 def _pause_view(scheduler: Scheduler, job: Job) -> View:
     """Return which assistant paused a job, which may then end that pause; nothing for a pause of a person's."""
     return {
-        "paused_by_assistant": scheduler.get_pausing_assistant(job.id)
+        "paused_by_assistant": scheduler.jobs.pausing_assistant(job.id)
         if job.status is JobStatus.PAUSED
         else None
     }
@@ -117,8 +117,8 @@ def _get_job(scheduler: Scheduler, given: OfJob) -> View:
         job_view(job)
         | _pause_view(scheduler, job)
         | {
-            "chain": chain_view(scheduler.get_chain(job.id)),
-            "today": usage_view(scheduler.get_usage(job.id)),
+            "chain": chain_view(scheduler.jobs.chain(job.id)),
+            "today": usage_view(scheduler.jobs.usage(job.id)),
             "open_questions": [question_view(question, job.name) for question in questions],
         }
     )
@@ -153,7 +153,7 @@ class _OfRun(Given):
 
 def _get_run(scheduler: Scheduler, given: _OfRun) -> View:
     run = _find_run(scheduler, given.run)
-    question = scheduler.get_question_of_run(run.id)
+    question = scheduler.questions.of_run(run.id)
     name = _names_of(scheduler, [run.job_id]).get(run.job_id)
     return run_view(run, name) | {"question": None if question is None else question_view(question, name)}
 
@@ -177,7 +177,7 @@ def _get_output(scheduler: Scheduler, given: _Tail) -> View:
 
 def _why(scheduler: Scheduler, given: OfJob) -> View:
     job = find_job(scheduler, given.job)
-    explanation = scheduler.explain(job.id)
+    explanation = scheduler.jobs.explain(job.id)
     sentences = reasons(scheduler, job, explanation, SystemClock().now_ms())
     return {"job": job.name, "next_run_at": instant(explanation.at), "sentences": sentences}
 
@@ -189,7 +189,7 @@ class _NextRuns(OfJob):
 
 def _next_runs(scheduler: Scheduler, given: _NextRuns) -> View:
     job = find_job(scheduler, given.job)
-    found = scheduler.list_next_runs(job.id, given.count)
+    found = scheduler.jobs.next_runs(job.id, given.count)
     return {"job": job.name, "next_runs": [instant(at) for at in found]}
 
 
@@ -202,7 +202,7 @@ class _QuestionFilter(Given):
 
 
 def _list_questions(scheduler: Scheduler, given: _QuestionFilter) -> View:
-    found = scheduler.list_questions(include_settled=given.include_settled, limit=given.limit)
+    found = scheduler.questions.list(include_settled=given.include_settled, limit=given.limit)
     names = _names_of(scheduler, [question.job_id for question in found])
     return {"questions": [question_view(question, names.get(question.job_id)) for question in found]}
 
@@ -217,7 +217,7 @@ def _find_run(scheduler: Scheduler, run_id: str) -> Run:
 
 
 def _names_of(scheduler: Scheduler, job_ids: list[str]) -> dict[str, str]:
-    found = {job_id: job.name for job_id, job in scheduler.get_jobs(job_ids).items()}
+    found = {job_id: job.name for job_id, job in scheduler.jobs.get_many(job_ids).items()}
     if len(found) < len(set(job_ids)):
         found = {job.id: job.name for job in scheduler.list_removed()} | found
     return found

@@ -105,15 +105,13 @@ class _Door:
             return _refusal(f"{tool.name} is refused: this server was started with --read-only")
         name = _client_name(context.session)
         try:
-            view = await self._lane.ask(
-                lambda scheduler: _call(scheduler, tool, params.arguments or {}, name)
-            )
+            view = await self._lane.ask(lambda scheduler: tool.call(scheduler, params.arguments or {}, name))
         except (SchedulerError, OSError) as error:
             return _refusal(str(error))
         return _answer(view)
 
     def _access(self, scheduler: Scheduler) -> AssistantAccess:
-        return min(self._most, scheduler.get_settings().assistants, key=list(AssistantAccess).index)
+        return min(self._most, scheduler.settings.read().assistants, key=list(AssistantAccess).index)
 
     async def watch_access(self) -> None:
         """Tell the assistant when tools come or go, because somebody changed the settings."""
@@ -160,13 +158,6 @@ async def _serve(most: AssistantAccess) -> None:
                 await server.run(incoming, outgoing, options)
         finally:
             watcher.cancel()
-
-
-def _call(scheduler: Scheduler, tool: ToolSpec, arguments: dict[str, Any], name: str) -> View:
-    # Said first: what is wrong with the arguments is of no use to one who may not.
-    scheduler.require_assistants_may(tool.access)
-    with scheduler.acting_for(name):
-        return tool.call(scheduler, arguments)
 
 
 def _client_name(session: ServerSession) -> str:

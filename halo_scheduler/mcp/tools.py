@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from halo_scheduler.grammar.checks import require_whole
 from halo_scheduler.mcp.schemas import Schema, schema_of
 from halo_scheduler.mcp.views import View
+from halo_scheduler.model.changes import Actor
 from halo_scheduler.model.codec import decode
 from halo_scheduler.model.settings import AssistantAccess
 from halo_scheduler.service.scheduler import Scheduler
@@ -56,7 +57,7 @@ class ToolSpec:
     title: str
     description: str
     schema: Schema
-    call: Callable[[Scheduler, dict[str, Any]], View]
+    function: Callable[[Scheduler, dict[str, Any]], View]
     reads_only: bool = False
     only_adds: bool = False
     is_idempotent: bool = False
@@ -68,6 +69,13 @@ class ToolSpec:
         if self.reads_only:
             return AssistantAccess.READ
         return AssistantAccess.EDIT if self.edits else AssistantAccess.RUN
+
+    def call(self, scheduler: Scheduler, arguments: dict[str, Any], assistant: str = "") -> View:
+        """Use the tool as the assistant of that name; `rules/assistants` checks each edit in its transaction."""
+        # First: what is wrong with the arguments is of no use to one who may not.
+        scheduler.settings.require_assistants_may(self.access)
+        with scheduler.acting_as(Actor.assistant(assistant)):
+            return self.function(scheduler, arguments)
 
     @property
     def is_destructive(self) -> bool:
@@ -81,4 +89,4 @@ def tool_of(given: type[_Given], function: Callable[[Scheduler, _Given], View], 
     def call(scheduler: Scheduler, arguments: dict[str, Any]) -> View:
         return function(scheduler, decode(given, arguments))
 
-    return ToolSpec(schema=schema_of(given), call=call, **rest)
+    return ToolSpec(schema=schema_of(given), function=call, **rest)

@@ -1,12 +1,54 @@
-"""What the engine tells those who listen: that something changed, not what it is now."""
+"""Changes: what changed, and who made the edit. Whoever hears of a change reads what it is now."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
+
+from halo_scheduler.grammar.english import UNNAMED_ASSISTANT
 
 _MOST_TOLD = 20
+_LONGEST_NAME = 60
+
+
+class ActorKind(StrEnum):
+    """Who makes an edit."""
+
+    YOU = "you"
+    """A person in the desktop program, or a program that uses the library."""
+    TERMINAL = "terminal"
+    ASSISTANT = "assistant"
+    IMPORT = "import"
+    ADVISER = "adviser"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who makes an edit; an assistant has a name."""
+
+    kind: ActorKind
+    name: str = ""
+
+    @classmethod
+    def assistant(cls, given: str) -> Self:
+        """Return an assistant, named in one short line of printable characters."""
+        seen = "".join(sign if sign.isprintable() else " " for sign in given[: 10 * _LONGEST_NAME])
+        name = " ".join(seen.split()) or UNNAMED_ASSISTANT
+        return cls(
+            ActorKind.ASSISTANT, name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+        )
+
+    @property
+    def is_assistant(self) -> bool:
+        return self.kind is ActorKind.ASSISTANT
+
+
+YOU = Actor(ActorKind.YOU)
+TERMINAL = Actor(ActorKind.TERMINAL)
+IMPORT = Actor(ActorKind.IMPORT)
+ADVISER = Actor(ActorKind.ADVISER)
 
 
 class ChangeKind(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -54,6 +54,16 @@ def ask_instead_of_retry(store: Store, record: JobRecord) -> list[Change]:
     if last is None or last.finished_at is None:
         return []
     return ask_for_followers(store, record, last, last.outcome, last.finished_at)
+
+
+def with_followers(store: Store, record: JobRecord) -> Iterator[JobRecord]:
+    """Yield a job, then the jobs that run after it, then those that run after them."""
+    seen, found = {record.id}, [record]
+    while found:
+        yield from found
+        following = {item.job_id for job in found for item in job.spec.followers} - seen
+        seen |= following
+        found = list(store.jobs.get_many(following).values()) if following else []
 
 
 class LinkState(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from halo_scheduler.errors import EngineHeldError, StoreDamagedError, StoreError, StoreUnavailableError
 from halo_scheduler.host.private_files import require_own_data_folder
@@ -12,7 +13,25 @@ from halo_scheduler.store.backup import Backup, Tell, back_up, check, list_backu
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.lease import LeaseTable
 
-__all__ = ["Backup", "find_backups", "make_backup", "newest_usable", "restore_backup"]
+if TYPE_CHECKING:
+    from halo_scheduler.service.session import Session
+
+__all__ = ["Backup", "Backups", "find_backups", "make_backup", "newest_usable", "restore_backup"]
+
+
+class Backups:
+    """Makes and lists backups of an open database."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def make(self) -> Backup:
+        """Back up everything but output now."""
+        return make_backup(self._session.path, self._session.clock.now_ms())
+
+    def list(self) -> list[Backup]:
+        """Return the backups there are, newest first."""
+        return find_backups(self._session.path)
 
 
 def make_backup(path: Path, now_ms: int, tell: Tell = unheard) -> Backup:

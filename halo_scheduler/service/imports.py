@@ -1,4 +1,4 @@
-"""Importing jobs: what files say is looked at beside what there is, then stored whole or not at all."""
+"""Importing jobs: compare drafts from files with what is stored, then store the plan whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from halo_scheduler.errors import ScheduleError, SchedulerError
 from halo_scheduler.model import Condition, JobSpec, PathExists, StatusReason
-from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.changes import IMPORT, ChangeKind
 from halo_scheduler.model.ids import new_job_id
 from halo_scheduler.rules.admission import refuse_chains, refuse_unobservable
-from halo_scheduler.service.jobs import Editing, decides_consent
-from halo_scheduler.store.events import EventKind
+from halo_scheduler.rules.assistants import decides_consent, drop_refused_advice, refuse_assistants
+from halo_scheduler.rules.edit import Edit
+from halo_scheduler.rules.job_edits import change_spec, insert, new_record, remove
+from halo_scheduler.service.session import Session
 from halo_scheduler.store.job_records import JobRecord
 
 if TYPE_CHECKING:
@@ -23,23 +25,27 @@ if TYPE_CHECKING:
 _PAGE = 500
 
 
-class Importing(Editing):
-    """Takes in what files say."""
+class Imports:
+    """Plans and applies imports of jobs, quiet times and group limits."""
 
-    def plan_import(self, drafts: Drafts, *, prune: bool = False) -> ImportPlan:
-        """Return what taking in drafts would change, without changing anything; `prune` removes all other jobs.
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._store = session.store
 
-        Conditions that are new and cannot be observed here are faults; looking for that may take seconds.
+    def plan(self, drafts: Drafts, *, prune: bool = False) -> ImportPlan:
+        """Return what importing drafts would change, without changing anything; `prune` removes all other jobs.
+
+        Conditions that are new and cannot be observed here are faults; checking that may take seconds.
         """
         from halo_scheduler.transfer.import_plan import plan_import  # noqa: PLC0415 - for those who import
 
         existing = self._existing_now()
         observable = self._without_unobservable(drafts, existing)
         return plan_import(
-            observable, existing, self._clock.now_ms(), lambda _name: new_job_id(), prune=prune
+            observable, existing, self._session.clock.now_ms(), lambda _name: new_job_id(), prune=prune
         )
 
-    def apply_import(
+    def apply(
         self,
         plan: ImportPlan,
         *,
@@ -47,30 +53,24 @@ class Importing(Editing):
         skip_bad: bool = False,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Do what a plan says, all or nothing; refused if it would be another one by now.
+        """Do what a plan says, all or nothing; refused if the jobs have changed since it was made.
 
         New jobs start paused until a person has looked at them, unless `paused` is off. What has a fault is left
-        out with `skip_bad`, otherwise nothing is stored. `progress` is told how many jobs are done.
+        out with `skip_bad`, otherwise nothing is stored. `progress` is called with how many jobs are done.
         """
         if plan.faults and not skip_bad:
             more = f" (and {len(plan.faults) - 1} more)" if len(plan.faults) > 1 else ""
             raise SchedulerError(f"nothing was stored: {plan.faults[0]}{more}")
-        now_ms = self._clock.now_ms()
-        with self._store.transaction():
+        with self._session.edit() as edit:
+            refuse_assistants(edit.actor, "import jobs")
+            edit.actor = IMPORT
             self._refuse_outdated(plan)
-            specs = {alteration.job_id: alteration.after for alteration in plan.changed}
-            specs |= {creation.job_id: creation.spec for creation in plan.created}
-            before = {alteration.job_id: alteration.before for alteration in plan.changed}
-            refuse_chains(self._store, specs, before)
+            _refuse_chains_of(edit, plan)
             for removal in plan.removed:
-                self.remove_job(removal.job_id)
-            asked = self._alter(plan.changed, now_ms)
-            self._create(plan.created, now_ms, paused, progress or (lambda _count: None))
-            self._change_surroundings(plan)
-        changed = [*specs, *(removal.job_id for removal in plan.removed)]
-        kinds = [ChangeKind.SETTINGS] * bool(plan.quiet_times) + [ChangeKind.JOB] * bool(plan.group_limits)
-        told = [Change(ChangeKind.JOB, job_id=job_id) for job_id in changed]
-        self._changed(*told, *asked, *map(Change, kinds))
+                remove(edit, removal.job_id)
+            _alter(edit, plan.changed)
+            _create(edit, plan.created, progress or (lambda _count: None), paused=paused)
+            _change_surroundings(edit, plan)
 
     def _existing_now(self) -> Existing:
         from halo_scheduler.transfer.import_plan import Existing  # noqa: PLC0415
@@ -87,7 +87,7 @@ class Importing(Editing):
         from halo_scheduler.transfer.drafts import add_fault  # noqa: PLC0415
 
         known = {condition for spec in existing.jobs.values() for condition in spec.policy.conditions}
-        check = _looking_once(self.check_condition)
+        check = _checking_once(self._session.check_condition)
         faults = list(drafts.faults)
         jobs: list[Draft] = []
         for draft in drafts.jobs:
@@ -115,71 +115,68 @@ class Importing(Editing):
         if now != plan:
             raise SchedulerError("the jobs were changed elsewhere since you looked; look at it again")
 
-    def _alter(self, alterations: tuple[Alteration, ...], now_ms: int) -> list[Change]:
-        changes: list[Change] = []
-        renamed = [one for one in alterations if one.after.name != one.before.name]
-        for one in renamed:
-            # Two jobs may change their names with each other: no name may be there twice in between.
-            self._store.jobs.save_spec(one.job_id, replace(one.before, name=new_job_id()), now_ms)
-        for one in alterations:
-            record = self._existing(one.job_id).evolve(spec=one.before)
-            self._store.jobs.save_spec(one.job_id, one.after, now_ms)
-            self._store.events.append(
-                now_ms,
-                EventKind.JOB_EDITED,
-                one.job_id,
-                before=one.before.to_dict(),
-                after=one.after.to_dict(),
-            )
-            edited = self._after_edit(record, one.after, now_ms)
-            self._store.jobs.save_states([edited])
-            changes += self._ask_instead_of_retry(record, edited)
-        if any(decides_consent(one.before, one.after) for one in alterations):
-            changes += self._drop_refused_advice(now_ms)
-        return changes
 
-    def _create(
-        self,
-        creations: tuple[Creation, ...],
-        now_ms: int,
-        paused: bool,  # noqa: FBT001 - passed on as it was given
-        progress: Callable[[int], None],
-    ) -> None:
-        for start in range(0, len(creations), _PAGE):
-            page = creations[start : start + _PAGE]
-            records = [self._imported(creation, now_ms, paused=paused) for creation in page]
-            self._insert(records, now_ms)
-            progress(start + len(page))
-
-    def _imported(self, creation: Creation, now_ms: int, *, paused: bool) -> JobRecord:
-        spec = creation.spec
-        anchor_at = now_ms if creation.draft.anchor_at is None else spec.anchor_at
-        given = {name: getattr(spec, name) for name in JobSpec.__dataclass_fields__}
-        paused_by = StatusReason.IMPORTED if paused else None
-        return self._new_record(
-            {**given, "anchor_at": anchor_at, "job_id": creation.job_id, "paused_by": paused_by}, now_ms
-        )
-
-    def _change_surroundings(self, plan: ImportPlan) -> None:
-        from halo_scheduler.transfer.surrounding_changes import changed_quiet_times  # noqa: PLC0415
-
-        if plan.quiet_times:
-            settings = self._store.settings.read()
-            quiet_times = changed_quiet_times(settings.quiet_times, plan.quiet_times)
-            settings = replace(settings, quiet_times=quiet_times)
-            self._store.settings.save({"quiet_times": settings.quiet_times})
-        for change in plan.group_limits:
-            self._store.groups.set_limit(change.group, change.after)
+def _refuse_chains_of(edit: Edit, plan: ImportPlan) -> None:
+    specs = {alteration.job_id: alteration.after for alteration in plan.changed}
+    specs |= {creation.job_id: creation.spec for creation in plan.created}
+    refuse_chains(edit.store, specs, {alteration.job_id: alteration.before for alteration in plan.changed})
 
 
-def _looking_once(check: Callable[[Condition], ConditionState]) -> Callable[[Condition], ConditionState]:
-    """Look once at each kind of condition, not for each of ten thousand jobs: what is observed here is of a kind."""
+def _alter(edit: Edit, alterations: tuple[Alteration, ...]) -> None:
+    renamed = [one for one in alterations if one.after.name != one.before.name]
+    for one in renamed:
+        # Two jobs may swap their names: no name may be there twice in between.
+        edit.store.jobs.save_spec(one.job_id, replace(one.before, name=new_job_id()), edit.now_ms)
+    for one in alterations:
+        record = edit.store.jobs.require(one.job_id).evolve(spec=one.before)
+        edit.save(record, change_spec(edit, record, one.after))
+    if any(decides_consent(one.before, one.after) for one in alterations):
+        drop_refused_advice(edit)
+
+
+def _create(
+    edit: Edit, creations: tuple[Creation, ...], progress: Callable[[int], None], *, paused: bool
+) -> None:
+    for start in range(0, len(creations), _PAGE):
+        page = creations[start : start + _PAGE]
+        insert(edit, [_record_of(creation, edit, paused=paused) for creation in page])
+        for creation in page:
+            edit.changed(ChangeKind.JOB, creation.job_id)
+        progress(start + len(page))
+
+
+def _record_of(creation: Creation, edit: Edit, *, paused: bool) -> JobRecord:
+    given = {name: getattr(creation.spec, name) for name in JobSpec.__dataclass_fields__}
+    given["job_id"] = creation.job_id
+    given["paused_by"] = StatusReason.IMPORTED if paused else None
+    if creation.draft.anchor_at is None:
+        given["anchor_at"] = edit.now_ms
+    return new_record(given, edit.actor, edit.now_ms)
+
+
+def _change_surroundings(edit: Edit, plan: ImportPlan) -> None:
+    """Store the quiet times and the limits of groups that a plan has."""
+    from halo_scheduler.transfer.surrounding_changes import changed_quiet_times  # noqa: PLC0415
+
+    if plan.quiet_times:
+        settings = edit.store.settings.read()
+        quiet_times = changed_quiet_times(settings.quiet_times, plan.quiet_times)
+        settings = replace(settings, quiet_times=quiet_times)
+        edit.store.settings.save({"quiet_times": settings.quiet_times})
+        edit.changed(ChangeKind.SETTINGS)
+    for change in plan.group_limits:
+        edit.store.groups.set_limit(change.group, change.after)
+        edit.changed(ChangeKind.JOB)
+
+
+def _checking_once(check: Callable[[Condition], ConditionState]) -> Callable[[Condition], ConditionState]:
+    """Check each kind of condition once, not for each of ten thousand jobs: a system observes a kind or does not."""
     states: dict[object, ConditionState] = {}
 
-    def look(condition: Condition) -> ConditionState:
+    def check_kind(condition: Condition) -> ConditionState:
         key = condition if isinstance(condition, PathExists) else type(condition)
         if key not in states:
             states[key] = check(condition)
         return states[key]
 
-    return look
+    return check_kind

@@ -10,7 +10,7 @@ from halo_scheduler.grammar.text import shown_spec
 from halo_scheduler.model import Job, Question
 
 if TYPE_CHECKING:
-    from halo_scheduler.service.queries import Reader
+    from halo_scheduler.service.scheduler import Scheduler
     from halo_scheduler.store.job_lines import JobName
 
 MOST_QUESTIONS = 10_000
@@ -19,15 +19,15 @@ _MOST_NAMED = 5
 _SHORT_ID = 8
 
 
-def find_job(scheduler: Reader, wanted: str, *, also_removed: bool = False) -> Job:
+def find_job(scheduler: Scheduler, wanted: str, *, also_removed: bool = False) -> Job:
     """Return the job of that name, id or beginning of an id; JobNotFoundError suggests the nearest name."""
-    names = scheduler.list_job_names()
+    names = scheduler.jobs.names()
     found = _meant(names, wanted)
     job = None if found is None else scheduler.get_job(found)
     if job is not None:
         return job
     if also_removed:
-        removed = scheduler.list_job_names(removed=True)
+        removed = scheduler.jobs.names(removed=True)
         names += removed
         found = found or _meant(removed, wanted)
         job = next((job for job in scheduler.list_removed() if job.id == found), None)
@@ -41,16 +41,16 @@ def find_job(scheduler: Reader, wanted: str, *, also_removed: bool = False) -> J
     raise JobNotFoundError(f"there is no job {shown(wanted)}{where}")
 
 
-def _in_trash(scheduler: Reader, wanted: str) -> str:
+def _in_trash(scheduler: Scheduler, wanted: str) -> str:
     """Return the end of a sentence that tells where a job of that very name or id is."""
-    removed = scheduler.list_job_names(removed=True)
+    removed = scheduler.jobs.names(removed=True)
     is_there = any(wanted in (job.id, job.name) for job in removed)
     return "; it is in the trash, from where it comes back with: halo trash restore" if is_there else ""
 
 
-def find_removed(scheduler: Reader, wanted: str) -> Job:
+def find_removed(scheduler: Scheduler, wanted: str) -> Job:
     """Return the job in the trash that is meant; of several of one name the last that was removed."""
-    names = scheduler.list_job_names(removed=True)
+    names = scheduler.jobs.names(removed=True)
     found = _meant(names, wanted)
     job = next((job for job in scheduler.list_removed() if job.id == found), None)
     if job is None:
@@ -83,14 +83,14 @@ def _listed(jobs: list[JobName]) -> str:
     return ", ".join([*words, *(["…"] if len(jobs) > _MOST_NAMED else [])])
 
 
-def open_questions(scheduler: Reader, job_id: str) -> list[Question]:
+def open_questions(scheduler: Scheduler, job_id: str) -> list[Question]:
     """Return what a job asks, the oldest first."""
     return [
-        question for question in scheduler.list_questions(limit=MOST_QUESTIONS) if question.job_id == job_id
+        question for question in scheduler.questions.list(limit=MOST_QUESTIONS) if question.job_id == job_id
     ]
 
 
-def require_engine(scheduler: Reader) -> None:
+def require_engine(scheduler: Scheduler) -> None:
     """Refuse what only a running engine can do."""
     if scheduler.status().state != "running":
         raise SchedulerError("nothing runs the jobs at the moment; start it with: halo daemon")

@@ -1,82 +1,73 @@
-"""The one door to the scheduler, for command line, desktop program and library users alike."""
+"""The way in for the command line, the desktop program and library users: a facade over its parts."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import fields, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from halo_scheduler.clock import Clock, SystemClock
-from halo_scheduler.errors import (
-    EngineHeldError,
-    ScheduleError,
-    SchedulerError,
-    SchedulerShutdownError,
-    StaleEngineError,
-    StoreError,
-    StoreFullError,
-)
+from halo_scheduler.errors import StaleEngineError, StoreError
 from halo_scheduler.grammar.checks import require_whole
-from halo_scheduler.grammar.english import counted
-from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.ipc.client import poke
-from halo_scheduler.model import JobSpec, ProcessAction
-from halo_scheduler.model.changes import Change, ChangeKind, gathered
-from halo_scheduler.model.settings import Settings
+from halo_scheduler.model import (
+    Action,
+    Follower,
+    HintSource,
+    Job,
+    JobSpec,
+    JobStatus,
+    Outcome,
+    Policy,
+    Run,
+    Schedule,
+    StatusReason,
+    Trigger,
+)
+from halo_scheduler.model.changes import YOU, Actor, Change
 from halo_scheduler.paths import database_path
-from halo_scheduler.service.assistants import Assisting
-from halo_scheduler.service.backups import make_backup
-from halo_scheduler.service.queries import RunStats, Status
-from halo_scheduler.store.backup import Backup
-from halo_scheduler.store.requests import Request, RequestKind
-from halo_scheduler.store.secret_names import SecretPlace
-from halo_scheduler.store.settings import MAX_CONCURRENT
+from halo_scheduler.rules import job_edits, pauses, run_requests
+from halo_scheduler.service.backups import Backups
+from halo_scheduler.service.engine_control import EngineControl, Status
+from halo_scheduler.service.imports import Imports
+from halo_scheduler.service.jobs import Jobs
+from halo_scheduler.service.runs import Questions, Runs, RunStats
+from halo_scheduler.service.session import Session, open_store
+from halo_scheduler.service.settings import Secrets, SettingsPart, set_group_limit
 from halo_scheduler.store.store import Store
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QObject
-
-    from halo_scheduler.actions.callback import Handler, Handlers
-    from halo_scheduler.actions.threads import DaemonPool
-    from halo_scheduler.conditions.surroundings import Surroundings
-    from halo_scheduler.engine.engine import Engine
-    from halo_scheduler.engine.loop import EngineLoop
-    from halo_scheduler.engine.test_run import Trial
+    from halo_scheduler.actions.callback import Handler
     from halo_scheduler.model.alarms import Alarm
 
-__all__ = ["RunStats", "Scheduler", "Status"]
-
-_SETTLE_S = 1.0
-_OPENING_TRIES = 3
-_STOP_RUNS_MS = 60_000  # beyond the grace that jobs give their runs
 _LOG = logging.getLogger(__name__)
 
 
-class Scheduler(Assisting):
-    """Jobs and their runs; used by the thread that opened it."""
+class Scheduler:
+    """Jobs and their runs; used by the thread that opened it. What is rarely needed hangs on its parts."""
 
-    def __init__(self, store: Store, clock: Clock, max_concurrent: int | None, owner: str = "") -> None:
-        super().__init__(store, clock)
-        self._owner = owner or Path(sys.argv[0]).name or "Python"
-        self._max_concurrent = max_concurrent
-        self._listeners: list[Callable[[Change], None]] = []
-        self._pool: DaemonPool | None = None
-        self._handlers: Handlers | None = None
-        self._engine: Engine | None = None
-        self._loop: EngineLoop | None = None
-        self.lost_by: SchedulerError | None = None
-        """Why the engine that was here is no longer."""
-        self._has_tried = False
-        self._surroundings: Surroundings | None = None
-        # Loops that have ended live as long as this does: destroying one in a thread beside the window's is not
-        # safe (docs/adr/0010).
-        self._ended_loops: list[EngineLoop] = []
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        max_concurrent: int | None = None,
+        owner: str = "",
+        actor: Actor = YOU,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._session = session = Session(store, clock, actor)
+        self.jobs = Jobs(session)
+        self.runs = Runs(session)
+        self.questions = Questions(session)
+        self.settings = SettingsPart(session)
+        self.secrets = Secrets(session)
+        self.backups = Backups(session)
+        self.imports = Imports(session)
+        self.engine = EngineControl(session, max_concurrent, owner or Path(sys.argv[0]).name or "Python")
 
     @classmethod
     def open(
@@ -86,35 +77,51 @@ class Scheduler(Assisting):
         clock: Clock | None = None,
         max_concurrent: int | None = None,
         owner: str = "",
+        actor: Actor = YOU,
     ) -> Self:
         """Open a database, or the default one, creating it when there is none.
 
-        `owner` is what others are told who runs the jobs; without one, the name of the program.
+        `owner` names the program that runs the jobs, for others to read; without one, the name of the program's file.
+        `actor` is who makes the edits; it is stored with each of them.
         """
         if max_concurrent is not None:
             require_whole("max_concurrent", max_concurrent, 1)
         clock = clock or SystemClock()
-        store = _open_store(database_path() if path is None else Path(path), clock.now_ms())
-        return cls(store, clock, max_concurrent, owner)
+        store = open_store(database_path() if path is None else Path(path), clock.now_ms())
+        return cls(store, clock, max_concurrent, owner, actor)
 
     @classmethod
     def open_to_read(cls, path: str | os.PathLike[str] | None = None, *, clock: Clock | None = None) -> Self:
-        """Open a database for whoever only reads: also one that cannot be written, which `refusal` then tells."""
+        """Open a database to read it; if it cannot be written, `refusal` says why."""
         clock = clock or SystemClock()
         where = database_path() if path is None else Path(path)
-        return cls(Store.open_to_read(where, clock.now_ms()), clock, None)
+        return cls(Store.open_to_read(where, clock.now_ms()), clock)
+
+    @property
+    def path(self) -> Path:
+        """The database's file."""
+        return self._session.path
 
     @property
     def refusal(self) -> str:
         """Why the database can only be read: a sentence; nothing if it can be written."""
         return self._store.database.refusal
 
+    @property
+    def actor(self) -> Actor:
+        """Who makes the edits."""
+        return self._session.actor
+
+    def acting_as(self, actor: Actor) -> AbstractContextManager[None]:
+        """Make every edit inside a `with` block on behalf of another actor; an assistant may not do everything."""
+        return self._session.acting_as(actor)
+
     def close(self) -> None:
         """Stop without waiting, and close the database."""
         try:
             self.stop(wait=False)
         except (StoreError, StaleEngineError) as error:
-            # Locked or gone: the engine's row then runs out by itself.
+            # Locked or gone: the engine's lease then runs out by itself.
             _LOG.warning("%s", error)
         finally:
             self._store.close()
@@ -125,66 +132,226 @@ class Scheduler(Assisting):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # --- Settings and backups ------------------------------------------------------------------------
+    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        """Call a listener after every change made through this scheduler; return how to end that."""
+        return self._session.subscribe(listener)
 
-    def mark_failures_seen(self) -> None:
-        """Remember that all failures up to now were seen; what is under way now can still become one."""
-        with self._store.transaction():
-            history = self._store.history
-            self._store.settings.set_failures_seen(history.newest_seq(), history.seqs_under_way())
-        self._changed(Change(ChangeKind.SETTINGS))
+    # --- Jobs ----------------------------------------------------------------------------------------
 
-    def change_settings(self, **changes: Any) -> Settings:
-        """Change what is given of the settings, at once; refused whole when it would be invalid."""
-        with self._store.transaction():
-            before = self._store.settings.read()
-            changes = before.with_current_names(changes)
-            unknown = set(changes) - {field.name for field in fields(Settings)}
-            if unknown:
-                raise ScheduleError("is not a known setting", path=min(unknown))
-            settings = replace(before, **changes)
-            self._store.settings.save({name: getattr(settings, name) for name in changes})
-        self._changed(Change(ChangeKind.SETTINGS))
-        return settings
+    def add_job(
+        self,
+        name: str,
+        schedule: Schedule,
+        action: Action | None = None,
+        *,
+        job_id: str | None = None,
+        description: str = "",
+        group: str | None = None,
+        anchor_at: int | None = None,
+        enabled: bool = True,
+        policy: Policy | None = None,
+        metadata: Mapping[str, str] | None = None,
+        followers: Sequence[Follower] = (),
+        paused_by: StatusReason | None = None,
+    ) -> str:
+        """Store a job and return its id; with `paused_by` it starts paused, for that reason."""
+        (added,) = self.add_jobs(
+            [
+                {
+                    "name": name,
+                    "schedule": schedule,
+                    "action": action,
+                    "job_id": job_id,
+                    "description": description,
+                    "group": group,
+                    "anchor_at": anchor_at,
+                    "enabled": enabled,
+                    "policy": policy,
+                    "metadata": metadata,
+                    "followers": followers,
+                    "paused_by": paused_by,
+                }
+            ]
+        )
+        return added
 
-    def make_backup(self) -> Backup:
-        """Back up everything but output now."""
-        return make_backup(self.path, self._clock.now_ms())
+    def add_jobs(self, jobs: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Store several jobs, all or none; each is given as the arguments of `add_job`.
 
-    # --- Secrets -------------------------------------------------------------------------------------
+        One may follow another of them, by its `job_id`. Conditions that cannot be observed here are refused, and
+        checking that may take seconds.
+        """
+        records = job_edits.new_records(jobs, self.actor, self._clock.now_ms())
+        self._session.refuse_unobservable(record.spec for record in records)
+        with self._session.edit() as edit:
+            job_edits.add(edit, records)
+        return [record.id for record in records]
 
-    def set_secret(self, name: str, value: str, *, in_file: bool = False) -> None:
-        """Keep a secret for `${secret:NAME}` in the system's keyring or, if chosen, in a private file."""
-        place = SecretPlace.FILE if in_file else SecretPlace.KEYRING
-        self._secrets.set(name, value, place, self._clock.now_ms())
+    def update_job(
+        self,
+        job_id: str,
+        *,
+        paused_by: StatusReason | None = None,
+        seen: JobSpec | None = None,
+        **changes: Any,
+    ) -> None:
+        """Change what is given of a job's spec, and nothing else; refused whole when it would be invalid.
 
-    def remove_secret(self, name: str) -> None:
-        """Forget a secret; jobs that use it fail from then on, and say so."""
-        self._secrets.remove(name)
+        With `paused_by` the job is paused in the same step, for that reason. With `seen`, the spec that the changes
+        were made from, it is refused if the job has another one by now. New conditions that cannot be observed here
+        are refused; checking that may take seconds.
+        """
+        self._session.refuse_unobservable_change(job_id, changes.get("policy"))
+        with self._session.edit() as edit:
+            job_edits.update(edit, job_id, changes, paused_by=paused_by, seen=seen)
+
+    def remove_job(self, job_id: str) -> None:
+        """Put a job into the trash, where it stays for 30 days."""
+        with self._session.edit() as edit:
+            job_edits.remove(edit, job_id)
+
+    def restore_job(self, job_id: str) -> None:
+        """Take a job out of the trash; it goes on from now."""
+        with self._session.edit() as edit:
+            job_edits.restore(edit, job_id)
+
+    def get_job(self, job_id: str) -> Job | None:
+        """Return a job, unless it does not exist or lies in the trash."""
+        return self.jobs.get(job_id)
+
+    def list_jobs(
+        self,
+        *,
+        status: JobStatus | None = None,
+        group: str | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> list[Job]:
+        """Return jobs by next run; a text is searched in name, description and group."""
+        return self.jobs.list(status=status, group=group, text=text, metadata=metadata)
+
+    def list_removed(self) -> list[Job]:
+        """Return the jobs in the trash, the last removed first."""
+        return self.jobs.removed()
+
+    # --- Pauses, advice and limits -------------------------------------------------------------------
+
+    def pause_job(self, job_id: str, until: int | None = None) -> bool:
+        """Pause a job, for good or until an instant; one that runs finishes first.
+
+        What waits for a review goes on waiting, whatever the instant. Return False if an assistant asked for it and
+        a person's pause or a review already holds the job.
+        """
+        with self._session.edit() as edit:
+            return pauses.pause(edit, [job_id], until)
+
+    def pause_all(self, until: int | None = None) -> None:
+        """Pause every job that is neither disabled nor already paused for longer."""
+        with self._session.edit() as edit:
+            pauses.pause_all(edit, until)
+
+    def resume_job(self, job_id: str, *, seen: JobSpec | None = None) -> None:
+        """Let a paused or disabled job go on from now, its error count at 0; nothing is caught up.
+
+        With `seen`, the spec that the person saw, it is refused if an assistant has changed the job since.
+        """
+        with self._session.edit() as edit:
+            pauses.resume(edit, [job_id], seen)
+
+    def resume_all(self) -> None:
+        """Resume every paused job; not disabled ones, nor a `once` whose time is past, nor what waits for a review."""
+        with self._session.edit() as edit:
+            pauses.resume_all(edit)
+
+    def propose_interval(
+        self,
+        job_id: str,
+        interval: str,
+        ttl: str = "60m",
+        reason: str = "",
+        *,
+        source: HintSource = HintSource.PROGRAM,
+    ) -> None:
+        """Advise a pace for a while: a faster one counts at once, a slower one after the next run."""
+        with self._session.edit() as edit:
+            pauses.propose_interval(edit, job_id, interval, ttl=ttl, reason=reason, source=source)
+
+    def propose_next_run(
+        self,
+        job_id: str,
+        at: int,
+        ttl: str = "60m",
+        reason: str = "",
+        *,
+        source: HintSource = HintSource.PROGRAM,
+    ) -> None:
+        """Advise one run at an instant; it counts if it is earlier than what is planned."""
+        with self._session.edit() as edit:
+            pauses.propose_next_run(edit, job_id, at, ttl=ttl, reason=reason, source=source)
+
+    def clear_hints(self, job_id: str, *, source: HintSource = HintSource.PROGRAM) -> None:
+        """Forget all advice, and plan as the schedule says; `source` is who wants it so."""
+        with self._session.edit() as edit:
+            pauses.clear_hints(edit, job_id, source)
+
+    def set_group_limit(self, group: str, max_concurrent: int | None) -> None:
+        """Let at most so many jobs of a group run at once; None lifts the limit."""
+        with self._session.edit() as edit:
+            set_group_limit(edit, group, max_concurrent)
+
+    # --- Runs ----------------------------------------------------------------------------------------
+
+    def trigger(self, job_id: str) -> str:
+        """Ask for a manual run and return its id; the engine starts it as soon as there is a place."""
+        with self._session.edit() as edit:
+            return run_requests.trigger(edit, job_id)
+
+    def cancel_run(self, run_id: str) -> None:
+        """Ask for a run to be stopped; one that has ended is left as it is."""
+        with self._session.edit() as edit:
+            run_requests.cancel(edit, run_id)
+
+    def get_run(self, run_id: str) -> Run | None:
+        """Return a run; None also while a manual run waits for its place."""
+        return self.runs.get(run_id)
+
+    def get_output(self, run_id: str) -> bytes:
+        """Return what a run printed, or has printed by now; secrets are left out."""
+        return self.runs.output(run_id)
+
+    def get_run_log(
+        self,
+        job_id: str | None = None,
+        limit: int = 50,
+        *,
+        outcome: Outcome | None = None,
+        outcomes: Collection[Outcome] | None = None,
+        trigger: Trigger | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        before: str | None = None,
+    ) -> list[Run]:
+        """Return runs, newest first; `before` is the last run of the previous page."""
+        return self.runs.log(
+            job_id,
+            limit,
+            outcome=outcome,
+            outcomes=outcomes,
+            trigger=trigger,
+            since=since,
+            until=until,
+            before=before,
+        )
+
+    def get_run_stats(self, job_id: str, since: int | None = None) -> RunStats:
+        """Return a job's history in numbers."""
+        return self.runs.stats(job_id, since)
 
     # --- The engine ----------------------------------------------------------------------------------
 
-    def refresh_environment(self) -> None:
-        """Let the engine ask the login shell for its environment again, before the next command."""
-        request = Request(kind=RequestKind.REFRESH, job_id="", run_id="", at=self._clock.now_ms())
-        self._store.requests.append(request)
-        self._changed(Change(ChangeKind.ENGINE))
-
     def on_job_due(self, handler: Handler, name: str | None = None) -> None:
         """Register the function that runs callback jobs of that name; without a name, all the others."""
-        self._get_handlers().register(handler, name)
-
-    def try_job(self, spec: JobSpec, parent: QObject | None = None) -> Trial:
-        """Return a test run of a job that is not stored; it needs the Qt event loop of this thread."""
-        from halo_scheduler.actions.run_context import context_of  # noqa: PLC0415 - for those who need it
-        from halo_scheduler.engine.test_run import Trial, clear_left_trials, trial_folder  # noqa: PLC0415 - Qt
-
-        folder = trial_folder(self.path)
-        if not self._has_tried:
-            clear_left_trials(folder)
-            self._has_tried = True
-        context = context_of(self._store, "", spec, None)
-        return Trial(spec, folder, self._secrets.reader, self._clock, parent, context=context)
+        self.engine.on_job_due(handler, name)
 
     def start(
         self,
@@ -201,55 +368,16 @@ class Scheduler(Assisting):
         `heartbeat` is called whenever the loop wakes up and works, and at least once in `heartbeat_ms`. `alarmed` is
         called when the engine notices that it does not do its work, on whatever thread: its own may be what hangs.
         """
-        from halo_scheduler.engine.loop import EngineLoop  # noqa: PLC0415 - Qt, for those who need it
-
-        if self._loop is not None:
-            raise EngineHeldError("this scheduler already runs its jobs")
-        engine = self._get_engine()
-        loop = EngineLoop(
-            engine,
-            self._clock,
-            self._store,
-            heartbeat=heartbeat,
-            heartbeat_ms=heartbeat_ms,
-            alarmed=alarmed,
+        self.engine.start(
+            adopt_orphans=adopt_orphans, heartbeat=heartbeat, heartbeat_ms=heartbeat_ms, alarmed=alarmed
         )
-        loop.changed_elsewhere.connect(self._tell)
-        loop.lost.connect(self._lose_engine)
-        try:
-            loop.start()
-        except BaseException:
-            # It holds descriptors from the moment it is made.
-            loop.stop()
-            self._ended_loops.append(loop)
-            engine.give_up()
-            self._engine = None
-            raise
-        if adopt_orphans:
-            engine.adopt_orphans()
-        self._loop = loop
-
-    @property
-    def runs_jobs(self) -> bool:
-        """Whether the engine is here, driven by `start`, and has not been taken over."""
-        return self._loop is not None
-
-    def _lose_engine(self, error: SchedulerError) -> None:
-        self.lost_by = error
-        self._retire_loop()
-        self._engine = None
-        self._tell(Change(ChangeKind.ENGINE))
 
     def tick(self) -> None:
         """Do once what the engine does when it wakes, for those who drive the time themselves.
 
         Handlers that end within a second are waited for and recorded; those that return a Future are not.
         """
-        engine = self._get_engine()
-        if not engine.is_started:
-            engine.start()
-        while engine.tick():
-            self._get_handlers().settle(_SETTLE_S)
+        self.engine.tick()
 
     def stop(self, wait: bool = True, timeout_ms: int = 30_000, *, end_runs: bool = False) -> None:  # noqa: FBT001, FBT002 - a public name
         """Start nothing any more and wait for what runs; SchedulerShutdownError counts what did not end in time.
@@ -257,121 +385,16 @@ class Scheduler(Assisting):
         With `end_runs` that is then stopped, as a cancelled run is; otherwise commands live on, and the next
         engine takes them up.
         """
-        engine = self._engine
-        if engine is None or not engine.is_started:
-            return
-        engine.stop_claiming()
-        running = self._wait(engine, timeout_ms) if wait else 0
-        if end_runs and running:
-            engine.stop_runs()
-            self._wait(engine, _STOP_RUNS_MS + self._longest_grace_ms())
-        unrecorded = engine.running_count - engine.living_count
-        if self._loop is not None:
-            self._loop.stop()
-            self._retire_loop()
-        engine.give_up()
-        self._engine = None
-        if wait and unrecorded:
-            what = counted(unrecorded, "run")
-            sentence = f"the end of {what} could not be recorded; the next engine does that"
-            raise SchedulerShutdownError(sentence, unrecorded)
-        if running:
-            what = counted(running, "run")
-            how = ", stopped now" if end_runs else ""
-            raise SchedulerShutdownError(f"{what} did not end in time{how}", running)
+        self.engine.stop(wait=wait, timeout_ms=timeout_ms, end_runs=end_runs)
 
-    def _retire_loop(self) -> None:
-        self._ended_loops += [] if self._loop is None else [self._loop]
-        self._loop = None
+    def status(self) -> Status:
+        """Return what the engine is doing, in whatever process it is."""
+        return self.engine.status()
 
-    def end_runs(self) -> None:
-        """Stop what runs, as for a quit; those who wait for it in `stop` then wait less long."""
-        if self._engine is not None:
-            self._engine.stop_runs()
-            self._changed()
+    if not TYPE_CHECKING:  # A checker is to find what has moved, not to take every name for one.
 
-    def _longest_grace_ms(self) -> int:
-        """Return how long the runs under way may take to end when they are asked to."""
-        jobs = self._store.jobs.get_many({run.job_id for run in self._store.runs.running()})
-        specs = [record.spec for record in jobs.values()]
-        actions = [spec.action for spec in (*specs, *self._store.requests.tests_under_way().values())]
-        return max((action.grace_ms for action in actions if isinstance(action, ProcessAction)), default=0)
+        def __getattr__(self, name: str) -> object:
+            """Return what had this name until the last version, with a DeprecationWarning; see `moved_names`."""
+            from halo_scheduler.service.moved_names import find_moved  # noqa: PLC0415 - for old programs
 
-    def _wait(self, engine: Engine, timeout_ms: int) -> int:
-        if self._loop is not None:
-            return self._loop.wait_until_idle(timeout_ms)
-        engine.tick()
-        deadline = monotonic() + timeout_ms / SECOND_MS
-        while engine.running_count and (left_s := deadline - monotonic()) > 0:
-            if engine.wait_for_end(left_s):
-                engine.tick()
-        return engine.living_count
-
-    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
-        """Call the listener after every change made through this scheduler; returns how to end that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
-
-    def _get_handlers(self) -> Handlers:
-        from halo_scheduler.actions.callback import Handlers  # noqa: PLC0415 - threads, for those who need them
-
-        self._handlers = self._handlers or Handlers(self._get_pool())
-        return self._handlers
-
-    def _get_pool(self) -> DaemonPool:
-        from halo_scheduler.actions.threads import DaemonPool  # noqa: PLC0415
-
-        self._pool = self._pool or DaemonPool()
-        return self._pool
-
-    def _get_engine(self) -> Engine:
-        from halo_scheduler.engine.engine import Engine  # noqa: PLC0415 - only for those who run jobs
-
-        if self._engine is None:
-            self._engine = Engine(
-                self._store,
-                self._clock,
-                self._get_handlers(),
-                self._get_pool(),
-                max_concurrent=self._places,
-                tell=self._tell,
-                owner=self._owner,
-                surroundings=self._surroundings,
-            )
-        return self._engine
-
-    def _places(self) -> int:
-        return (
-            self._store.settings.number(MAX_CONCURRENT)
-            if self._max_concurrent is None
-            else self._max_concurrent
-        )
-
-    def _changed(self, *changes: Change) -> None:
-        """Let the engine, in this process or another, look at what we wrote."""
-        if self._loop is not None:
-            self._loop.look_again()
-        elif changes:
-            poke(self.path, changes)
-        for change in gathered(changes):
-            self._tell(change)
-
-    def _tell(self, change: Change) -> None:
-        if self._loop is not None:
-            self._loop.tell(change)
-        for listener in list(self._listeners):
-            try:
-                listener(change)
-            except Exception:  # noqa: BLE001 - a listener's fault is not the scheduler's
-                _LOG.exception("a listener failed")
-
-
-def _open_store(path: Path, now_ms: int) -> Store:
-    """Open a database; on a full disk, make some room for it first, which a job that goes on printing may take."""
-    for _ in range(_OPENING_TRIES):
-        with suppress(StoreFullError):
-            return Store.open(path, now_ms)
-        from halo_scheduler.engine.room import make_room_beside  # noqa: PLC0415 - on a full disk only
-
-        make_room_beside(path)
-    return Store.open(path, now_ms)
+            return find_moved(self, name)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from halo_scheduler.store.connection import Database, Row
+from halo_scheduler.model.changes import Actor, ActorKind
+from halo_scheduler.store.connection import Database, Row, Value
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
 _SELECT = "SELECT seq, at, kind, job_id, detail, assistant FROM scheduler_events"
+_ACTOR = "actor"
 _INSERT = "INSERT INTO scheduler_events (at, job_id, kind, detail, assistant) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -47,14 +48,19 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One entry of the journal; `assistant` is the name of the assistant that caused it, if one did."""
+    """One entry of the journal; `actor` made the edit, None for what the engine wrote."""
 
     seq: int
     at: int
     kind: EventKind
     job_id: str | None
     detail: dict[str, Any]
-    assistant: str | None = None
+    actor: Actor | None = None
+
+    @property
+    def assistant(self) -> str | None:
+        """The name of the assistant that caused it, if one did."""
+        return self.actor.name if self.actor is not None and self.actor.is_assistant else None
 
 
 class EventTable:
@@ -62,29 +68,28 @@ class EventTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._assistant: str | None = None
 
-    @property
-    def assistant(self) -> str | None:
-        """The assistant on whose behalf events are appended at the moment."""
-        return self._assistant
+    def append(
+        self,
+        at: int,
+        kind: EventKind,
+        job_id: str | None = None,
+        *,
+        actor: Actor | None = None,
+        **detail: object,
+    ) -> None:
+        self._database.rows(_INSERT, _values(at, kind, job_id, detail, actor))
 
-    @contextmanager
-    def on_behalf_of(self, assistant: str) -> Iterator[None]:
-        """Record every event that is appended inside as caused by an assistant."""
-        before, self._assistant = self._assistant, assistant
-        try:
-            yield
-        finally:
-            self._assistant = before
-
-    def append(self, at: int, kind: EventKind, job_id: str | None = None, **detail: object) -> None:
-        self._database.rows(_INSERT, [at, job_id, kind, _json(detail), self._assistant])
-
-    def append_many(self, at: int, kind: EventKind, details: Iterable[tuple[str, dict[str, object]]]) -> None:
+    def append_many(
+        self,
+        at: int,
+        kind: EventKind,
+        details: Iterable[tuple[str, dict[str, object]]],
+        actor: Actor | None = None,
+    ) -> None:
         """Append one event of a kind for each of several jobs."""
         self._database.run_many(
-            _INSERT, ((at, job_id, kind, _json(detail), self._assistant) for job_id, detail in details)
+            _INSERT, (_values(at, kind, job_id, detail, actor) for job_id, detail in details)
         )
 
     def of_job(self, job_id: str, limit: int = 100) -> list[Event]:
@@ -151,13 +156,27 @@ class EventTable:
         return [_event_of(row) for row in rows]
 
 
+def _values(
+    at: int, kind: EventKind, job_id: str | None, detail: dict[str, object], actor: Actor | None
+) -> list[Value]:
+    """Return the values of a row: an assistant has a column of its own, any other actor stands in the detail."""
+    if actor is None:
+        return [at, job_id, kind, _json(detail), None]
+    if actor.is_assistant:
+        return [at, job_id, kind, _json(detail), actor.name]
+    return [at, job_id, kind, _json({**detail, _ACTOR: actor.kind}), None]
+
+
 def _event_of(row: Row) -> Event:
-    seq, at, kind, job_id, detail, assistant = row
+    seq, at, kind, job_id, stored, assistant = row
+    detail = json.loads(stored)
+    other = detail.pop(_ACTOR, None)
+    actor = None if other is None else Actor(ActorKind(other))
     return Event(
         seq=seq,
         at=at,
         kind=EventKind(kind),
         job_id=job_id,
-        detail=json.loads(detail),
-        assistant=assistant,
+        detail=detail,
+        actor=actor if assistant is None else Actor(ActorKind.ASSISTANT, assistant),
     )

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import JobSpec, WaitingFor
 from halo_scheduler.store.connection import Database, Row, Value
@@ -74,6 +75,13 @@ class JobTable:
         """Return a job, also one in the trash."""
         row = self._database.row(f"{_SELECT} WHERE id = ?", [job_id])
         return None if row is None else self._read(row)
+
+    def require(self, job_id: str) -> JobRecord:
+        """Return a job that is not in the trash; JobNotFoundError if there is none."""
+        record = self.get(job_id)
+        if record is None or record.removed_at is not None:
+            raise JobNotFoundError(f"there is no job {job_id!r}")
+        return record
 
     def get_many(self, job_ids: Iterable[str]) -> dict[str, JobRecord]:
         ids = list(job_ids)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from halo_scheduler.grammar.text import hidden_words, looks_like
+from halo_scheduler.grammar.text import hidden_words, looks_like, texts_in
 from halo_scheduler.model import JobSpec
 
 
@@ -34,17 +34,3 @@ def _may_hide(data: object) -> bool:
     """Tell at a glance whether plain data may have invisible characters: most of ten thousand jobs have none."""
     text = json.dumps(data, ensure_ascii=False)
     return "\\" in text or bool(hidden_words(text))
-
-
-def texts_in(data: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield all texts in plain data, each with the path of its field; a key has the path of its object."""
-    match data:
-        case str():
-            yield path, data
-        case dict():
-            for key, item in data.items():
-                yield path, key
-                yield from texts_in(item, f"{path}.{key}" if path else key)
-        case list():
-            for index, item in enumerate(data):
-                yield from texts_in(item, f"{path}[{index}]")

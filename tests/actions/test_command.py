@@ -133,7 +133,7 @@ def test_path_is_that_of_the_login_shell(
     (tool / "greet").symlink_to("/bin/echo")
     lines = f"echo noise; export PATH={tool}:/usr/bin:/bin FROM_LOGIN='a b'"
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
-    shop.scheduler.refresh_environment()
+    shop.scheduler.engine.refresh_environment()
     run = shop.run(Command(argv=("greet", "hello")))
     assert (run.error, shop.text(run)) == ("", "hello\n")
     run = shop.run(shell('echo "$PATH|$FROM_LOGIN"'))
@@ -144,7 +144,7 @@ def test_variables_are_added_and_go_before_those_of_the_login_shell(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, "export A=login B=login"))
-    shop.scheduler.refresh_environment()
+    shop.scheduler.engine.refresh_environment()
     run = shop.run(shell('echo "$A $B $C"', environment={"B": "job", "C": "ä →"}))
     assert shop.text(run) == "login job ä →\n"
 
@@ -154,11 +154,11 @@ def test_the_environment_is_asked_for_again_on_demand(
 ) -> None:
     (tmp_path / "value").write_text("first")
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, f"export A=$(cat {tmp_path}/value)"))
-    shop.scheduler.refresh_environment()
+    shop.scheduler.engine.refresh_environment()
     assert shop.text(shop.run(shell("echo $A"))) == "first\n"
     (tmp_path / "value").write_text("second")
     assert shop.text(shop.run(shell("echo $A"))) == "first\n"
-    shop.scheduler.refresh_environment()
+    shop.scheduler.engine.refresh_environment()
     assert shop.text(shop.run(shell("echo $A"))) == "second\n"
 
 
@@ -410,8 +410,8 @@ def test_survivors_of_a_normal_exit_are_left_alive_and_noted(shop: Workshop) -> 
 
 def test_what_ends_a_moment_after_the_run_is_not_noted(shop: Workshop) -> None:
     run = shop.run(shell("sleep 1.2; sleep 0.1 &"))
-    assert shop.scheduler._engine is not None
-    survey = shop.scheduler._engine._post_run.scan
+    assert shop.scheduler.engine._engine is not None
+    survey = shop.scheduler.engine._engine._post_run.scan
     shop.until(lambda: survey.due_at is None)
     assert shop.get(run.id).note == ""
 
@@ -448,7 +448,7 @@ class _Witness:
 
 def _let_two_hours_pass(scheduler: Scheduler) -> None:
     """Let the clock that runs began by be two hours ahead of it."""
-    engine, loop = scheduler._engine, scheduler._loop
+    engine, loop = scheduler.engine._engine, scheduler._session.loop
     assert engine is not None
     assert loop is not None
     engine._runs.shift(-2 * 3_600_000)
@@ -572,7 +572,7 @@ def test_a_process_that_does_not_end_when_killed_is_named_and_waited_for(
         )
     )
     shop.until(lambda: pids_in(shop.folder))
-    engine = shop.scheduler._engine
+    engine = shop.scheduler.engine._engine
     assert engine is not None
     with monkeypatch.context() as patched:
         # As in uninterruptible sleep, on a network drive that does not answer.
@@ -611,7 +611,7 @@ def test_a_cancel_while_the_login_shell_hangs_ends_at_once_and_starts_nothing(
 ) -> None:
     lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; touch {tmp_path}/went"
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
-    shop.scheduler.refresh_environment()
+    shop.scheduler.engine.refresh_environment()
     run_id = shop.begin(Command(argv=("touch", str(tmp_path / "started"))))
     shop.until(lambda: pids_in(tmp_path))
     shop.scheduler.cancel_run(run_id)
@@ -631,7 +631,7 @@ def test_a_hanging_login_shell_does_not_hold_up_the_event_loop(
 ) -> None:
     lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
-    shop.scheduler.refresh_environment()
+    shop.scheduler.engine.refresh_environment()
     shop.scheduler.on_job_due(lambda *_: None)
     run_id = shop.begin(Command(argv=("true",)))
     shop.until(lambda: pids_in(tmp_path))
@@ -675,11 +675,11 @@ def test_nothing_is_started_after_the_engine_has_left(
 ) -> None:
     lines = f"echo $$ >{tmp_path}/shell.pid; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
-    shop.scheduler.refresh_environment()
+    shop.scheduler.engine.refresh_environment()
     run_id = shop.begin(Command(argv=("touch", str(tmp_path / "started"))))
     shop.until(lambda: pids_in(tmp_path))
-    assert shop.scheduler._engine is not None
-    (work,) = shop.scheduler._engine._works.values()
+    assert shop.scheduler.engine._engine is not None
+    (work,) = shop.scheduler.engine._engine._works.values()
     assert isinstance(work, ProcessWork)
     shop.scheduler.stop(wait=False)
     (tmp_path / "go").touch()
@@ -773,7 +773,7 @@ def test_a_retry_that_succeeds_is_no_error(shop: Workshop) -> None:
 
 @pytest.mark.parametrize("name", ["PATH", "HOME"])
 def test_a_secret_is_not_in_the_sentence_of_a_failed_start(shop: Workshop, name: str) -> None:
-    shop.scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    shop.scheduler.secrets.set("TOKEN", "correct horse", in_file=True)
     run = shop.run(Command(argv=("no-such-program",), environment={name: "/x/${secret:TOKEN}"}))
     assert run.outcome is Outcome.FAILURE
     assert "/x/***" in run.error
@@ -781,7 +781,7 @@ def test_a_secret_is_not_in_the_sentence_of_a_failed_start(shop: Workshop, name:
 
 
 def test_a_secret_that_is_half_printed_is_not_shown(shop: Workshop) -> None:
-    shop.scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    shop.scheduler.secrets.set("TOKEN", "correct horse", in_file=True)
     line = f"printf 'x correct hor'; until test -e {shop.folder}/go; do sleep 0.02; done; echo se"
     run_id = shop.begin(shell(line, environment={"TOKEN": "${secret:TOKEN}"}))
     spool = Spool(spool_folder(shop.scheduler.path), run_id)
@@ -888,8 +888,8 @@ def test_nothing_is_started_by_an_engine_that_stood_still_until_another_took_ove
     monkeypatch.setenv("SHELL", _login_shell(tmp_path, lines))
     run_id = hand.begin(Command(argv=("touch", str(tmp_path / "started"))))
     until(lambda: pids_in(tmp_path))
-    assert hand.scheduler._engine is not None
-    (work,) = hand.scheduler._engine._works.values()
+    assert hand.scheduler.engine._engine is not None
+    (work,) = hand.scheduler.engine._engine._works.values()
     assert isinstance(work, ProcessWork)
     hand.clock.advance(LEASE_MS)
     (tmp_path / "go").touch()
@@ -898,7 +898,7 @@ def test_nothing_is_started_by_an_engine_that_stood_still_until_another_took_ove
         other.tick()
         with pytest.raises(StaleEngineError):
             hand.scheduler.tick()
-        hand.scheduler._engine.leave_runs()
+        hand.scheduler.engine._engine.leave_runs()
         assert work.has_begun.wait(60)
         run = other.get_run(run_id)
     assert run is not None
@@ -932,7 +932,7 @@ def test_ticks_alone_keep_the_time_limit(hand: _Hand, tmp_path: Path) -> None:
 def test_ticks_alone_kill_after_the_grace(hand: _Hand, tmp_path: Path) -> None:
     run_id = hand.begin(shell(_IGNORES_TERM, directory=str(tmp_path), grace="1h"))
     until(lambda: pids_in(tmp_path))
-    engine = hand.scheduler._get_engine()
+    engine = hand.scheduler.engine.get_engine()
     # That it was started is told by another thread.
     until(lambda: engine.take_in() or engine._works[run_id].next_look_at)
     hand.scheduler.cancel_run(run_id)

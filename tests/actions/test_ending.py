@@ -48,7 +48,7 @@ def site() -> Iterator[Site]:
 
 
 def _question(shop: AgentShop, run: Run) -> Question:
-    question = shop.scheduler.get_question_of_run(run.id)
+    question = shop.scheduler.questions.of_run(run.id)
     assert question is not None
     return question
 
@@ -68,7 +68,7 @@ def test_what_a_command_says_counts_when_that_is_switched_on(shop: AgentShop) ->
 def test_what_a_command_says_is_not_read_otherwise(shop: AgentShop) -> None:
     run = shop.run(shell(_WORDS))
     assert (run.exit_code, run.cost, run.note) == (3, None, "")
-    assert shop.scheduler.get_question_of_run(run.id) is None
+    assert shop.scheduler.questions.of_run(run.id) is None
 
 
 def test_what_an_agent_says_counts_unless_that_is_switched_off(shop: AgentShop) -> None:
@@ -77,7 +77,7 @@ def test_what_an_agent_says_counts_unless_that_is_switched_off(shop: AgentShop) 
     assert (run.outcome, run.cost, _question(shop, run).text) == (Outcome.SUCCESS, 0.12, "well?")
     run = shop.run(action, reads_lines=False)
     assert (run.outcome, run.cost) == (Outcome.SUCCESS, None)
-    assert shop.scheduler.get_question_of_run(run.id) is None
+    assert shop.scheduler.questions.of_run(run.id) is None
 
 
 def test_a_line_that_is_printed_in_pieces_is_one_line(shop: AgentShop) -> None:
@@ -156,7 +156,7 @@ def test_what_prints_without_a_pause_is_not_looked_after_without_one(tmp_path: P
         run_id = scheduler.trigger(job_id)
         scheduler.tick()
         until(lambda: pids_in(tmp_path))
-        engine = scheduler._get_engine()
+        engine = scheduler.engine.get_engine()
         # That it was started is told by another thread.
         until(lambda: engine.take_in() or engine._works[run_id].next_look_at)
         for _ in range(20):
@@ -188,7 +188,7 @@ def test_one_that_says_the_same_without_end_is_stopped_as_any_other(shop: AgentS
 
 
 def test_a_secret_is_not_in_a_question(shop: AgentShop) -> None:
-    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     line = 'printf "::needs-input is it ${T%% *}"; sleep 0.4; echo " ${T#* }?"'
     run = shop.run(shell(line, environment={"T": "${secret:TOKEN}"}), reads_lines=True)
     assert _question(shop, run).text == "is it ***?"
@@ -200,7 +200,7 @@ _MINUTE = 60_000
 
 
 def test_what_a_command_proposes_is_on_its_run_when_lines_are_read(shop: AgentShop) -> None:
-    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     line = (
         'echo "::halo every=5m ttl=2h reason=\\"it is $T\\""; echo ::halo every=2; '
         "printf '::halo ne'; sleep 0.4; echo xt=1m; exit 3"
@@ -271,7 +271,7 @@ def test_a_question_in_words_goes_before_the_exit_code(shop: AgentShop) -> None:
 
 def test_another_exit_code_asks_nothing(shop: AgentShop) -> None:
     run = shop.run(shell("echo words; exit 41", needs_input_code=42))
-    assert shop.scheduler.get_question_of_run(run.id) is None
+    assert shop.scheduler.questions.of_run(run.id) is None
 
 
 def test_the_exit_code_of_one_that_was_stopped_asks_nothing(shop: AgentShop) -> None:
@@ -282,7 +282,7 @@ def test_the_exit_code_of_one_that_was_stopped_asks_nothing(shop: AgentShop) -> 
     shop.scheduler.cancel_run(run_id)
     run = shop.end_of(run_id)
     assert (run.outcome, run.exit_code) == (Outcome.CANCELLED, 42)
-    assert shop.scheduler.get_question_of_run(run_id) is None
+    assert shop.scheduler.questions.of_run(run_id) is None
 
 
 @pytest.mark.parametrize("codes", [{"no_work_code": 42}, {"needs_input_code": 256}, {"needs_input_code": -1}])
@@ -299,14 +299,14 @@ def _fetch(shop: AgentShop, url: str, **policy: Any) -> Run:
 
 
 def test_the_body_of_an_answer_is_read_when_that_is_switched_on(shop: AgentShop, site: Site) -> None:
-    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     body = f"working\n::cost 0.5\n::needs-input is it {_SECRET}?\n::cost 1".encode()
     url = site.answer(headers={"X": "::cost 7"}, body=body)
     run = _fetch(shop, url, reads_lines=True)
     assert (run.outcome, run.http_status, run.cost) == (Outcome.SUCCESS, 200, 1.5)
     assert _question(shop, run).text == "is it ***?"
     run = _fetch(shop, url)
-    assert (run.outcome, run.cost, shop.scheduler.get_question_of_run(run.id)) == (
+    assert (run.outcome, run.cost, shop.scheduler.questions.of_run(run.id)) == (
         Outcome.SUCCESS,
         None,
         None,
@@ -325,7 +325,7 @@ def test_only_the_last_of_several_answers_counts(shop: AgentShop, site: Site) ->
     first = site.answer("/first", 302, {"Location": last}, body=b"::cost 5\n::needs-input x\n")
     run = shop.run(HttpRequest(url=first), reads_lines=True)
     assert (run.outcome, run.cost) == (Outcome.SUCCESS, 1.0)
-    assert shop.scheduler.get_question_of_run(run.id) is None
+    assert shop.scheduler.questions.of_run(run.id) is None
 
 
 _JSON = {"Content-Type": "application/json; charset=utf-8"}
@@ -333,7 +333,7 @@ _HALO = {"every": "5m", "reason": f"it is {_SECRET}"}
 
 
 def test_the_halo_object_of_an_answer_is_what_the_run_proposed(shop: AgentShop, site: Site) -> None:
-    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     body = json.dumps({"items": [], "halo": _HALO}, indent=2).encode()
     url = site.answer(headers=_JSON, body=body)
     run = _fetch(shop, url, reads_lines=True)
@@ -395,8 +395,8 @@ def test_a_job_that_asked_waits_for_its_answer(shop: AgentShop) -> None:
     action = shop.prompt("x", ["say", "::needs-input well?"])
     job_id = shop.scheduler.add_job("job", Manual(), action, policy=Policy())
     shop.end_of(shop.scheduler.trigger(job_id))
-    (question,) = shop.scheduler.list_questions()
-    run = shop.end_of(shop.scheduler.answer_question(question.id, "yes"))
+    (question,) = shop.scheduler.questions.list()
+    run = shop.end_of(shop.scheduler.questions.answer(question.id, "yes"))
     assert (run.outcome, run.reason) == (Outcome.SUCCESS, None)
     assert SkipReason.NEEDS_INPUT not in {logged.reason for logged in shop.scheduler.get_run_log(job_id)}
     assert "yes" in shop.note()["prompt"]

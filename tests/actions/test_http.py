@@ -525,7 +525,7 @@ def test_a_job_may_follow_no_redirect_at_all(client: Client, site: Site) -> None
 def test_no_credentials_are_sent_on_to_another_server(
     client: Client, site: Site, other_site: Site, host: str
 ) -> None:
-    client.scheduler.set_secret("TOKEN", TOKEN, in_file=True)
+    client.scheduler.secrets.set("TOKEN", TOKEN, in_file=True)
     other_site.answer("/there")
     headers = {
         "Authorization": "Basic bGl0ZXJhbDpwYXNz",
@@ -631,7 +631,7 @@ def test_a_redirected_head_stays_a_head(client: Client, site: Site, status: int)
 def test_a_body_is_not_sent_on_to_another_host(
     client: Client, site: Site, other_site: Site, body: str
 ) -> None:
-    client.scheduler.set_secret("TOKEN", TOKEN, in_file=True)
+    client.scheduler.secrets.set("TOKEN", TOKEN, in_file=True)
     url = site.redirect("/", other_site.url(host="localhost"), 307)
     error = client.get(url, method="POST", body=body, redirects=Redirects.ANY).error
     assert error.endswith(f"redirects to localhost:{other_site.port}, which must not get the body")
@@ -653,8 +653,8 @@ def _echo(visit: Visit) -> None:
 
 
 def test_secrets_reach_the_server_and_not_the_output(client: Client, site: Site) -> None:
-    client.scheduler.set_secret("ONE", SECRET, in_file=True)
-    client.scheduler.set_secret("TWO", TOKEN, in_file=True)
+    client.scheduler.secrets.set("ONE", SECRET, in_file=True)
+    client.scheduler.secrets.set("TWO", TOKEN, in_file=True)
     result = client.get(
         site.page(_echo),
         method="POST",
@@ -672,7 +672,7 @@ def test_secrets_reach_the_server_and_not_the_output(client: Client, site: Site)
 
 def test_a_secret_in_a_json_body_stays_one_string(client: Client, site: Site) -> None:
     value = 'quote " slash \\ line\nend'
-    client.scheduler.set_secret("TOKEN", value, in_file=True)
+    client.scheduler.secrets.set("TOKEN", value, in_file=True)
     body = '{"token": "<${secret:TOKEN}>"}'
     result = client.get(site.page(_echo), method="POST", body=body, body_kind=BodyKind.JSON)
     assert json.loads(site.seen[0].body) == {"token": f"<{value}>"}
@@ -725,14 +725,14 @@ def test_a_secret_in_the_words_of_a_status_is_not_told(client: Client, site: Sit
         visit.send_header("Content-Length", "0")
         visit.end_headers()
 
-    client.scheduler.set_secret("TOKEN", TOKEN, in_file=True)
+    client.scheduler.secrets.set("TOKEN", TOKEN, in_file=True)
     result = client.get(site.page(page), headers={"X-Custom": "${secret:TOKEN}"})
     assert result.error.endswith("answered 500 no such token ***; expected 2xx")
     assert TOKEN.encode() not in result.output
 
 
 def test_a_secret_in_the_address_of_a_redirect_is_not_stored(client: Client, site: Site) -> None:
-    client.scheduler.set_secret("TOKEN", TOKEN, in_file=True)
+    client.scheduler.secrets.set("TOKEN", TOKEN, in_file=True)
     site.answer("/there")
     result = client.get(site.redirect("/", f"/there?token={TOKEN}"), headers={"X-Custom": "${secret:TOKEN}"})
     assert site.seen[1].path == f"/there?token={TOKEN}"
@@ -749,7 +749,7 @@ def test_a_proxy_of_the_login_environment_is_used_and_its_password_not_stored(
     site.page(page, "http://far.test/")
     monkeypatch.setenv("http_proxy", f"http://me:hunter22@127.0.0.1:{site.port}")
     monkeypatch.setenv("SHELL", "/bin/sh")
-    client.scheduler._get_engine().read_environment()
+    client.scheduler.engine.get_engine().read_environment()
     result = client.get("http://far.test/")
     assert result.error == "far.test answered 407 Proxy Authentication Required; expected 2xx"
     assert result.output.endswith(b"\n\nBasic *** ***")
@@ -765,7 +765,7 @@ def test_a_missing_secret_is_told_and_nothing_is_sent(client: Client, site: Site
 def test_a_secret_that_would_break_out_of_its_header_is_refused(
     client: Client, site: Site, value: str
 ) -> None:
-    client.scheduler.set_secret("TOKEN", value, in_file=True)
+    client.scheduler.secrets.set("TOKEN", value, in_file=True)
     error = client.get(site.answer(), headers={"X-Custom": "${secret:TOKEN}"}).error
     assert error == "a secret in the header X-Custom has more than one line or control characters"
     assert not site.seen
@@ -781,7 +781,7 @@ def test_a_request_that_waits_for_its_secrets_can_be_cancelled(
         go_on.wait(10)
         return TOKEN
 
-    client.scheduler.set_secret("TOKEN", TOKEN, in_file=True)
+    client.scheduler.secrets.set("TOKEN", TOKEN, in_file=True)
     monkeypatch.setattr("halo_scheduler.store.secrets._SecretFile.get", slow)
     run_id = client.start(site.answer(), headers={"X-Custom": "${secret:TOKEN}"})
     client.wait_until(asked.is_set)

@@ -22,7 +22,7 @@ def plain_shell(monkeypatch: pytest.MonkeyPatch) -> None:
 def _end_of(scheduler: Scheduler, run_id: str) -> Run:
     give_up_at = time.monotonic() + 30
     while time.monotonic() < give_up_at:
-        scheduler._get_engine().wait_for_end(0.05)
+        scheduler.engine.get_engine().wait_for_end(0.05)
         scheduler.tick()
         run = scheduler.get_run(run_id)
         if run is not None and run.outcome is not Outcome.RUNNING:

@@ -48,7 +48,7 @@ def _end(scheduler: Scheduler, output: bytes) -> None:
 def _set_token(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the secret since before the run began."""
     monkeypatch.setattr(scheduler._clock, "now_ms", lambda: 1, raising=False)
-    scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    scheduler.secrets.set("TOKEN", "correct horse", in_file=True)
 
 
 def test_what_has_not_begun_has_printed_nothing(scheduler: Scheduler) -> None:
@@ -60,7 +60,7 @@ def test_a_run_is_followed_and_its_secrets_are_left_out(
 ) -> None:
     _set_token(scheduler, monkeypatch)
     _print(scheduler, b"a correct horse and more words\n")
-    with scheduler.follow_output(_RUN) as output:
+    with scheduler.runs.follow_output(_RUN) as output:
         shown = output.read()
         assert shown.startswith(b"a ***")
         _end(scheduler, b"stored")
@@ -75,7 +75,7 @@ def test_secrets_are_left_out_of_what_an_agent_prints(
     assert run is not None
     scheduler.update_job(run.job_id, action=Prompt(text="x", environment={"T": "${secret:TOKEN}"}))
     _print(scheduler, b"a correct horse and more words\n")
-    with scheduler.follow_output(_RUN) as output:
+    with scheduler.runs.follow_output(_RUN) as output:
         assert output.read() + output.end() == b"a *** and more words\n"
 
 

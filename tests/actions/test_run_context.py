@@ -102,7 +102,7 @@ def test_an_agent_that_is_not_known_has_a_sentence(scheduler: Scheduler, store: 
     assert occasion.agent is None
     assert occasion.no_agent.startswith("there is no agent named 'cloude' in the settings; known: claude")
     agent = Agent(name="cloude", argv=("cloude", "{prompt}"))
-    scheduler.change_settings(agents=(agent,))
+    scheduler.settings.change(agents=(agent,))
     occasion = context_of(store, "1", _spec(Prompt(agent="cloude")), _RUN)
     assert (occasion.agent, occasion.no_agent) == (agent, "")
 

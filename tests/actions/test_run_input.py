@@ -67,7 +67,7 @@ def test_an_agent_gets_the_rendered_prompt(shop: AgentShop, agent: str) -> None:
 
 
 def test_without_a_name_the_default_agent_gets_it(shop: AgentShop) -> None:
-    shop.scheduler.change_settings(default_agent="file")
+    shop.scheduler.settings.change(default_agent="file")
     shop.run(shop.prompt("x", agent=""))
     assert shop.note()["how"] == "file"
 
@@ -138,7 +138,7 @@ def test_a_missing_directory_uses_up_no_item(shop: AgentShop) -> None:
 
 def test_an_agent_that_is_gone_from_the_settings_is_told(shop: AgentShop) -> None:
     job_id = shop.scheduler.add_job("job", Manual(), shop.prompt("x", agent="file"))
-    shop.scheduler.change_settings(agents=(Agent(name="other", argv=("true",)),))
+    shop.scheduler.settings.change(agents=(Agent(name="other", argv=("true",)),))
     run = shop.end_of(shop.scheduler.trigger(job_id))
     assert run.outcome is Outcome.FAILURE
     assert run.error == "there is no agent named 'file' in the settings; known: other"
@@ -193,7 +193,7 @@ def test_an_agent_outlives_a_stop_of_the_engine_and_is_taken_up_again(shop: Agen
     go.touch()
     run = shop.end_of(run_id)
     assert (run.outcome, run.exit_code, run.cost) == (Outcome.FAILURE, 5, 0.75)
-    question = shop.scheduler.get_question_of_run(run_id)
+    question = shop.scheduler.questions.of_run(run_id)
     assert question is not None
     assert question.text == "now?"
     assert not path.exists()
@@ -204,7 +204,7 @@ def test_an_agent_outlives_a_stop_of_the_engine_and_is_taken_up_again(shop: Agen
 
 @pytest.mark.parametrize("agent", ["stdin", "argument", "file"])
 def test_a_secret_in_the_environment_stays_there(shop: AgentShop, agent: str) -> None:
-    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     # What is in its environment may be filled in, also in the script of the fake agent.
     steps: list[list[Any]] = [
         ["tell", "T"],
@@ -216,7 +216,7 @@ def test_a_secret_in_the_environment_stays_there(shop: AgentShop, agent: str) ->
     assert run.exit_code == 9
     assert shop.text(run) == "***\n::needs-input may I use ***?\n::cost ***\n"
     assert run.note == "a line of its output could not be read: ::cost ***"
-    question = shop.scheduler.get_question_of_run(run.id)
+    question = shop.scheduler.questions.of_run(run.id)
     assert question is not None
     assert question.text == "may I use ***?"
     assert _SECRET not in str(shop.note())
@@ -224,7 +224,7 @@ def test_a_secret_in_the_environment_stays_there(shop: AgentShop, agent: str) ->
 
 
 def test_what_others_wrote_gets_no_secret(shop: AgentShop) -> None:
-    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     source = shop.items(a=f"# Title {_HOSTILE}\n\n{_HOSTILE}")
     action = shop.prompt(
         "{{work.title}}|{{work.body}}", ["repeat"], environment={"T": "${secret:TOKEN}"}, work_source=source
@@ -334,7 +334,7 @@ def test_a_command_without_a_source_is_told_of_no_item(shop: AgentShop) -> None:
 
 
 def test_secrets_in_a_commands_standard_input_are_filled_in_but_not_in_its_item(shop: AgentShop) -> None:
-    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     source = shop.items(a="# ${secret:TOKEN}")
     action = Command(
         argv=("sh", "-c", 'wc -c; printf %s "$HALO_WORK_TITLE"'),
@@ -351,13 +351,13 @@ def _ask(shop: AgentShop, action: Prompt | Command) -> tuple[str, str]:
     """Let a job ask something, and return its id and that of the question."""
     job_id = shop.scheduler.add_job("asker", Manual(), action, policy=Policy(reads_lines=True))
     run = shop.end_of(shop.scheduler.trigger(job_id))
-    question = shop.scheduler.get_question_of_run(run.id)
+    question = shop.scheduler.questions.of_run(run.id)
     assert question is not None
     return job_id, question.id
 
 
 def _answered(shop: AgentShop, question_id: str, text: str) -> Run:
-    run = shop.end_of(shop.scheduler.answer_question(question_id, text))
+    run = shop.end_of(shop.scheduler.questions.answer(question_id, text))
     assert run.trigger is Trigger.ANSWER
     return run
 
@@ -404,11 +404,11 @@ def test_a_test_run_reads_the_first_item_and_leaves_it_where_it_is(shop: AgentSh
     job_id = shop.scheduler.add_job("job", Manual(), action)
     job = shop.scheduler.get_job(job_id)
     assert job is not None
-    run = shop.end_of(shop.scheduler.test_job(job_id, job.spec))
+    run = shop.end_of(shop.scheduler.runs.request_test(job_id, job.spec))
     assert (run.trigger, run.outcome, run.cost, run.work_id) == (Trigger.TEST, Outcome.SUCCESS, 2.0, "a.md")
     assert "# A" in shop.note()["prompt"]
     assert shop.places() == {"ready": ["a.md"]}
-    assert shop.scheduler.get_question_of_run(run.id) is None
+    assert shop.scheduler.questions.of_run(run.id) is None
     assert shop.spooled() == []
 
 
@@ -492,7 +492,7 @@ def test_nothing_is_claimed_for_a_run_that_was_stopped_before(
     )
     login.chmod(0o755)
     monkeypatch.setenv("SHELL", str(login))
-    shop.scheduler.refresh_environment()
+    shop.scheduler.engine.refresh_environment()
     claims: list[str] = []
     monkeypatch.setattr(OpenedSource, "claim", lambda _self, run_id, only="": claims.append(run_id + only))
     run_id = shop.begin(shop.prompt("x", work_source=shop.items(a="# A")))
@@ -538,7 +538,7 @@ def test_a_command_is_told_what_started_it(shop: AgentShop) -> None:
 
 @pytest.mark.parametrize("agent", ["stdin", "file"])
 def test_an_agent_is_told_what_started_it(shop: AgentShop, agent: str) -> None:
-    shop.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    shop.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     text = "{{chain.job}} {{chain.run}} {{chain.outcome}}: {{chain.output}}"
     prompt = shop.prompt(text, agent=agent, environment={"T": "${secret:TOKEN}"})
     before, _ = _chain(shop, "printf '{{job.name}} $%s\\n' '{secret:TOKEN}'", prompt)

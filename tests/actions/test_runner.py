@@ -53,7 +53,7 @@ def test_a_session_number_that_is_somebody_elses_by_now_is_left_alone(tmp_path: 
     first.tick()
     until(lambda: len(pids_in(tmp_path)) == 3)
     # As after a crash long ago, since when the shim has died and its number has come round.
-    first._get_engine().leave_runs()
+    first.engine.get_engine().leave_runs()
     first._store.close()
     for name in ("shim", "main"):
         os.kill(int((tmp_path / f"{name}.pid").read_text()), 9)

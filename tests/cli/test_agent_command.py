@@ -28,7 +28,7 @@ def _halo(*arguments: str) -> Result:
 
 def _settings() -> Settings:
     with Scheduler.open() as scheduler:
-        return scheduler.get_settings()
+        return scheduler.settings.read()
 
 
 def test_agents_are_listed_with_the_way_their_prompt_takes() -> None:

@@ -41,7 +41,7 @@ def _quiet(*arguments: str) -> Result:
 
 def _times() -> tuple[QuietTime, ...]:
     with Scheduler.open() as scheduler:
-        return scheduler.get_settings().quiet_times
+        return scheduler.settings.read().quiet_times
 
 
 def test_without_any_it_says_how_to_begin() -> None:

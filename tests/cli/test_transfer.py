@@ -90,8 +90,8 @@ def test_an_import_is_shown_first_and_stored_with_yes() -> None:
     ]
     with Scheduler.open() as scheduler:
         jobs = {job.name: job for job in scheduler.list_jobs()}
-        assert scheduler.get_settings().quiet_times == (QuietTime(name="Nights"),)
-        assert scheduler.list_group_limits() == {"night": 2}
+        assert scheduler.settings.read().quiet_times == (QuietTime(name="Nights"),)
+        assert scheduler.jobs.group_limits() == {"night": 2}
     assert jobs["backup"].status_reason is StatusReason.IMPORTED
     assert jobs["backup"].followers == (Follower(job_id=jobs["alarm"].id, on=FollowOn.FAILURE),)
 
@@ -241,7 +241,7 @@ def test_an_export_says_which_followers_it_leaves_out() -> None:
 def test_an_export_says_what_no_file_brings_along(monkeypatch: pytest.MonkeyPatch) -> None:
     with Scheduler.open() as scheduler:
         mine = Agent(name="mine", argv=("my agent", "{prompt}"))
-        scheduler.change_settings(agents=(*scheduler.get_settings().agents, mine))
+        scheduler.settings.change(agents=(*scheduler.settings.read().agents, mine))
         for name, agent in (("a", "mine"), ("b", "claude"), ("c", "")):
             scheduler.add_job(name, Manual(), Prompt(text="hi", agent=agent))
     command = "halo agent set mine -- 'my agent' '{prompt}'"

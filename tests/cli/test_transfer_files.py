@@ -297,12 +297,12 @@ def test_an_empty_folder_never_removes_everything(home: Path) -> None:
 
 def test_quiet_times_are_pruned_only_where_the_files_speak_of_them(folder: Path) -> None:
     with Scheduler.open() as scheduler:
-        scheduler.change_settings(quiet_times=(QuietTime(name="Old"),))
+        scheduler.settings.change(quiet_times=(QuietTime(name="Old"),))
     _halo("apply", folder, "--prune", "--yes")
     with Scheduler.open() as scheduler:
-        assert scheduler.get_settings().quiet_times == (QuietTime(name="Old"),)
+        assert scheduler.settings.read().quiet_times == (QuietTime(name="Old"),)
     _write(folder / "quiet.yaml", "version: 1\nquiet_times: [{name: New}]\n")
     done = _halo("apply", folder, "--prune", "--yes")
     assert "  − Old: every day, 22:00–06:00" in done.stdout
     with Scheduler.open() as scheduler:
-        assert scheduler.get_settings().quiet_times == (QuietTime(name="New"),)
+        assert scheduler.settings.read().quiet_times == (QuietTime(name="New"),)

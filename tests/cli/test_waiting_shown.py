@@ -193,7 +193,7 @@ def test_conditions_and_the_choice_for_quiet_times_are_shown() -> None:
     assert "quiet " not in _halo("show", "other").output
     with Scheduler.open() as scheduler:
         times = (QuietTime(name="Always", start="00:00", end="24:00"), QuietTime(group="night"))
-        scheduler.change_settings(quiet_times=times)
+        scheduler.settings.change(quiet_times=times)
     assert "quiet     is skipped in Always; it is quiet now, until " in _halo("show", "backup").output
     assert "quiet     waits in the quiet times Always and 22:00–06:00; it is" in _halo("show", "other").output
 

@@ -123,7 +123,7 @@ def test_an_engine_in_another_zone_is_said(scheduler: Scheduler) -> None:
 
 def test_an_engine_that_makes_no_backups_is_noticed_sooner(scheduler: Scheduler) -> None:
     scheduler._store.lease.take(_row())
-    made_at = scheduler.make_backup().made_at
+    made_at = scheduler.backups.make().made_at
     assert is_fine(found_by(check_backups, scheduler.path, made_at + 24 * _HOUR))
     assert only(found_by(check_backups, scheduler.path, made_at + 72 * _HOUR)).mark is Mark.LOOK
 

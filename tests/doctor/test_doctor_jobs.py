@@ -42,7 +42,7 @@ def test_jobs_whose_programs_are_there_are_fine(scheduler: Scheduler, tmp_path: 
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\n")
     script.chmod(0o700)
-    scheduler.change_settings(agents=(Agent(name="mine", argv=("cat",)),), default_agent="mine")
+    scheduler.settings.change(agents=(Agent(name="mine", argv=("cat",)),), default_agent="mine")
     actions: dict[str, Action] = {
         "argv": Command(argv=("true",), environment={"T": "${secret:TOKEN}"}),
         "line": Command(line="exit 1", shell="/bin/sh"),  # noqa: S604 - not subprocess
@@ -69,9 +69,9 @@ def test_what_is_missing_is_said_of_each_job(
     scheduler: Scheduler, action: Command | Prompt, why: str
 ) -> None:
     missing = Agent(name="claude", argv=("no-such-agent", "-p"))
-    scheduler.change_settings(agents=(missing, Agent(name="nobody", argv=("cat",))))
+    scheduler.settings.change(agents=(missing, Agent(name="nobody", argv=("cat",))))
     scheduler.add_job("my job", Every("1h"), action)
-    scheduler.change_settings(agents=(missing,))
+    scheduler.settings.change(agents=(missing,))
     finding = only(found_by(check_programs, scheduler.path))
     assert finding.mark is Mark.WRONG
     assert finding.what.startswith(f"my job cannot start: {why}")

@@ -336,14 +336,14 @@ def ring() -> Iterator[_Keyring]:
 @pytest.mark.usefixtures("ring")
 def test_a_keyring_is_fine(path: Path) -> None:
     with Scheduler.open() as scheduler:
-        scheduler.set_secret("TOKEN", "hunter22")
+        scheduler.secrets.set("TOKEN", "hunter22")
     (finding,) = found_by(check_secrets, path)
     assert (finding.mark, finding.what) == (Mark.FINE, "There is a keyring; it has 1 secret of yours.")
 
 
 def test_a_secret_that_is_gone_from_the_keyring_is_named(path: Path, ring: _Keyring) -> None:
     with Scheduler.open() as scheduler:
-        scheduler.set_secret("TOKEN", "hunter22")
+        scheduler.secrets.set("TOKEN", "hunter22")
     ring.kept.clear()
     finding = only(found_by(check_secrets, path))
     assert (finding.mark, finding.what) == (Mark.WRONG, "The secret TOKEN is gone.")
@@ -354,8 +354,8 @@ def test_a_keyring_that_waits_for_its_user_is_not_waited_for(
     path: Path, ring: _Keyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Scheduler.open() as scheduler:
-        scheduler.set_secret("TOKEN", "hunter22")
-        scheduler.set_secret("OTHER", "hunter22")
+        scheduler.secrets.set("TOKEN", "hunter22")
+        scheduler.secrets.set("OTHER", "hunter22")
     ring.is_open.clear()
     monkeypatch.setattr(secret_keeping, "_LIMIT_S", 0.1)
     finding = only(found_by(check_secrets, path))
@@ -364,13 +364,13 @@ def test_a_keyring_that_waits_for_its_user_is_not_waited_for(
 
 def test_without_a_keyring_the_private_file_is_named(path: Path, ring: _Keyring) -> None:
     with Scheduler.open() as scheduler:
-        scheduler.set_secret("TOKEN", "hunter22")
+        scheduler.secrets.set("TOKEN", "hunter22")
     keyring.set_keyring(keyring.backends.fail.Keyring())  # type: ignore[no-untyped-call] # the library's own
     finding = only(found_by(check_secrets, path))
     assert finding.mark is Mark.LOOK
     assert finding.what == "There is no keyring here, and TOKEN should be in one."
     with Scheduler.open() as scheduler:
-        scheduler.set_secret("FILED", "hunter22", in_file=True)
+        scheduler.secrets.set("FILED", "hunter22", in_file=True)
     keyring.set_keyring(ring)
     assert [finding.mark for finding in found_by(check_secrets, path)] == [Mark.FINE, Mark.FINE]
 
@@ -378,7 +378,7 @@ def test_without_a_keyring_the_private_file_is_named(path: Path, ring: _Keyring)
 @pytest.mark.usefixtures("ring")
 def test_a_secret_that_is_gone_from_its_file_is_named(path: Path) -> None:
     with Scheduler.open() as scheduler:
-        scheduler.set_secret("FILED", "hunter22", in_file=True)
+        scheduler.secrets.set("FILED", "hunter22", in_file=True)
     file = path.with_name("halo-secrets.json")
     file.write_text("{}")
     assert "FILED" in only(found_by(check_secrets, path)).what

@@ -118,7 +118,7 @@ def test_a_test_run_that_goes_on_is_adopted_as_what_it_was_edited_to(house: Hous
     assert before is not None
     edited = shell(_line("exit 9"), directory=str(house.folder), success_codes=(9,))
     house.start()
-    run_id = house.scheduler.test_job(
+    run_id = house.scheduler.runs.request_test(
         job_id, replace(before.spec, action=edited, policy=Policy(time_limit="1h"))
     )
     until(lambda: house.spooled(".ticket") and len(pids_in(house.folder)) >= 2)
@@ -325,7 +325,7 @@ def test_a_crash_before_the_ticket_of_one_that_ends_unseen_loses_nothing(house: 
 @pytest.mark.parametrize("is_adopted", [True, False], ids=["adopted", "ended unseen"])
 def test_secrets_are_not_in_what_outlived_the_crash(house: House, is_adopted: bool) -> None:
     value = "correct horse battery staple"
-    house.scheduler.set_secret("TOKEN", value, in_file=True)
+    house.scheduler.secrets.set("TOKEN", value, in_file=True)
     line = _line('echo "token $TOKEN"', 'echo "again $TOKEN"')
     action = shell(line, directory=str(house.folder), environment={"TOKEN": "${secret:TOKEN}"})
     run_id = _begin(house, action)
@@ -345,13 +345,13 @@ def test_secrets_are_not_in_what_outlived_the_crash(house: House, is_adopted: bo
 
 
 def test_output_with_a_secret_that_was_changed_meanwhile_is_withheld(house: House) -> None:
-    house.scheduler.set_secret("TOKEN", "correct horse battery staple", in_file=True)
+    house.scheduler.secrets.set("TOKEN", "correct horse battery staple", in_file=True)
     action = shell(
         _line("echo $TOKEN"), directory=str(house.folder), environment={"TOKEN": "${secret:TOKEN}"}
     )
     run_id = _begin(house, action)
     house.crash()
-    house.scheduler.set_secret("TOKEN", "something else", in_file=True)
+    house.scheduler.secrets.set("TOKEN", "something else", in_file=True)
     house.touch("go0")
     house.start()
     house.end_of(run_id)
@@ -407,7 +407,7 @@ def test_slots_missed_after_a_run_that_ended_unseen_are_caught_up_once(house: Ho
 
 
 def test_an_edit_after_an_early_crash_does_not_uncover_a_secret(house: House) -> None:
-    house.scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    house.scheduler.secrets.set("TOKEN", "correct horse", in_file=True)
     house.start()
     house.end_of(house.begin(Command(argv=("true",))))
     line = _line('echo "token $TOKEN"')
@@ -425,7 +425,7 @@ def test_an_edit_after_an_early_crash_does_not_uncover_a_secret(house: House) ->
 
 
 def test_output_that_waits_for_its_secrets_outlives_another_end_of_halo(house: House) -> None:
-    house.scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    house.scheduler.secrets.set("TOKEN", "correct horse", in_file=True)
     line = _line('echo "token $TOKEN"')
     action = shell(line, directory=str(house.folder), environment={"TOKEN": "${secret:TOKEN}"})
     run_id = _begin(house, action)

@@ -33,7 +33,7 @@ _SECRET_NAME = "GITHUB"  # noqa: S105 - a name
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     found = House(tmp_path, monkeypatch)
-    found.scheduler.change_settings(
+    found.scheduler.settings.change(
         agents=(
             Agent(name="fake", argv=_AGENT),
             Agent(name="argument", argv=(*_AGENT, "--prompt", "{prompt}")),
@@ -135,7 +135,7 @@ def test_an_agent_gets_its_prompt_in_its_own_way(house: House, agent: str) -> No
 
 
 def test_a_missing_agent_uses_up_no_item(house: House) -> None:
-    house.scheduler.change_settings(
+    house.scheduler.settings.change(
         agents=(Agent(name="gone", argv=("no-such-agent", "-p")),), default_agent="gone"
     )
     house.start()
@@ -172,7 +172,7 @@ def test_the_run_that_crosses_a_cap_of_costs_is_the_last(house: House) -> None:
     ran = house.scheduler.get_run_log(job_id, outcome=Outcome.SUCCESS)
     assert [run.cost for run in ran] == [0.75, 0.75]
     assert "could not be read: ::cost nan" in ran[0].note
-    assert house.scheduler.get_usage(job_id).cost == 1.5
+    assert house.scheduler.jobs.usage(job_id).cost == 1.5
 
 
 def test_a_question_waits_for_its_answer_and_the_answer_for_its_run(house: House) -> None:
@@ -201,7 +201,7 @@ def test_a_question_waits_for_its_answer_and_the_answer_for_its_run(house: House
     assert prompt_text.startswith("do One\n\n# One\n\n- id: one.md\n")
     assert "Which one?" in prompt_text
     assert "The second: {{date}} ${secret:X}" in prompt_text
-    (question,) = (item for item in house.scheduler.list_questions(include_settled=True) if item.answer)
+    (question,) = (item for item in house.scheduler.questions.list(include_settled=True) if item.answer)
     assert question.state is QuestionState.ANSWERED
     run = house.get(question.answer_run_id or "")
     assert (run.trigger, run.work_id) == (Trigger.ANSWER, "one.md")
@@ -227,7 +227,7 @@ def test_what_is_answered_wrongly_is_one_sentence_and_an_exit_code(house: House)
 
 def test_issues_are_taken_reported_and_given_back(house: House, github: GithubSite) -> None:
     house.start()
-    house.scheduler.set_secret(_SECRET_NAME, TOKEN, in_file=True)
+    house.scheduler.secrets.set(_SECRET_NAME, TOKEN, in_file=True)
     github.add(1, 2, 3)
     assert house.end_of(house.begin(_prompt("x", work_source=_source(github)))).work_id == "1"
     until(lambda: github.labels(1) == set())
@@ -244,7 +244,7 @@ def test_a_source_that_fails_is_a_failure_with_its_sentence_and_without_the_toke
     house: House, github: GithubSite
 ) -> None:
     house.start()
-    house.scheduler.set_secret(_SECRET_NAME, TOKEN, in_file=True)
+    house.scheduler.secrets.set(_SECRET_NAME, TOKEN, in_file=True)
 
     def tell_all(visit: Ask) -> None:
         visit.say(422, {"message": f"no: {visit.headers.get('authorization')}"})
@@ -286,7 +286,7 @@ def test_an_agent_that_goes_on_is_adopted_with_its_item(house: House) -> None:
 def test_the_item_of_an_agent_that_died_with_us_can_be_had_again(
     house: House, github: GithubSite, kind: str
 ) -> None:
-    house.scheduler.set_secret(_SECRET_NAME, TOKEN, in_file=True)
+    house.scheduler.secrets.set(_SECRET_NAME, TOKEN, in_file=True)
     github.add(1)
     house.start()
     run_id = _begin_with_item(house, _tasks(house, one="One") if kind == "folder" else _source(github))
@@ -321,8 +321,8 @@ def test_an_agent_that_ended_unseen_has_its_item_reported(house: House) -> None:
 
 def _assert_nowhere(house: House, *secrets: str) -> None:
     """Look for secrets in every file of the house, once they are forgotten where they are kept."""
-    for known in house.scheduler.list_secrets():
-        house.scheduler.remove_secret(known.name)
+    for known in house.scheduler.secrets.list():
+        house.scheduler.secrets.remove(known.name)
     files = [path for path in house.folder.rglob("*") if path.is_file()]
     assert house.scheduler.path in files
     assert house.folder / "daemon.log" in files
@@ -340,8 +340,8 @@ def _command_lines() -> str:
 
 @pytest.mark.parametrize("agent", ["fake", "argument", "file"])
 def test_neither_secret_nor_token_stands_anywhere(house: House, github: GithubSite, agent: str) -> None:
-    house.scheduler.set_secret(_SECRET_NAME, TOKEN, in_file=True)
-    house.scheduler.set_secret("KEY", _SECRET, in_file=True)
+    house.scheduler.secrets.set(_SECRET_NAME, TOKEN, in_file=True)
+    house.scheduler.secrets.set("KEY", _SECRET, in_file=True)
     github.add(1, 2, title=f"Fix {{{{answer}}}} ${{secret:{_SECRET_NAME}}}", body="with ${secret:KEY}")
     house.start((sys.executable, "-m", "halo_scheduler", "daemon", "--verbose"))
     steps: list[list[Any]] = [
@@ -373,15 +373,15 @@ def test_neither_secret_nor_token_stands_anywhere(house: House, github: GithubSi
     told = house.text(run_id)
     assert told.startswith("***\n")
     assert f"${{secret:{_SECRET_NAME}}}" in told
-    (question,) = house.scheduler.list_questions()
+    (question,) = house.scheduler.questions.list()
     assert question.text == "May I use ***?"
     assert github.labels(1) == {"in_progress"}
-    answer_id = house.scheduler.answer_question(question.id, "yes")
+    answer_id = house.scheduler.questions.answer(question.id, "yes")
     house.end_of(answer_id)
     assert house.text(answer_id).startswith("***\n")
     # It asked once more.
-    (again,) = house.scheduler.list_questions()
-    house.scheduler.dismiss_question(again.id)
+    (again,) = house.scheduler.questions.list()
+    house.scheduler.questions.dismiss(again.id)
     until(lambda: github.labels(1) == {"ready"})
     house.wait_until_cleared()
     during += _command_lines()

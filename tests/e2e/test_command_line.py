@@ -148,21 +148,21 @@ def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
         assert _halo("edit", "report", "--if-path", missing, "--if-deadline", "1h").returncode == 0
         scheduler.trigger(next(job.id for job in scheduler.list_jobs() if job.name == "backup"))
         reason = f"{missing} to be there"
-        until(lambda: [run.reason for run in scheduler.list_waiting_chain_runs()] == [reason])
+        until(lambda: [run.reason for run in scheduler.runs.waiting_in_chains()] == [reason])
         assert f"▲ report: a run after backup, waiting for {reason}\n" in _halo("status").stdout
         assert _halo("cancel", "report").stdout == "report will not be started after backup\n"
         until(lambda: scheduler.get_run_log(report.id)[0].outcome is Outcome.CANCELLED)
-        assert scheduler.list_waiting_chain_runs() == []
+        assert scheduler.runs.waiting_in_chains() == []
 
         # What is due waits visibly, and starts once it need not any more.
         _halo("add", "copy", "--after", "1h", "--if-path", missing, "--", "true")
         (copy,) = scheduler.list_jobs(text="copy")
-        until(lambda: scheduler.get_jobs([copy.id])[copy.id].waiting_reason == reason)
+        until(lambda: scheduler.jobs.get_many([copy.id])[copy.id].waiting_reason == reason)
         assert f"waiting for {reason}" in _halo("list", "copy").stdout
         assert _halo("edit", "copy", "--no-conditions").returncode == 0
-        until(lambda: scheduler.get_jobs([copy.id])[copy.id].last_outcome is Outcome.SUCCESS)
+        until(lambda: scheduler.jobs.get_many([copy.id])[copy.id].last_outcome is Outcome.SUCCESS)
 
-        scheduler.change_settings(quiet_times=(QuietTime(name="Always", start="00:00", end="24:00"),))
+        scheduler.settings.change(quiet_times=(QuietTime(name="Always", start="00:00", end="24:00"),))
         done = _halo("run", "copy")
         assert done.stdout == "started copy\n"
         assert done.stderr == "▲ by hand, it does not wait for the end of the quiet time Always\n"

@@ -175,7 +175,7 @@ def _check(scheduler: Scheduler) -> None:
     """Nothing doubled, nothing lost, nothing stuck, nothing broken."""
     with scheduler._store.database.reading():
         runs = scheduler.get_run_log(limit=1_000_000)
-        waiting = scheduler.list_waiting_chain_runs()
+        waiting = scheduler.runs.waiting_in_chains()
     slots = Counter((run.job_id, run.slot_at, run.attempt) for run in runs if run.slot_at is not None)
     assert max(slots.values(), default=1) == 1
     for run in runs:

@@ -24,7 +24,7 @@ _QUESTION = "Two branches fit: main or next?\nWhich one shall I take?"
 
 def test_an_agent_asks_and_is_answered(desktop: Desktop, scheduler: Scheduler) -> None:
     asker = Agent(name="asker", argv=("/bin/sh", "-c", _ASKS))
-    scheduler.change_settings(agents=(asker,), default_agent="asker")
+    scheduler.settings.change(agents=(asker,), default_agent="asker")
     job_id = scheduler.add_job("Fix the shop", Manual(), Prompt(text="answer={{answer}}"))
     with running(desktop) as program:
         desktop.wait_for_window(_MAIN)
@@ -38,7 +38,7 @@ def test_an_agent_asks_and_is_answered(desktop: Desktop, scheduler: Scheduler) -
 
 def _let_it_ask(desktop: Desktop, scheduler: Scheduler) -> None:
     desktop.key("ctrl+r")
-    (question,) = desktop.wait_for(scheduler.list_questions)
+    (question,) = desktop.wait_for(scheduler.questions.list)
     assert question.text == _QUESTION
     desktop.wait_for(lambda: _has_bar(desktop))
     desktop.picture("it asks")
@@ -63,7 +63,7 @@ def _close_the_window(desktop: Desktop) -> None:
 
 
 def _answer_from_the_message(desktop: Desktop, program: Program, scheduler: Scheduler, job_id: str) -> None:
-    desktop.wait_for(scheduler.list_questions)
+    desktop.wait_for(scheduler.questions.list)
     desktop.wait_for(lambda: _opens_by_its_message(desktop, program))
     desktop.wait_for_window(_MAIN)
     desktop.wait_for(lambda: _has_bar(desktop))
@@ -83,7 +83,7 @@ def _opens_by_its_message(desktop: Desktop, program: Program) -> bool:
 
 
 def _answer_from_the_tray(desktop: Desktop, program: Program, scheduler: Scheduler, job_id: str) -> None:
-    desktop.wait_for(scheduler.list_questions)
+    desktop.wait_for(scheduler.questions.list)
     # The menu is told anew when it opens, and again a moment later.
     desktop.wait_for(lambda: _opens_the_list(desktop, program))
     desktop.wait_for_window(_MAIN)
@@ -111,8 +111,8 @@ def _see_the_answer_taken(desktop: Desktop, scheduler: Scheduler, job_id: str, a
     run = desktop.wait_for(lambda: _last_answer(scheduler, job_id, answer))
     assert scheduler.get_output(run.id).startswith(f"took answer={answer}\n".encode())
     assert run.cost == 0.12
-    assert not scheduler.list_questions()
-    newest, *_ = scheduler.list_questions(include_settled=True)
+    assert not scheduler.questions.list()
+    newest, *_ = scheduler.questions.list(include_settled=True)
     assert (newest.state, newest.answer) == (QuestionState.ANSWERED, answer)
     assert newest.answer_run_id == run.id
 
@@ -120,7 +120,7 @@ def _see_the_answer_taken(desktop: Desktop, scheduler: Scheduler, job_id: str, a
 def _last_answer(scheduler: Scheduler, job_id: str, answer: str) -> Run | None:
     """Return the run that was given this answer, once it has ended well."""
     runs = scheduler.get_run_log(job_id, trigger=Trigger.ANSWER, outcome=Outcome.SUCCESS)
-    settled = scheduler.list_questions(include_settled=True)
+    settled = scheduler.questions.list(include_settled=True)
     given = {question.answer_run_id: question.answer for question in settled}
     return next((run for run in runs if given.get(run.id) == answer), None)
 

@@ -149,7 +149,7 @@ def test_quitting_while_a_job_runs_asks_and_can_leave_it_running(
     with running(desktop) as program:
         desktop.wait_for_window(_MAIN)
         desktop.key("ctrl+r")
-        desktop.wait_for(scheduler.list_running)
+        desktop.wait_for(scheduler.runs.running)
         desktop.key("ctrl+q")
         desktop.wait_for_window("^Quit Halo")
         desktop.picture("asks")
@@ -159,10 +159,10 @@ def test_quitting_while_a_job_runs_asks_and_can_leave_it_running(
         desktop.wait_for_window("^Quit Halo")
         desktop.key("alt+l")
         assert program.wait() == 0
-        assert len(scheduler.list_running()) == 1
+        assert len(scheduler.runs.running()) == 1
     with running(desktop) as program:
         desktop.wait_for(lambda: scheduler.status().pid == program.pid)
-        (run,) = scheduler.list_running()
+        (run,) = scheduler.runs.running()
         scheduler.cancel_run(run.id)
         desktop.wait_for(
             lambda: [run.outcome for run in scheduler.get_run_log(job_id)] == [Outcome.CANCELLED]

@@ -25,9 +25,9 @@ def test_a_damaged_database_is_restored_with_one_key(bare_desktop: Desktop) -> N
     home = Path(bare_desktop.environment["HALO_HOME"])
     home.mkdir(mode=0o700)
     with Scheduler.open() as scheduler:
-        scheduler.change_settings(autostart_asked=True)
+        scheduler.settings.change(autostart_asked=True)
         scheduler.add_job("kept", Manual(), Command(argv=("true",)))
-        scheduler.make_backup()
+        scheduler.backups.make()
     with (home / "halo.db").open("r+b") as file:
         file.seek(_DAMAGE_FROM)
         file.write(_DAMAGE)
@@ -50,7 +50,7 @@ def test_a_folder_that_others_can_write_to_is_refused_until_it_is_closed(bare_de
     home = Path(bare_desktop.environment["HALO_HOME"])
     home.mkdir(mode=0o700)
     with Scheduler.open() as scheduler:
-        scheduler.change_settings(autostart_asked=True)
+        scheduler.settings.change(autostart_asked=True)
     (home / "notes.txt").touch()
     home.chmod(0o777)
     before = sorted(home.iterdir())
@@ -77,13 +77,13 @@ def test_quitting_waits_for_what_runs_or_stops_it(
         desktop.wait_for_window(_MAIN)
         desktop.wait_for(lambda: scheduler.status().pid == program.pid)
         scheduler.trigger(job_id)
-        desktop.wait_for(scheduler.list_running)
+        desktop.wait_for(scheduler.runs.running)
         desktop.key("ctrl+q")
         desktop.wait_for_window("^Quit Halo")
         desktop.key(key)
         if outcome is Outcome.SUCCESS:
             desktop.wait_for(lambda: not desktop.windows("^Quit Halo"))
-            assert len(scheduler.list_running()) == 1
+            assert len(scheduler.runs.running()) == 1
             go.touch()
         assert program.wait() == 0
     (run,) = scheduler.get_run_log(job_id)

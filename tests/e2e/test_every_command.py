@@ -191,7 +191,7 @@ def test_settings_are_changed_and_shown(house: House) -> None:
         "max_concurrent = 7\n",
         "added mine, which gets its prompt as an argument\n",
     ]
-    assert house.scheduler.get_settings().max_concurrent == 7
+    assert house.scheduler.settings.read().max_concurrent == 7
     assert (
         _done("secret", "set", "--in-file", "TOKEN", stdin="very secret\n")
         == "kept TOKEN in a private file\n"

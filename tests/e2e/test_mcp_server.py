@@ -105,7 +105,7 @@ _TRUE = {"kind": "command", "argv": ["true"]}
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_an_assistant_looks_acts_and_reads_what_came_of_it(house: House, mode: str) -> None:
     house.start()
-    house.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    house.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     action = shell(
         "echo secret $TOKEN, private; echo done",
         environment={"TOKEN": "${secret:TOKEN}", "PRIVATE": _PRIVATE},
@@ -151,7 +151,7 @@ def test_an_assistant_looks_acts_and_reads_what_came_of_it(house: House, mode: s
 
 def test_a_running_daemon_and_its_windows_see_a_change_at_once(house: House) -> None:
     house.start()
-    house.scheduler.change_settings(assistants_may_edit=True)
+    house.scheduler.settings.change(assistants_may_edit=True)
     job_id = house.scheduler.add_job("backup", Manual(), Command(argv=("true",)))
     stream = ChangeStream.connect(house.scheduler.path)
 
@@ -192,11 +192,11 @@ def test_the_switch_works_while_the_assistant_is_there(house: House, mode: str) 
         assert (
             refusal == "assistants may not create or change jobs here; a person can allow it in the settings"
         )
-        house.scheduler.change_settings(assistants_may_edit=True)
+        house.scheduler.settings.change(assistants_may_edit=True)
         await asyncio.wait_for(heard.get(), LONG_S)
         assert await _names(client) - before == {"create_job", "edit_job"}
         await _ask(client, "create_job", name="made", schedule={"kind": "manual"}, action=_TRUE)
-        house.scheduler.change_settings(assistants_may_edit=False)
+        house.scheduler.settings.change(assistants_may_edit=False)
         assert "may not" in await _refusal(client, "edit_job", job="made", description="x")
         await asyncio.wait_for(heard.get(), LONG_S)
         assert await _names(client) == before
@@ -209,7 +209,7 @@ def test_the_switch_works_while_the_assistant_is_there(house: House, mode: str) 
 
 def test_what_it_makes_or_changes_waits_for_a_person_whatever_it_tries(house: House) -> None:
     house.start()
-    house.scheduler.change_settings(assistants_may_edit=True)
+    house.scheduler.settings.change(assistants_may_edit=True)
     house.scheduler.add_job("old", Manual(), shell(f"echo old >>{house.folder}/ran"))
     evil = {"kind": "command", "argv": ["sh", "-c", f"echo evil >>{house.folder}/ran"]}
 
@@ -243,7 +243,7 @@ def test_what_it_makes_or_changes_waits_for_a_person_whatever_it_tries(house: Ho
 
 def test_what_runs_ends_as_a_person_has_reviewed_it(house: House) -> None:
     """An edit of what follows a running job must not start anything before a person has looked."""
-    house.scheduler.change_settings(assistants_may_edit=True)
+    house.scheduler.settings.change(assistants_may_edit=True)
     go, ran = house.folder / "go", house.folder / "ran"
     house.start()
     reviewed = house.scheduler.add_job("reviewed", Manual(), shell(f"echo reviewed >>{ran}"))
@@ -307,7 +307,7 @@ def test_a_copy_of_what_nobody_has_looked_at_waits_too(house: House) -> None:
 
 
 def test_tools_say_what_they_can_cause(house: House) -> None:
-    house.scheduler.change_settings(assistants="edit")
+    house.scheduler.settings.change(assistants="edit")
     found: dict[str, tuple[bool | None, ...]] = {}
 
     async def conversation(client: Client) -> None:
@@ -338,7 +338,7 @@ def test_who_may_only_look_is_offered_nothing_else(house: House, by: str) -> Non
     house.start()
     job_id = house.scheduler.add_job("backup", Every("1d"), Command(argv=("true",)))
     before = house.scheduler.get_job(job_id)
-    house.scheduler.change_settings(assistants="read" if by == "the settings" else "edit")
+    house.scheduler.settings.change(assistants="read" if by == "the settings" else "edit")
     calls: dict[str, dict[str, Any]] = {
         "propose_interval": {"every": "1m", "reason": "x"},
         "propose_next_run": {"at": "in 1m", "reason": "x"},
@@ -418,8 +418,8 @@ def test_what_it_does_is_told_under_the_name_it_gives(house: House, mode: str) -
 
 
 def test_a_secret_cannot_be_had_by_way_of_a_job(house: House) -> None:
-    house.scheduler.change_settings(assistants_may_edit=True)
-    house.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    house.scheduler.settings.change(assistants_may_edit=True)
+    house.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     house.scheduler.add_job(
         "hook",
         Manual(),

@@ -148,7 +148,7 @@ def home(place: Path) -> Path:
     folder = place / "data"
     with Scheduler.open(folder / "halo.db") as scheduler:
         scheduler.add_job("mine", Every("1h"), Command(argv=("touch", str(place / "mine"))))
-        scheduler.make_backup()
+        scheduler.backups.make()
     for path in (folder, *folder.rglob("*")):
         os.chown(path, VICTIM, VICTIM)
     return folder

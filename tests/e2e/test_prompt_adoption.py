@@ -26,7 +26,7 @@ _SECRET = "correct horse battery"  # noqa: S105 - of this test only
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     found = House(tmp_path, monkeypatch)
-    found.scheduler.change_settings(agents=AGENTS)
+    found.scheduler.settings.change(agents=AGENTS)
     yield found
     found.close()
 
@@ -67,7 +67,7 @@ def test_a_prompt_ends_as_if_nothing_had_happened(house: House, is_adopted: bool
         house.start()
     run = house.end_of(run_id)
     assert (run.outcome, run.exit_code, run.cost) == (Outcome.FAILURE, 5, 3.0)
-    question = house.scheduler.get_question_of_run(run_id)
+    question = house.scheduler.questions.of_run(run_id)
     assert question is not None
     assert question.text == "well?"
     assert house.text(run_id) == "::cost 1\n::cost 2\n::needs-input well?\n"
@@ -76,7 +76,7 @@ def test_a_prompt_ends_as_if_nothing_had_happened(house: House, is_adopted: bool
 
 @pytest.mark.parametrize("is_adopted", [True, False], ids=["adopted", "ended unseen"])
 def test_what_it_said_follows_when_its_secrets_are_at_hand(house: House, is_adopted: bool) -> None:
-    house.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    house.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     steps: list[list[Any]] = [["say", "::needs-input is it ${secret:TOKEN}?"], ["say", "::cost 2"]]
     run_id = _crash_during(house, _prompt(house, *steps, environment={"T": "${secret:TOKEN}"}))
     if is_adopted:
@@ -87,7 +87,7 @@ def test_what_it_said_follows_when_its_secrets_are_at_hand(house: House, is_adop
         house.start()
     assert house.end_of(run_id).outcome is Outcome.SUCCESS
     until(lambda: house.get(run_id).cost == 3.0)
-    question = house.scheduler.get_question_of_run(run_id)
+    question = house.scheduler.questions.of_run(run_id)
     assert question is not None
     assert question.text == "is it ***?"
     house.wait_until_cleared()
@@ -99,16 +99,16 @@ def test_what_it_said_follows_when_its_secrets_are_at_hand(house: House, is_adop
 
 
 def test_what_it_asks_with_its_exit_code_does_not_wait_for_secrets(house: House) -> None:
-    house.scheduler.set_secret("TOKEN", _SECRET, in_file=True)
+    house.scheduler.secrets.set("TOKEN", _SECRET, in_file=True)
     action = _prompt(
         house, ["say", "hm"], ["exit", 42], needs_input_code=42, environment={"T": "${secret:TOKEN}"}
     )
     run_id = _crash_during(house, action)
-    house.scheduler.remove_secret("TOKEN")
+    house.scheduler.secrets.remove("TOKEN")
     _let_it_end(house, run_id)
     house.start()
     assert house.end_of(run_id).exit_code == 42
-    question = house.scheduler.get_question_of_run(run_id)
+    question = house.scheduler.questions.of_run(run_id)
     assert question is not None
     assert question.text == "It ended with exit code 42 and asks for you."
     house.wait_until_cleared()

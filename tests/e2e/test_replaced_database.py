@@ -38,7 +38,7 @@ def _exit_code(house: House) -> int:
 def test_a_daemon_stops_when_a_backup_is_restored_under_it(house: House) -> None:
     job_id = house.scheduler.add_job("job", Cron("* * * * *", timezone="UTC"))
     house.start()
-    house.scheduler.make_backup()
+    house.scheduler.backups.make()
     path = house.scheduler.path
     path.rename(path.with_name("away.db"))
     restored = _halo("backup", "restore", "--latest", "--yes")
@@ -138,7 +138,7 @@ def test_two_daemons_never_run_side_by_side_after_the_journal_was_deleted(house:
 @pytest.mark.parametrize("how", ["emptied", "a backup"])
 def test_a_daemon_stops_when_somebody_writes_over_its_database(house: House, how: str) -> None:
     house.start()
-    backup = house.scheduler.make_backup().path.read_bytes()
+    backup = house.scheduler.backups.make().path.read_bytes()
     # As long as the journal holds every page, nothing is lost with the main file.
     house.scheduler._store.database.reuse_journal()
     house.scheduler.add_job("job", Cron("* * * * * *", timezone="UTC"))

@@ -46,7 +46,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
 
 
 def _begin(house: House) -> str:
-    house.scheduler.set_secret("HARD", HARD_SECRET, in_file=True)
+    house.scheduler.secrets.set("HARD", HARD_SECRET, in_file=True)
     support = str(Path(encoded_secrets.__file__).parent)
     environment = {"SECRET": "${secret:HARD}", "PYTHONPATH": support, "PYTHONDONTWRITEBYTECODE": "1"}
     argv = (sys.executable, "-c", _PRINTING, str(house.folder / "go-on"))
@@ -65,7 +65,7 @@ def test_no_way_of_reading_shows_a_secret_in_any_encoding(house: House) -> None:
     assert len(_NAMES) >= 24
     run_id = _begin(house)
     until(lambda: house.scheduler.get_run(run_id))
-    with house.scheduler.follow_output(run_id) as follower:
+    with house.scheduler.runs.follow_output(run_id) as follower:
         live = bytearray()
         window, terminal = AnsiStream(), ShownText()
 
@@ -85,7 +85,7 @@ def test_no_way_of_reading_shows_a_secret_in_any_encoding(house: House) -> None:
     assert _revealed(shown_text(stored)) == {}
     assert _revealed(_halo("logs", "job 1")) == {}
     assert _revealed(asyncio.run(_told_by_mcp(run_id))) == {}
-    (question,) = house.scheduler.list_questions()
+    (question,) = house.scheduler.questions.list()
     assert question.text == "what of ***?"
     assert run.progress_text == "***"
     database = b"".join(path.read_bytes() for path in (house.folder / "halo").glob("halo.db*"))

@@ -116,7 +116,7 @@ def test_a_follower_runs_once_with_what_the_job_before_it_left_whatever_happens_
     backup = house.scheduler.add_job("backup", Manual(), shell("echo broken; exit 3"), followers=followers)
     house.start()
     cause = house.end_of(house.scheduler.trigger(backup))
-    until(lambda: [run for run in house.scheduler.list_waiting_chain_runs() if "disk" in run.reason])
+    until(lambda: [run for run in house.scheduler.runs.waiting_in_chains() if "disk" in run.reason])
     house.crash()
     house.start()
     (house.folder / "disk").mkdir()
@@ -125,7 +125,7 @@ def test_a_follower_runs_once_with_what_the_job_before_it_left_whatever_happens_
     (run,) = until(lambda: _runs(house, report))
     assert (run.trigger, run.caused_by, run.slot_at) == (Trigger.CHAIN, cause.id, None)
     assert house.text(run.id) == f"backup failure {cause.id}\nbroken\n600\n"
-    assert house.scheduler.list_waiting_chain_runs() == []
+    assert house.scheduler.runs.waiting_in_chains() == []
     house.wait_until_cleared()
 
 
@@ -146,11 +146,11 @@ def test_what_a_run_proposes_sets_the_pace_of_its_job(house: House) -> None:
 
 
 def test_nothing_starts_by_itself_in_a_quiet_time_and_all_that_waits_when_it_is_over(house: House) -> None:
-    house.scheduler.change_settings(quiet_times=(QuietTime(name="Always", start="00:00", end="24:00"),))
+    house.scheduler.settings.change(quiet_times=(QuietTime(name="Always", start="00:00", end="24:00"),))
     house.start()
     job_id = house.scheduler.add_job("sync", After("1h"), shell("true"))
     until(lambda: _job(house, job_id).waiting_for is WaitingFor.QUIET_TIME)
     assert "Always" in _job(house, job_id).waiting_reason
     assert "quiet" in _halo("list")
-    house.scheduler.change_settings(quiet_times=())
+    house.scheduler.settings.change(quiet_times=())
     assert until(lambda: _runs(house, job_id))[0].outcome is Outcome.SUCCESS

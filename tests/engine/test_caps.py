@@ -55,7 +55,7 @@ def _held(bench: Bench, job_id: str) -> list[Run]:
 
 
 def _used(bench: Bench, job_id: str) -> tuple[int, float]:
-    usage = bench.scheduler.get_usage(job_id)
+    usage = bench.scheduler.jobs.usage(job_id)
     return usage.runs, usage.cost
 
 
@@ -137,7 +137,7 @@ def test_runs_by_hand_count_and_start_all_the_same(bench: Bench) -> None:
 
 def test_a_test_run_counts_by_its_cost_only(bench: Bench) -> None:
     job_id = _add(bench, runs=1, cost=1.0)
-    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
+    bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     (test,) = bench.tick()
     assert _used(bench, job_id) == (0, 0.0)
     bench.end(test, cost=0.4)
@@ -198,7 +198,7 @@ def test_a_run_belongs_to_the_day_it_began(bench: Bench) -> None:
     (late,) = bench.tick()
     bench.clock.set(utc_ms("2026-11-17T00:10+01:00"))
     bench.end(late, cost=5.0)
-    assert bench.scheduler.get_usage(job_id).day == "2026-11-17"
+    assert bench.scheduler.jobs.usage(job_id).day == "2026-11-17"
     assert _used(bench, job_id) == (0, 0.0)
     assert bench.scheduler._store.usage.of(job_id, "2026-11-16") == Spent(1, 5.0)
     assert len(bench.tick(20 * _MINUTE)) == 1
@@ -234,7 +234,7 @@ def test_an_after_job_at_its_cap_is_skipped_at_its_own_pace(bench: Bench) -> Non
         assert bench.tick(10 * _MINUTE) == []
         bench.tick()
     assert len(_held(bench, job_id)) == 6
-    assert bench.scheduler._get_engine().delay_ms() == _MINUTE
+    assert bench.scheduler.engine.get_engine().delay_ms() == _MINUTE
 
 
 def test_a_once_at_its_cap_is_skipped_and_over_and_says_what_to_do(bench: Bench) -> None:
@@ -314,7 +314,7 @@ def test_a_day_is_as_long_as_the_clocks_make_it(bench: Bench, day: str, hours: i
     bench.clock.set(midnight)
     job_id = _add(bench, runs=1, schedule=Every("30m"))
     _run_once(bench, 30 * _MINUTE)
-    usage = bench.scheduler.get_usage(job_id)
+    usage = bench.scheduler.jobs.usage(job_id)
     assert (usage.day, usage.resets_at) == (day, midnight + hours * _HOUR)
     started: list[Run] = []
     while not started:
@@ -383,11 +383,11 @@ def test_without_caps_and_questions_nothing_is_looked_up(
 def test_the_next_run_is_explained_with_what_holds_it_back_on_its_day(bench: Bench) -> None:
     job_id = _add(bench, runs=1, schedule=Every("6h"))
     _run_once(bench, 6 * _HOUR)
-    assert bench.scheduler.explain(job_id).sentences == (
+    assert bench.scheduler.jobs.explain(job_id).sentences == (
         "The schedule gives 17 Nov at 00:00: every 6 hours.",
     )
     bench.scheduler.update_job(job_id, schedule=Every("5h"))
-    assert bench.scheduler.explain(job_id).sentences == (
+    assert bench.scheduler.jobs.explain(job_id).sentences == (
         "The schedule gives 22:00: every 5 hours.",
         "But it will be skipped then: 1 run today, as many as its cap allows; it may run again after midnight.",
     )
@@ -395,6 +395,6 @@ def test_the_next_run_is_explained_with_what_holds_it_back_on_its_day(bench: Ben
 
 def test_usage_of_a_job_without_runs_says_when_the_day_ends(bench: Bench) -> None:
     job_id = _add(bench, runs=3, cost=1.5, schedule=Manual())
-    usage = bench.scheduler.get_usage(job_id)
+    usage = bench.scheduler.jobs.usage(job_id)
     assert (usage.runs, usage.cost, usage.caps) == (0, 0.0, Caps(runs_per_day=3, cost_per_day=1.5))
     assert (usage.day, usage.resets_at) == ("2026-11-16", utc_ms("2026-11-17T00:00+01:00"))

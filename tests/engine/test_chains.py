@@ -72,7 +72,7 @@ def _runs(bench: Bench, job_id: str = "report") -> list[Run]:
 
 
 def _reasons(bench: Bench) -> list[str]:
-    return [waiting.reason for waiting in bench.scheduler.list_waiting_chain_runs()]
+    return [waiting.reason for waiting in bench.scheduler.runs.waiting_in_chains()]
 
 
 def _events(bench: Bench) -> list[Event]:
@@ -129,7 +129,7 @@ def test_each_end_starts_those_who_follow_it_once(
     bench.tick(_SECOND)
     assert {on for on in FollowOn if _runs(bench, on)} == followed
     assert all(len(_runs(bench, on)) == 1 for on in followed)
-    assert bench.scheduler.list_waiting_chain_runs() == []
+    assert bench.scheduler.runs.waiting_in_chains() == []
 
 
 @pytest.mark.usefixtures("machine_in_utc")
@@ -167,7 +167,7 @@ def test_a_chain_run_says_what_caused_it_and_leaves_its_jobs_plan_alone(bench: B
 def test_runs_by_hand_with_an_answer_and_of_a_chain_start_followers_and_tests_do_not(bench: Bench) -> None:
     _chain(bench)
     bench.scheduler.add_job("first", Manual(), job_id="first", followers=[Follower(job_id="backup")])
-    bench.scheduler.test_job("backup", bench.job("backup").spec)
+    bench.scheduler.runs.request_test("backup", bench.job("backup").spec)
     (tried,) = bench.tick()
     bench.end(tried)
     assert _runs(bench) == []
@@ -175,8 +175,8 @@ def test_runs_by_hand_with_an_answer_and_of_a_chain_start_followers_and_tests_do
     (run,) = bench.tick()
     bench.end(run, question="Which?")
     bench.end(_runs(bench)[-1])
-    (question,) = bench.scheduler.list_questions()
-    bench.scheduler.answer_question(question.id, "this one")
+    (question,) = bench.scheduler.questions.list()
+    bench.scheduler.questions.answer(question.id, "this one")
     (answered,) = bench.tick()
     bench.end(answered)
     bench.end(_runs(bench)[-1])
@@ -251,7 +251,7 @@ def test_the_end_and_what_follows_from_it_are_written_together(
     with pytest.raises(StoreUnavailableError):
         bench.end(run)
     assert bench.recorded(run.id).outcome is Outcome.RUNNING
-    assert bench.scheduler.list_waiting_chain_runs() == []
+    assert bench.scheduler.runs.waiting_in_chains() == []
     monkeypatch.setattr(lease, "renew", renew)
     bench.tick()
     assert [found.caused_by for found in _runs(bench)] == [run.id]
@@ -262,7 +262,7 @@ def test_a_crash_between_the_end_and_the_claim_loses_nothing(
 ) -> None:
     _chain(bench)
     (run,) = bench.tick(_HOUR)
-    engine = bench.scheduler._get_engine()
+    engine = bench.scheduler.engine.get_engine()
     monkeypatch.setattr(engine, "_claim", lambda *_: [])
     bench.end(run)
     assert _runs(bench) == []
@@ -283,7 +283,7 @@ def test_a_crash_between_the_claim_and_the_start_doubles_nothing(
     def die(*_: object) -> bool:
         raise StaleEngineError("killed")
 
-    monkeypatch.setattr(bench.scheduler._get_engine(), "_try_to_start", die)
+    monkeypatch.setattr(bench.scheduler.engine.get_engine(), "_try_to_start", die)
     with pytest.raises(StaleEngineError):
         bench.end(run)
     bench.crash()
@@ -326,7 +326,7 @@ def test_an_adopted_run_starts_what_follows_when_it_ends(
     run_id = first.trigger(first_id)
     first.tick()
     until((tmp_path / "begun").exists)
-    first._get_engine().leave_runs()
+    first.engine.get_engine().leave_runs()
     first._store.close()
     second = Scheduler.open(tmp_path / "halo.db")
     second._store.database.rows("UPDATE scheduler_engine SET expires_at = 0")
@@ -376,12 +376,12 @@ def test_a_follower_that_runs_already_runs_again_afterwards(bench: Bench) -> Non
         assert len(_runs(bench)) == number
         bench.end(_runs(bench)[-1])
     assert [run.caused_by for run in _runs(bench)] == [cause.id for cause in causes]
-    assert bench.scheduler.list_waiting_chain_runs() == []
+    assert bench.scheduler.runs.waiting_in_chains() == []
 
 
 def test_what_a_chain_run_waits_for_is_told_once(bench: Bench) -> None:
     _chain(bench, group="quiet")
-    bench.scheduler.change_settings(quiet_times=(_ALL_DAY,))
+    bench.scheduler.settings.change(quiet_times=(_ALL_DAY,))
     bench.scheduler.trigger("backup")
     (run,) = bench.tick()
     told: list[Change] = []
@@ -428,7 +428,7 @@ def test_a_slot_that_falls_due_while_a_chain_run_lasts_stays_due(bench: Bench) -
 
 
 def test_a_chain_run_waits_for_the_end_of_a_quiet_time_or_is_skipped(bench: Bench) -> None:
-    bench.scheduler.change_settings(
+    bench.scheduler.settings.change(
         quiet_times=(QuietTime(group="quiet", start="00:00", end="01:00", timezone="UTC"),)
     )
     skips = Policy(in_quiet_time=InQuietTime.SKIP)
@@ -445,9 +445,9 @@ def test_a_chain_run_waits_for_the_end_of_a_quiet_time_or_is_skipped(bench: Benc
     )
     assert (gone.caused_by, gone.started_at) == (cause.id, None)
     assert [reason.startswith("the end of the quiet time") for reason in _reasons(bench)] == [True]
-    assert bench.scheduler._get_engine().delay_ms() == _MINUTE
+    assert bench.scheduler.engine.get_engine().delay_ms() == _MINUTE
     bench.tick(59 * _MINUTE + 55 * _SECOND)
-    assert bench.scheduler._get_engine().delay_ms() == 5 * _SECOND
+    assert bench.scheduler.engine.get_engine().delay_ms() == 5 * _SECOND
     bench.tick(5 * _SECOND)
     assert len(_runs(bench, "waits")) == 1
 
@@ -461,7 +461,7 @@ def test_a_chain_run_waits_for_its_conditions_until_its_deadline(bench: Bench) -
     bench.tick(5 * _MINUTE)
     second = _cause(bench)
     bench.tick(5 * _MINUTE - 1)
-    assert bench.scheduler._get_engine().delay_ms() == 1
+    assert bench.scheduler.engine.get_engine().delay_ms() == 1
     bench.tick(1)
     (given_up,) = _runs(bench)
     assert (given_up.caused_by, given_up.reason) == (first.id, SkipReason.CONDITION)
@@ -503,8 +503,8 @@ def test_an_open_question_and_a_cap_skip_a_chain_run_with_the_reason(bench: Benc
     _cause(bench)
     bench.end(_runs(bench)[-1], question="Which?")
     _cause(bench)
-    (question,) = bench.scheduler.list_questions()
-    bench.scheduler.dismiss_question(question.id)
+    (question,) = bench.scheduler.questions.list()
+    bench.scheduler.questions.dismiss(question.id)
     _cause(bench)
     asked, capped = _runs(bench)[1:]
     assert (asked.reason, asked.error) == (SkipReason.NEEDS_INPUT, "it waits for your answer to: Which?")
@@ -518,7 +518,7 @@ def test_output_that_waits_for_its_secrets_holds_the_chain_back(bench: Bench) ->
     bench.scheduler.trigger("backup")
     (run,) = bench.tick()
     bench.open_runs.pop(run.id)
-    engine = bench.scheduler._get_engine()
+    engine = bench.scheduler.engine.get_engine()
     engine.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS, needs_secrets=frozenset({"TOKEN"})))
     bench.tick()
     assert (_runs(bench), _reasons(bench)) == ([], ["the output of backup"])
@@ -603,7 +603,7 @@ def test_a_follower_that_was_removed_is_named_on_the_run_before(bench: Bench, is
     assert bench.recorded(cause.id).note == f"{name} did not run after it, as it was removed"
     (event,) = _events(bench)
     assert event.detail == {"follower": "report", "name": name, "reason": "removed", "run_id": cause.id}
-    assert bench.scheduler.list_waiting_chain_runs() == []
+    assert bench.scheduler.runs.waiting_in_chains() == []
     assert _runs(bench) == []
 
 
@@ -647,7 +647,7 @@ def test_a_fault_in_deciding_about_a_chain_run_is_said_and_disturbs_nobody(
     assert bench.recorded(cause.id).note == (
         "report did not run after it, because of a fault, which is in the log"
     )
-    assert bench.scheduler.list_waiting_chain_runs() == []
+    assert bench.scheduler.runs.waiting_in_chains() == []
     assert other in {run.job_id for run in bench.tick(_HOUR)}
 
 
@@ -663,7 +663,7 @@ def test_a_chain_run_that_waits_can_be_cancelled_and_starts_nobody(bench: Bench)
         followers=[Follower(job_id="last", on=FollowOn.ALWAYS)],
     )
     cause = _cause(bench)
-    (waiting,) = bench.scheduler.list_waiting_chain_runs()
+    (waiting,) = bench.scheduler.runs.waiting_in_chains()
     told: list[Change] = []
     bench.scheduler.subscribe(told.append)
     bench.scheduler.cancel_run(waiting.run_id)
@@ -694,7 +694,7 @@ def test_a_chain_run_that_starts_while_it_is_being_cancelled_is_cancelled(
 ) -> None:
     _chain(bench, report=Policy(conditions=(_DISK,)))
     _cause(bench)
-    (waiting,) = bench.scheduler.list_waiting_chain_runs()
+    (waiting,) = bench.scheduler.runs.waiting_in_chains()
     with Scheduler.open(bench.path, clock=bench.clock) as window:
         transaction = window._store.transaction
 

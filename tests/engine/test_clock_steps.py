@@ -43,8 +43,8 @@ def scheduler(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatc
 
 
 def _loop(scheduler: Scheduler) -> EngineLoop:
-    assert scheduler._loop is not None
-    return scheduler._loop
+    assert scheduler._session.loop is not None
+    return scheduler._session.loop
 
 
 def _settle(scheduler: Scheduler, qtbot: QtBot) -> None:
@@ -122,7 +122,7 @@ def test_the_loop_ticks_after_a_minute_of_the_monotonic_clock(
 ) -> None:
     scheduler.start()
     _settle(scheduler, qtbot)
-    engine = scheduler._engine
+    engine = scheduler.engine._engine
     assert engine is not None
     assert engine.delay_ms() == MAX_DELAY_MS
     clock.advance(20_000)

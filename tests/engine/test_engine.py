@@ -210,7 +210,7 @@ def test_a_run_past_its_time_limit_is_recorded_and_its_late_result_ignored(bench
 
 def test_a_job_nobody_can_run_is_skipped_and_told_once(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1m"))
-    bench.scheduler._get_handlers()._by_name.clear()
+    bench.scheduler.engine.get_handlers()._by_name.clear()
     for _ in range(3):
         bench.tick(_MINUTE)
     runs = bench.scheduler.get_run_log(job_id)
@@ -224,7 +224,7 @@ def test_a_run_that_cannot_be_started_is_a_failure_and_the_others_go_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [bench.scheduler.add_job(name, Every("1m")) for name in ("bad", "good")]
-    handlers = bench.scheduler._get_handlers()
+    handlers = bench.scheduler.engine.get_handlers()
     start = handlers.start
 
     def refuse(handler: Any, job: Any, run: Any, ended: Any) -> None:
@@ -917,7 +917,7 @@ def test_a_takeover_between_claim_and_start_is_noticed(bench: Bench, monkeypatch
     """The last look before each start: what the new engine recorded as interrupted must not run."""
     bench.scheduler.add_job("job", Every("1m"))
     bench.tick()
-    engine = bench.scheduler._engine
+    engine = bench.scheduler.engine._engine
     assert engine is not None
     other = Scheduler.open(bench.path, clock=bench.clock)
     start = engine._try_to_start

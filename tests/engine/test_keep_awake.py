@@ -94,7 +94,7 @@ def test_runs_by_hand_and_test_runs_hold_it_too(bench: Bench, keeper: type[FakeK
     job = bench.scheduler.get_job(tried)
     assert job is not None
     bench.scheduler.trigger(by_hand)
-    bench.scheduler.test_job(tried, job.spec)
+    bench.scheduler.runs.request_test(tried, job.spec)
     runs = bench.tick()
     assert keeper.held.keys() == {run.id for run in runs}
 
@@ -117,7 +117,7 @@ def test_that_it_cannot_be_had_is_noted_and_stops_nothing(bench: Bench, keeper: 
     told: list[Change] = []
     bench.scheduler.subscribe(told.append)
     (run,) = bench.tick(_HOUR)
-    engine = bench.scheduler._get_engine()
+    engine = bench.scheduler.engine.get_engine()
     until(lambda: engine.take_in() or bench.recorded(run.id).note)
     note = "the machine could not be kept awake: nobody answers"
     assert (bench.recorded(run.id).note, bench.recorded(run.id).outcome) == (note, Outcome.RUNNING)
@@ -142,7 +142,7 @@ def test_a_fault_in_keeping_awake_is_not_the_runs(
 
 def test_a_run_that_never_starts_holds_nothing(bench: Bench, keeper: type[FakeKeeper]) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=_AWAKE)
-    bench.scheduler._get_handlers()._by_name.clear()
+    bench.scheduler.engine.get_handlers()._by_name.clear()
     bench.tick(_HOUR)
     (run,) = bench.scheduler.get_run_log(job_id)
     assert (run.outcome, keeper.held) == (Outcome.SKIPPED, {})
@@ -181,15 +181,15 @@ def test_an_engine_that_was_taken_over_holds_and_watches_nothing_any_more(
 ) -> None:
     disk = PathExists(path="/mnt/backup")
     with Scheduler.open(tmp_path / "halo.db") as scheduler:
-        surroundings = scheduler._surroundings = FakeSurroundings()
+        surroundings = scheduler.engine.surroundings = FakeSurroundings()
         scheduler.on_job_due(lambda *_: Future())
         run_id = scheduler.trigger(scheduler.add_job("backup", Manual(), policy=_AWAKE))
         scheduler.add_job("waits", After("1h"), policy=Policy(conditions=(disk,)))
         scheduler.start()
         qtbot.waitUntil(lambda: keeper.held.keys() == {run_id} and surroundings.watched == {disk})
         scheduler._store.database.rows("UPDATE scheduler_engine SET generation = generation + 1")
-        scheduler._loop.look_again()  # type: ignore[union-attr] # started above
-        qtbot.waitUntil(lambda: not scheduler.runs_jobs)
+        scheduler._session.loop.look_again()  # type: ignore[union-attr] # started above
+        qtbot.waitUntil(lambda: not scheduler.engine.is_running)
         assert (keeper.held, surroundings.watched) == ({}, frozenset())
 
 
@@ -201,7 +201,9 @@ def test_a_test_of_a_job_that_is_not_stored_keeps_awake_too(
     keeper.refuses = refuses
     with Scheduler.open(tmp_path / "halo.db") as scheduler:
         action = shell("while [ ! -e go ]; do sleep 0.02; done", directory=str(tmp_path))
-        trial = scheduler.try_job(JobSpec(name="backup", schedule=Manual(), action=action, policy=_AWAKE))
+        trial = scheduler.engine.try_job(
+            JobSpec(name="backup", schedule=Manual(), action=action, policy=_AWAKE)
+        )
         ends: list[Ended] = []
         trial.ended.connect(ends.append)
         trial.start()

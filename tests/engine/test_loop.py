@@ -135,7 +135,7 @@ def test_a_fault_of_ours_in_one_tick_does_not_stop_the_loop(
     monkeypatch.setattr("halo_scheduler.engine.loop._AFTER_FAULT_MS", 50)
     scheduler.on_job_due(lambda *_: None)
     scheduler.start()
-    engine = scheduler._engine
+    engine = scheduler.engine._engine
     assert engine is not None
     real = engine._claim
     monkeypatch.setattr(engine, "_claim", lambda *_: 1 / 0)
@@ -174,7 +174,7 @@ def test_a_start_in_vain_leaves_no_descriptor_open(scheduler: Scheduler) -> None
         assert _count_epolls() <= before
         scheduler.stop()
         other.start()
-        assert other.runs_jobs
+        assert other.engine.is_running
 
 
 @pytest.mark.usefixtures("qapp")
@@ -292,12 +292,12 @@ def test_without_descriptors_nobody_is_let_in_for_a_moment_and_then_they_are(
 def test_a_lost_engine_stops(scheduler: Scheduler, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
     scheduler.on_job_due(lambda *_: None)
     scheduler.start()
-    loop = scheduler._loop
+    loop = scheduler._session.loop
     assert isinstance(loop, EngineLoop)
     scheduler._store.database.rows("UPDATE scheduler_engine SET generation = generation + 1")
     with caplog.at_level(logging.ERROR), qtbot.waitSignal(loop.lost):
         loop.look_again()
-    assert not scheduler.runs_jobs
+    assert not scheduler.engine.is_running
     run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
     qtbot.wait(50)
     assert scheduler.get_run(run_id) is None
@@ -307,7 +307,7 @@ def test_a_lost_engine_stops(scheduler: Scheduler, qtbot: QtBot, caplog: pytest.
 def test_idle_the_loop_sleeps_for_a_minute(scheduler: Scheduler, qtbot: QtBot) -> None:
     scheduler.add_job("job", Every("1d"))
     scheduler.start()
-    loop = scheduler._loop
+    loop = scheduler._session.loop
     assert isinstance(loop, EngineLoop)
     qtbot.waitUntil(lambda: loop._timer.remainingTime() > 50_000)
     ticks = scheduler.status().ticks
@@ -322,7 +322,7 @@ def test_an_idle_loop_shows_that_it_works_as_often_as_somebody_wants(
     beats: list[int] = []
     scheduler.add_job("job", Every("1d"))
     scheduler.start(heartbeat=lambda: beats.append(1), heartbeat_ms=50)
-    loop = scheduler._loop
+    loop = scheduler._session.loop
     assert isinstance(loop, EngineLoop)
     qtbot.waitUntil(lambda: not loop._must_tick and len(beats) > 1)
     ticks = scheduler.status().ticks

@@ -61,7 +61,7 @@ def test_a_retry_that_an_import_takes_away_was_the_end(bench: Bench) -> None:
         followers=(NamedFollower(name="alarm", on=FollowOn.FAILURE),),
         job_id="backup",
     )
-    bench.scheduler.apply_import(bench.scheduler.plan_import(Drafts(jobs=(draft,))))
+    bench.scheduler.imports.apply(bench.scheduler.imports.plan(Drafts(jobs=(draft,))))
     bench.tick()
     assert len(_alarms(bench)) == 1
 

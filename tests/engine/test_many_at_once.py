@@ -107,7 +107,7 @@ def test_others_start_beside_a_full_group_however_many_wait_in_it(bench: Bench) 
 def test_a_full_group_that_must_be_quiet_says_so(bench: Bench) -> None:
     ids, _ = _crowd(bench)
 
-    bench.scheduler.change_settings(quiet_times=(QuietTime(start="00:00", end="24:00", group="disk"),))
+    bench.scheduler.settings.change(quiet_times=(QuietTime(start="00:00", end="24:00", group="disk"),))
     bench.tick(_MINUTE)
 
     assert {bench.job(job_id).waiting_for for job_id in ids[1:]} == {WaitingFor.QUIET_TIME}
@@ -116,7 +116,7 @@ def test_a_full_group_that_must_be_quiet_says_so(bench: Bench) -> None:
 def test_a_full_group_says_also_that_all_must_be_quiet(bench: Bench) -> None:
     ids, _ = _crowd(bench)
 
-    bench.scheduler.change_settings(quiet_times=(_ALL_DAY,))
+    bench.scheduler.settings.change(quiet_times=(_ALL_DAY,))
     bench.tick(_MINUTE)
 
     assert {bench.job(job_id).waiting_for for job_id in ids[1:]} == {WaitingFor.QUIET_TIME}
@@ -152,7 +152,7 @@ def _pile_up(bench: Bench, *, policy: Policy | None = None) -> list[Run]:
 
 
 def _waiting(bench: Bench) -> list[str]:
-    return [run.reason for run in bench.scheduler.list_waiting_chain_runs()]
+    return [run.reason for run in bench.scheduler.runs.waiting_in_chains()]
 
 
 def _reports(bench: Bench) -> list[Run]:
@@ -196,7 +196,7 @@ def test_runs_that_piled_up_run_one_after_the_other_by_their_cause(bench: Bench)
 
 def test_runs_that_piled_up_all_say_what_they_wait_for_now_and_are_told_of_once(bench: Bench) -> None:
     _pile_up(bench)
-    bench.scheduler.change_settings(quiet_times=(_ALL_DAY,))
+    bench.scheduler.settings.change(quiet_times=(_ALL_DAY,))
 
     bench.finish(_reports(bench)[0])
 

@@ -130,7 +130,7 @@ def test_a_run_by_hand_moves_the_plan_only_if_that_makes_it_earlier(bench: Bench
 
 def test_a_test_run_proposes_in_vain_and_the_run_still_shows_it(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1h"))
-    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
+    bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     (run,) = bench.tick()
     bench.end(run, proposal=_SOON)
     assert (bench.recorded(run.id).proposal, bench.recorded(run.id).note) == (_SOON, "")
@@ -155,7 +155,7 @@ def test_a_job_that_is_never_due_again_takes_no_hints_and_the_run_says_so(
 
 
 def _end_with_late_words(bench: Bench, run: Run, late: Late, later_ms: int) -> None:
-    engine = bench.scheduler._get_engine()
+    engine = bench.scheduler.engine.get_engine()
     bench.open_runs.pop(run.id)
     engine.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS, needs_secrets=frozenset({"TOKEN"})))
     bench.tick()
@@ -191,7 +191,7 @@ def test_late_advice_for_a_job_that_runs_again_is_taken_when_that_run_ends(bench
 def test_late_advice_while_a_slot_runs_leaves_its_run_in_peace(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("1m"))
     (run,) = bench.tick(_MINUTE)
-    engine = bench.scheduler._get_engine()
+    engine = bench.scheduler.engine.get_engine()
     bench.open_runs.pop(run.id)
     engine.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS, needs_secrets=frozenset({"TOKEN"})))
     bench.tick()
@@ -208,7 +208,7 @@ def test_late_words_of_a_test_run_or_of_a_manual_job_move_nothing(bench: Bench) 
     manual = bench.scheduler.add_job("manual", Manual())
     tried = bench.scheduler.add_job("tried", Every("1h"))
     bench.scheduler.trigger(manual)
-    bench.scheduler.test_job(tried, bench.job(tried).spec)
+    bench.scheduler.runs.request_test(tried, bench.job(tried).spec)
     late = Late(output=Output.of(b"", 0), proposal=_SOON)
     for run in bench.tick():
         _end_with_late_words(bench, run, late, _SECOND)

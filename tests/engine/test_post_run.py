@@ -22,7 +22,7 @@ def test_a_fault_in_clearing_away_doubles_no_end_and_keeps_nobody_from_starting(
         second = scheduler.add_job("second", Manual(), shell("true"))
         scheduler.trigger(first)
         scheduler.tick()
-        engine = scheduler._get_engine()
+        engine = scheduler.engine.get_engine()
         until(lambda: engine.wait_for_end(1))
 
         def stumble(_run_id: str) -> None:
@@ -41,5 +41,5 @@ def test_a_fault_in_clearing_away_doubles_no_end_and_keeps_nobody_from_starting(
             return run is not None and run.outcome is Outcome.SUCCESS
 
         until(is_over)
-        assert scheduler.get_usage(first).cost == 1
-        assert len(scheduler.list_questions()) == 1
+        assert scheduler.jobs.usage(first).cost == 1
+        assert len(scheduler.questions.list()) == 1

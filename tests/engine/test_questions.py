@@ -37,7 +37,7 @@ def _ask(bench: Bench, text: str = "Which branch?", outcome: Outcome = Outcome.S
     """Let the job's next run ask something."""
     (run,) = bench.tick(_HOUR)
     bench.end(run, outcome, question=text)
-    question = bench.scheduler.get_question_of_run(run.id)
+    question = bench.scheduler.questions.of_run(run.id)
     assert question is not None
     return question
 
@@ -60,30 +60,30 @@ def test_a_run_leaves_a_question_and_keeps_its_outcome(bench: Bench, job_id: str
     assert bench.recorded(question.run_id).outcome is outcome
     assert (question.job_id, question.text) == (job_id, "Which branch?\nmain or next?")
     assert (question.state, question.asked_at) == (QuestionState.OPEN, bench.clock.now_ms())
-    assert bench.scheduler.list_questions() == [question]
-    assert bench.scheduler.get_question(question.id) == question
+    assert bench.scheduler.questions.list() == [question]
+    assert bench.scheduler.questions.get(question.id) == question
 
 
 def test_a_run_that_asks_nothing_leaves_no_question(bench: Bench, job_id: str) -> None:
     (run,) = bench.tick(_HOUR)
     bench.end(run)
-    assert bench.scheduler.get_question_of_run(run.id) is None
-    assert bench.scheduler.list_questions(include_settled=True) == []
+    assert bench.scheduler.questions.of_run(run.id) is None
+    assert bench.scheduler.questions.list(include_settled=True) == []
     assert bench.job(job_id).last_outcome is Outcome.SUCCESS
 
 
 def test_a_test_run_asks_nobody(bench: Bench, job_id: str) -> None:
-    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
+    bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     (test,) = bench.tick()
     bench.end(test, question="Which branch?")
-    assert bench.scheduler.list_questions(include_settled=True) == []
+    assert bench.scheduler.questions.list(include_settled=True) == []
 
 
 def test_a_question_knows_the_item_it_is_about(bench: Bench, job_id: str) -> None:
     (run,) = bench.tick(_HOUR)
-    bench.scheduler._get_engine().note_item(run.id, "7", "Broken door", "https://x.test/7")
+    bench.scheduler.engine.get_engine().note_item(run.id, "7", "Broken door", "https://x.test/7")
     bench.end(run, question="Which door?")
-    question = bench.scheduler.get_question_of_run(run.id)
+    question = bench.scheduler.questions.of_run(run.id)
     assert question is not None
     assert question.work_id == "7"
     assert question.job_id == job_id
@@ -104,17 +104,17 @@ def test_a_question_that_is_read_late_is_asked_all_the_same(bench: Bench, job_id
     (run,) = bench.tick(_HOUR)
     bench.end(run)
     late = Late(output=Output.of(b"printed", 7), cost=0.5, question="Which branch?", note="a note")
-    bench.scheduler._get_engine()._post_run.deferred_outputs.arrived[run.id] = run, late
+    bench.scheduler.engine.get_engine()._post_run.deferred_outputs.arrived[run.id] = run, late
     bench.tick()
-    question = bench.scheduler.get_question_of_run(run.id)
+    question = bench.scheduler.questions.of_run(run.id)
     assert question is not None
     stored = bench.recorded(run.id)
     assert (stored.cost, stored.note) == (0.5, "a note")
     assert bench.scheduler.get_output(run.id) == b"printed"
-    usage = bench.scheduler.get_usage(job_id)
+    usage = bench.scheduler.jobs.usage(job_id)
     assert (usage.runs, usage.cost) == (1, 0.5)
     bench.tick()
-    assert bench.scheduler.get_usage(job_id) == usage
+    assert bench.scheduler.jobs.usage(job_id) == usage
 
 
 # --- Holding back -------------------------------------------------------------------------------------
@@ -136,11 +136,11 @@ def test_while_a_question_is_open_every_slot_is_skipped(bench: Bench, job_id: st
 
 def test_the_next_run_is_explained_with_the_question_it_waits_for(bench: Bench, job_id: str) -> None:
     _ask(bench)
-    assert bench.scheduler.explain(job_id).sentences[-1] == (
+    assert bench.scheduler.jobs.explain(job_id).sentences[-1] == (
         "But it will be skipped then: it waits for your answer to: Which branch?"
     )
     bench.scheduler.pause_job(job_id)
-    assert bench.scheduler.explain(job_id).sentences == ("It is paused until you resume it.",)
+    assert bench.scheduler.jobs.explain(job_id).sentences == ("It is paused until you resume it.",)
 
 
 def test_a_long_question_is_shortened_in_the_sentence(bench: Bench, job_id: str) -> None:
@@ -197,8 +197,8 @@ def test_a_once_whose_question_is_open_is_skipped_and_over(bench: Bench) -> None
         "as it had one time only, run it by hand or give it a new time"
     )
     assert bench.job(job_id).status_reason is StatusReason.DONE
-    (question,) = bench.scheduler.list_questions()
-    bench.scheduler.answer_question(question.id, "main")
+    (question,) = bench.scheduler.questions.list()
+    bench.scheduler.questions.answer(question.id, "main")
     assert [run.trigger for run in bench.tick()] == [Trigger.ANSWER]
 
 
@@ -207,7 +207,7 @@ def test_runs_by_hand_start_while_a_question_is_open(bench: Bench, job_id: str) 
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
     bench.end(run, question="And which folder?")
-    assert [question.text for question in bench.scheduler.list_questions()] == [
+    assert [question.text for question in bench.scheduler.questions.list()] == [
         "Which branch?",
         "And which folder?",
     ]
@@ -217,11 +217,11 @@ def test_a_dismissed_question_holds_nobody_back(bench: Bench, job_id: str) -> No
     question = _ask(bench)
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)
-    bench.scheduler.dismiss_question(question.id)
+    bench.scheduler.questions.dismiss(question.id)
     assert heard == [Change(ChangeKind.QUESTION, job_id=job_id)]
     settled = replace(question, state=QuestionState.DISMISSED, settled_at=bench.clock.now_ms())
-    assert bench.scheduler.list_questions() == []
-    assert bench.scheduler.list_questions(include_settled=True) == [settled]
+    assert bench.scheduler.questions.list() == []
+    assert bench.scheduler.questions.list(include_settled=True) == [settled]
     assert [run.trigger for run in bench.tick(_HOUR)] == [Trigger.SCHEDULE]
 
 
@@ -230,7 +230,7 @@ def test_of_two_questions_both_have_to_be_settled(bench: Bench, job_id: str) -> 
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
     bench.end(run, question="And which folder?")
-    bench.scheduler.dismiss_question(first.id)
+    bench.scheduler.questions.dismiss(first.id)
     bench.tick(_HOUR)
     (held,) = _held(bench, job_id)
     assert held.error == "it waits for your answer to: And which folder?"
@@ -244,12 +244,12 @@ def test_an_answer_starts_one_run_that_is_told_and_the_schedule_goes_on(bench: B
     before = bench.job(job_id)
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)
-    run_id = bench.scheduler.answer_question(question.id, "  main\n")
+    run_id = bench.scheduler.questions.answer(question.id, "  main\n")
     assert heard == [Change(ChangeKind.QUESTION, job_id=job_id), Change(ChangeKind.JOB, job_id=job_id)]
-    settled = bench.scheduler.get_question(question.id)
+    settled = bench.scheduler.questions.get(question.id)
     assert settled is not None
     assert (settled.state, settled.answer, settled.answer_run_id) == (QuestionState.ANSWERED, "main", run_id)
-    assert bench.scheduler.get_waiting_run(job_id) == run_id
+    assert bench.scheduler.runs.waiting_of(job_id) == run_id
     (run,) = bench.tick()
     assert (run.id, run.trigger, run.slot_at, run.source) == (run_id, Trigger.ANSWER, None, Source.MANUAL)
     occasion = context_of(bench.scheduler._store, job_id, bench.job(job_id).spec, run)
@@ -267,10 +267,10 @@ def test_an_answer_starts_one_run_that_is_told_and_the_schedule_goes_on(bench: B
 
 def test_an_answer_counts_as_a_run_of_the_day(bench: Bench, job_id: str) -> None:
     question = _ask(bench)
-    bench.scheduler.answer_question(question.id, "main")
+    bench.scheduler.questions.answer(question.id, "main")
     (run,) = bench.tick()
     bench.end(run, cost=0.25)
-    usage = bench.scheduler.get_usage(job_id)
+    usage = bench.scheduler.jobs.usage(job_id)
     assert (usage.runs, usage.cost) == (2, 0.25)
 
 
@@ -278,7 +278,7 @@ def test_an_answer_waits_while_its_job_runs_and_is_never_skipped(bench: Bench, j
     question = _ask(bench)
     bench.scheduler.trigger(job_id)
     (by_hand,) = bench.tick()
-    run_id = bench.scheduler.answer_question(question.id, "main")
+    run_id = bench.scheduler.questions.answer(question.id, "main")
     for _ in range(3):
         assert bench.tick(_MINUTE) == []
     assert bench.scheduler.get_run(run_id) is None
@@ -292,9 +292,9 @@ def test_two_answers_get_a_run_each_one_after_the_other(bench: Bench, job_id: st
     bench.scheduler.trigger(job_id)
     (by_hand,) = bench.tick()
     bench.end(by_hand, question="And which folder?")
-    second = bench.scheduler.get_question_of_run(by_hand.id)
+    second = bench.scheduler.questions.of_run(by_hand.id)
     assert second is not None
-    wanted = [bench.scheduler.answer_question(asked.id, "this one") for asked in (first, second)]
+    wanted = [bench.scheduler.questions.answer(asked.id, "this one") for asked in (first, second)]
     started: list[str] = []
     runs = bench.tick()
     while runs:
@@ -314,10 +314,10 @@ def test_an_answer_that_waits_keeps_no_other_job_from_its_run_by_hand(tmp_path: 
     bench.scheduler.trigger(asking)
     (run,) = bench.tick()
     bench.end(run, question="Which branch?")
-    (question,) = bench.scheduler.list_questions()
+    (question,) = bench.scheduler.questions.list()
     bench.scheduler.trigger(asking)
     bench.tick()
-    bench.scheduler.answer_question(question.id, "main")
+    bench.scheduler.questions.answer(question.id, "main")
     bench.scheduler.trigger(other)
     assert [run.job_id for run in bench.tick()] == [other]
     bench.close()
@@ -333,7 +333,7 @@ def test_an_answer_waits_for_a_place_and_outlives_restarts(
     blocker = bench.scheduler.add_job("blocker", Manual())
     bench.scheduler.trigger(blocker)
     (blocking,) = bench.tick()
-    run_id = bench.scheduler.answer_question(question.id, "main")
+    run_id = bench.scheduler.questions.answer(question.id, "main")
     assert bench.tick() == []
     bench.crash()
     bench.clock.advance(3 * _DAY)
@@ -354,7 +354,7 @@ def test_an_answer_runs_a_job_that_does_not_run_by_itself(bench: Bench, job_id: 
         bench.scheduler.pause_job(job_id)
     else:
         bench.scheduler.update_job(job_id, enabled=False)
-    bench.scheduler.answer_question(question.id, "main")
+    bench.scheduler.questions.answer(question.id, "main")
     (run,) = bench.tick()
     bench.end(run)
     job = bench.job(job_id)
@@ -364,33 +364,33 @@ def test_an_answer_runs_a_job_that_does_not_run_by_itself(bench: Bench, job_id: 
 
 def test_an_answer_can_be_taken_back_as_long_as_it_has_no_run(bench: Bench, job_id: str) -> None:
     question = _ask(bench)
-    run_id = bench.scheduler.answer_question(question.id, "main")
+    run_id = bench.scheduler.questions.answer(question.id, "main")
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)
     bench.scheduler.cancel_run(run_id)
     assert heard == [Change(ChangeKind.QUESTION, job_id=job_id)]
-    assert bench.scheduler.list_questions() == [question]
+    assert bench.scheduler.questions.list() == [question]
     assert bench.tick() == []
     with pytest.raises(JobNotFoundError):
         bench.scheduler.cancel_run(run_id)
-    again = bench.scheduler.answer_question(question.id, "next")
+    again = bench.scheduler.questions.answer(question.id, "next")
     assert [run.id for run in bench.tick()] == [again]
 
 
 def test_cancelling_the_run_of_an_answer_opens_nothing_again(bench: Bench) -> None:
     bench.scheduler.add_job("job", Every("1h"))
     question = _ask(bench)
-    run_id = bench.scheduler.answer_question(question.id, "main")
+    run_id = bench.scheduler.questions.answer(question.id, "main")
     bench.tick()
     bench.scheduler.cancel_run(run_id)
     bench.tick()
     assert bench.recorded(run_id).outcome is Outcome.CANCELLED
-    assert bench.scheduler.list_questions() == []
+    assert bench.scheduler.questions.list() == []
 
 
 def test_while_an_answer_waits_its_job_counts_as_asked_for(bench: Bench, job_id: str) -> None:
     question = _ask(bench)
-    bench.scheduler.answer_question(question.id, "main")
+    bench.scheduler.questions.answer(question.id, "main")
     with pytest.raises(ScheduleTriggerError, match="already running"):
         bench.scheduler.trigger(job_id)
 
@@ -399,33 +399,33 @@ def test_the_answer_of_a_removed_job_is_dropped_and_its_question_open_again(
     bench: Bench, job_id: str
 ) -> None:
     question = _ask(bench)
-    bench.scheduler.answer_question(question.id, "main")
+    bench.scheduler.questions.answer(question.id, "main")
     bench.scheduler.remove_job(job_id)
     assert bench.tick() == []
     assert bench.scheduler._store.requests.triggers() == []
-    assert bench.scheduler.list_questions() == []
+    assert bench.scheduler.questions.list() == []
     bench.scheduler.restore_job(job_id)
     assert bench.tick() == []
-    assert bench.scheduler.list_questions() == [question]
+    assert bench.scheduler.questions.list() == [question]
 
 
 def test_the_question_of_a_removed_job_cannot_be_answered(bench: Bench, job_id: str) -> None:
     question = _ask(bench)
     bench.scheduler.remove_job(job_id)
     with pytest.raises(JobNotFoundError):
-        bench.scheduler.answer_question(question.id, "main")
-    found = bench.scheduler.get_question(question.id)
+        bench.scheduler.questions.answer(question.id, "main")
+    found = bench.scheduler.questions.get(question.id)
     assert found is not None
     assert found.state is QuestionState.OPEN
-    bench.scheduler.dismiss_question(question.id)
+    bench.scheduler.questions.dismiss(question.id)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])
 def test_an_empty_answer_is_refused(bench: Bench, job_id: str, text: str) -> None:
     question = _ask(bench)
     with pytest.raises(ScheduleError, match="text: the answer is empty"):
-        bench.scheduler.answer_question(question.id, text)
-    assert bench.scheduler.list_questions() == [question]
+        bench.scheduler.questions.answer(question.id, text)
+    assert bench.scheduler.questions.list() == [question]
     assert question.job_id == job_id
 
 
@@ -433,17 +433,17 @@ def test_an_empty_answer_is_refused(bench: Bench, job_id: str, text: str) -> Non
 def test_an_answer_that_cannot_be_kept_is_refused(bench: Bench, job_id: str, text: str) -> None:
     question = _ask(bench)
     with pytest.raises(ScheduleError, match=r"^text: "):
-        bench.scheduler.answer_question(question.id, text)
-    assert bench.scheduler.list_questions() == [question]
+        bench.scheduler.questions.answer(question.id, text)
+    assert bench.scheduler.questions.list() == [question]
     assert question.job_id == job_id
 
 
 def test_a_question_is_settled_only_once(bench: Bench, job_id: str) -> None:
     question = _ask(bench)
-    bench.scheduler.answer_question(question.id, "main")
+    bench.scheduler.questions.answer(question.id, "main")
     for settle in (
-        lambda: bench.scheduler.answer_question(question.id, "next"),
-        lambda: bench.scheduler.dismiss_question(question.id),
+        lambda: bench.scheduler.questions.answer(question.id, "next"),
+        lambda: bench.scheduler.questions.dismiss(question.id),
     ):
         with pytest.raises(ScheduleError, match="question: this question was already answered"):
             settle()
@@ -454,8 +454,8 @@ def test_a_question_is_settled_only_once(bench: Bench, job_id: str) -> None:
 
 def test_a_question_nobody_asked_is_refused(bench: Bench) -> None:
     for settle in (
-        lambda: bench.scheduler.answer_question("q", "x"),
-        lambda: bench.scheduler.dismiss_question("q"),
+        lambda: bench.scheduler.questions.answer("q", "x"),
+        lambda: bench.scheduler.questions.dismiss("q"),
     ):
         with pytest.raises(JobNotFoundError, match="there is no question 'q'"):
             settle()
@@ -469,10 +469,10 @@ def test_questions_are_listed_oldest_first_and_with_settled_ones_newest_first(be
         bench.scheduler.trigger(name)
         (run,) = bench.tick()
         bench.end(run, question=name)
-    first, second, third = bench.scheduler.list_questions()
+    first, second, third = bench.scheduler.questions.list()
     assert [first.text, second.text, third.text] == ["a", "b", "c"]
-    assert bench.scheduler.list_questions(limit=2) == [first, second]
-    bench.scheduler.dismiss_question(second.id)
-    assert bench.scheduler.list_questions() == [first, third]
-    assert [found.text for found in bench.scheduler.list_questions(include_settled=True)] == ["c", "b", "a"]
-    assert [found.text for found in bench.scheduler.list_questions(include_settled=True, limit=1)] == ["c"]
+    assert bench.scheduler.questions.list(limit=2) == [first, second]
+    bench.scheduler.questions.dismiss(second.id)
+    assert bench.scheduler.questions.list() == [first, third]
+    assert [found.text for found in bench.scheduler.questions.list(include_settled=True)] == ["c", "b", "a"]
+    assert [found.text for found in bench.scheduler.questions.list(include_settled=True, limit=1)] == ["c"]

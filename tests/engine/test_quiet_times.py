@@ -36,7 +36,7 @@ _DISK = PathExists(path="/mnt/backup")
 def bench(tmp_path: Path) -> Iterator[Bench]:
     """A bench on an evening, an hour before the night, whose former processes count as dead."""
     found = Bench(tmp_path / "halo.db", now_ms=_EVENING)
-    found.scheduler.change_settings(quiet_times=(_NIGHTS,))
+    found.scheduler.settings.change(quiet_times=(_NIGHTS,))
     yield found
     found.close()
 
@@ -65,7 +65,7 @@ def test_what_falls_due_in_a_quiet_time_waits_for_its_end_and_says_so(bench: Ben
     for _ in range(6):
         assert bench.tick(_HOUR) == []
     bench.tick(59 * _MINUTE + 50 * _SECOND)
-    assert bench.scheduler._get_engine().delay_ms() == 10 * _SECOND
+    assert bench.scheduler.engine.get_engine().delay_ms() == 10 * _SECOND
     (run,) = bench.tick(10 * _SECOND)
     assert (run.slot_at, run.late_ms) == (_EVENING + 2 * _HOUR, 7 * _HOUR)
     assert _waiting(bench, job_id) == (None, "")
@@ -88,7 +88,7 @@ def test_it_is_quiet_from_the_first_instant_to_the_last(bench: Bench) -> None:
 
 def test_a_quiet_time_without_a_name_and_one_of_days_have_their_words(bench: Bench) -> None:
     weekend = QuietTime(days=(Weekday.TUESDAY, Weekday.WEDNESDAY), start="00:00", end="24:00")
-    bench.scheduler.change_settings(quiet_times=(weekend,))
+    bench.scheduler.settings.change(quiet_times=(weekend,))
     job_id = bench.scheduler.add_job("job", Once(utc_ms("2026-11-17T00:00+01:00")))
     bench.tick(_until(bench, "17T00:00:00"))
     assert _waiting(bench, job_id)[1] == "the end of the quiet time on Thursday at 00:00"
@@ -158,7 +158,7 @@ def test_what_is_caught_up_is_quiet_too_and_waiting_is_never_missed(bench: Bench
 
 
 def test_it_holds_for_its_group_alone(bench: Bench) -> None:
-    bench.scheduler.change_settings(quiet_times=(QuietTime(group="loud", start="22:00", end="06:00"),))
+    bench.scheduler.settings.change(quiet_times=(QuietTime(group="loud", start="22:00", end="06:00"),))
     loud = bench.scheduler.add_job("loud", Every("2h"), group="loud")
     others = [
         bench.scheduler.add_job("other", Every("2h"), group="calm"),
@@ -169,7 +169,7 @@ def test_it_holds_for_its_group_alone(bench: Bench) -> None:
 
 
 def test_it_follows_its_own_zone(bench: Bench) -> None:
-    bench.scheduler.change_settings(quiet_times=(QuietTime(start="22:00", end="06:00", timezone="UTC"),))
+    bench.scheduler.settings.change(quiet_times=(QuietTime(start="22:00", end="06:00", timezone="UTC"),))
     job_id = bench.scheduler.add_job("job", Cron("30 22 * * *"))
     assert len(bench.tick(90 * _MINUTE)) == 1
     late = bench.scheduler.add_job("late", Once(_EVENING + 2 * _HOUR))
@@ -181,16 +181,16 @@ def test_it_follows_its_own_zone(bench: Bench) -> None:
 def test_a_change_of_the_settings_counts_at_once(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Every("2h"))
     bench.tick(2 * _HOUR)
-    bench.scheduler.change_settings(quiet_times=(QuietTime(name="Short", start="22:00", end="23:30"),))
+    bench.scheduler.settings.change(quiet_times=(QuietTime(name="Short", start="22:00", end="23:30"),))
     bench.tick(_MINUTE)
     assert _waiting(bench, job_id)[1] == "the end of the quiet time Short at 23:30"
-    bench.scheduler.change_settings(quiet_times=())
+    bench.scheduler.settings.change(quiet_times=())
     assert len(bench.tick(_MINUTE)) == 1
 
 
 def test_a_job_that_lacks_a_place_after_the_quiet_time_says_that(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "narrow.db", max_concurrent=1, now_ms=_EVENING)
-    bench.scheduler.change_settings(quiet_times=(QuietTime(start="22:00", end="23:00"),))
+    bench.scheduler.settings.change(quiet_times=(QuietTime(start="22:00", end="23:00"),))
     ids = [bench.scheduler.add_job(name, Every("90m"), job_id=name) for name in ("a", "b")]
     bench.tick(90 * _MINUTE)
     assert {_waiting(bench, job_id)[0] for job_id in ids} == {WaitingFor.QUIET_TIME}
@@ -202,7 +202,7 @@ def test_a_job_that_lacks_a_place_after_the_quiet_time_says_that(tmp_path: Path)
 
 def test_slots_are_skipped_also_when_no_place_is_free(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "narrow.db", max_concurrent=1, now_ms=_EVENING)
-    bench.scheduler.change_settings(quiet_times=(_NIGHTS,))
+    bench.scheduler.settings.change(quiet_times=(_NIGHTS,))
     bench.scheduler.add_job("long", Every("30m"))
     gone = bench.scheduler.add_job("gone", Every("2h"), policy=_SKIP)
     waits = bench.scheduler.add_job("waits", Every("2h"))
@@ -217,7 +217,7 @@ def test_a_quiet_group_makes_nobody_read_all_others_that_lack_a_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = Bench(tmp_path / "narrow.db", max_concurrent=1, now_ms=_EVENING)
-    bench.scheduler.change_settings(quiet_times=(replace(_NIGHTS, group="quiet"),))
+    bench.scheduler.settings.change(quiet_times=(replace(_NIGHTS, group="quiet"),))
     bench.scheduler.add_jobs([{"name": f"loud {index}", "schedule": Every("2h")} for index in range(50)])
     gone = bench.scheduler.add_job("gone", Every("2h"), policy=_SKIP, group="quiet")
     waits = bench.scheduler.add_job("waits", Every("2h"), job_id="waits", group="quiet")
@@ -260,7 +260,7 @@ def test_conditions_are_not_asked_for_in_a_quiet_time_and_then_they_are(bench: B
     assert (bench.surroundings.asked, bench.surroundings.watched) == ([], frozenset())
     bench.tick(_until(bench, "17T06:00:00"))
     assert _waiting(bench, job_id)[0] is WaitingFor.CONDITION
-    assert bench.scheduler.get_waits_until(job_id) == bench.clock.now_ms() + 10 * _MINUTE
+    assert bench.scheduler.jobs.waits_until(job_id) == bench.clock.now_ms() + 10 * _MINUTE
     bench.surroundings.truths[_DISK] = True
     assert len(bench.tick(_MINUTE)) == 1
 
@@ -290,7 +290,7 @@ def test_a_run_by_hand_starts_and_says_that_it_is_quiet(bench: Bench) -> None:
 
 
 def test_both_that_a_run_by_hand_did_not_wait_for_are_said(bench: Bench) -> None:
-    bench.scheduler.change_settings(quiet_times=(QuietTime(start="20:00", end="23:00"),))
+    bench.scheduler.settings.change(quiet_times=(QuietTime(start="20:00", end="23:00"),))
     job_id = bench.scheduler.add_job("job", Every("2h"), policy=Policy(conditions=(_DISK,)))
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()

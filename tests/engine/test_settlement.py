@@ -59,7 +59,7 @@ class _Claimed:
         self._until(
             lambda: (
                 self.places() == [place]
-                and not self.bench.scheduler._get_engine()._resources.work_desk.claimed()
+                and not self.bench.scheduler.engine.get_engine()._resources.work_desk.claimed()
             )
         )
 
@@ -72,14 +72,14 @@ class _Claimed:
 
     def fail_again(self) -> None:
         """Wait for the next try, which is in vain."""
-        settlement = self.bench.scheduler._get_engine()._post_run.settlement
+        settlement = self.bench.scheduler.engine.get_engine()._post_run.settlement
         self._until(lambda: settlement.due_at is not None)
         due_at = settlement.due_at or 0
         self.bench.tick(max(0, due_at - self.bench.clock.now_ms()))
         self._until(lambda: settlement.due_at not in (None, due_at))
 
     def _until(self, condition: Callable[[], bool]) -> None:
-        engine = self.bench.scheduler._get_engine()
+        engine = self.bench.scheduler.engine.get_engine()
         for _ in range(200):
             self.bench.tick()
             if condition():
@@ -168,7 +168,7 @@ def test_a_source_that_comes_back_is_told_at_the_next_try_and_the_run_says_so(un
 
 
 def test_each_try_waits_longer_than_the_last_and_the_run_says_it_once(untold: _Claimed) -> None:
-    engine = untold.bench.scheduler._get_engine()
+    engine = untold.bench.scheduler.engine.get_engine()
     pauses: list[int] = []
     for _ in range(6):
         due_at = engine._post_run.settlement.due_at
@@ -180,19 +180,19 @@ def test_each_try_waits_longer_than_the_last_and_the_run_says_it_once(untold: _C
 
 
 def test_the_loop_wakes_for_the_next_try(untold: _Claimed) -> None:
-    engine = untold.bench.scheduler._get_engine()
+    engine = untold.bench.scheduler.engine.get_engine()
     untold.bench.clock.advance(_MINUTE - 5_000)
     assert engine.look_delay_ms() == 5_000
 
 
 def test_a_clock_that_is_set_back_does_not_put_off_the_next_try(untold: _Claimed) -> None:
-    engine = untold.bench.scheduler._get_engine()
+    engine = untold.bench.scheduler.engine.get_engine()
     untold.bench.tick(-_HOUR)
     assert engine.look_delay_ms() <= _MINUTE
 
 
 def test_after_a_week_the_item_is_forgotten_and_the_run_says_so(untold: _Claimed) -> None:
-    engine = untold.bench.scheduler._get_engine()
+    engine = untold.bench.scheduler.engine.get_engine()
     for _ in range(3):
         untold.fail_again()
     untold.bench.clock.advance(7 * 24 * _HOUR)
@@ -203,7 +203,7 @@ def test_after_a_week_the_item_is_forgotten_and_the_run_says_so(untold: _Claimed
 
 
 def test_a_clock_that_jumps_ahead_does_not_end_the_tries_at_once(untold: _Claimed) -> None:
-    engine = untold.bench.scheduler._get_engine()
+    engine = untold.bench.scheduler.engine.get_engine()
     untold.bench.clock.advance(30 * 24 * _HOUR)
     untold.fail_again()
     assert engine._resources.work_desk.claimed() == {untold.run.id}
@@ -227,7 +227,7 @@ def test_a_fault_in_looking_at_questions_keeps_no_run_from_starting(
 
     bench = claimed.bench
     bench.end(claimed.run)
-    bench.scheduler._get_engine()._post_run.settlement._held.add("a run")
+    bench.scheduler.engine.get_engine()._post_run.settlement._held.add("a run")
     monkeypatch.setattr(settlement_module, "verdict_of", fail)
     with pytest.raises(StoreUnavailableError):
         bench.tick(_HOUR)

@@ -289,7 +289,7 @@ class SchedulerMachine(SurroundedMachine):
         if is_beside_a_run:
             self.trigger(question.job_id)
             self.bench.tick()
-        self.bench.scheduler.answer_question(question.id, "this one")
+        self.bench.scheduler.questions.answer(question.id, "this one")
         if is_removed:
             self.remove(question.job_id)
         self.bench.tick()
@@ -298,7 +298,7 @@ class SchedulerMachine(SurroundedMachine):
     @rule(data=st.data())
     def dismiss(self, data: st.DataObject) -> None:
         question = data.draw(st.sampled_from(self._questions(QuestionState.OPEN)))
-        self.bench.scheduler.dismiss_question(question.id)
+        self.bench.scheduler.questions.dismiss(question.id)
 
     @precondition(lambda self: bool(self._questions(QuestionState.ANSWERED)))
     @rule(data=st.data())
@@ -312,7 +312,7 @@ class SchedulerMachine(SurroundedMachine):
         """Return questions by job and age: their ids are by chance."""
         if not hasattr(self, "bench"):
             return []
-        found = self.bench.scheduler.list_questions(include_settled=True, limit=1_000)
+        found = self.bench.scheduler.questions.list(include_settled=True, limit=1_000)
         return [question for question in reversed(found) if question.state is state]
 
     def _open_runs(self) -> list[Run]:
@@ -368,7 +368,7 @@ class SchedulerMachine(SurroundedMachine):
                 if run.started_at is not None and local_day(run.started_at) == today
             ]
             counted = [run for run in runs if run.outcome is not Outcome.SKIPPED]
-            usage = self.bench.scheduler.get_usage(job.id)
+            usage = self.bench.scheduler.jobs.usage(job.id)
             assert usage.runs == len(counted)
             assert usage.cost == round(sum(run.cost or 0 for run in runs), 6)
 

@@ -327,10 +327,12 @@ def test_a_source_that_cannot_be_asked_is_told(stage: Stage, tmp_path: Path) -> 
 
 def test_the_service_gives_a_trial_its_agent(tmp_path: Path, qtbot: QtBot) -> None:
     scheduler = Scheduler.open(tmp_path / "halo.db")
-    scheduler.change_settings(agents=AGENTS, default_agent="file")
+    scheduler.settings.change(agents=AGENTS, default_agent="file")
     printed: list[bytes] = []
     ends: list[Ended] = []
-    trial = scheduler.try_job(JobSpec(name="x", schedule=Manual(), action=_prompt("words", ["repeat"])))
+    trial = scheduler.engine.try_job(
+        JobSpec(name="x", schedule=Manual(), action=_prompt("words", ["repeat"]))
+    )
     trial.output.connect(printed.append)
     trial.ended.connect(ends.append)
     trial.start()

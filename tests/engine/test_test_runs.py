@@ -59,24 +59,26 @@ def test_a_test_run_changes_nothing_about_the_job(bench: Bench, job_id: str, out
 
     bench.scheduler.on_job_due(attempt, "try")
     before, stats = _state(bench, job_id), bench.scheduler.get_run_stats(job_id)
-    trend, last = bench.scheduler.get_trends([job_id]), bench.scheduler.get_last_runs([job_id])
-    run_id = bench.scheduler.test_job(job_id, _edited(bench, job_id))
+    trend, last = bench.scheduler.runs.trends([job_id]), bench.scheduler.runs.last([job_id])
+    run_id = bench.scheduler.runs.request_test(job_id, _edited(bench, job_id))
     bench.tick(_MINUTE)
     run = bench.recorded(run_id)
     assert tried == [("new name", Trigger.TEST)]
     assert (run.outcome, run.trigger, run.slot_at, run.job_id) == (outcome, Trigger.TEST, None, job_id)
     assert _state(bench, job_id) == before
     assert bench.scheduler.get_run_stats(job_id) == stats
-    assert bench.scheduler.get_trends([job_id]) == trend
-    assert bench.scheduler.get_last_runs([job_id]) == last
+    assert bench.scheduler.runs.trends([job_id]) == trend
+    assert bench.scheduler.runs.last([job_id]) == last
     assert bench.scheduler._store.requests.tests_under_way() == {}
     assert bench.scheduler.get_run_log(trigger=Trigger.TEST) == [run]
-    assert bench.scheduler.unseen_failures() == bench.scheduler.get_run_log(job_id, trigger=Trigger.SCHEDULE)
+    assert bench.scheduler.runs.unseen_failures() == bench.scheduler.get_run_log(
+        job_id, trigger=Trigger.SCHEDULE
+    )
 
 
 def test_a_test_run_ends_at_the_limit_of_the_edited_job(bench: Bench, job_id: str) -> None:
     spec = replace(_edited(bench, job_id), action=Callback())
-    run_id = bench.scheduler.test_job(job_id, spec)
+    run_id = bench.scheduler.runs.request_test(job_id, spec)
     bench.tick()
     assert bench.job(job_id).status is JobStatus.RUNNING
     bench.tick(_MINUTE - 1)
@@ -88,22 +90,22 @@ def test_a_test_run_ends_at_the_limit_of_the_edited_job(bench: Bench, job_id: st
 
 def test_while_a_job_runs_or_waits_no_test_is_taken(bench: Bench, job_id: str) -> None:
     spec = bench.job(job_id).spec
-    bench.scheduler.test_job(job_id, spec)
-    for ask in (bench.scheduler.trigger, lambda found: bench.scheduler.test_job(found, spec)):
+    bench.scheduler.runs.request_test(job_id, spec)
+    for ask in (bench.scheduler.trigger, lambda found: bench.scheduler.runs.request_test(found, spec)):
         with pytest.raises(ScheduleTriggerError) as caught:
             ask(job_id)
         assert caught.value.reason == SkipReason.ALREADY_RUNNING
     (run,) = bench.tick()
     with pytest.raises(ScheduleTriggerError):
-        bench.scheduler.test_job(job_id, spec)
+        bench.scheduler.runs.request_test(job_id, spec)
     bench.finish(run)
     bench.scheduler.trigger(job_id)
     with pytest.raises(ScheduleTriggerError):
-        bench.scheduler.test_job(job_id, spec)
+        bench.scheduler.runs.request_test(job_id, spec)
 
 
 def test_a_test_asked_for_twice_at_the_same_moment_starts_once(bench: Bench, job_id: str) -> None:
-    run_id = bench.scheduler.test_job(job_id, bench.job(job_id).spec)
+    run_id = bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     (first,) = bench.scheduler._store.requests.triggers()
     bench.scheduler._store.requests.append(replace(first, run_id="second"))
     (run,) = bench.tick()
@@ -119,7 +121,7 @@ def test_a_test_asked_for_twice_at_the_same_moment_starts_once(bench: Bench, job
 
 
 def test_a_slot_falling_due_during_a_test_stays_due(bench: Bench, job_id: str) -> None:
-    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
+    bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     (run,) = bench.tick(_HOUR - 1)
     bench.tick(1)
     before = len(bench.started)
@@ -131,14 +133,14 @@ def test_a_slot_falling_due_during_a_test_stays_due(bench: Bench, job_id: str) -
 def test_a_paused_or_disabled_job_can_be_tried_and_stays_so(bench: Bench, job_id: str) -> None:
     bench.scheduler.pause_job(job_id)
     before = _state(bench, job_id)
-    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
+    bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     (run,) = bench.tick()
     bench.finish(run)
     assert _state(bench, job_id) == before
 
 
 def test_an_edit_saved_during_a_test_is_kept(bench: Bench, job_id: str) -> None:
-    bench.scheduler.test_job(job_id, _edited(bench, job_id))
+    bench.scheduler.runs.request_test(job_id, _edited(bench, job_id))
     bench.scheduler.on_job_due(lambda *_: None, "try")
     bench.scheduler.update_job(job_id, name="saved", schedule=Every("2h"))
     bench.tick()
@@ -153,11 +155,11 @@ def test_an_edit_saved_during_a_test_is_kept(bench: Bench, job_id: str) -> None:
 
 def test_a_test_that_waits_can_be_withdrawn_and_one_that_runs_be_stopped(bench: Bench, job_id: str) -> None:
     spec = bench.job(job_id).spec
-    run_id = bench.scheduler.test_job(job_id, spec)
-    assert bench.scheduler.get_waiting_run(job_id) == run_id
+    run_id = bench.scheduler.runs.request_test(job_id, spec)
+    assert bench.scheduler.runs.waiting_of(job_id) == run_id
     bench.scheduler.cancel_run(run_id)
     assert bench.tick() == []
-    run_id = bench.scheduler.test_job(job_id, spec)
+    run_id = bench.scheduler.runs.request_test(job_id, spec)
     bench.tick()
     bench.scheduler.cancel_run(run_id)
     bench.tick()
@@ -166,7 +168,7 @@ def test_a_test_that_waits_can_be_withdrawn_and_one_that_runs_be_stopped(bench: 
 
 def test_a_test_lost_in_a_crash_is_interrupted_and_the_job_goes_on(bench: Bench, job_id: str) -> None:
     before = _state(bench, job_id)
-    run_id = bench.scheduler.test_job(job_id, _edited(bench, job_id))
+    run_id = bench.scheduler.runs.request_test(job_id, _edited(bench, job_id))
     bench.scheduler.on_job_due(bench._begin, "try")
     bench.tick()
     assert bench.recorded(run_id).outcome is Outcome.RUNNING
@@ -180,7 +182,7 @@ def test_a_test_lost_in_a_crash_is_interrupted_and_the_job_goes_on(bench: Bench,
 
 def test_a_test_asked_for_while_nobody_was_there_does_not_start_days_later(bench: Bench, job_id: str) -> None:
     bench.scheduler.stop()
-    run_id = bench.scheduler.test_job(job_id, bench.job(job_id).spec)
+    run_id = bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     bench.clock.advance(2 * _MINUTE)
     bench.tick()
     run = bench.recorded(run_id)
@@ -189,8 +191,8 @@ def test_a_test_asked_for_while_nobody_was_there_does_not_start_days_later(bench
 
 def test_a_test_nobody_can_run_is_skipped(bench: Bench, job_id: str) -> None:
     before = _state(bench, job_id)
-    bench.scheduler._get_handlers()._by_name.clear()
-    run_id = bench.scheduler.test_job(job_id, bench.job(job_id).spec)
+    bench.scheduler.engine.get_handlers()._by_name.clear()
+    run_id = bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     bench.tick()
     assert bench.recorded(run_id).reason is SkipReason.UNSUPPORTED_TYPE
     assert _state(bench, job_id) == before
@@ -198,9 +200,9 @@ def test_a_test_nobody_can_run_is_skipped(bench: Bench, job_id: str) -> None:
 
 def test_only_a_saved_job_and_a_spec_can_be_tried(bench: Bench, job_id: str) -> None:
     with pytest.raises(JobNotFoundError):
-        bench.scheduler.test_job("unknown", bench.job(job_id).spec)
+        bench.scheduler.runs.request_test("unknown", bench.job(job_id).spec)
     with pytest.raises(ScheduleError, match="spec: must be a JobSpec"):
-        bench.scheduler.test_job(job_id, bench.job(job_id))  # type: ignore[arg-type]  # the mistake
+        bench.scheduler.runs.request_test(job_id, bench.job(job_id))  # type: ignore[arg-type]  # the mistake
 
 
 def test_a_test_that_cannot_be_read_is_skipped_and_the_others_go_on(bench: Bench, job_id: str) -> None:
@@ -214,7 +216,7 @@ def test_a_test_that_cannot_be_read_is_skipped_and_the_others_go_on(bench: Bench
 
 
 def test_a_test_takes_a_place_and_counts_in_the_stored_group(bench: Bench, job_id: str) -> None:
-    bench.scheduler.test_job(job_id, replace(bench.job(job_id).spec, group="other"))
+    bench.scheduler.runs.request_test(job_id, replace(bench.job(job_id).spec, group="other"))
     bench.tick()
     assert bench.scheduler.status().running_by_group == {"g": 1}
 
@@ -256,7 +258,7 @@ def test_nothing_is_told_of_a_tick_that_failed(bench: Bench, monkeypatch: pytest
     bench.tick()
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)
-    engine = bench.scheduler._get_engine()
+    engine = bench.scheduler.engine.get_engine()
     monkeypatch.setattr(engine, "_claim", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         bench.tick(5 * _HOUR)

@@ -239,9 +239,9 @@ def test_exactly_what_is_waited_for_is_watched(bench: Bench) -> None:
 def test_an_engine_that_claims_nothing_any_more_watches_nothing(bench: Bench) -> None:
     _add(bench)
     bench.tick(_HOUR)
-    bench.scheduler._get_engine().stop_claiming()
+    bench.scheduler.engine.get_engine().stop_claiming()
     assert bench.surroundings.watched == frozenset()
-    assert bench.scheduler._get_engine().delay_ms() == _MINUTE
+    assert bench.scheduler.engine.get_engine().delay_ms() == _MINUTE
 
 
 def test_a_retry_waits_for_its_conditions_too(bench: Bench) -> None:
@@ -260,7 +260,7 @@ def test_a_retry_waits_for_its_conditions_too(bench: Bench) -> None:
 def test_without_a_deadline_the_loop_looks_every_minute_and_not_more_often(bench: Bench) -> None:
     _add(bench)
     bench.tick(_HOUR)
-    assert bench.scheduler._get_engine().delay_ms() == _MINUTE
+    assert bench.scheduler.engine.get_engine().delay_ms() == _MINUTE
 
 
 def test_a_waiting_slot_is_never_missed(bench: Bench) -> None:
@@ -364,17 +364,17 @@ def test_waiting_jobs_are_read_once_in_a_tick(narrow: Bench, monkeypatch: pytest
 def test_at_its_deadline_a_slot_is_skipped_with_the_reason_and_the_next_one_planned(bench: Bench) -> None:
     job_id = _add(bench, deadline="10m")
     bench.tick(_HOUR + 5_000)
-    assert bench.scheduler.get_waits_until(job_id) == START + _HOUR + 5_000 + 10 * _MINUTE
+    assert bench.scheduler.jobs.waits_until(job_id) == START + _HOUR + 5_000 + 10 * _MINUTE
     assert bench.tick(10 * _MINUTE - 1) == []
     assert _skipped(bench, job_id) == []
-    assert bench.scheduler._get_engine().delay_ms() == 1
+    assert bench.scheduler.engine.get_engine().delay_ms() == 1
     bench.tick(1)
     (run,) = _skipped(bench, job_id)
     assert (run.reason, run.slot_at, run.started_at) == (SkipReason.CONDITION, START + _HOUR, None)
     assert run.error == "it waited 10 minutes for /mnt/backup to be there: it is not so"
     job = bench.job(job_id)
     assert (job.next_run_at, job.errors, job.waiting_for) == (START + 2 * _HOUR, 0, None)
-    assert bench.scheduler.get_waits_until(job_id) is None
+    assert bench.scheduler.jobs.waits_until(job_id) is None
     bench.tick(_MINUTE)
     assert len(_skipped(bench, job_id)) == 1
 
@@ -419,7 +419,7 @@ def test_a_deadline_that_passed_while_nobody_was_awake_waits_for_a_first_look(be
     bench.crash()
     bench.tick()
     assert _skipped(bench, job_id) == []
-    assert bench.scheduler._get_engine().delay_ms() == 10 * _SECOND
+    assert bench.scheduler.engine.get_engine().delay_ms() == 10 * _SECOND
     bench.surroundings.truths[_DISK] = True
     assert len(bench.tick(_SECOND)) == 1
 
@@ -469,7 +469,7 @@ def test_a_clock_that_goes_back_makes_no_deadline_longer(bench: Bench) -> None:
     job_id = _add(bench, deadline="10m")
     bench.tick(2 * _HOUR)
     bench.tick(-30 * _MINUTE)
-    waits_until = bench.scheduler.get_waits_until(job_id)
+    waits_until = bench.scheduler.jobs.waits_until(job_id)
     assert waits_until is None or waits_until <= bench.clock.now_ms() + 10 * _MINUTE
 
 
@@ -490,7 +490,7 @@ def test_a_shorter_deadline_counts_from_the_edit(bench: Bench) -> None:
     bench.scheduler.update_job(job_id, policy=Policy(conditions=(_DISK,), condition_deadline="5m"))
     assert _waiting(bench, job_id) == (None, "")
     bench.tick(_MINUTE)
-    assert bench.scheduler.get_waits_until(job_id) == START + _HOUR + 6 * _MINUTE
+    assert bench.scheduler.jobs.waits_until(job_id) == START + _HOUR + 6 * _MINUTE
 
 
 # --- Words that stay true ----------------------------------------------------------------------------
@@ -501,7 +501,7 @@ def test_a_paused_job_waits_for_nothing(bench: Bench) -> None:
     bench.tick(_HOUR)
     bench.scheduler.pause_job(job_id)
     assert _waiting(bench, job_id) == (None, "")
-    assert bench.scheduler.get_waits_until(job_id) is None
+    assert bench.scheduler.jobs.waits_until(job_id) is None
     bench.tick(_HOUR)
     assert _skipped(bench, job_id) == []
 
@@ -520,7 +520,7 @@ def test_a_new_schedule_ends_the_waiting(bench: Bench) -> None:
     bench.tick(_HOUR)
     bench.scheduler.update_job(job_id, schedule=Every("2h"))
     assert _waiting(bench, job_id) == (None, "")
-    assert bench.scheduler.get_waits_until(job_id) is None
+    assert bench.scheduler.jobs.waits_until(job_id) is None
 
 
 def test_while_it_runs_by_hand_nothing_is_said_about_its_slot_which_stays_due(bench: Bench) -> None:
@@ -531,7 +531,7 @@ def test_while_it_runs_by_hand_nothing_is_said_about_its_slot_which_stays_due(be
     assert _waiting(bench, job_id) == (None, "")
     bench.finish(by_hand)
     assert _waiting(bench, job_id)[0] is WaitingFor.CONDITION
-    assert bench.scheduler.get_waits_until(job_id) == START + _HOUR + 10 * _MINUTE
+    assert bench.scheduler.jobs.waits_until(job_id) == START + _HOUR + 10 * _MINUTE
 
 
 # --- Runs that somebody asks for ---------------------------------------------------------------------
@@ -570,8 +570,8 @@ def test_a_run_with_an_answer_says_so_too(bench: Bench) -> None:
     bench.scheduler.trigger(job_id)
     (run,) = bench.tick()
     bench.end(run, question="Which?")
-    (question,) = bench.scheduler.list_questions()
-    bench.scheduler.answer_question(question.id, "this one")
+    (question,) = bench.scheduler.questions.list()
+    bench.scheduler.questions.answer(question.id, "this one")
     (answered,) = bench.tick()
     assert _note_of(bench, answered) == (
         "started with an answer without asking for its condition (when /mnt/backup is there)"
@@ -582,7 +582,7 @@ def test_a_test_run_and_a_run_without_conditions_say_nothing(bench: Bench) -> No
     plain = bench.scheduler.add_job("plain", Every("1h"))
     job_id = _add(bench)
     bench.scheduler.trigger(plain)
-    bench.scheduler.test_job(job_id, bench.job(job_id).spec)
+    bench.scheduler.runs.request_test(job_id, bench.job(job_id).spec)
     runs = bench.tick()
     assert [_note_of(bench, run) for run in runs] == ["", ""]
 
@@ -598,13 +598,13 @@ def scheduler(tmp_path: Path) -> Iterator[Scheduler]:
 
 @pytest.mark.usefixtures("qapp")
 def test_a_change_of_the_surroundings_makes_the_loop_tick_at_once(scheduler: Scheduler, qtbot: QtBot) -> None:
-    surroundings = scheduler._surroundings = FakeSurroundings()
+    surroundings = scheduler.engine.surroundings = FakeSurroundings()
     scheduler.on_job_due(lambda *_: None)
     job_id = scheduler.add_job("job", After("1h"), policy=Policy(conditions=(_DISK,)))
     scheduler.start()
     qtbot.waitUntil(lambda: surroundings.watched == {_DISK})
     surroundings.truths[_DISK] = True
-    looking = threading.Thread(target=scheduler._get_engine().look_around)
+    looking = threading.Thread(target=scheduler.engine.get_engine().look_around)
     looking.start()
     qtbot.waitUntil(lambda: len(scheduler.get_run_log(job_id)) == 1)
     # What it holds on to must not be destroyed there.

@@ -55,8 +55,8 @@ def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _engine(scheduler: Scheduler) -> Engine:
-    assert scheduler._engine is not None
-    return scheduler._engine
+    assert scheduler.engine._engine is not None
+    return scheduler.engine._engine
 
 
 # --- A loop that does not tick ---------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def test_a_loop_that_hangs_is_noticed_while_it_hangs(
     qtbot.waitUntil(hung.is_set)
     assert [alarm.kind for alarm in alarms] == [AlarmKind.SILENT]
     assert "hang_here" in caplog.text
-    assert scheduler.list_alarms(0) == alarms
+    assert scheduler.runs.alarms(0) == alarms
     # It is told once, and ticks again at once.
     ticks = scheduler.status().ticks
     qtbot.waitUntil(lambda: scheduler.status().ticks > ticks)
@@ -91,7 +91,7 @@ def test_a_loop_whose_timer_was_lost_is_woken_again(
     heard: list[ChangeKind] = []
     scheduler.start(alarmed=alarms.append)
     scheduler.subscribe(lambda change: heard.append(change.kind))
-    loop = scheduler._loop
+    loop = scheduler._session.loop
     assert loop is not None
     loop._timer.stop()
     qtbot.waitUntil(lambda: bool(alarms))
@@ -174,8 +174,8 @@ def test_a_claim_that_forgets_what_is_due_is_noticed_and_mended(
 
     def has_alarm() -> bool:
         # Alone, the loop would not tick before the next minute.
-        assert scheduler._loop is not None
-        scheduler._loop.look_again()
+        assert scheduler._session.loop is not None
+        scheduler._session.loop.look_again()
         return bool(alarms)
 
     qtbot.waitUntil(has_alarm)
@@ -183,7 +183,7 @@ def test_a_claim_that_forgets_what_is_due_is_noticed_and_mended(
     assert "nothing is started" in caplog.text
     # The engine claims anew, so what was broken is gone.
     qtbot.waitUntil(lambda: bool(scheduler.get_run_log(job_id)))
-    assert scheduler.list_alarms(0) == alarms
+    assert scheduler.runs.alarms(0) == alarms
 
 
 @pytest.mark.usefixtures("qapp")
@@ -210,7 +210,7 @@ def test_a_job_that_waits_is_not_overlooked(tmp_path: Path, waits_for: str) -> N
         conditions = (PathExists(path="/nonexistent/file"),) if waits_for == "condition" else ()
         scheduler.add_job("job", Every("1h"), group="group", policy=Policy(conditions=conditions))
         if waits_for == "quiet time":
-            scheduler.change_settings(quiet_times=(QuietTime(start="00:00", end="23:59"),))
+            scheduler.settings.change(quiet_times=(QuietTime(start="00:00", end="23:59"),))
         if waits_for == "place":
             scheduler.add_job("first", Every("30m"))
         if waits_for == "group":

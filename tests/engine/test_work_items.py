@@ -75,14 +75,14 @@ def test_an_answer_works_on_the_very_item_of_its_question(shop: AgentShop) -> No
     asking = shop.prompt("Do it", ["say", "::needs-input Which colour?"], work_source=source)
     job_id = shop.scheduler.add_job("asking", Manual(), asking)
     first = shop.end_of(shop.scheduler.trigger(job_id))
-    question = shop.scheduler.get_question_of_run(first.id)
+    question = shop.scheduler.questions.of_run(first.id)
     assert question is not None
     assert (question.work_id, question.text) == ("a.md", "Which colour?")
     # Somebody else would come first now.
     (shop.folder / "items" / "ready" / "0.md").write_text("# Urgent")
     shop.scheduler.update_job(job_id, action=shop.prompt("Do it", work_source=source))
     shop.note_path.unlink()
-    run = shop.end_of(shop.scheduler.answer_question(question.id, "blue"))
+    run = shop.end_of(shop.scheduler.questions.answer(question.id, "blue"))
     assert (run.trigger, run.outcome, run.work_id) == (Trigger.ANSWER, Outcome.SUCCESS, "a.md")
     assert shop.note()["prompt"].count("Which colour?") == 1
     assert "blue" in shop.note()["prompt"]
@@ -93,25 +93,25 @@ def test_an_answer_works_on_the_very_item_of_its_question(shop: AgentShop) -> No
 def test_the_item_of_a_question_waits_with_it(shop: AgentShop, exit_code: int) -> None:
     source = shop.items(a="# First")
     asking = shop.prompt("Do it", ["say", "::needs-input Which?"], ["exit", exit_code], work_source=source)
-    question = shop.scheduler.get_question_of_run(shop.run(asking).id)
+    question = shop.scheduler.questions.of_run(shop.run(asking).id)
     assert question is not None
     # Nobody else is asked to do it, and to ask the same again.
     other = shop.run(shop.prompt("Do it", work_source=source))
     assert (other.outcome, other.reason) == (Outcome.SKIPPED, SkipReason.NO_WORK)
     assert shop.places() == {"in-progress": ["a.md"]}
-    shop.scheduler.dismiss_question(question.id)
+    shop.scheduler.questions.dismiss(question.id)
     shop.until(lambda: shop.places() == {"ready": ["a.md"]} and shop.spooled() == [])
 
 
 def test_the_item_of_a_question_waits_over_a_restart(shop: AgentShop) -> None:
     asking = shop.prompt("Do it", ["say", "::needs-input Which?"], work_source=shop.items(a="# First"))
-    question = shop.scheduler.get_question_of_run(shop.run(asking).id)
+    question = shop.scheduler.questions.of_run(shop.run(asking).id)
     assert question is not None
     shop.scheduler.stop()
     shop.scheduler.start()
     shop.run(shop.prompt("Something else"))
     assert shop.places() == {"in-progress": ["a.md"]}
-    shop.scheduler.dismiss_question(question.id)
+    shop.scheduler.questions.dismiss(question.id)
     shop.until(lambda: shop.places() == {"ready": ["a.md"]})
 
 
@@ -123,10 +123,10 @@ def test_a_job_that_is_removed_gives_the_item_of_its_question_back(shop: AgentSh
 
 def test_an_answer_whose_item_is_gone_says_so(shop: AgentShop) -> None:
     asking = shop.prompt("Do it", ["say", "::needs-input Which?"], work_source=shop.items(a="# First"))
-    question = shop.scheduler.get_question_of_run(shop.run(asking).id)
+    question = shop.scheduler.questions.of_run(shop.run(asking).id)
     assert question is not None
     (shop.folder / "items" / "in-progress" / "a.md").unlink()
-    answer = shop.end_of(shop.scheduler.answer_question(question.id, "blue"))
+    answer = shop.end_of(shop.scheduler.questions.answer(question.id, "blue"))
     assert answer.outcome is Outcome.FAILURE
     assert "a.md" in answer.error
 
@@ -136,17 +136,17 @@ def test_a_test_run_claims_nothing_and_settles_nothing(shop: AgentShop) -> None:
     job_id = shop.scheduler.add_job("tried", Manual(), prompt)
     job = shop.scheduler.get_job(job_id)
     assert job is not None
-    run = shop.end_of(shop.scheduler.test_job(job_id, job.spec))
+    run = shop.end_of(shop.scheduler.runs.request_test(job_id, job.spec))
     assert run.outcome is Outcome.SUCCESS
     assert shop.places() == {"ready": ["a.md"]}
-    assert shop.scheduler.list_questions(include_settled=True) == []
+    assert shop.scheduler.questions.list(include_settled=True) == []
 
 
 def test_what_is_ready_is_listed_without_being_taken(shop: AgentShop) -> None:
     source = shop.items(a="# First", b="# Second")
-    assert [item.title for item in shop.scheduler.list_ready_items(source)] == ["First", "Second"]
+    assert [item.title for item in shop.scheduler.jobs.ready_items(source)] == ["First", "Second"]
     with pytest.raises(SourceError, match="does not exist"):
-        shop.scheduler.list_ready_items(FolderSource(path=str(shop.folder / "nowhere")))
+        shop.scheduler.jobs.ready_items(FolderSource(path=str(shop.folder / "nowhere")))
 
 
 # --- Sources without work -----------------------------------------------------------------------------
@@ -286,11 +286,11 @@ def test_a_run_that_asks_while_no_engine_is_there_is_heard_by_the_next(shop: Age
     shop.scheduler.start()
     run = shop.end_of(run_id)
     assert (run.outcome, run.cost) == (Outcome.SUCCESS, 0.25)
-    question = shop.scheduler.get_question_of_run(run_id)
+    question = shop.scheduler.questions.of_run(run_id)
     assert question is not None
     assert (question.text, question.work_id) == ("Which colour?", "a.md")
-    assert shop.scheduler.get_usage(run.job_id).cost == 0.25
-    shop.scheduler.dismiss_question(question.id)
+    assert shop.scheduler.jobs.usage(run.job_id).cost == 0.25
+    shop.scheduler.questions.dismiss(question.id)
     shop.until(lambda: shop.places() == {"ready": ["a.md"]})
 
 
@@ -299,7 +299,7 @@ def test_a_run_that_asks_while_no_engine_is_there_is_heard_by_the_next(shop: Age
 def test_the_item_of_a_run_with_secrets_waits_for_what_can_only_be_read_with_them(
     shop: AgentShop, is_adopted: bool, code: int
 ) -> None:
-    shop.scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    shop.scheduler.secrets.set("TOKEN", "correct horse", in_file=True)
     go_on = shop.folder / "go on"
     prompt = shop.prompt(
         *("Do it", ["wait", str(go_on)], ["say", "::needs-input Which ${secret:TOKEN}?"], ["exit", code]),
@@ -315,9 +315,9 @@ def test_the_item_of_a_run_with_secrets_waits_for_what_can_only_be_read_with_the
     shop.scheduler.start()
     go_on.touch()
     shop.end_of(run_id)
-    shop.until(lambda: [question.text for question in shop.scheduler.list_questions()] == ["Which ***?"])
-    (question,) = shop.scheduler.list_questions()
+    shop.until(lambda: [question.text for question in shop.scheduler.questions.list()] == ["Which ***?"])
+    (question,) = shop.scheduler.questions.list()
     assert question.work_id == "a.md"
     assert shop.places() == {"in-progress": ["a.md"]}
-    shop.scheduler.dismiss_question(question.id)
+    shop.scheduler.questions.dismiss(question.id)
     shop.until(lambda: shop.places() == {"ready": ["a.md"]} and shop.spooled() == [])

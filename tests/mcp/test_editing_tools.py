@@ -42,7 +42,7 @@ _NOW = 1_800_000_000_000
 @pytest.fixture
 def scheduler(tmp_path: Path) -> Iterator[Scheduler]:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(_NOW)) as opened:
-        opened.change_settings(assistants_may_edit=True)
+        opened.settings.change(assistants_may_edit=True)
         yield opened
 
 

@@ -49,6 +49,7 @@ from halo_scheduler.model import (
     Trigger,
     WaitingFor,
 )
+from halo_scheduler.model.changes import Actor
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.service.scheduler import Scheduler
@@ -61,7 +62,7 @@ _NOW = 1_800_000_000_000
 @pytest.fixture
 def scheduler(tmp_path: Path) -> Iterator[Scheduler]:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(_NOW)) as opened:
-        opened.change_settings(assistants_may_edit=True)
+        opened.settings.change(assistants_may_edit=True)
         yield opened
 
 
@@ -294,7 +295,7 @@ def test_coming_runs_are_listed(scheduler: Scheduler) -> None:
 
 def test_questions_are_listed_without_their_answers(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Manual())
-    scheduler.answer_question(ask(scheduler, job_id, "First?").id, f"use {PRIVATE}")
+    scheduler.questions.answer(ask(scheduler, job_id, "First?").id, f"use {PRIVATE}")
     ask(scheduler, job_id, "Second?")
     opened = call(scheduler, "list_questions")["questions"]
     assert [(question["job"], question["text"]) for question in opened] == [("job", "Second?")]
@@ -373,7 +374,7 @@ def test_why_knows_every_reason(scheduler: Scheduler, reason: SkipReason) -> Non
 def test_an_assistant_can_tell_its_pause_from_a_persons(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Every("15m"))
     assert call(scheduler, "get_job", job="job")["paused_by_assistant"] is None
-    with scheduler.acting_for("claude-code"):
+    with scheduler.acting_as(Actor.assistant("claude-code")):
         call(scheduler, "pause_job", job="job")
     assert call(scheduler, "get_job", job="job")["paused_by_assistant"] == "claude-code"
     (listed,) = call(scheduler, "list_jobs")["jobs"]
@@ -404,7 +405,7 @@ def test_without_an_engine_nothing_is_run(scheduler: Scheduler) -> None:
     with pytest.raises(SchedulerError, match="nothing runs the jobs at the moment"):
         call(scheduler, "run_job", job="job")
     scheduler.tick()
-    assert call(scheduler, "run_job", job="job")["run"] == scheduler.get_waiting_run(job_id)
+    assert call(scheduler, "run_job", job="job")["run"] == scheduler.runs.waiting_of(job_id)
 
 
 @pytest.mark.usefixtures("machine_in_berlin")

@@ -44,20 +44,20 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def test_a_new_database_has_the_defaults(bench: Bench) -> None:
-    assert bench.scheduler.get_settings() == Settings()
+    assert bench.scheduler.settings.read() == Settings()
 
 
 def test_every_setting_is_kept(bench: Bench) -> None:
     assert set(_CHANGED) == {field.name for field in fields(Settings)}
-    changed = bench.scheduler.change_settings(**_CHANGED)
+    changed = bench.scheduler.settings.change(**_CHANGED)
     assert changed == Settings(**_CHANGED)  # type: ignore[arg-type]  # one mapping for all kinds
     bench.crash()
-    assert bench.scheduler.get_settings() == changed
+    assert bench.scheduler.settings.read() == changed
 
 
 def test_only_what_is_given_is_changed(bench: Bench) -> None:
-    bench.scheduler.change_settings(theme="light")
-    assert bench.scheduler.change_settings(runs_kept_days=30) == Settings(
+    bench.scheduler.settings.change(theme="light")
+    assert bench.scheduler.settings.change(runs_kept_days=30) == Settings(
         theme=Theme.LIGHT, runs_kept_days=30
     )
 
@@ -86,9 +86,9 @@ def test_a_bad_setting_is_refused_and_nothing_is_stored(
     bench: Bench, changes: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ScheduleError) as caught:
-        bench.scheduler.change_settings(**{"runs_kept_days": 5, **changes})
+        bench.scheduler.settings.change(**{"runs_kept_days": 5, **changes})
     assert str(caught.value).startswith(message)
-    assert bench.scheduler.get_settings() == Settings()
+    assert bench.scheduler.settings.read() == Settings()
 
 
 @pytest.mark.parametrize("garbage", ["", "x", "-1", "1e9", "None", "99999999999999999999"])
@@ -110,11 +110,11 @@ def test_what_makes_no_sense_in_the_database_counts_as_not_set(tmp_path: Path, g
 
 
 def test_a_changed_limit_holds_for_the_engine_at_once(bench: Bench) -> None:
-    bench.scheduler.change_settings(max_concurrent=1)
+    bench.scheduler.settings.change(max_concurrent=1)
     for name in "ab":
         bench.scheduler.add_job(name, Every("1h"))
     assert len(bench.tick(3_600_000)) == 1
-    bench.scheduler.change_settings(max_concurrent=2)
+    bench.scheduler.settings.change(max_concurrent=2)
     assert len(bench.tick()) == 1
 
 
@@ -131,7 +131,7 @@ def test_a_number_that_is_none_is_the_default(tmp_path: Path) -> None:
 def test_a_change_is_told(bench: Bench) -> None:
     heard: list[Change] = []
     bench.scheduler.subscribe(heard.append)
-    bench.scheduler.change_settings(theme="dark")
+    bench.scheduler.settings.change(theme="dark")
     assert heard == [Change(ChangeKind.SETTINGS)]
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from assistant import Assistant
 from machine import START, Bench
 
 from halo_scheduler import Every, JobNotFoundError, Manual, Outcome, Policy, Retry, ScheduleError
@@ -132,7 +133,7 @@ def test_restoring_a_job_does_not_ask_whether_its_followers_are_there(scheduler:
     for job_id in (report, backup):
         scheduler.remove_job(job_id)
     scheduler.restore_job(backup)
-    assert [link.state for link in scheduler.get_chain(backup).after] == [LinkState.REMOVED]
+    assert [link.state for link in scheduler.jobs.chain(backup).after] == [LinkState.REMOVED]
 
 
 def test_jobs_that_are_added_together_may_follow_each_other(scheduler: Scheduler) -> None:
@@ -168,8 +169,8 @@ def test_renaming_a_job_leaves_its_chain(scheduler: Scheduler) -> None:
     backup = scheduler.add_job("backup", _MANUAL, followers=_after(report))
     scheduler.update_job(report, name="summary")
     scheduler.update_job(backup, name="copy")
-    assert [link.name for link in scheduler.get_chain(backup).after] == ["summary"]
-    assert [link.name for link in scheduler.get_chain(report).before] == ["copy"]
+    assert [link.name for link in scheduler.jobs.chain(backup).after] == ["summary"]
+    assert [link.name for link in scheduler.jobs.chain(report).before] == ["copy"]
 
 
 def test_a_diamond_is_no_circle(scheduler: Scheduler) -> None:
@@ -270,23 +271,23 @@ def test_what_an_assistant_gives_is_looked_at_outside_its_transaction(
 ) -> None:
     spec = JobSpec(name="made", schedule=Every("1h"), policy=Policy(conditions=(MainsPower(),)))
     with pytest.raises(Exception, match="may not create"):
-        scheduler.add_job_for_assistant(spec)
+        Assistant(scheduler).add(spec)
     assert probe.asked == []
-    scheduler.change_settings(assistants_may_edit=True)
-    job_id = scheduler.add_job_for_assistant(spec)
+    scheduler.settings.change(assistants_may_edit=True)
+    job_id = Assistant(scheduler).add(spec)
     job = scheduler.get_job(job_id)
     assert job is not None
     assert (job.status_reason, job.policy.conditions) == (StatusReason.ASSISTANT, (MainsPower(),))
     with pytest.raises(ScheduleError, match="Nothing tells"):
-        scheduler.update_job_for_assistant(job_id, lambda _spec: {"policy": Policy(conditions=(Idle(),))})
+        Assistant(scheduler).update_job(job_id, policy=Policy(conditions=(Idle(),)))
     assert probe.asked == [MainsPower(), Idle()]
 
 
 def test_a_condition_can_be_tried_before_it_is_used(scheduler: Scheduler, tmp_path: Path) -> None:
-    there = scheduler.check_condition(PathExists(path=str(tmp_path)))
-    gone = scheduler.check_condition(PathExists(path=str(tmp_path / "no")))
+    there = scheduler.jobs.check_condition(PathExists(path=str(tmp_path)))
+    gone = scheduler.jobs.check_condition(PathExists(path=str(tmp_path / "no")))
     assert (there.is_observable, there.holds, gone.holds) == (True, True, False)
-    assert scheduler.check_condition(Load(below=10_000)).holds is True
+    assert scheduler.jobs.check_condition(Load(below=10_000)).holds is True
 
 
 # --- What can be read ---------------------------------------------------------------------------------------------
@@ -298,21 +299,21 @@ def test_a_chain_is_read_from_both_sides(scheduler: Scheduler) -> None:
         "backup", _MANUAL, followers=(*_after(report), *_after(mail, on=FollowOn.FAILURE))
     )
     sync = scheduler.add_job("a sync", _MANUAL, followers=_after(report, on=FollowOn.ALWAYS))
-    assert scheduler.get_chain(backup) == Chain(
+    assert scheduler.jobs.chain(backup) == Chain(
         after=(
             ChainLink(job_id=report, name="report", on=FollowOn.SUCCESS, state=LinkState.OK),
             ChainLink(job_id=mail, name="mail", on=FollowOn.FAILURE, state=LinkState.OK),
         )
     )
-    assert scheduler.get_chain(report) == Chain(
+    assert scheduler.jobs.chain(report) == Chain(
         before=(
             ChainLink(job_id=sync, name="a sync", on=FollowOn.ALWAYS, state=LinkState.OK),
             ChainLink(job_id=backup, name="backup", on=FollowOn.SUCCESS, state=LinkState.OK),
         )
     )
-    assert scheduler.get_chain(mail).after == ()
+    assert scheduler.jobs.chain(mail).after == ()
     with pytest.raises(JobNotFoundError):
-        scheduler.get_chain("nobody")
+        scheduler.jobs.chain("nobody")
 
 
 def test_links_say_why_a_job_does_not_run(scheduler: Scheduler) -> None:
@@ -323,7 +324,7 @@ def test_links_say_why_a_job_does_not_run(scheduler: Scheduler) -> None:
     scheduler.update_job(ids["disabled"], enabled=False)
     scheduler.remove_job(ids["removed"])
     scheduler._store.database.rows("DELETE FROM scheduler_jobs WHERE id = ?", [ids["gone"]])
-    links = scheduler.get_chain(backup).after
+    links = scheduler.jobs.chain(backup).after
     assert [(link.name, link.state) for link in links] == [
         ("paused", LinkState.PAUSED),
         ("disabled", LinkState.DISABLED),
@@ -331,7 +332,7 @@ def test_links_say_why_a_job_does_not_run(scheduler: Scheduler) -> None:
         (ids["gone"], LinkState.REMOVED),
     ]
     scheduler.remove_job(backup)
-    assert scheduler.get_chain(ids["paused"]).before == ()
+    assert scheduler.jobs.chain(ids["paused"]).before == ()
 
 
 def test_chain_runs_that_wait_are_listed_by_age(bench: Bench, scheduler: Scheduler) -> None:
@@ -347,7 +348,7 @@ def test_chain_runs_that_wait_are_listed_by_age(bench: Bench, scheduler: Schedul
             kind=RequestKind.CHAIN, job_id=report, run_id="later", at=START + 2 * _MINUTE, payload="pruned"
         )
     )
-    first, second = scheduler.list_waiting_chain_runs()
+    first, second = scheduler.runs.waiting_in_chains()
     assert first == WaitingRun(
         run_id=first.run_id,
         job_id=report,
@@ -358,7 +359,7 @@ def test_chain_runs_that_wait_are_listed_by_age(bench: Bench, scheduler: Schedul
         reason="its last run to end",
     )
     assert (second.run_id, second.cause_job_id, second.cause_name) == ("later", "", "a job that is gone")
-    assert scheduler.explain(report).sentences[-2] == (
+    assert scheduler.jobs.explain(report).sentences[-2] == (
         "A run after backup has waited since 01:01 for its last run to end."
     )
     bench.finish(busy)
@@ -376,13 +377,13 @@ def test_a_follower_that_is_gone_is_a_broken_link_of_the_run_before(
     for _ in range(3):
         run_id = scheduler.trigger(backup)
         (run,) = bench.tick()
-        assert scheduler.list_broken_links(run_id) == []
+        assert scheduler.runs.broken_links(run_id) == []
         bench.finish(run)
-        found.append(scheduler.list_broken_links(run_id))
+        found.append(scheduler.runs.broken_links(run_id))
         bench.clock.advance(_DAY // 2)
     assert [[link.is_first_today for link in links] for links in found] == [[True], [False], [True]]
     assert found[0] == [BrokenLink(name="report", is_removed=True, is_first_today=True)]
-    assert scheduler.list_broken_links("nobody") == []
+    assert scheduler.runs.broken_links("nobody") == []
     (skipped, *_) = scheduler.get_run_log(mail)
     assert skipped.outcome is Outcome.SKIPPED
 
@@ -395,9 +396,9 @@ def test_what_a_run_caused_is_listed_also_what_did_not_run(bench: Bench, schedul
     (run,) = bench.tick()
     bench.finish(run, Outcome.SUCCESS)
     bench.tick()
-    caused = {found.job_id: found.outcome for found in scheduler.list_caused_runs(run_id)}
+    caused = {found.job_id: found.outcome for found in scheduler.runs.caused_by(run_id)}
     assert caused == {paused: Outcome.SKIPPED, then: Outcome.RUNNING}
-    assert scheduler.list_caused_runs("nobody") == []
+    assert scheduler.runs.caused_by("nobody") == []
 
 
 def test_another_deadline_counts_also_for_a_run_after_another_job_that_waits(bench: Bench) -> None:
@@ -408,11 +409,11 @@ def test_another_deadline_counts_also_for_a_run_after_another_job_that_waits(ben
     cause = bench.scheduler.add_job("backup", _MANUAL, followers=_after(report))
     bench.scheduler.trigger(cause)
     bench.finish(bench.tick()[0])
-    (waiting,) = bench.scheduler.list_waiting_chain_runs()
+    (waiting,) = bench.scheduler.runs.waiting_in_chains()
     assert waiting.waits_until == START + _MINUTE
     bench.scheduler.update_job(report, policy=Policy(conditions=(disk,), condition_deadline="10m"))
     bench.tick(2 * _MINUTE)
-    (waiting,) = bench.scheduler.list_waiting_chain_runs()
+    (waiting,) = bench.scheduler.runs.waiting_in_chains()
     assert (waiting.reason, waiting.waits_until) == ("/mnt/disk to be there", START + 12 * _MINUTE)
     bench.tick(10 * _MINUTE)
     assert [run.reason for run in bench.scheduler.get_run_log(report)] == [SkipReason.CONDITION]
@@ -457,9 +458,9 @@ def test_a_change_that_takes_away_the_retry_of_a_failed_run_starts_what_follows_
     job_id = bench.scheduler.add_job("backup", Every("1h"), policy=policy, followers=followers)
     (failed,) = bench.tick(60 * _MINUTE)
     bench.finish(failed, Outcome.FAILURE)
-    assert bench.scheduler.list_waiting_chain_runs() == []
+    assert bench.scheduler.runs.waiting_in_chains() == []
     change(bench.scheduler, job_id)
-    waiting = bench.scheduler.list_waiting_chain_runs()
+    waiting = bench.scheduler.runs.waiting_in_chains()
     assert {(run.job_id, run.caused_by) for run in waiting} == {(alarm, failed.id), (tidy, failed.id)}
     assert sorted(run.job_id for run in bench.tick()) == sorted([alarm, tidy])
 
@@ -495,4 +496,4 @@ def test_the_followers_of_a_lost_retry_are_those_that_the_job_has_by_then(bench:
     (failed,) = bench.tick(60 * _MINUTE)
     bench.finish(failed, Outcome.FAILURE)
     bench.scheduler.update_job(job_id, schedule=Every("2h"), followers=())
-    assert bench.scheduler.list_waiting_chain_runs() == []
+    assert bench.scheduler.runs.waiting_in_chains() == []

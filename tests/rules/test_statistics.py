@@ -83,7 +83,7 @@ def test_a_trend_has_the_last_ended_runs_oldest_first(scheduler: Scheduler) -> N
     _log(scheduler, _run("m", busy, START + 30, Outcome.MISSED))
     _log(scheduler, _run("test", busy, START + 40, _BAD, trigger=Trigger.TEST))
     _log(scheduler, _run("now", busy, START + 50, Outcome.RUNNING))
-    found = scheduler.get_trends([busy, quiet, "unknown", busy], limit=3)
+    found = scheduler.runs.trends([busy, quiet, "unknown", busy], limit=3)
     assert set(found) == {busy}
     points = [(point.run_id, point.outcome, point.duration_ms, point.at) for point in found[busy]]
     assert points == [
@@ -91,19 +91,19 @@ def test_a_trend_has_the_last_ended_runs_oldest_first(scheduler: Scheduler) -> N
         ("a24", _OK, 24, START + 24),
         ("m", Outcome.MISSED, None, START + 30),
     ]
-    assert len(scheduler.get_trends([busy])[busy]) == 20
+    assert len(scheduler.runs.trends([busy])[busy]) == 20
 
 
 def test_the_last_run_is_the_newest_ended_one(scheduler: Scheduler) -> None:
     one, two, none = (scheduler.add_job(name, Manual()) for name in "abc")
     _log(scheduler, _run("1", one, START), _run("2", one, START + 5, _BAD), _run("3", two, START))
     _log(scheduler, _run("4", one, START + 6, Outcome.RUNNING), _run("5", two, START, trigger=Trigger.TEST))
-    assert {job_id: run.id for job_id, run in scheduler.get_last_runs([one, two, none]).items()} == {
+    assert {job_id: run.id for job_id, run in scheduler.runs.last([one, two, none]).items()} == {
         one: "2",
         two: "3",
     }
-    assert [run.id for run in scheduler.list_running()] == ["4"]
-    assert set(scheduler.get_runs(["1", "4", "nothing"])) == {"1", "4"}
+    assert [run.id for run in scheduler.runs.running()] == ["4"]
+    assert set(scheduler.runs.get_many(["1", "4", "nothing"])) == {"1", "4"}
 
 
 # --- The log ----------------------------------------------------------------------------------------
@@ -227,10 +227,10 @@ def test_days_are_those_of_the_machine_also_when_the_clocks_change(scheduler: Sc
         "2026-10-26": {"success": 1},
     }
     since, until = utc_ms("2026-10-01T00:00Z"), utc_ms("2026-11-01T00:00Z")
-    assert _days(scheduler.count_runs_by_day(since, until)) == expected
-    assert _days(scheduler.count_runs_by_day(since, until, job_id=job_id)) == expected
+    assert _days(scheduler.runs.count_by_day(since, until)) == expected
+    assert _days(scheduler.runs.count_by_day(since, until, job_id=job_id)) == expected
     # The first and the last day may be cut.
-    narrow = scheduler.count_runs_by_day(utc_ms("2026-10-24T22:00Z"), utc_ms("2026-10-25T22:59Z"))
+    narrow = scheduler.runs.count_by_day(utc_ms("2026-10-24T22:00Z"), utc_ms("2026-10-25T22:59Z"))
     assert _days(narrow) == {"2026-10-25": {"success": 1}}
 
 
@@ -242,7 +242,7 @@ def test_days_count_what_the_filters_choose(full: tuple[Scheduler, str, str], wi
     outcomes = [None, _OK, Outcome.MISSED, Outcome.RUNNING]
     triggers = [None, Trigger.SCHEDULE, Trigger.MANUAL, Trigger.CHAIN]
     for outcome, trigger in itertools.product(outcomes, triggers):
-        found = scheduler.count_runs_by_day(since, until, job_id=job_id, outcome=outcome, trigger=trigger)
+        found = scheduler.runs.count_by_day(since, until, job_id=job_id, outcome=outcome, trigger=trigger)
         chosen = scheduler.get_run_log(
             job_id, limit=1_000, outcome=outcome, trigger=trigger, since=since, until=until
         )
@@ -254,11 +254,11 @@ def test_days_count_what_the_filters_choose(full: tuple[Scheduler, str, str], wi
 
 
 def test_without_runs_there_are_no_days(scheduler: Scheduler) -> None:
-    assert scheduler.count_runs_by_day(0, START) == []
+    assert scheduler.runs.count_by_day(0, START) == []
     job_id = scheduler.add_job("job", Manual())
     _log(scheduler, _run("a", job_id, START))
-    assert scheduler.count_runs_by_day(0, START) == []
-    assert len(scheduler.count_runs_by_day(0, START + 1)) == 1
+    assert scheduler.runs.count_by_day(0, START) == []
+    assert len(scheduler.runs.count_by_day(0, START + 1)) == 1
 
 
 # --- Gaps -------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def test_a_gap_says_what_was_caught_up_and_what_was_missed(bench: Bench, how: st
     if how != "asleep":
         bench.crash()
     (run,) = bench.tick()
-    (gap,) = bench.scheduler.list_gaps(0)
+    (gap,) = bench.scheduler.runs.gaps(0)
     assert (gap.began_at, gap.ended_at) == (began_at, bench.clock.now_ms())
     assert gap.kind is (GapKind.ASLEEP if how == "asleep" else GapKind.OFF)
     assert (gap.caught_up, gap.missed) == (1, 1)
@@ -286,7 +286,7 @@ def test_a_gap_says_what_was_caught_up_and_what_was_missed(bench: Bench, how: st
     missed = bench.scheduler.get_run(gap.run_ids[1])
     assert missed is not None
     assert missed.outcome is Outcome.MISSED
-    assert bench.scheduler.list_gaps(bench.clock.now_ms() + 1) == []
+    assert bench.scheduler.runs.gaps(bench.clock.now_ms() + 1) == []
 
 
 def test_what_waits_to_be_caught_up_counts_too(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_what_waits_to_be_caught_up_counts_too(tmp_path: Path) -> None:
     bench.clock.advance(5 * _HOUR)
     bench.crash()
     assert len(bench.tick()) == 1
-    (gap,) = bench.scheduler.list_gaps(0)
+    (gap,) = bench.scheduler.runs.gaps(0)
     assert (gap.caught_up, gap.missed, len(gap.run_ids)) == (3, 0, 1)
     bench.close()
 
@@ -309,7 +309,7 @@ def test_a_gap_in_which_nothing_was_due_is_none(bench: Bench) -> None:
     bench.crash()
     bench.tick()
     bench.tick(5 * _HOUR)
-    assert bench.scheduler.list_gaps(0) == []
+    assert bench.scheduler.runs.gaps(0) == []
 
 
 # --- Next runs and why ------------------------------------------------------------------------------
@@ -318,26 +318,26 @@ def test_a_gap_in_which_nothing_was_due_is_none(bench: Bench) -> None:
 def test_the_next_runs_are_the_plan_and_then_the_schedule(bench: Bench) -> None:
     scheduler = bench.scheduler
     every = scheduler.add_job("every", Every("1h"))
-    assert scheduler.list_next_runs(every) == [START + hours * _HOUR for hours in range(1, 6)]
+    assert scheduler.jobs.next_runs(every) == [START + hours * _HOUR for hours in range(1, 6)]
     scheduler.propose_next_run(every, START + 5 * _MINUTE)
-    assert scheduler.list_next_runs(every, 2) == [START + 5 * _MINUTE, START + _HOUR]
+    assert scheduler.jobs.next_runs(every, 2) == [START + 5 * _MINUTE, START + _HOUR]
     cron = scheduler.add_job("cron", Cron("0 9 * * *", timezone="UTC"))
-    assert scheduler.list_next_runs(cron, 2) == [START + 9 * _HOUR, START + 33 * _HOUR]
+    assert scheduler.jobs.next_runs(cron, 2) == [START + 9 * _HOUR, START + 33 * _HOUR]
     once = scheduler.add_job("once", Once(START + _HOUR))
-    assert scheduler.list_next_runs(once) == [START + _HOUR]
+    assert scheduler.jobs.next_runs(once) == [START + _HOUR]
     after = scheduler.add_job("after", After("5m"))
-    assert scheduler.list_next_runs(after, 3) == [START, START + 5 * _MINUTE, START + 10 * _MINUTE]
+    assert scheduler.jobs.next_runs(after, 3) == [START, START + 5 * _MINUTE, START + 10 * _MINUTE]
 
 
 def test_a_job_that_is_not_due_by_itself_has_no_next_runs(bench: Bench) -> None:
     scheduler = bench.scheduler
-    assert scheduler.list_next_runs(scheduler.add_job("manual", Manual())) == []
-    assert scheduler.list_next_runs(scheduler.add_job("off", Every("1h"), enabled=False)) == []
+    assert scheduler.jobs.next_runs(scheduler.add_job("manual", Manual())) == []
+    assert scheduler.jobs.next_runs(scheduler.add_job("off", Every("1h"), enabled=False)) == []
     paused = scheduler.add_job("paused", Every("1h"))
     scheduler.pause_job(paused, START + _HOUR)
-    assert scheduler.list_next_runs(paused) == []
+    assert scheduler.jobs.next_runs(paused) == []
     with pytest.raises(JobNotFoundError):
-        scheduler.list_next_runs("unknown")
+        scheduler.jobs.next_runs("unknown")
 
 
 def test_a_running_job_has_the_runs_its_schedule_gives(bench: Bench) -> None:
@@ -346,22 +346,22 @@ def test_a_running_job_has_the_runs_its_schedule_gives(bench: Bench) -> None:
         bench.scheduler.add_job("after", After("5m")),
     )
     assert len(bench.tick(_HOUR)) == 2
-    assert bench.scheduler.list_next_runs(every, 2) == [START + 2 * _HOUR, START + 3 * _HOUR]
+    assert bench.scheduler.jobs.next_runs(every, 2) == [START + 2 * _HOUR, START + 3 * _HOUR]
     # When it goes on depends on its end.
-    assert bench.scheduler.list_next_runs(after) == []
+    assert bench.scheduler.jobs.next_runs(after) == []
 
 
 def test_next_runs_can_be_asked_for_from_an_instant_on(bench: Bench) -> None:
     scheduler = bench.scheduler
     every = scheduler.add_job("every", Every("1h"))
-    assert scheduler.list_next_runs(every, 2, since=START) == [START + _HOUR, START + 2 * _HOUR]
+    assert scheduler.jobs.next_runs(every, 2, since=START) == [START + _HOUR, START + 2 * _HOUR]
     later = START + 3 * _HOUR
-    assert scheduler.list_next_runs(every, 2, since=later) == [later, later + _HOUR]
-    assert scheduler.list_next_runs(every, 1, since=later + 1) == [later + _HOUR]
+    assert scheduler.jobs.next_runs(every, 2, since=later) == [later, later + _HOUR]
+    assert scheduler.jobs.next_runs(every, 1, since=later + 1) == [later + _HOUR]
     once = scheduler.add_job("once", Once(START + _HOUR))
-    assert scheduler.list_next_runs(once, since=later) == []
+    assert scheduler.jobs.next_runs(once, since=later) == []
     after = scheduler.add_job("after", After("5m"))
-    assert scheduler.list_next_runs(after, 1, since=later) == [later]
+    assert scheduler.jobs.next_runs(after, 1, since=later) == [later]
 
 
 def test_a_late_job_has_no_next_runs_in_the_past(tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_a_late_job_has_no_next_runs_in_the_past(tmp_path: Path) -> None:
     assert late is not None
     job_id = waiting if bench.started[0].job_id == first else first
     bench.tick(90 * _MINUTE)
-    assert bench.scheduler.list_next_runs(job_id, 2) == [START + _HOUR, START + 3 * _HOUR]
+    assert bench.scheduler.jobs.next_runs(job_id, 2) == [START + _HOUR, START + 3 * _HOUR]
     bench.close()
 
 
@@ -381,23 +381,23 @@ def test_a_late_job_has_no_next_runs_in_the_past(tmp_path: Path) -> None:
 def test_why_is_answered_from_the_stored_trail(bench: Bench) -> None:
     policy = Policy(retry=Retry(attempts=1), max_errors=3)
     job_id = bench.scheduler.add_job("job", Every("1h"), policy=policy)
-    found = bench.scheduler.explain(job_id)
+    found = bench.scheduler.jobs.explain(job_id)
     assert found.at == START + _HOUR
     assert found.sentences == ("The schedule gives 02:00: every hour.",)
     (run,) = bench.tick(_HOUR)
-    assert bench.scheduler.explain(job_id).at is None
+    assert bench.scheduler.jobs.explain(job_id).at is None
     bench.finish(run, _BAD)
-    assert bench.scheduler.explain(job_id).sentences[-1] == (
+    assert bench.scheduler.jobs.explain(job_id).sentences[-1] == (
         "The last attempt failed: attempt 2 of 2 follows after 1 min, at 02:01."
     )
     (again,) = bench.tick(_MINUTE)
     bench.finish(again, _BAD)
-    assert bench.scheduler.explain(job_id).sentences == (
+    assert bench.scheduler.jobs.explain(job_id).sentences == (
         "The schedule gives 03:00: every hour.",
         "After 2 more failures in a row it will be disabled.",
     )
     with pytest.raises(JobNotFoundError):
-        bench.scheduler.explain("unknown")
+        bench.scheduler.jobs.explain("unknown")
 
 
 def test_jobs_are_held_back_by_a_question_or_by_a_cap_on_the_day_of_their_run(bench: Bench) -> None:
@@ -411,8 +411,8 @@ def test_jobs_are_held_back_by_a_question_or_by_a_cap_on_the_day_of_their_run(be
     for job_id in (asks, by_hand):
         ask(scheduler, job_id)
     for job_id in (free, today, tomorrow):
-        scheduler._store.usage.add([(job_id, scheduler.get_usage(job_id).day, Spent(1, 0))])
-    assert scheduler.get_holds([free, asks, by_hand, today, tomorrow, "unknown"]) == {
+        scheduler._store.usage.add([(job_id, scheduler.jobs.usage(job_id).day, Spent(1, 0))])
+    assert scheduler.jobs.holds([free, asks, by_hand, today, tomorrow, "unknown"]) == {
         asks: SkipReason.NEEDS_INPUT,
         today: SkipReason.CAP,
     }
@@ -421,23 +421,23 @@ def test_jobs_are_held_back_by_a_question_or_by_a_cap_on_the_day_of_their_run(be
 def test_what_would_keep_back_a_run_after_another_job_is_said(bench: Bench) -> None:
     scheduler = bench.scheduler
     report = scheduler.add_job("report", Manual(), policy=Policy(caps=Caps(runs_per_day=1)))
-    assert scheduler.explain(report).sentences == ("It runs only by hand: it is never due by itself.",)
+    assert scheduler.jobs.explain(report).sentences == ("It runs only by hand: it is never due by itself.",)
     scheduler.add_job("backup", Every("1h"), followers=[Follower(job_id=report)])
     follows = "It runs after backup succeeds, or by hand."
-    assert scheduler.explain(report).sentences == (follows,)
+    assert scheduler.jobs.explain(report).sentences == (follows,)
     scheduler.trigger(report)
     bench.finish(bench.tick()[0])
     capped = "1 run today, as many as its cap allows; it may run again after midnight"
-    assert scheduler.explain(report).sentences == (
+    assert scheduler.jobs.explain(report).sentences == (
         follows,
         f"But after another job it would be skipped now: {capped}.",
     )
     scheduler.pause_job(report)
-    assert not any("skipped now" in sentence for sentence in scheduler.explain(report).sentences)
+    assert not any("skipped now" in sentence for sentence in scheduler.jobs.explain(report).sentences)
     scheduler.resume_job(report)
     scheduler.trigger(report)
     bench.end(bench.tick()[0], question="really?")
-    assert scheduler.explain(report).sentences[-1] == (
+    assert scheduler.jobs.explain(report).sentences[-1] == (
         "But after another job it would be skipped now: it waits for your answer to: really?"
     )
 
@@ -454,25 +454,25 @@ def test_failures_are_unseen_until_they_are_marked(bench: Bench) -> None:
     under_way = _run("6", one, START + 5, Outcome.RUNNING)
     _log(scheduler, under_way)
     scheduler.remove_job(gone)
-    assert [run.id for run in scheduler.unseen_failures()] == ["4", "1"]
-    scheduler.mark_failures_seen()
-    assert scheduler.unseen_failures() == []
+    assert [run.id for run in scheduler.runs.unseen_failures()] == ["4", "1"]
+    scheduler.runs.mark_failures_seen()
+    assert scheduler.runs.unseen_failures() == []
     _log(scheduler, _run("7", one, START + 6, _BAD))
-    assert [run.id for run in scheduler.unseen_failures()] == ["7"]
+    assert [run.id for run in scheduler.runs.unseen_failures()] == ["7"]
     # What was under way when all was seen can still fail.
     scheduler._store.database.rows("UPDATE scheduler_run_log SET outcome = 'failure' WHERE id = '6'")
-    assert [run.id for run in scheduler.unseen_failures()] == ["7", "6"]
-    scheduler.mark_failures_seen()
-    assert scheduler.unseen_failures() == []
+    assert [run.id for run in scheduler.runs.unseen_failures()] == ["7", "6"]
+    scheduler.runs.mark_failures_seen()
+    assert scheduler.runs.unseen_failures() == []
     bench.crash()
-    assert bench.scheduler.unseen_failures() == []
+    assert bench.scheduler.runs.unseen_failures() == []
 
 
 def test_at_most_a_hundred_failures_are_unseen(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Manual())
     _log(scheduler, *(_run(str(index), job_id, START + index, _BAD) for index in range(70)))
     _log(scheduler, *(_run(f"t{index}", job_id, START + index, Outcome.TIMEOUT) for index in range(70)))
-    found = scheduler.unseen_failures()
+    found = scheduler.runs.unseen_failures()
     assert len(found) == 100
     assert (found[0].started_at, found[-1].started_at) == (START + 69, START + 20)
 
@@ -482,13 +482,13 @@ def test_a_mark_that_makes_no_sense_counts_as_none(scheduler: Scheduler) -> None
     _log(scheduler, replace(_run("1", job_id, START, _BAD)))
     for garbage in ("", "x", "5", '{"seq": "x", "open": []}', '{"seq": 9}', '{"seq": 9, "open": 7}'):
         scheduler._store.settings._set_text("failures_seen", garbage)
-        assert [run.id for run in scheduler.unseen_failures()] == ["1"]
+        assert [run.id for run in scheduler.runs.unseen_failures()] == ["1"]
 
 
 def test_the_next_runs_follow_the_pace_that_was_asked_for_as_long_as_it_counts(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("poll", Every("1h"), policy=Policy(limits=Limits(min_ms=20 * _MINUTE)))
     bench.scheduler.propose_interval(job_id, "15m", ttl="40m")
     now_ms = bench.clock.now_ms()
-    minutes = [(at - now_ms) // _MINUTE for at in bench.scheduler.list_next_runs(job_id)]
+    minutes = [(at - now_ms) // _MINUTE for at in bench.scheduler.jobs.next_runs(job_id)]
     assert minutes == [20, 40, 60, 120, 180]
-    assert [(run.at - now_ms) // _MINUTE for run in bench.scheduler.list_upcoming(5)] == minutes
+    assert [(run.at - now_ms) // _MINUTE for run in bench.scheduler.jobs.upcoming(5)] == minutes

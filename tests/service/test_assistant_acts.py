@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assistant import Assistant
 from click.testing import CliRunner
 
 from halo_scheduler import Command, Cron, Every, Manual, Outcome, SchedulerError
 from halo_scheduler.cli import halo
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model import Follower, JobSpec
+from halo_scheduler.model import Follower
+from halo_scheduler.model.changes import Actor
 from halo_scheduler.model.settings import AssistantAccess
-from halo_scheduler.service.assistants import assistant_name
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.wording.plans import moment_in_words
@@ -35,7 +36,7 @@ def scheduler(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("HALO_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with Scheduler.open(tmp_path / "halo.db", clock=clock) as opened:
-        opened.change_settings(assistants=AssistantAccess.EDIT)
+        opened.settings.change(assistants=AssistantAccess.EDIT)
         yield opened
 
 
@@ -46,27 +47,25 @@ def _halo(*arguments: str) -> str:
 
 
 def _told(scheduler: Scheduler, **which: Any) -> list[tuple[str, str, str]]:
-    acts = scheduler.get_assistant_acts(**which)
+    acts = scheduler.jobs.assistant_acts(**which)
     return [(act.assistant, act.job_name, act.words(_NOW)) for act in acts]
 
 
 def _do_everything(scheduler: Scheduler) -> str:
     """Let an assistant do once all that it can do, and return the job."""
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE)
-    with scheduler.acting_for("claude-code"):
-        scheduler.pause_job_for_assistant(job_id)
-        scheduler.pause_job_for_assistant(job_id, _NOW + _HOUR)
-        scheduler.resume_job_for_assistant(job_id)
-        scheduler.propose_interval_for_assistant(job_id, "5m", "1h", "busy")
-        scheduler.propose_next_run_for_assistant(job_id, _NOW + 60_000, "1h", "soon")
-        scheduler.clear_hints_for_assistant(job_id)
-        run_id = scheduler.trigger_for_assistant(job_id)
+    with scheduler.acting_as(Actor.assistant("claude-code")):
+        scheduler.pause_job(job_id)
+        scheduler.pause_job(job_id, _NOW + _HOUR)
+        scheduler.resume_job(job_id)
+        scheduler.propose_interval(job_id, "5m", "1h", "busy")
+        scheduler.propose_next_run(job_id, _NOW + 60_000, "1h", "soon")
+        scheduler.clear_hints(job_id)
+        run_id = Assistant(scheduler).trigger(job_id)
     scheduler.cancel_run(run_id)
-    with scheduler.acting_for("other"):
-        scheduler.update_job_for_assistant(
-            job_id, lambda _spec: {"schedule": Every("2h"), "description": "x", "followers": ()}
-        )
-        scheduler.add_job_for_assistant(JobSpec(name="made", schedule=Manual()))
+    with scheduler.acting_as(Actor.assistant("other")):
+        scheduler.update_job(job_id, schedule=Every("2h"), description="x", followers=())
+        scheduler.add_job("made", Manual())
     return job_id
 
 
@@ -99,7 +98,7 @@ def test_what_a_person_does_is_not_told(scheduler: Scheduler) -> None:
 def test_acts_are_told_of_one_job_and_no_more_than_wanted(scheduler: Scheduler) -> None:
     job_id = _do_everything(scheduler)
     assert _told(scheduler, job_id=job_id)[0][1:] == ("backup", "changed its schedule and description")
-    assert [act.kind for act in scheduler.get_assistant_acts(2)] == [
+    assert [act.kind for act in scheduler.jobs.assistant_acts(2)] == [
         EventKind.JOB_ADDED,
         EventKind.JOB_EDITED,
     ]
@@ -107,9 +106,12 @@ def test_acts_are_told_of_one_job_and_no_more_than_wanted(scheduler: Scheduler) 
 
 def test_a_refused_act_is_none(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE, enabled=False)
-    with scheduler.acting_for("claude-code"), pytest.raises(SchedulerError, match="a person disabled"):
-        scheduler.resume_job_for_assistant(job_id)
-    assert scheduler.get_assistant_acts() == []
+    with (
+        scheduler.acting_as(Actor.assistant("claude-code")),
+        pytest.raises(SchedulerError, match="a person disabled"),
+    ):
+        scheduler.resume_job(job_id)
+    assert scheduler.jobs.assistant_acts() == []
 
 
 def test_a_job_that_is_gone_leaves_its_acts(scheduler: Scheduler) -> None:
@@ -130,15 +132,15 @@ def test_a_job_that_is_gone_leaves_its_acts(scheduler: Scheduler) -> None:
     ],
 )
 def test_a_name_is_one_short_line_that_hides_nothing(scheduler: Scheduler, given: str, name: str) -> None:
-    assert assistant_name(given) == name
+    assert Actor.assistant(given).name == name
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE)
-    with scheduler.acting_for(given):
-        scheduler.pause_job_for_assistant(job_id)
+    with scheduler.acting_as(Actor.assistant(given)):
+        scheduler.pause_job(job_id)
     assert _told(scheduler) == [(name, "backup", "paused it")]
 
 
 def test_one_without_a_name_is_an_assistant_all_the_same(scheduler: Scheduler) -> None:
-    scheduler.pause_job_for_assistant(scheduler.add_job("backup", Every("1h"), _TRUE))
+    Assistant(scheduler).pause_job(scheduler.add_job("backup", Every("1h"), _TRUE))
     assert _told(scheduler) == [("assistant", "backup", "paused it")]
 
 
@@ -175,41 +177,41 @@ def test_why_names_who_left_a_job_waiting(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE)
     follower = Follower(job_id=scheduler.add_job("next", Manual()))
     at = moment_in_words(_NOW, _NOW)
-    with scheduler.acting_for("claude-code"):
-        scheduler.pause_job_for_assistant(job_id)
-        assert f"The assistant “claude-code” paused it at {at}." in scheduler.why(job_id).sentences
-        scheduler.resume_job_for_assistant(job_id)
-        assert not any("claude" in said for said in scheduler.why(job_id).sentences)
-        scheduler.update_job_for_assistant(job_id, lambda _spec: {"followers": (follower,)})
-    assert f"The assistant “claude-code” changed its followers at {at}." in scheduler.why(job_id).sentences
+    with scheduler.acting_as(Actor.assistant("claude-code")):
+        scheduler.pause_job(job_id)
+        assert f"The assistant “claude-code” paused it at {at}." in scheduler.jobs.why(job_id).sentences
+        scheduler.resume_job(job_id)
+        assert not any("claude" in said for said in scheduler.jobs.why(job_id).sentences)
+        scheduler.update_job(job_id, followers=(follower,))
+    assert (
+        f"The assistant “claude-code” changed its followers at {at}." in scheduler.jobs.why(job_id).sentences
+    )
     scheduler.resume_job(job_id)
     scheduler.pause_job(job_id)
-    assert not any("claude" in said for said in scheduler.why(job_id).sentences)
+    assert not any("claude" in said for said in scheduler.jobs.why(job_id).sentences)
 
 
 def test_why_names_who_changed_a_schedule(scheduler: Scheduler, clock: ManualClock) -> None:
     job_id = scheduler.add_job("backup", Cron("0 * * * *", timezone="UTC"), _TRUE)
-    due_at = scheduler._existing(job_id).next_run_at or 0
+    due_at = scheduler._store.jobs.require(job_id).next_run_at or 0
     clock.set(due_at + 1_000)
-    with scheduler.acting_for("claude-code"):
-        scheduler.update_job_for_assistant(
-            job_id, lambda _spec: {"schedule": Cron("30 3 * * *", timezone="UTC")}
-        )
+    with scheduler.acting_as(Actor.assistant("claude-code")):
+        scheduler.update_job(job_id, schedule=Cron("30 3 * * *", timezone="UTC"))
     clock.set(due_at + 2 * _HOUR)
-    said = " ".join(scheduler.why(job_id, due_at).sentences)
+    said = " ".join(scheduler.jobs.why(job_id, due_at).sentences)
     assert "by the assistant “claude-code”" in said
-    paused = " ".join(scheduler.why(job_id, due_at + _HOUR // 2, span_ms=60_000).sentences)
+    paused = " ".join(scheduler.jobs.why(job_id, due_at + _HOUR // 2, span_ms=60_000).sentences)
     assert "as the assistant “claude-code” had made or changed it" in paused
 
 
 def test_why_names_who_paused_a_job(scheduler: Scheduler, clock: ManualClock) -> None:
     job_id = scheduler.add_job("backup", Cron("0 * * * *", timezone="UTC"), _TRUE)
-    due_at = scheduler._existing(job_id).next_run_at or 0
-    with scheduler.acting_for("claude-code"):
-        scheduler.pause_job_for_assistant(job_id)
+    due_at = scheduler._store.jobs.require(job_id).next_run_at or 0
+    with scheduler.acting_as(Actor.assistant("claude-code")):
+        scheduler.pause_job(job_id)
         clock.set(due_at + _HOUR // 2)
-        scheduler.resume_job_for_assistant(job_id)
-    (said,) = scheduler.why(job_id, due_at).sentences
+        scheduler.resume_job(job_id)
+    (said,) = scheduler.jobs.why(job_id, due_at).sentences
     assert said.endswith(", by the assistant “claude-code”.")
 
 
@@ -217,8 +219,8 @@ def test_a_run_says_which_assistant_asked_for_it(scheduler: Scheduler) -> None:
     scheduler.on_job_due(lambda *_due: None)
     scheduler.tick()
     job_id = scheduler.add_job("backup", Manual())
-    with scheduler.acting_for("claude-code"):
-        by_assistant = scheduler.trigger_for_assistant(job_id)
+    with scheduler.acting_as(Actor.assistant("claude-code")):
+        by_assistant = Assistant(scheduler).trigger(job_id)
     scheduler.tick()
     by_hand = scheduler.trigger(job_id)
     scheduler.tick()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from assistant import Assistant
 
 from halo_scheduler import Command, Every, Manual, Policy, Retry, ScheduleError, SchedulerError
 from halo_scheduler.cli.terminal.job_details import details, standing_of
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import ScheduleTriggerError
 from halo_scheduler.model import Follower, FollowOn, Hints, HintSource, Job, JobSpec, JobStatus, StatusReason
+from halo_scheduler.model.changes import Actor
 from halo_scheduler.model.settings import AssistantAccess
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.events import EventKind
@@ -34,7 +36,7 @@ def clock() -> ManualClock:
 @pytest.fixture
 def scheduler(tmp_path: Path, clock: ManualClock) -> Iterator[Scheduler]:
     with Scheduler.open(tmp_path / "halo.db", clock=clock) as opened:
-        opened.change_settings(assistants=AssistantAccess.EDIT)
+        opened.settings.change(assistants=AssistantAccess.EDIT)
         yield opened
 
 
@@ -44,18 +46,14 @@ def _job(scheduler: Scheduler, job_id: str) -> Job:
     return job
 
 
-def _to(**changes: Any) -> Callable[[JobSpec], Mapping[str, Any]]:
-    return lambda _spec: changes
-
-
 _STARTING: dict[str, Callable[[Scheduler, str], object]] = {
-    "resume": lambda scheduler, job_id: scheduler.resume_job_for_assistant(job_id),
-    "run": lambda scheduler, job_id: scheduler.trigger_for_assistant(job_id),
-    "pace": lambda scheduler, job_id: scheduler.propose_interval_for_assistant(job_id, "1m", "1h", "now"),
-    "next": lambda scheduler, job_id: scheduler.propose_next_run_for_assistant(
+    "resume": lambda scheduler, job_id: Assistant(scheduler).resume_job(job_id),
+    "run": lambda scheduler, job_id: Assistant(scheduler).trigger(job_id),
+    "pace": lambda scheduler, job_id: Assistant(scheduler).propose_interval(job_id, "1m", "1h", "now"),
+    "next": lambda scheduler, job_id: Assistant(scheduler).propose_next_run(
         job_id, _NOW + 60_000, "1h", "now"
     ),
-    "clear": lambda scheduler, job_id: scheduler.clear_hints_for_assistant(job_id),
+    "clear": lambda scheduler, job_id: Assistant(scheduler).clear_hints(job_id),
 }
 each_start = pytest.mark.parametrize("start", _STARTING.values(), ids=_STARTING)
 
@@ -68,31 +66,31 @@ def test_who_may_only_read_starts_nothing(
     scheduler: Scheduler, start: Callable[[Scheduler, str], object]
 ) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
-    scheduler.change_settings(assistants=AssistantAccess.READ)
+    scheduler.settings.change(assistants=AssistantAccess.READ)
     before = _job(scheduler, job_id)
     with pytest.raises(SchedulerError, match="assistants may only look at jobs here"):
         start(scheduler, job_id)
-    assert (_job(scheduler, job_id), scheduler.get_waiting_run(job_id)) == (before, None)
+    assert (_job(scheduler, job_id), scheduler.runs.waiting_of(job_id)) == (before, None)
 
 
 def test_who_may_only_read_neither_pauses_nor_edits(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
-    scheduler.change_settings(assistants=AssistantAccess.READ)
+    scheduler.settings.change(assistants=AssistantAccess.READ)
     with pytest.raises(SchedulerError, match="may only look"):
-        scheduler.pause_job_for_assistant(job_id)
+        Assistant(scheduler).pause_job(job_id)
     with pytest.raises(SchedulerError, match="may not create or change"):
-        scheduler.update_job_for_assistant(job_id, _to(description="x"))
+        Assistant(scheduler).update_job(job_id, description="x")
     with pytest.raises(SchedulerError, match="may not create or change"):
-        scheduler.add_job_for_assistant(JobSpec(name="new", schedule=Manual()))
-    assert scheduler.get_assistant_acts() == []
+        Assistant(scheduler).add(JobSpec(name="new", schedule=Manual()))
+    assert scheduler.jobs.assistant_acts() == []
 
 
 def test_who_may_run_does_not_edit(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
-    scheduler.change_settings(assistants=AssistantAccess.RUN)
-    assert scheduler.pause_job_for_assistant(job_id)
+    scheduler.settings.change(assistants=AssistantAccess.RUN)
+    assert Assistant(scheduler).pause_job(job_id)
     with pytest.raises(SchedulerError, match="may not create or change"):
-        scheduler.update_job_for_assistant(job_id, _to(description="x"))
+        Assistant(scheduler).update_job(job_id, description="x")
 
 
 @pytest.mark.parametrize(
@@ -108,10 +106,10 @@ def test_who_may_run_does_not_edit(scheduler: Scheduler) -> None:
 def test_the_former_switch_still_says_whether_they_may_edit(
     scheduler: Scheduler, before: AssistantAccess, may_edit: bool, after: AssistantAccess
 ) -> None:
-    scheduler.change_settings(assistants=before)
-    changed = scheduler.change_settings(assistants_may_edit=may_edit)
+    scheduler.settings.change(assistants=before)
+    changed = scheduler.settings.change(assistants_may_edit=may_edit)
     assert (changed.assistants, changed.assistants_may_edit) == (after, may_edit)
-    assert scheduler.get_settings() == changed
+    assert scheduler.settings.read() == changed
 
 
 # --- What a person stopped ----------------------------------------------------------------------------------------
@@ -132,7 +130,7 @@ def test_what_a_person_stopped_only_a_person_starts(
     before = _job(scheduler, job_id)
     with pytest.raises(SchedulerError, match="only a person can let it run again"):
         start(scheduler, job_id)
-    assert (_job(scheduler, job_id), scheduler.get_waiting_run(job_id)) == (before, None)
+    assert (_job(scheduler, job_id), scheduler.runs.waiting_of(job_id)) == (before, None)
 
 
 def test_what_errors_disabled_and_a_person_paused_is_told_as_paused(scheduler: Scheduler) -> None:
@@ -142,19 +140,19 @@ def test_what_errors_disabled_and_a_person_paused_is_told_as_paused(scheduler: S
     assert record is not None
     scheduler._store.jobs.save_states([record.evolve(disabled_reason=StatusReason.ERRORS)])
     with pytest.raises(SchedulerError, match="a person paused backup"):
-        scheduler.resume_job_for_assistant(job_id)
+        Assistant(scheduler).resume_job(job_id)
 
 
 def test_who_paused_a_job_can_be_told(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
-    assert scheduler.get_pausing_assistant(job_id) is None
-    with scheduler.acting_for("you"):
-        scheduler.pause_job_for_assistant(job_id)
-    assert scheduler.get_pausing_assistant(job_id) == "you"
+    assert scheduler.jobs.pausing_assistant(job_id) is None
+    with scheduler.acting_as(Actor.assistant("you")):
+        Assistant(scheduler).pause_job(job_id)
+    assert scheduler.jobs.pausing_assistant(job_id) == "you"
     shown = dict(details(_job(scheduler, job_id), standing_of(scheduler, _job(scheduler, job_id)), _NOW))
     assert shown["status"] == "paused by the assistant “you”"
     scheduler.pause_job(job_id)
-    assert scheduler.get_pausing_assistant(job_id) is None
+    assert scheduler.jobs.pausing_assistant(job_id) is None
     shown = dict(details(_job(scheduler, job_id), standing_of(scheduler, _job(scheduler, job_id)), _NOW))
     assert shown["status"] == "paused"
 
@@ -163,18 +161,18 @@ def test_who_paused_a_job_can_be_told(scheduler: Scheduler) -> None:
 def test_a_persons_pause_cannot_be_replaced(scheduler: Scheduler, until: int | None) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
     scheduler.pause_job(job_id, _NOW + _HOUR)
-    assert not scheduler.pause_job_for_assistant(job_id, until)
+    assert not Assistant(scheduler).pause_job(job_id, until)
     assert _job(scheduler, job_id).paused_until == _NOW + _HOUR
     with pytest.raises(SchedulerError, match="a person paused backup"):
-        scheduler.resume_job_for_assistant(job_id)
+        Assistant(scheduler).resume_job(job_id)
 
 
 def test_its_own_pause_it_can_end(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
-    assert scheduler.pause_job_for_assistant(job_id, _NOW + _HOUR)
-    assert scheduler.pause_job_for_assistant(job_id)
-    assert scheduler.trigger_for_assistant(job_id) == scheduler.get_waiting_run(job_id)
-    scheduler.resume_job_for_assistant(job_id)
+    assert Assistant(scheduler).pause_job(job_id, _NOW + _HOUR)
+    assert Assistant(scheduler).pause_job(job_id)
+    assert Assistant(scheduler).trigger(job_id) == scheduler.runs.waiting_of(job_id)
+    Assistant(scheduler).resume_job(job_id)
     assert _job(scheduler, job_id).status is JobStatus.IDLE
 
 
@@ -184,22 +182,22 @@ def test_a_pause_that_a_person_confirms_is_the_persons(
     scheduler: Scheduler, everything: bool, until: int | None
 ) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
-    scheduler.pause_job_for_assistant(job_id)
+    Assistant(scheduler).pause_job(job_id)
     if everything:
         scheduler.pause_all(until)
     else:
         scheduler.pause_job(job_id, until)
     with pytest.raises(SchedulerError, match="a person paused backup"):
-        scheduler.resume_job_for_assistant(job_id)
+        Assistant(scheduler).resume_job(job_id)
     if everything:
         assert _job(scheduler, job_id).paused_until is None  # the longer of the two
 
 
 def test_what_errors_disabled_it_may_resume(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
-    record = scheduler._existing(job_id)
+    record = scheduler._store.jobs.require(job_id)
     scheduler._store.jobs.save_states([record.evolve(disabled_reason=StatusReason.ERRORS, errors=5)])
-    scheduler.resume_job_for_assistant(job_id)
+    Assistant(scheduler).resume_job(job_id)
     assert (_job(scheduler, job_id).status, _job(scheduler, job_id).errors) == (JobStatus.IDLE, 0)
 
 
@@ -214,7 +212,7 @@ def test_without_consent_it_starts_nothing(
     before = _job(scheduler, job_id)
     with pytest.raises(SchedulerError, match="assistants may not run deploy; a person can allow it"):
         start(scheduler, job_id)
-    assert (_job(scheduler, job_id), scheduler.get_waiting_run(job_id)) == (before, None)
+    assert (_job(scheduler, job_id), scheduler.runs.waiting_of(job_id)) == (before, None)
 
 
 @each_start
@@ -234,9 +232,9 @@ def test_consent_to_a_job_is_none_to_what_runs_after_it(
 
 def test_without_consent_it_may_pause_but_not_resume(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("deploy", Every("15m"), _TRUE, policy=_NO_CONSENT)
-    assert scheduler.pause_job_for_assistant(job_id)
+    assert Assistant(scheduler).pause_job(job_id)
     with pytest.raises(SchedulerError, match="assistants may not run deploy"):
-        scheduler.resume_job_for_assistant(job_id)
+        Assistant(scheduler).resume_job(job_id)
 
 
 @pytest.mark.parametrize("stored", [True, False])
@@ -244,14 +242,14 @@ def test_it_cannot_decide_on_consent(scheduler: Scheduler, stored: bool) -> None
     other = Policy(assistants_may_run=not stored)
     job_id = scheduler.add_job("deploy", Manual(), _TRUE, policy=Policy(assistants_may_run=stored))
     with pytest.raises(ScheduleError, match="only a person decides") as refused:
-        scheduler.update_job_for_assistant(job_id, _to(policy=other))
+        Assistant(scheduler).update_job(job_id, policy=other)
     assert refused.value.path == "policy.assistants_may_run"
     assert _job(scheduler, job_id).status is JobStatus.IDLE
 
 
 def test_it_cannot_make_a_job_that_says_so(scheduler: Scheduler) -> None:
     with pytest.raises(ScheduleError, match="only a person decides"):
-        scheduler.add_job_for_assistant(JobSpec(name="x", schedule=Manual(), policy=_NO_CONSENT))
+        Assistant(scheduler).add(JobSpec(name="x", schedule=Manual(), policy=_NO_CONSENT))
     assert scheduler.list_jobs() == []
 
 
@@ -292,7 +290,7 @@ def test_an_import_that_takes_consent_back_takes_advice_along(scheduler: Schedul
     policy = {"assistants_may_run": False}
     job = {"name": "deploy", "schedule": "manual", "action": action, "policy": policy}
     drafts = read_document(json.dumps({"version": 1, "jobs": [job]}).encode(), is_json=True)
-    scheduler.apply_import(scheduler.plan_import(drafts))
+    scheduler.imports.apply(scheduler.imports.plan(drafts))
     assert _job(scheduler, first).hints == Hints()
 
 
@@ -323,14 +321,14 @@ def test_what_runs_cannot_be_changed(scheduler: Scheduler, changes: dict[str, An
     scheduler.add_job("next", Manual(), job_id="next")
     job_id = scheduler.add_job("backup", Manual(), _TRUE)
     run_id = scheduler.trigger(job_id)
-    record = scheduler._existing(job_id)
+    record = scheduler._store.jobs.require(job_id)
     scheduler._store.jobs.save_states([record.evolve(run_id=run_id)])
     scheduler._store.requests.withdraw_trigger(run_id)
     with pytest.raises(ScheduleTriggerError, match="backup is running; change it when that run has ended"):
-        scheduler.update_job_for_assistant(job_id, _to(**changes))
-    assert scheduler._existing(job_id).spec == record.spec
+        Assistant(scheduler).update_job(job_id, **changes)
+    assert scheduler._store.jobs.require(job_id).spec == record.spec
     scheduler._store.jobs.save_states([record])
-    scheduler.update_job_for_assistant(job_id, _to(**changes))
+    Assistant(scheduler).update_job(job_id, **changes)
     assert _job(scheduler, job_id).status_reason is StatusReason.ASSISTANT
 
 
@@ -346,10 +344,8 @@ def test_a_retry_that_an_edit_gives_up_is_followed_by_what_was_reviewed(
     )
     clock.set(_job(scheduler, job_id).next_run_at or 0)
     scheduler.tick()
-    assert scheduler._existing(job_id).attempt == 2
-    scheduler.update_job_for_assistant(
-        job_id, _to(followers=(Follower(job_id=slipped_in, on=FollowOn.FAILURE),))
-    )
+    assert scheduler._store.jobs.require(job_id).attempt == 2
+    Assistant(scheduler).update_job(job_id, followers=(Follower(job_id=slipped_in, on=FollowOn.FAILURE),))
     asked = scheduler._store.requests.chain_runs()
     assert [(request.kind, request.job_id) for request in asked] == [(RequestKind.CHAIN, reviewed)]
 
@@ -368,7 +364,7 @@ def test_the_trash_does_not_take_the_mark_away(scheduler: Scheduler, reason: Sta
     scheduler.restore_job(job_id)
     assert _job(scheduler, job_id).review is reason
     with pytest.raises(SchedulerError, match="only a person can enable it"):
-        scheduler.resume_job_for_assistant(job_id)
+        Assistant(scheduler).resume_job(job_id)
 
 
 def test_a_resumed_job_needs_no_review(scheduler: Scheduler) -> None:

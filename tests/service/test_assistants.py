@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import ask
+from assistant import Assistant
 from commands import shell
 
 from halo_scheduler import (
@@ -37,7 +38,7 @@ _SECRET_NAME = "TOKEN"  # noqa: S105 - a name
 @pytest.fixture
 def scheduler(tmp_path: Path) -> Iterator[Scheduler]:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(_NOW)) as opened:
-        opened.change_settings(assistants_may_edit=True)
+        opened.settings.change(assistants_may_edit=True)
         yield opened
 
 
@@ -47,12 +48,8 @@ def _job(scheduler: Scheduler, job_id: str) -> Job:
     return job
 
 
-def _to(**changes: Any) -> Callable[[JobSpec], Mapping[str, Any]]:
-    return lambda _spec: changes
-
-
 def _made(scheduler: Scheduler, **rest: Any) -> str:
-    return scheduler.add_job_for_assistant(
+    return Assistant(scheduler).add(
         JobSpec(**{"name": "made", "schedule": Every("15m"), "action": _TRUE, **rest})
     )
 
@@ -71,7 +68,7 @@ def test_what_it_makes_is_paused_until_a_person_resumes_it(scheduler: Scheduler)
 
 def test_what_it_changes_is_paused_until_a_person_resumes_it(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
-    scheduler.update_job_for_assistant(job_id, _to(description="better"))
+    Assistant(scheduler).update_job(job_id, description="better")
     assert _is_waiting(scheduler, job_id)
     assert _job(scheduler, job_id).description == "better"
 
@@ -87,20 +84,21 @@ def test_what_waits_for_a_person_is_neither_resumed_nor_run(
         job_id = scheduler.add_job("backup", Every("15m"), _TRUE, enabled=state != "changed while disabled")
         if state == "changed while paused":
             scheduler.pause_job(job_id, _NOW + 60_000)
-        scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("false",))))
-    does = scheduler.resume_job_for_assistant if act == "resume" else scheduler.trigger_for_assistant
+        Assistant(scheduler).update_job(job_id, action=Command(argv=("false",)))
+    assistant = Assistant(scheduler)
+    does = assistant.resume_job if act == "resume" else assistant.trigger
     with pytest.raises(SchedulerError, match="only a person can enable it"):
         does(job_id)
     assert _is_waiting(scheduler, job_id)
-    assert scheduler.get_waiting_run(job_id) is None
+    assert scheduler.runs.waiting_of(job_id) is None
 
 
 def test_what_was_imported_waits_for_a_person_too(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("imported", Every("15m"), _TRUE, enabled=False)
-    record = scheduler._existing(job_id)
+    record = scheduler._store.jobs.require(job_id)
     scheduler._store.jobs.save_states([record.evolve(disabled_reason=StatusReason.IMPORTED)])
-    scheduler.pause_job_for_assistant(job_id)
-    for does in (scheduler.resume_job_for_assistant, scheduler.trigger_for_assistant):
+    Assistant(scheduler).pause_job(job_id)
+    for does in (Assistant(scheduler).resume_job, Assistant(scheduler).trigger):
         with pytest.raises(SchedulerError, match="it was imported, and only a person can enable it"):
             does(job_id)
 
@@ -108,7 +106,7 @@ def test_what_was_imported_waits_for_a_person_too(scheduler: Scheduler) -> None:
 @pytest.mark.parametrize("until", [None, _NOW + 60_000])
 def test_pausing_does_not_take_the_mark_away(scheduler: Scheduler, until: int | None) -> None:
     job_id = _made(scheduler)
-    assert not scheduler.pause_job_for_assistant(job_id, until)
+    assert not Assistant(scheduler).pause_job(job_id, until)
     assert _is_waiting(scheduler, job_id)
 
 
@@ -119,7 +117,7 @@ def test_pausing_does_not_take_the_mark_away(scheduler: Scheduler, until: int | 
 )
 def test_changing_it_again_does_not_take_the_mark_away(scheduler: Scheduler, changes: dict[str, Any]) -> None:
     job_id = _made(scheduler)
-    scheduler.update_job_for_assistant(job_id, _to(**changes))
+    Assistant(scheduler).update_job(job_id, **changes)
     assert _is_waiting(scheduler, job_id)
 
 
@@ -134,44 +132,44 @@ def test_the_name_of_a_job_that_may_run_cannot_be_taken(scheduler: Scheduler) ->
     scheduler.add_job("backup", Manual(), _TRUE)
     job_id = _made(scheduler)
     with pytest.raises(ScheduleError, match="already a job named 'backup'"):
-        scheduler.update_job_for_assistant(job_id, _to(name="backup"))
+        Assistant(scheduler).update_job(job_id, name="backup")
 
 
 def test_a_run_that_was_asked_for_cannot_be_turned_into_another(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Manual(), _TRUE)
-    scheduler.trigger_for_assistant(job_id)
+    Assistant(scheduler).trigger(job_id)
     with pytest.raises(
         ScheduleTriggerError, match="backup is about to run; change it when that run has ended"
     ):
-        scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
+        Assistant(scheduler).update_job(job_id, action=Command(argv=("rm", "-rf", "/")))
     assert _job(scheduler, job_id).action == _TRUE
 
 
 def test_an_answer_does_not_start_what_it_has_changed(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("ask", Manual(), _TRUE)
     question = ask(scheduler, job_id, "Shall I?")
-    scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
+    Assistant(scheduler).update_job(job_id, action=Command(argv=("rm", "-rf", "/")))
     with pytest.raises(ScheduleTriggerError, match="look at it and resume it before you answer"):
-        scheduler.answer_question(question.id, "yes")
-    assert (scheduler.get_waiting_run(job_id), len(scheduler.list_questions())) == (None, 1)
+        scheduler.questions.answer(question.id, "yes")
+    assert (scheduler.runs.waiting_of(job_id), len(scheduler.questions.list())) == (None, 1)
     scheduler.resume_job(job_id)
-    assert scheduler.answer_question(question.id, "yes") == scheduler.get_waiting_run(job_id)
+    assert scheduler.questions.answer(question.id, "yes") == scheduler.runs.waiting_of(job_id)
 
 
 def test_a_run_by_hand_does_not_start_what_nobody_has_looked_at(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Manual(), _TRUE)
-    scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
+    Assistant(scheduler).update_job(job_id, action=Command(argv=("rm", "-rf", "/")))
     with pytest.raises(ScheduleTriggerError, match="look at it and resume it before you run it") as refused:
         scheduler.trigger(job_id)
-    assert (refused.value.reason, scheduler.get_waiting_run(job_id)) == (SkipReason.PAUSED, None)
+    assert (refused.value.reason, scheduler.runs.waiting_of(job_id)) == (SkipReason.PAUSED, None)
     scheduler.resume_job(job_id)
-    assert scheduler.trigger(job_id) == scheduler.get_waiting_run(job_id)
+    assert scheduler.trigger(job_id) == scheduler.runs.waiting_of(job_id)
 
 
 def test_what_it_changes_after_a_person_looked_is_not_resumed(scheduler: Scheduler) -> None:
     job_id = _made(scheduler)
     seen = _job(scheduler, job_id).spec
-    scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
+    Assistant(scheduler).update_job(job_id, action=Command(argv=("rm", "-rf", "/")))
     with pytest.raises(ScheduleError, match="has changed made since you looked; look at it again"):
         scheduler.resume_job(job_id, seen=seen)
     assert _is_waiting(scheduler, job_id)
@@ -199,33 +197,33 @@ def test_a_pause_by_a_person_does_not_let_go_what_nobody_has_looked_at(
 
 def test_a_run_with_an_answer_cannot_be_turned_into_another(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("ask", Manual(), _TRUE)
-    scheduler.answer_question(ask(scheduler, job_id, "Shall I?").id, "yes")
+    scheduler.questions.answer(ask(scheduler, job_id, "Shall I?").id, "yes")
     with pytest.raises(ScheduleTriggerError, match="ask is about to run"):
-        scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("rm", "-rf", "/"))))
+        Assistant(scheduler).update_job(job_id, action=Command(argv=("rm", "-rf", "/")))
 
 
 @pytest.mark.parametrize("has_been_allowed", [False, True])
 def test_without_the_switch_it_cannot_edit(scheduler: Scheduler, has_been_allowed: bool) -> None:
     job_id = scheduler.add_job("backup", Manual(), _TRUE)
     if has_been_allowed:
-        scheduler.update_job_for_assistant(job_id, _to(description="allowed"))
-    scheduler.change_settings(assistants_may_edit=False)
+        Assistant(scheduler).update_job(job_id, description="allowed")
+    scheduler.settings.change(assistants_may_edit=False)
     before = _job(scheduler, job_id)
     with pytest.raises(SchedulerError, match="a person can allow it in the settings"):
         _made(scheduler)
     with pytest.raises(SchedulerError, match="a person can allow it in the settings"):
-        scheduler.update_job_for_assistant(job_id, _to(description="not allowed"))
+        Assistant(scheduler).update_job(job_id, description="not allowed")
     assert scheduler.list_jobs() == [before]
 
 
 def test_a_plain_job_is_paused_resumed_and_run(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Every("15m"), _TRUE)
-    assert scheduler.pause_job_for_assistant(job_id, _NOW + 60_000)
+    assert Assistant(scheduler).pause_job(job_id, _NOW + 60_000)
     assert _job(scheduler, job_id).paused_until == _NOW + 60_000
-    scheduler.resume_job_for_assistant(job_id)
+    Assistant(scheduler).resume_job(job_id)
     assert _job(scheduler, job_id).status is JobStatus.IDLE
-    assert scheduler.get_waiting_run(job_id) is None
-    assert scheduler.trigger_for_assistant(job_id) == scheduler.get_waiting_run(job_id)
+    assert scheduler.runs.waiting_of(job_id) is None
+    assert Assistant(scheduler).trigger(job_id) == scheduler.runs.waiting_of(job_id)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +237,7 @@ def test_caps_hold_for_it_but_not_for_a_person(scheduler: Scheduler, caps: Caps,
     job_id = scheduler.add_job("ask", Manual(), policy=Policy(caps=caps))
     scheduler._store.usage.add([(job_id, local_day(_NOW), Spent(1, 0.5))])
     with pytest.raises(ScheduleTriggerError, match=sentence):
-        scheduler.trigger_for_assistant(job_id)
+        Assistant(scheduler).trigger(job_id)
     scheduler.trigger(job_id)
 
 
@@ -256,18 +254,18 @@ _WITH_SECRET = (
 
 @pytest.mark.parametrize("action", _WITH_SECRET, ids=repr)
 def test_it_cannot_bring_secrets_in(scheduler: Scheduler, action: Action) -> None:
-    scheduler.set_secret("TOKEN", "correct horse", in_file=True)
+    scheduler.secrets.set("TOKEN", "correct horse", in_file=True)
     with pytest.raises(ScheduleError, match="an assistant cannot use secrets"):
         _made(scheduler, action=action)
     job_id = scheduler.add_job("backup", Manual(), Command(argv=("x",), environment={"U": "${secret:OTHER}"}))
     with pytest.raises(ScheduleError, match="cannot add secrets that were not there"):
-        scheduler.update_job_for_assistant(job_id, _to(action=action))
+        Assistant(scheduler).update_job(job_id, action=action)
     assert [job.name for job in scheduler.list_jobs()] == ["backup"]
 
 
 def test_secrets_that_are_there_may_stay(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("backup", Manual(), _WITH_SECRET[0])
-    scheduler.update_job_for_assistant(job_id, _to(action=_WITH_SECRET[1]))
+    Assistant(scheduler).update_job(job_id, action=_WITH_SECRET[1])
     assert _job(scheduler, job_id).action == _WITH_SECRET[1]
 
 
@@ -310,22 +308,22 @@ def test_it_cannot_hide_what_a_person_is_to_look_at(scheduler: Scheduler, hiding
         _made(scheduler, **hiding)
     job_id = scheduler.add_job("backup", Manual(), _TRUE)
     with pytest.raises(ScheduleError, match="has invisible characters"):
-        scheduler.update_job_for_assistant(job_id, _to(**hiding))
+        Assistant(scheduler).update_job(job_id, **hiding)
     assert [(job.name, job.action) for job in scheduler.list_jobs()] == [("backup", _TRUE)]
 
 
-@pytest.mark.parametrize("propose", ["propose_interval_for_assistant", "propose_next_run_for_assistant"])
+@pytest.mark.parametrize("propose", ["propose_interval", "propose_next_run"])
 def test_it_cannot_hide_anything_in_a_reason(scheduler: Scheduler, propose: str) -> None:
     job_id = scheduler.add_job("backup", Every("1h"), _TRUE)
     when = "5m" if "interval" in propose else scheduler.get_job(job_id).next_run_at  # type: ignore[union-attr]
     with pytest.raises(ScheduleError, match=r"reason: has invisible characters \(U\+200B ZERO WIDTH SPACE"):
-        getattr(scheduler, propose)(job_id, when, "1h", "because\u200b")
+        getattr(Assistant(scheduler), propose)(job_id, when, "1h", "because\u200b")
 
 
 def test_what_a_person_wrote_so_may_stay(scheduler: Scheduler) -> None:
     action = Command(argv=("printf", "\x1b[2J"), stdin="a\tb\n")
     job_id = scheduler.add_job("clear", Manual(), action)
-    scheduler.update_job_for_assistant(job_id, _to(action=replace(action, stdin="c\td\n")))
+    Assistant(scheduler).update_job(job_id, action=replace(action, stdin="c\td\n"))
     assert _job(scheduler, job_id).action == replace(action, stdin="c\td\n")
 
 
@@ -335,7 +333,7 @@ def test_a_token_stays_where_it_went(scheduler: Scheduler, has_source: bool) -> 
     job_id = scheduler.add_job("backup", Manual(), stored)
     elsewhere = GithubSource(repository="a/b", token=_SECRET_NAME, base_url="https://evil.example")
     with pytest.raises(ScheduleError, match="go to another address"):
-        scheduler.update_job_for_assistant(job_id, _to(action=Command(argv=("x",), work_source=elsewhere)))
+        Assistant(scheduler).update_job(job_id, action=Command(argv=("x",), work_source=elsewhere))
     assert _job(scheduler, job_id).action == stored
 
 

@@ -55,7 +55,7 @@ def _draft(name: str, *followers: str, job_id: str | None = None, **fields: Any)
 
 
 def _take_in(scheduler: Scheduler, *drafts: Draft, paused: bool = True, **rest: Any) -> None:
-    scheduler.apply_import(scheduler.plan_import(Drafts(jobs=drafts, **rest)), paused=paused)
+    scheduler.imports.apply(scheduler.imports.plan(Drafts(jobs=drafts, **rest)), paused=paused)
 
 
 def test_new_jobs_start_paused_as_imported(scheduler: Scheduler) -> None:
@@ -102,7 +102,7 @@ def test_a_changed_schedule_is_planned_anew(scheduler: Scheduler) -> None:
 def test_two_jobs_change_names(scheduler: Scheduler) -> None:
     first, second = (scheduler.add_job(name, Cron("@daily"), _TRUE) for name in ("one", "two"))
     _take_in(scheduler, _draft("two", job_id=first), _draft("one", job_id=second))
-    jobs = scheduler.get_jobs([first, second])
+    jobs = scheduler.jobs.get_many([first, second])
     assert (jobs[first].name, jobs[second].name) == ("two", "one")
 
 
@@ -119,17 +119,17 @@ def test_quiet_times_and_limits_are_taken_in(scheduler: Scheduler) -> None:
     heard: list[Change] = []
     scheduler.subscribe(heard.append)
     _take_in(scheduler, quiet_times=(nights,), group_limits={"night": 2})
-    assert scheduler.get_settings().quiet_times == (nights,)
-    assert scheduler.list_group_limits() == {"night": 2}
+    assert scheduler.settings.read().quiet_times == (nights,)
+    assert scheduler.jobs.group_limits() == {"night": 2}
     assert set(heard) == {Change(ChangeKind.SETTINGS), Change(ChangeKind.JOB)}
 
 
 def test_a_fault_keeps_everything_out_unless_it_is_skipped(scheduler: Scheduler) -> None:
-    plan = scheduler.plan_import(Drafts(jobs=(_draft("a"), _draft("b", "nobody"))))
+    plan = scheduler.imports.plan(Drafts(jobs=(_draft("a"), _draft("b", "nobody"))))
     with pytest.raises(SchedulerError, match=r"nothing was stored: .*there is no job named 'nobody'"):
-        scheduler.apply_import(plan)
+        scheduler.imports.apply(plan)
     assert scheduler.list_jobs() == []
-    scheduler.apply_import(plan, skip_bad=True)
+    scheduler.imports.apply(plan, skip_bad=True)
     assert [job.name for job in scheduler.list_jobs()] == ["a"]
 
 
@@ -140,7 +140,7 @@ def test_a_fault_keeps_everything_out_unless_it_is_skipped(scheduler: Scheduler)
         lambda scheduler: scheduler.update_job(scheduler.list_jobs()[0].id, description="other"),
         lambda scheduler: scheduler.remove_job(scheduler.list_jobs()[0].id),
         lambda scheduler: scheduler.set_group_limit("g", 3),
-        lambda scheduler: scheduler.change_settings(quiet_times=(QuietTime(name="Nights", start="20:00"),)),
+        lambda scheduler: scheduler.settings.change(quiet_times=(QuietTime(name="Nights", start="20:00"),)),
     ],
 )
 def test_a_plan_that_is_not_true_any_more_is_refused(
@@ -150,19 +150,19 @@ def test_a_plan_that_is_not_true_any_more_is_refused(
     drafts = Drafts(
         jobs=(_draft("a"), _draft("b")), group_limits={"g": 2}, quiet_times=(QuietTime(name="Nights"),)
     )
-    plan = scheduler.plan_import(drafts)
+    plan = scheduler.imports.plan(drafts)
     meanwhile(scheduler)
     before = scheduler.list_jobs()
     with pytest.raises(SchedulerError, match="changed elsewhere since you looked"):
-        scheduler.apply_import(plan)
+        scheduler.imports.apply(plan)
     assert scheduler.list_jobs() == before
 
 
 def test_what_does_not_matter_to_a_plan_may_change_meanwhile(scheduler: Scheduler) -> None:
     other = scheduler.add_job("other", Manual(), _TRUE)
-    plan = scheduler.plan_import(Drafts(jobs=(_draft("a"),)))
+    plan = scheduler.imports.plan(Drafts(jobs=(_draft("a"),)))
     scheduler.update_job(other, description="new")
-    scheduler.apply_import(plan)
+    scheduler.imports.apply(plan)
     assert len(scheduler.list_jobs()) == 2
 
 
@@ -170,7 +170,7 @@ def test_all_or_nothing_is_stored(scheduler: Scheduler) -> None:
     """A time that passes between the question and the answer takes the whole file back."""
     clock = scheduler._clock
     assert isinstance(clock, ManualClock)
-    plan = scheduler.plan_import(
+    plan = scheduler.imports.plan(
         Drafts(
             jobs=(_draft("a"), _draft("b", schedule=Once(_NOW + 1_000))),
             quiet_times=(QuietTime(name="Nights"),),
@@ -178,9 +178,9 @@ def test_all_or_nothing_is_stored(scheduler: Scheduler) -> None:
     )
     clock.advance(2_000)
     with pytest.raises(ScheduleError, match="in the past"):
-        scheduler.apply_import(plan)
+        scheduler.imports.apply(plan)
     assert scheduler.list_jobs() == []
-    assert scheduler.get_settings().quiet_times == ()
+    assert scheduler.settings.read().quiet_times == ()
 
 
 def test_conditions_that_cannot_be_observed_here_are_faults(
@@ -192,10 +192,10 @@ def test_conditions_that_cannot_be_observed_here_are_faults(
         asked.append(condition)
         return ConditionState(not isinstance(condition, MainsPower), None, "nobody here knows of mains power")
 
-    monkeypatch.setattr(scheduler, "check_condition", check)
+    monkeypatch.setattr(scheduler._session, "check_condition", check)
     idle = Policy(conditions=(Idle(), PathExists(path="/x")))
     mains = Policy(conditions=(Idle(), MainsPower()))
-    plan = scheduler.plan_import(
+    plan = scheduler.imports.plan(
         Drafts(
             jobs=(_draft("a", policy=idle), replace(_draft("b", policy=mains), path="jobs[1]"), _draft("c"))
         )
@@ -206,7 +206,7 @@ def test_conditions_that_cannot_be_observed_here_are_faults(
     assert list(plan.new_ids) == ["a", "c"]
     assert asked == [Idle(), MainsPower()]
     # What was left out stays so, whatever is asked when the rest is stored.
-    scheduler.apply_import(plan, skip_bad=True)
+    scheduler.imports.apply(plan, skip_bad=True)
     assert {job.name for job in scheduler.list_jobs()} == {"a", "c"}
 
 
@@ -219,11 +219,11 @@ def test_each_kind_of_condition_is_looked_at_once(
         asked.append(condition)
         return ConditionState(False, None, "nobody here knows")
 
-    monkeypatch.setattr(scheduler, "check_condition", check)
+    monkeypatch.setattr(scheduler._session, "check_condition", check)
     idle = [
         _draft(f"j{number}", policy=Policy(conditions=(Idle(idle=f"{number}m"),))) for number in range(1, 9)
     ]
-    assert len(scheduler.plan_import(Drafts(jobs=tuple(idle))).faults) == 8
+    assert len(scheduler.imports.plan(Drafts(jobs=tuple(idle))).faults) == 8
     assert asked == [Idle(idle="1m")]
 
 
@@ -231,26 +231,26 @@ def test_conditions_that_a_job_has_already_are_not_asked_for(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = ConditionState(True, None, "")
-    monkeypatch.setattr(scheduler, "check_condition", lambda _condition: known)
+    monkeypatch.setattr(scheduler._session, "check_condition", lambda _condition: known)
     policy = Policy(conditions=(MainsPower(),))
     scheduler.add_job("a", Cron("@daily"), _TRUE, policy=policy)
     unknown = ConditionState(False, None, "nobody here knows")
-    monkeypatch.setattr(scheduler, "check_condition", lambda _condition: unknown)
-    assert scheduler.plan_import(Drafts(jobs=(_draft("a", policy=policy),))).unchanged == ("a",)
+    monkeypatch.setattr(scheduler._session, "check_condition", lambda _condition: unknown)
+    assert scheduler.imports.plan(Drafts(jobs=(_draft("a", policy=policy),))).unchanged == ("a",)
 
 
 def test_progress_is_told_up_to_the_last_job(scheduler: Scheduler) -> None:
-    plan = scheduler.plan_import(Drafts(jobs=tuple(_draft(f"job {number}") for number in range(501))))
+    plan = scheduler.imports.plan(Drafts(jobs=tuple(_draft(f"job {number}") for number in range(501))))
     told: list[int] = []
-    scheduler.apply_import(plan, progress=told.append)
+    scheduler.imports.apply(plan, progress=told.append)
     assert told == [500, 501]
 
 
 def test_pruned_jobs_go_into_the_trash(scheduler: Scheduler) -> None:
     scheduler.add_job("a", Cron("@daily"), _TRUE)
     scheduler.add_job("b", Manual(), _TRUE)
-    plan = scheduler.plan_import(Drafts(jobs=(_draft("a"),)), prune=True)
-    scheduler.apply_import(plan)
+    plan = scheduler.imports.plan(Drafts(jobs=(_draft("a"),)), prune=True)
+    scheduler.imports.apply(plan)
     assert [job.name for job in scheduler.list_jobs()] == ["a"]
     assert [job.name for job in scheduler.list_removed()] == ["b"]
 
@@ -259,11 +259,11 @@ def test_a_job_takes_the_name_of_one_that_is_pruned(scheduler: Scheduler) -> Non
     kept = scheduler.add_job("a", Cron("@daily"), _TRUE)
     scheduler.add_job("b", Manual(), _TRUE)
     draft = replace(_draft("b"), job_id=kept)
-    scheduler.apply_import(scheduler.plan_import(Drafts(jobs=(draft,)), prune=True))
+    scheduler.imports.apply(scheduler.imports.plan(Drafts(jobs=(draft,)), prune=True))
     assert [(job.id, job.name) for job in scheduler.list_jobs()] == [(kept, "b")]
     # With a fault nothing is pruned, and what is left of the plan is still true when it is stored.
-    bad = scheduler.plan_import(Drafts(jobs=(draft, replace(_draft("c"), job_id=kept))), prune=True)
-    scheduler.apply_import(bad, skip_bad=True)
+    bad = scheduler.imports.plan(Drafts(jobs=(draft, replace(_draft("c"), job_id=kept))), prune=True)
+    scheduler.imports.apply(bad, skip_bad=True)
 
 
 @settings(max_examples=15, deadline=None)
@@ -283,12 +283,12 @@ def test_what_is_exported_can_be_taken_in_elsewhere_and_again(
         _store(here, jobs, quiet_times, limits)
         text = _exported(here)
         drafts = read_document(text.encode())
-        assert here.plan_import(drafts).is_empty
+        assert here.imports.plan(drafts).is_empty
     with Scheduler.open(folder / "b.db", clock=ManualClock(_NOW + 5)) as there:
         _observe_everything(there)
-        there.apply_import(there.plan_import(drafts))
+        there.imports.apply(there.imports.plan(drafts))
         assert _exported(there) == text
-        assert there.plan_import(drafts).is_empty
+        assert there.imports.plan(drafts).is_empty
 
 
 def _store(
@@ -302,16 +302,16 @@ def _store(
             for job_id, spec in jobs.items()
         ]
     )
-    scheduler.change_settings(quiet_times=tuple(quiet_times))
+    scheduler.settings.change(quiet_times=tuple(quiet_times))
     for group, limit in limits.items():
         scheduler.set_group_limit(group, limit)
 
 
 def _observe_everything(scheduler: Scheduler) -> None:
     observable = ConditionState(True, None, "")
-    vars(scheduler)["check_condition"] = lambda _condition: observable
+    vars(scheduler._session)["check_condition"] = lambda _condition: observable
 
 
 def _exported(scheduler: Scheduler) -> str:
-    jobs, settings_ = scheduler.list_jobs(), scheduler.get_settings()
-    return write_document(export_all(jobs, settings_, scheduler.list_group_limits()).document)
+    jobs, settings_ = scheduler.list_jobs(), scheduler.settings.read()
+    return write_document(export_all(jobs, settings_, scheduler.jobs.group_limits()).document)

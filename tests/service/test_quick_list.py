@@ -117,7 +117,7 @@ def test_names_are_those_of_what_there_is(path: Path) -> None:
         gone = scheduler.add_job("gone", Manual(), group="past")
         scheduler.remove_job(gone)
         scheduler.set_group_limit("limited", 2)
-        scheduler.set_secret("TOKEN", "very secret", in_file=True)
+        scheduler.secrets.set("TOKEN", "very secret", in_file=True)
         ask(scheduler, gone)
     with Overview.open_for_reading(path) as overview:
         names = overview.names

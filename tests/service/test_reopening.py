@@ -26,12 +26,12 @@ def test_a_dismissed_question_waits_again_and_that_is_told(bench: Bench) -> None
     scheduler = bench.scheduler
     job_id = scheduler.add_job("fix", Manual())
     question = ask(scheduler, job_id)
-    scheduler.dismiss_question(question.id)
+    scheduler.questions.dismiss(question.id)
     told: list[Change] = []
     scheduler.subscribe(told.append)
-    scheduler.reopen_question(question.id)
+    scheduler.questions.reopen(question.id)
     assert question_of(scheduler, question) == question
-    assert scheduler.list_questions() == [question]
+    assert scheduler.questions.list() == [question]
     assert Change(ChangeKind.QUESTION, job_id=job_id) in told
     kinds = [event.kind for event in scheduler._store.events.of_job(job_id)]
     assert EventKind.QUESTION_REOPENED in kinds
@@ -40,12 +40,12 @@ def test_a_dismissed_question_waits_again_and_that_is_told(bench: Bench) -> None
 def test_an_answered_question_is_not_opened_again(bench: Bench) -> None:
     scheduler = bench.scheduler
     question = ask(scheduler, scheduler.add_job("fix", Manual()))
-    scheduler.answer_question(question.id, "main")
+    scheduler.questions.answer(question.id, "main")
     with pytest.raises(ScheduleError, match="only a dismissed question can be opened again"):
-        scheduler.reopen_question(question.id)
+        scheduler.questions.reopen(question.id)
     assert question_of(scheduler, question).state is QuestionState.ANSWERED
 
 
 def test_a_question_that_never_was_is_not_found(bench: Bench) -> None:
     with pytest.raises(JobNotFoundError, match="there is no question 'x'"):
-        bench.scheduler.reopen_question("x")
+        bench.scheduler.questions.reopen("x")

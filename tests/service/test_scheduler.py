@@ -407,10 +407,10 @@ def test_a_once_restored_while_it_runs_is_done_when_that_run_ends(bench: Bench) 
 def test_some_jobs_are_given_at_once_without_the_removed_and_unknown(bench: Bench) -> None:
     one, two, gone = bench.scheduler.add_jobs([{"name": name, "schedule": Manual()} for name in "abc"])
     bench.scheduler.remove_job(gone)
-    found = bench.scheduler.get_jobs([one, two, gone, "unknown"])
+    found = bench.scheduler.jobs.get_many([one, two, gone, "unknown"])
     assert found == {job.id: job for job in bench.scheduler.list_jobs()}
-    assert bench.scheduler.get_jobs([gone]) == {}
-    assert bench.scheduler.get_jobs(iter([])) == {}
+    assert bench.scheduler.jobs.get_many([gone]) == {}
+    assert bench.scheduler.jobs.get_many(iter([])) == {}
 
 
 def test_pages_hold_the_jobs_in_the_order_of_the_list(bench: Bench) -> None:
@@ -418,16 +418,16 @@ def test_pages_hold_the_jobs_in_the_order_of_the_list(bench: Bench) -> None:
     bench.scheduler.add_jobs(
         [{"name": f"{index}", "schedule": schedule} for index, schedule in enumerate(schedules)]
     )
-    pages = list(bench.scheduler.list_jobs_in_pages(4))
+    pages = list(bench.scheduler.jobs.in_pages(4))
     assert [len(page) for page in pages] == [4, 2]
     assert [job for page in pages for job in page] == bench.scheduler.list_jobs()
     with pytest.raises(ScheduleError, match="size: must be at least 1"):
-        list(bench.scheduler.list_jobs_in_pages(0))
+        list(bench.scheduler.jobs.in_pages(0))
 
 
 def test_a_job_removed_between_pages_is_left_out(bench: Bench) -> None:
     ids = bench.scheduler.add_jobs([{"name": name, "schedule": Manual()} for name in "abcd"])
-    pages = bench.scheduler.list_jobs_in_pages(2)
+    pages = bench.scheduler.jobs.in_pages(2)
     assert len(next(pages)) == 2
     bench.scheduler.remove_job(ids[2])
     assert [job.id for job in next(pages)] == [ids[3]]
@@ -435,30 +435,30 @@ def test_a_job_removed_between_pages_is_left_out(bench: Bench) -> None:
 
 def test_a_copy_gets_a_name_that_is_free(bench: Bench) -> None:
     for name in ("backup", "backup (copy)", "backup (copy 2)"):
-        assert bench.scheduler.unused_name("mail") == "mail (copy)"
+        assert bench.scheduler.jobs.unused_name("mail") == "mail (copy)"
         bench.scheduler.add_job(name, Manual())
-    assert bench.scheduler.unused_name("backup") == "backup (copy 3)"
-    assert bench.scheduler.unused_name("backup (copy)") == "backup (copy 3)"
-    assert bench.scheduler.unused_name("backup (copy 2)") == "backup (copy 3)"
-    long = bench.scheduler.unused_name("x" * 200)
+    assert bench.scheduler.jobs.unused_name("backup") == "backup (copy 3)"
+    assert bench.scheduler.jobs.unused_name("backup (copy)") == "backup (copy 3)"
+    assert bench.scheduler.jobs.unused_name("backup (copy 2)") == "backup (copy 3)"
+    long = bench.scheduler.jobs.unused_name("x" * 200)
     assert (len(long), long[-8:]) == (200, "x (copy)")
-    bench.scheduler.add_job(bench.scheduler.unused_name(" (copy)"), Manual())
+    bench.scheduler.add_job(bench.scheduler.jobs.unused_name(" (copy)"), Manual())
 
 
 def test_the_limits_of_groups_are_listed(bench: Bench) -> None:
-    assert bench.scheduler.list_group_limits() == {}
+    assert bench.scheduler.jobs.group_limits() == {}
     bench.scheduler.set_group_limit("a", 2)
     bench.scheduler.set_group_limit("b", 1)
     bench.scheduler.set_group_limit("b", None)
-    assert bench.scheduler.list_group_limits() == {"a": 2}
+    assert bench.scheduler.jobs.group_limits() == {"a": 2}
 
 
 def test_backups_are_made_and_listed(bench: Bench) -> None:
-    assert bench.scheduler.list_backups() == []
-    backup = bench.scheduler.make_backup()
+    assert bench.scheduler.backups.list() == []
+    backup = bench.scheduler.backups.make()
     assert backup.made_at == START
     assert backup.path.exists()
-    assert bench.scheduler.list_backups() == [backup]
+    assert bench.scheduler.backups.list() == [backup]
 
 
 def test_many_changes_at_once_are_told_as_one(bench: Bench) -> None:

@@ -59,13 +59,13 @@ def test_output_is_searched_as_it_is_shown_newest_first(scheduler: Scheduler) ->
         _log(scheduler, run_id, two if is_coloured else one, START + index, _BAD if is_coloured else _OK)
         _store(scheduler, run_id, text)
     _log(scheduler, "silent", one, START + 4)
-    assert _hits(scheduler.search_output("failed")) == ["coloured", "plain"]
-    assert _hits(scheduler.search_output("failed", job_id=one)) == ["plain"]
-    assert _hits(scheduler.search_output("failed", outcomes=[_BAD])) == ["coloured"]
-    assert _hits(scheduler.search_output("failed", until=START + 1)) == ["plain"]
-    assert _hits(scheduler.search_output("failed", since=START + 1)) == ["coloured"]
-    assert _hits(scheduler.search_output("failed", trigger=Trigger.MANUAL)) == []
-    assert _hits(scheduler.search_output("straße")) == ["other"]
+    assert _hits(scheduler.runs.search_output("failed")) == ["coloured", "plain"]
+    assert _hits(scheduler.runs.search_output("failed", job_id=one)) == ["plain"]
+    assert _hits(scheduler.runs.search_output("failed", outcomes=[_BAD])) == ["coloured"]
+    assert _hits(scheduler.runs.search_output("failed", until=START + 1)) == ["plain"]
+    assert _hits(scheduler.runs.search_output("failed", since=START + 1)) == ["coloured"]
+    assert _hits(scheduler.runs.search_output("failed", trigger=Trigger.MANUAL)) == []
+    assert _hits(scheduler.runs.search_output("straße")) == ["other"]
 
 
 def test_a_search_gives_signs_of_life_and_can_be_cancelled(scheduler: Scheduler) -> None:
@@ -73,7 +73,7 @@ def test_a_search_gives_signs_of_life_and_can_be_cancelled(scheduler: Scheduler)
     for index in range(120):
         _log(scheduler, f"{index:03}", job_id, START + index)
         _store(scheduler, f"{index:03}", f"number {index}.")
-    found = list(scheduler.search_output("number 0."))
+    found = list(scheduler.runs.search_output("number 0."))
     assert found.count(None) == 2
     assert [run.id for run in found if run] == ["000"]
     asked: list[bool] = []
@@ -82,8 +82,8 @@ def test_a_search_gives_signs_of_life_and_can_be_cancelled(scheduler: Scheduler)
         asked.append(True)
         return len(asked) > 1
 
-    assert len(_hits(scheduler.search_output("number", is_cancelled=is_cancelled))) == 50
-    assert list(scheduler.search_output("number", is_cancelled=lambda: True)) == []
+    assert len(_hits(scheduler.runs.search_output("number", is_cancelled=is_cancelled))) == 50
+    assert list(scheduler.runs.search_output("number", is_cancelled=lambda: True)) == []
 
 
 def test_what_a_run_under_way_has_printed_is_searched_too(
@@ -98,5 +98,5 @@ def test_what_a_run_under_way_has_printed_is_searched_too(
             raise SecretError("its output cannot be shown before it ends")
         return b"so far, so good"
 
-    monkeypatch.setattr(scheduler, "get_output", get_output)
-    assert _hits(scheduler.search_output("so good")) == ["now"]
+    monkeypatch.setattr(scheduler.runs, "output", get_output)
+    assert _hits(scheduler.runs.search_output("so good")) == ["now"]

@@ -23,6 +23,7 @@ from halo_scheduler.errors import (
     StoreUnavailableError,
 )
 from halo_scheduler.model import JobSpec, Question, QuestionState, SkipReason
+from halo_scheduler.model.changes import Actor
 from halo_scheduler.model.settings import AssistantAccess
 from halo_scheduler.store import schema
 from halo_scheduler.store.backup import back_up, check, list_backups, restore
@@ -826,10 +827,10 @@ def test_the_fifth_schema_becomes_the_new_one(path: Path) -> None:
 
 def test_what_assistants_did_is_found_by_an_index(path: Path) -> None:
     store = Store.open(path, _NOW)
-    with store.events.on_behalf_of("claude-code"):
-        store.events.append(_NOW, EventKind.JOB_PAUSED, "1", until=None)
-        store.events.append_many(_NOW, EventKind.JOB_ADDED, [("2", {})])
-        store.events.append(_NOW, EventKind.JOB_PAUSED, "2", by="assistant")
+    actor = Actor.assistant("claude-code")
+    store.events.append(_NOW, EventKind.JOB_PAUSED, "1", actor=actor, until=None)
+    store.events.append_many(_NOW, EventKind.JOB_ADDED, [("2", {})], actor)
+    store.events.append(_NOW, EventKind.JOB_PAUSED, "2", actor=actor, by="assistant")
     store.events.append(_NOW, EventKind.JOB_PAUSED, "1", until=None)
     assert [(event.job_id, event.assistant) for event in store.events.of_assistants(10)] == [
         ("2", "claude-code"),

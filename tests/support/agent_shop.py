@@ -34,7 +34,7 @@ class AgentShop(Workshop):
 
     def __init__(self, scheduler: Scheduler, folder: Path, qtbot: QtBot) -> None:
         super().__init__(scheduler, folder, qtbot)
-        scheduler.change_settings(agents=AGENTS, default_agent="stdin")
+        scheduler.settings.change(agents=AGENTS, default_agent="stdin")
         self.note_path = folder / "note.json"
 
     def prompt(self, text: str, *steps: list[Any], agent: str = "stdin", **rest: Any) -> Prompt:

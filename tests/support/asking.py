@@ -44,7 +44,7 @@ def ask(
     with store.transaction():
         store.runs.insert([run], _GENERATION)
         store.questions.insert([question])
-    scheduler._changed(
+    scheduler._session.changed(
         Change(ChangeKind.QUESTION, job_id=job_id), Change(ChangeKind.RUN_FINISHED, job_id, run.id)
     )
     return question
@@ -52,6 +52,6 @@ def ask(
 
 def question_of(scheduler: Scheduler, question: Question) -> Question:
     """Return a question as it is now."""
-    found = scheduler.get_question(question.id)
+    found = scheduler.questions.get(question.id)
     assert found is not None
     return found

@@ -39,7 +39,7 @@ def let_chain_wait(
             "UPDATE scheduler_requests SET waiting_reason = ?, waits_until = ? WHERE run_id = ?",
             [reason, waits_until, request.run_id],
         )
-    scheduler._changed(
+    scheduler._session.changed(
         Change(ChangeKind.RUN_FINISHED, first_id, cause.id), Change(ChangeKind.JOB, job_id=then_id)
     )
     return cause

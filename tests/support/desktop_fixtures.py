@@ -36,5 +36,5 @@ def scheduler(bare_desktop: Desktop) -> Iterator[Scheduler]:
     """Open the database that the program on the desktop uses; its user has been greeted before."""
     Path(bare_desktop.environment["HALO_HOME"]).mkdir(mode=0o700)
     with Scheduler.open() as opened:
-        opened.change_settings(autostart_asked=True)
+        opened.settings.change(autostart_asked=True)
         yield opened

@@ -171,8 +171,9 @@ class StandIn(Scheduler):
         super().__init__(*given)
         self.states: dict[Condition, ConditionState] = {}
         self.looked_at: list[Condition] = []
+        self._session.check_condition = self._check  # type: ignore[method-assign] # the surroundings of a test
 
-    def check_condition(self, condition: Condition) -> ConditionState:
+    def _check(self, condition: Condition) -> ConditionState:
         """Return what the test says of it."""
         self.looked_at.append(condition)
         holds = ConditionState(is_observable=True, holds=True, sentence="All is well.")
@@ -191,7 +192,7 @@ class Bench:
 
     def change_settings(self, **changes: Any) -> None:
         """Change the settings behind the back of whoever edits."""
-        self.scheduler.change_settings(**changes)
+        self.scheduler.settings.change(**changes)
         QCoreApplication.processEvents()
 
     def open(self, spec: JobSpec | None = None, **draft: Any) -> Desk:

@@ -51,7 +51,7 @@ class Bench:
     def _open(self) -> Scheduler:
         scheduler = Scheduler.open(self.path, clock=self.clock, max_concurrent=self.max_concurrent)
         scheduler.on_job_due(self._begin)
-        scheduler._surroundings = self.surroundings
+        scheduler.engine.surroundings = self.surroundings
         return scheduler
 
     def _begin(self, _job: Job, run: Run) -> Future[Outcome | None]:
@@ -91,7 +91,7 @@ class Bench:
         ended = Ended(
             run_id=run.id, outcome=outcome, cost=cost, question=question, reason=reason, proposal=proposal
         )
-        self.scheduler._get_engine().end(ended)
+        self.scheduler.engine.get_engine().end(ended)
         self.tick()
 
     def job(self, job_id: str) -> Job:

@@ -53,7 +53,7 @@ class Morning(Bench):
 
     def add(self, schedule: Schedule = _PERIOD, **rest: Any) -> str:
         self.job_id = self.scheduler.add_job("backup", schedule, **rest)
-        self.scheduler._surroundings = self.disk
+        self.scheduler.engine.surroundings = self.disk
         self.tick()
         return self.job_id
 
@@ -83,10 +83,10 @@ class Morning(Bench):
         self.scheduler.stop()
         self.scheduler.close()
         self.scheduler = self._open()
-        self.scheduler._surroundings = self.disk
+        self.scheduler.engine.surroundings = self.disk
 
     def ask(self, clock: str, span_ms: int = MINUTE) -> Answer:
-        return self.scheduler.why(self.job_id, at(clock), span_ms=span_ms)
+        return self.scheduler.jobs.why(self.job_id, at(clock), span_ms=span_ms)
 
     def said(self, clock: str) -> tuple[Verdict, list[str]]:
         answer = self.ask(clock)

@@ -36,7 +36,7 @@ class PaneDesk:
 
     def show(self, job_id: str) -> None:
         """Show a job, and wait until all of it was read."""
-        jobs = self.scheduler.get_jobs([job_id])
+        jobs = self.scheduler.jobs.get_many([job_id])
         self.actions.set_jobs(jobs.values())
         with self._qtbot.waitSignal(self.pane.times_changed):
             self.pane.show_jobs(jobs.values())

@@ -55,7 +55,7 @@ class SurroundedMachine(RuleBasedStateMachine):
         now = self.bench.clock.now_ms()
         start, end = (_time(now), _time(now + minutes * 60_000))
         times = [QuietTime(group=group, start=start, end=end, timezone="UTC")] if minutes else []
-        self.bench.scheduler.change_settings(quiet_times=tuple(times))
+        self.bench.scheduler.settings.change(quiet_times=tuple(times))
         self.bench.tick()
 
     @rule(first=_JOBS, second=_JOBS, on=st.sampled_from(FollowOn))
@@ -83,7 +83,7 @@ class SurroundedMachine(RuleBasedStateMachine):
 
     def _waiting_runs(self) -> list[str]:
         """Return the chain runs that wait, by job and age: their ids are by chance."""
-        waiting = self.bench.scheduler.list_waiting_chain_runs()
+        waiting = self.bench.scheduler.runs.waiting_in_chains()
         return [run.run_id for run in sorted(waiting, key=lambda run: (run.job_id, run.at))]
 
     def _record(self, job_id: str) -> JobRecord:
@@ -95,7 +95,7 @@ class SurroundedMachine(RuleBasedStateMachine):
         return all(self.bench.surroundings.truths.get(item) for item in record.spec.policy.conditions)
 
     def _is_quiet(self, record: JobRecord, at: int) -> bool:
-        times = self.bench.scheduler.get_settings().quiet_times
+        times = self.bench.scheduler.settings.read().quiet_times
         return quiet_at(times, record.spec.group, at) is not None
 
     # --- What must be true ---------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class SurroundedMachine(RuleBasedStateMachine):
     @invariant()
     def the_loop_may_sleep(self) -> None:
         if hasattr(self, "bench"):
-            assert self.bench.scheduler._get_engine().delay_ms() > 0
+            assert self.bench.scheduler.engine.get_engine().delay_ms() > 0
 
     @invariant()
     def every_end_was_followed_once(self) -> None:
@@ -160,7 +160,7 @@ class SurroundedMachine(RuleBasedStateMachine):
         log = self.bench.scheduler.get_run_log(limit=100_000)
         caused = [(run.caused_by, run.job_id) for run in log if run.caused_by is not None]
         assert len(caused) == len(set(caused))
-        waiting = [(run.caused_by, run.job_id) for run in self.bench.scheduler.list_waiting_chain_runs()]
+        waiting = [(run.caused_by, run.job_id) for run in self.bench.scheduler.runs.waiting_in_chains()]
         assert len(waiting) == len(set(waiting))
         assert set(waiting).isdisjoint(caused)
         asked = {*caused, *waiting, *self._broken_links(asked={*caused, *waiting})}

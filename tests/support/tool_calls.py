@@ -30,7 +30,7 @@ ACTIONS: tuple[Action, ...] = (
 
 def call(scheduler: Scheduler, tool: str, **arguments: Any) -> Any:
     """Return what a tool answers, as it is sent."""
-    return _answer(_TOOLS[tool].call(scheduler, arguments)).structured_content
+    return _answer(_TOOLS[tool].call(scheduler, arguments, scheduler.actor.name)).structured_content
 
 
 def job_named(scheduler: Scheduler, name: str) -> Job:

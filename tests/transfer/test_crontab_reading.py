@@ -69,8 +69,8 @@ def test_all_of_them_are_taken_in_and_then_nothing_more(tmp_path: Path) -> None:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(1_800_000_000_000)) as scheduler:
         for path in _CRONTABS:
             drafts = read_crontab(path.read_bytes())
-            scheduler.apply_import(scheduler.plan_import(drafts), skip_bad=True)
-            assert scheduler.plan_import(drafts).is_empty, path.stem
+            scheduler.imports.apply(scheduler.imports.plan(drafts), skip_bad=True)
+            assert scheduler.imports.plan(drafts).is_empty, path.stem
             for job in scheduler.list_jobs():
                 scheduler.remove_job(job.id)
 
@@ -78,10 +78,10 @@ def test_all_of_them_are_taken_in_and_then_nothing_more(tmp_path: Path) -> None:
 def test_what_was_changed_by_hand_is_not_undone_by_the_same_crontab(tmp_path: Path) -> None:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(1_800_000_000_000)) as scheduler:
         drafts = _read("0 1 * * * /opt/x")
-        scheduler.apply_import(scheduler.plan_import(drafts))
+        scheduler.imports.apply(scheduler.imports.plan(drafts))
         (job,) = scheduler.list_jobs()
         scheduler.update_job(job.id, description="mine", group="night")
-        assert scheduler.plan_import(drafts).is_empty
+        assert scheduler.imports.plan(drafts).is_empty
 
 
 def test_a_crontab_of_ours_is_read_back() -> None:

@@ -234,7 +234,7 @@ def test_a_time_of_the_minute_in_which_it_was_made_was_never_its_own(
     morning.clock.set(at("9:00") + 30 * SECOND)
     job_id = morning.add(schedule)
     morning.clock.set(at("9:01"))
-    answer = morning.scheduler.why(job_id, at("9:00"), span_ms=MINUTE)
+    answer = morning.scheduler.jobs.why(job_id, at("9:00"), span_ms=MINUTE)
     assert (answer.verdict, answer.sentences) == (
         Verdict.BEFORE_IT_EXISTED,
         ("The job was made at 09:00:30, and its first time is after that.",),
@@ -247,7 +247,7 @@ def test_a_time_of_the_minute_in_which_it_was_made_counts_if_it_came_later(morni
     (run,) = morning.tick(15 * SECOND)
     morning.finish(run)
     morning.clock.set(at("9:01"))
-    answer = morning.scheduler.why(job_id, at("9:00"), span_ms=MINUTE)
+    answer = morning.scheduler.jobs.why(job_id, at("9:00"), span_ms=MINUTE)
     assert (answer.verdict, answer.run_id) == (Verdict.RAN, run.id)
 
 
@@ -269,8 +269,8 @@ def test_a_cap_and_a_question_tell_what_held_the_slot_back(morning: Morning) -> 
     verdict, sentences = morning.said("8:30")
     assert verdict is Verdict.SKIPPED
     assert sentences[0] == "It was skipped at 08:30: it waits for your answer to: really?"
-    (question,) = morning.scheduler.list_questions()
-    morning.scheduler.dismiss_question(question.id)
+    (question,) = morning.scheduler.questions.list()
+    morning.scheduler.questions.dismiss(question.id)
     morning.until("8:50")
     assert morning.said("8:45")[1][0].startswith("It was skipped at 08:45: 1 run today, as many as its cap")
 

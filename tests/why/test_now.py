@@ -97,20 +97,20 @@ def test_a_time_that_is_no_instant_is_refused(morning: Morning) -> None:
     morning.add()
     for instant, span_ms in ((-1, 1), (10**18, 1), (EIGHT, 0)):
         with pytest.raises(ScheduleError):
-            morning.scheduler.why(morning.job_id, instant, span_ms=span_ms)
+            morning.scheduler.jobs.why(morning.job_id, instant, span_ms=span_ms)
 
 
 # --- Now -------------------------------------------------------------------------------------------------------------
 
 
 def _now(morning: Morning) -> tuple[Verdict, list[str]]:
-    answer = morning.scheduler.why(morning.job_id)
+    answer = morning.scheduler.jobs.why(morning.job_id)
     return answer.verdict, list(answer.sentences)
 
 
 def test_without_a_time_the_plan_is_told(morning: Morning) -> None:
     morning.add()
-    answer = morning.scheduler.why(morning.job_id)
+    answer = morning.scheduler.jobs.why(morning.job_id)
     assert (answer.verdict, answer.at, answer.next_run_at) == (Verdict.PLANNED, None, at("8:15"))
     assert answer.sentences == ("The schedule gives 08:15: every 15 minutes.",)
 
@@ -127,7 +127,7 @@ def test_each_state_has_its_verdict(morning: Morning) -> None:
     assert _now(morning)[0] is Verdict.WAITING
     morning.disk.is_there = True
     (run,) = morning.tick()
-    assert (_now(morning)[0], morning.scheduler.why(morning.job_id).run_id) == (Verdict.RUNNING, run.id)
+    assert (_now(morning)[0], morning.scheduler.jobs.why(morning.job_id).run_id) == (Verdict.RUNNING, run.id)
     morning.finish(run)
     morning.scheduler.pause_job(morning.job_id)
     assert _now(morning)[0] is Verdict.PAUSED
@@ -147,7 +147,7 @@ def test_a_job_of_which_a_run_after_another_waits_does_wait(morning: Morning) ->
     verdict, sentences = _now(morning)
     assert verdict is Verdict.WAITING
     assert "A run after first has waited since 08:00 for /mnt/disk to be there." in sentences
-    assert morning.scheduler.why(cause).verdict is Verdict.NOT_PLANNED
+    assert morning.scheduler.jobs.why(cause).verdict is Verdict.NOT_PLANNED
 
 
 def test_conditions_are_told_as_they_are_at_the_moment(
@@ -192,12 +192,12 @@ def test_followers_are_told_with_what_keeps_them_from_running(morning: Morning) 
 
 def test_a_job_that_does_not_exist_is_no_answer(morning: Morning) -> None:
     with pytest.raises(JobNotFoundError):
-        morning.scheduler.why("nobody")
+        morning.scheduler.jobs.why("nobody")
 
 
 def test_an_answer_has_a_json_form(morning: Morning) -> None:
     morning.add()
-    data = morning.scheduler.why(morning.job_id).to_dict()
+    data = morning.scheduler.jobs.why(morning.job_id).to_dict()
     assert data == {
         "job_id": morning.job_id,
         "name": "backup",

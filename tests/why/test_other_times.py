@@ -208,7 +208,7 @@ def test_a_time_in_which_a_run_after_another_job_waited_says_so(morning: Morning
 
 def test_a_run_after_another_job_that_was_cancelled_while_it_waited_did_not_run(morning: Morning) -> None:
     _wait_after_first(morning)
-    (waiting,) = morning.scheduler.list_waiting_chain_runs()
+    (waiting,) = morning.scheduler.runs.waiting_in_chains()
     morning.scheduler.cancel_run(waiting.run_id)
     assert morning.said("8:01") == (
         Verdict.SKIPPED,
@@ -254,7 +254,7 @@ def test_a_cron_time_in_the_spring_gap_is_found_after_it(tmp_path: Path) -> None
     morning.tick()
     (run,) = morning.tick(MINUTE)
     morning.finish(run)
-    answer = morning.scheduler.why(morning.job_id, utc_ms("2025-03-30T01:00Z"), span_ms=MINUTE)
+    answer = morning.scheduler.jobs.why(morning.job_id, utc_ms("2025-03-30T01:00Z"), span_ms=MINUTE)
     assert (answer.verdict, answer.sentences) == (
         Verdict.RAN,
         (
@@ -269,9 +269,9 @@ def _last_sentence(path: Path, schedule: Cron, made_at: str, asked_at: str) -> s
     morning = Morning(path)
     morning.clock.set(utc_ms(made_at))
     morning.add(schedule)
-    asked = [morning.scheduler.why(morning.job_id, utc_ms(asked_at), span_ms=MINUTE)]
+    asked = [morning.scheduler.jobs.why(morning.job_id, utc_ms(asked_at), span_ms=MINUTE)]
     if asked[0].verdict is Verdict.PLANNED:
-        asked.append(morning.scheduler.why(morning.job_id))
+        asked.append(morning.scheduler.jobs.why(morning.job_id))
     morning.close()
     (sentence,) = {answer.sentences[-1] for answer in asked}
     return sentence

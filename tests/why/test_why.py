@@ -120,7 +120,7 @@ def test_a_run_of_a_chain_that_was_skipped_names_what_it_should_have_followed(mo
         ["It was skipped at 08:00: it was to run after first, but it was paused at that time."],
     )
     morning.scheduler.resume_job(morning.job_id)
-    morning.scheduler.change_settings(quiet_times=(QuietTime(start="08:05", end="09:00"),))
+    morning.scheduler.settings.change(quiet_times=(QuietTime(start="08:05", end="09:00"),))
     morning.scheduler.update_job(morning.job_id, policy=Policy(in_quiet_time=InQuietTime.SKIP))
     morning.until("8:06")
     morning.scheduler.trigger(cause)
@@ -133,8 +133,8 @@ def test_a_run_of_a_chain_that_was_skipped_names_what_it_should_have_followed(mo
 def test_a_run_with_an_answer_and_one_by_hand_that_came_too_late_are_told(morning: Morning) -> None:
     morning.add()
     morning.end(morning.begin("8:15"), question="really?")
-    (question,) = morning.scheduler.list_questions()
-    morning.scheduler.answer_question(question.id, "yes")
+    (question,) = morning.scheduler.questions.list()
+    morning.scheduler.questions.answer(question.id, "yes")
     morning.finish(morning.tick(MINUTE)[0])
     assert morning.said("8:16")[1] == [
         "It was started with an answer at 08:16 and succeeded within a second."
@@ -232,9 +232,9 @@ def test_a_minute_with_several_times_tells_each(morning: Morning) -> None:
         "It started at 08:02:20",
         "It started at 08:02:40",
     ]
-    second = morning.scheduler.why(morning.job_id, at("8:02") + 20 * SECOND, span_ms=SECOND)
+    second = morning.scheduler.jobs.why(morning.job_id, at("8:02") + 20 * SECOND, span_ms=SECOND)
     assert second.sentences == ("It started at 08:02:20 and succeeded within a second.",)
-    none = morning.scheduler.why(morning.job_id, at("8:02") + SECOND, span_ms=SECOND)
+    none = morning.scheduler.jobs.why(morning.job_id, at("8:02") + SECOND, span_ms=SECOND)
     assert (none.verdict, none.point_before, none.point_after) == (
         Verdict.NOT_A_POINT,
         at("8:02"),
@@ -339,7 +339,7 @@ def test_a_deadline_that_ran_out_is_a_skip_with_its_sentence(morning: Morning) -
 
 
 def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
-    morning.scheduler.change_settings(quiet_times=(QuietTime(name="Calls", start="08:10", end="08:50"),))
+    morning.scheduler.settings.change(quiet_times=(QuietTime(name="Calls", start="08:10", end="08:50"),))
     morning.add()
     assert morning.said("8:15")[1][-1] == (
         "That is in the quiet time Calls: it starts when that ends, at 08:50."
@@ -361,14 +361,14 @@ def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
     )
     morning.scheduler.update_job(morning.job_id, policy=Policy(in_quiet_time=InQuietTime.SKIP))
     next_day = at("8:15") + DAY
-    assert morning.scheduler.why(morning.job_id, next_day, span_ms=MINUTE).sentences[-1] == (
+    assert morning.scheduler.jobs.why(morning.job_id, next_day, span_ms=MINUTE).sentences[-1] == (
         "It lies in the quiet time Calls, so it will be skipped."
     )
     morning.clock.set(next_day - MINUTE)
     for run in morning.tick():
         morning.finish(run)
     morning.tick(MINUTE)
-    answer = morning.scheduler.why(morning.job_id, next_day, span_ms=MINUTE)
+    answer = morning.scheduler.jobs.why(morning.job_id, next_day, span_ms=MINUTE)
     assert (answer.verdict, answer.sentences[0]) == (
         Verdict.SKIPPED,
         "It was skipped at 08:15: it was to start in the quiet time Calls, which ends at 08:50.",

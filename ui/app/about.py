@@ -64,7 +64,7 @@ def engine_facts(scheduler: Scheduler, own_pid: int) -> EngineFacts:
     statuses: Counter[str] = Counter()
     schedules: Counter[str] = Counter()
     actions: Counter[str] = Counter()
-    for page in scheduler.list_jobs_in_pages():
+    for page in scheduler.jobs.in_pages():
         statuses.update(job.status.value for job in page)
         schedules.update(job.schedule.kind for job in page)
         actions.update(job.action.kind for job in page)
@@ -78,9 +78,9 @@ def engine_facts(scheduler: Scheduler, own_pid: int) -> EngineFacts:
         jobs_by_status=dict(statuses),
         jobs_by_schedule=dict(schedules),
         jobs_by_action=dict(actions),
-        unseen_failures=len(scheduler.unseen_failures()),
-        secrets=len(scheduler.list_secrets()),
-        backups=len(scheduler.list_backups()),
+        unseen_failures=len(scheduler.runs.unseen_failures()),
+        secrets=len(scheduler.secrets.list()),
+        backups=len(scheduler.backups.list()),
         database_bytes=scheduler.path.stat().st_size,
     )
 

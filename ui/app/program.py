@@ -15,7 +15,6 @@ from halo_scheduler.clock import Clock, SystemClock
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.host.signals import StopSignals
 from halo_scheduler.model.settings import Settings
-from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.main_window.window import MainWindow
 from ui.style.icons import picture
@@ -117,7 +116,7 @@ class Program(QObject):
 
     def start(self) -> None:
         """Open the database, and with it everything else; if that cannot be done, offer a way out."""
-        self._backend.ask(Scheduler.get_settings, self._begin, self._recover, owner=self)
+        self._backend.ask(lambda scheduler: scheduler.settings.read(), self._begin, self._recover, owner=self)
 
     def show(self) -> None:
         """Show the window."""

@@ -222,8 +222,8 @@ class Quitting(QObject):
 
 def _running_jobs(scheduler: Scheduler) -> list[tuple[str, str]]:
     """Return the name of each running job and the kind of what it does."""
-    runs = scheduler.list_running()
-    jobs = scheduler.get_jobs({run.job_id for run in runs})
+    runs = scheduler.runs.running()
+    jobs = scheduler.jobs.get_many({run.job_id for run in runs})
     return [
         (jobs[run.job_id].name, jobs[run.job_id].action.kind) if run.job_id in jobs else ("?", "command")
         for run in runs

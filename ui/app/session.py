@@ -202,7 +202,9 @@ class Session(QObject):
         self._tray_watcher.look_later()
         if change.kind is ChangeKind.SETTINGS:
             self._backend.ask(
-                Scheduler.get_settings, lambda settings: self._appearance.choose(settings.theme), owner=self
+                lambda scheduler: scheduler.settings.read(),
+                lambda settings: self._appearance.choose(settings.theme),
+                owner=self,
             )
         elif change.kind is ChangeKind.RUN_FINISHED and self._windows.main.isActiveWindow():
             self._seeing.start()
@@ -216,7 +218,7 @@ class Session(QObject):
             return
         self._windows.show_restore_busy()
         self._backend.ask(
-            Scheduler.list_running,
+            lambda scheduler: scheduler.runs.running(),
             lambda running: self._restore_when_idle(backup, bool(running)),
             lambda error: self._windows.show_restore_error(str(error)),
             owner=self,
@@ -291,15 +293,15 @@ def _refresh(autostart: Autostart) -> None:
 
 
 def _see(scheduler: Scheduler) -> None:
-    if scheduler.unseen_failures():
-        scheduler.mark_failures_seen()
+    if scheduler.runs.unseen_failures():
+        scheduler.runs.mark_failures_seen()
 
 
 def _take_closing_told(scheduler: Scheduler) -> bool:
     """Return whether the user was told what closing does, and remember that they are."""
-    was_told = scheduler.get_settings().closing_explained
+    was_told = scheduler.settings.read().closing_explained
     if not was_told:
-        scheduler.change_settings(closing_explained=True)
+        scheduler.settings.change(closing_explained=True)
     return was_told
 
 

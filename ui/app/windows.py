@@ -233,7 +233,7 @@ class Windows(QObject):
         QTimer.singleShot(0, self._history, partial(_to_front, self._history))
 
     def _take_answer(self, is_wanted: bool) -> None:  # noqa: FBT001 - a slot
-        self._backend.ask(lambda scheduler: scheduler.change_settings(autostart_asked=True))
+        self._backend.ask(lambda scheduler: scheduler.settings.change(autostart_asked=True))
         self._switch_autostart(is_wanted=is_wanted)
 
     def _switch_autostart(self, *, is_wanted: bool) -> None:

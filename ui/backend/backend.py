@@ -21,7 +21,7 @@ from shiboken6 import isValid
 
 from halo_scheduler.clock import Clock, SystemClock
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model.changes import Change
+from halo_scheduler.model.changes import YOU, Change
 from halo_scheduler.service.scheduler import Scheduler
 
 _LOG = logging.getLogger(__name__)
@@ -172,7 +172,7 @@ class Backend(QObject):
         return self._inline
 
     def _open(self) -> Scheduler:
-        scheduler = Scheduler.open(self._path, clock=self._clock)
+        scheduler = Scheduler.open(self._path, clock=self._clock, actor=YOU)
         # What is changed here is seen at once, also while no engine is there to tell of it.
         scheduler.subscribe(self._changed_here.emit)
         return scheduler

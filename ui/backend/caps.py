@@ -23,5 +23,5 @@ def capped_jobs(scheduler: Scheduler, jobs: Iterable[Job]) -> frozenset[str]:
 
 def held_by_caps(scheduler: Scheduler, job_ids: Iterable[str]) -> frozenset[str]:
     """Return those of some jobs with caps whose planned run one of these will hold back."""
-    found = scheduler.get_holds(job_ids)
+    found = scheduler.jobs.holds(job_ids)
     return frozenset(job_id for job_id, reason in found.items() if reason is SkipReason.CAP)

@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal
 from halo_scheduler.errors import SchedulerError, StoreDamagedError, StoreReplacedError
 from halo_scheduler.ipc.client import ChangeStream
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.service.scheduler import Scheduler, Status
+from halo_scheduler.service.engine_control import Status
+from halo_scheduler.service.scheduler import Scheduler
 
 from .backend import Backend
 from .engine_thread import EngineThread, ShutdownMode

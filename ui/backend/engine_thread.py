@@ -165,11 +165,11 @@ class _Host(QObject):
 
     def _notice_loss(self) -> None:
         scheduler = self._scheduler
-        if scheduler is None or scheduler.runs_jobs or self._is_stopping:
+        if scheduler is None or scheduler.engine.is_running or self._is_stopping:
             return
         self._forget()
-        if isinstance(scheduler.lost_by, (StoreReplacedError, StoreDamagedError)):
-            self.failed.emit(scheduler.lost_by)
+        if isinstance(scheduler.engine.lost_by, (StoreReplacedError, StoreDamagedError)):
+            self.failed.emit(scheduler.engine.lost_by)
         else:
             self.lost.emit()
 
@@ -189,7 +189,7 @@ class _Host(QObject):
         if self._is_stopping:
             # Said again while the first is being waited for.
             if shutdown_mode is ShutdownMode.STOP:
-                self._scheduler.end_runs()
+                self._scheduler.engine.end_runs()
             return
         self._is_stopping = True
         try:
@@ -209,7 +209,7 @@ class _Host(QObject):
     @Slot(int, object)
     def start_trial(self, number: int, spec: JobSpec) -> None:
         try:
-            trial = self._for_trials().try_job(spec, self)
+            trial = self._for_trials().engine.try_job(spec, self)
         except SchedulerError as error:
             from halo_scheduler.actions.run_services import Ended  # noqa: PLC0415 - not for the sake of a refusal
 

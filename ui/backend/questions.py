@@ -43,8 +43,8 @@ class Sent(StrEnum):
 
 def read_questions(scheduler: Scheduler) -> tuple[OpenQuestion, ...]:
     """Return what waits for an answer, oldest first."""
-    asked = scheduler.list_questions(limit=MOST_READ)
-    jobs = scheduler.get_jobs({question.job_id for question in asked})
+    asked = scheduler.questions.list(limit=MOST_READ)
+    jobs = scheduler.jobs.get_many({question.job_id for question in asked})
     return tuple(
         _shown(question, jobs[question.job_id].name, _run_of(scheduler, question))
         for question in asked
@@ -54,7 +54,7 @@ def read_questions(scheduler: Scheduler) -> tuple[OpenQuestion, ...]:
 
 def send_answer(scheduler: Scheduler, question: OpenQuestion, text: str) -> Sent:
     """Answer a question, and tell whether the run that is told of it starts now."""
-    run_id = scheduler.answer_question(question.id, text)
+    run_id = scheduler.questions.answer(question.id, text)
     if scheduler.get_run(run_id) is not None:
         return Sent.STARTS
     job = scheduler.get_job(question.job_id)
@@ -63,7 +63,7 @@ def send_answer(scheduler: Scheduler, question: OpenQuestion, text: str) -> Sent
     status = scheduler.status()
     if status.state != "running":
         return Sent.WAITS_FOR_ENGINE
-    has_place = status.running < scheduler.get_settings().max_concurrent
+    has_place = status.running < scheduler.settings.read().max_concurrent
     return Sent.STARTS if has_place else Sent.WAITS_FOR_PLACE
 
 

@@ -61,7 +61,7 @@ def next_runs(
     """
     found: list[tuple[int, Quiet | None]] = []
     while len(found) < count:
-        times = scheduler.list_next_runs(job.id, count - len(found), since=since)
+        times = scheduler.jobs.next_runs(job.id, count - len(found), since=since)
         since = None
         for at in times:
             quiet = hours.find(job.group, at)

@@ -126,7 +126,7 @@ class CapsPart(QWidget):
     def ask_for_usage(self, job_id: str) -> None:
         """Show what a stored job used up today."""
         self._backend.ask(
-            lambda scheduler: scheduler.get_usage(job_id), self._show_usage, self._show_no_usage, owner=self
+            lambda scheduler: scheduler.jobs.usage(job_id), self._show_usage, self._show_no_usage, owner=self
         )
 
     def set_reading(self, is_reading: bool) -> None:  # noqa: FBT001 - like setEnabled

@@ -43,7 +43,7 @@ class JobEntry:
 
 def read_jobs(scheduler: Scheduler, own_id: str | None) -> list[JobEntry]:
     """Return all jobs but one's own and those in the trash, by name."""
-    jobs = [job for page in scheduler.list_jobs_in_pages() for job in page]
+    jobs = [job for page in scheduler.jobs.in_pages() for job in page]
     circles = {} if own_id is None else _circles([*jobs, *scheduler.list_removed()], own_id)
     found = [_entry(job, circles.get(job.id, "")) for job in jobs if job.id != own_id]
     return sorted(found, key=lambda entry: entry.name.casefold())
@@ -52,7 +52,7 @@ def read_jobs(scheduler: Scheduler, own_id: str | None) -> list[JobEntry]:
 def read_some(scheduler: Scheduler, job_ids: Iterable[str]) -> list[JobEntry]:
     """Return some jobs; those in the trash, or gone altogether, are removed."""
     wanted = tuple(job_ids)
-    jobs = scheduler.get_jobs(wanted)
+    jobs = scheduler.jobs.get_many(wanted)
     missing = [job_id for job_id in wanted if job_id not in jobs]
     names = {job.id: job.name for job in scheduler.list_removed()} if missing else {}
     gone = [

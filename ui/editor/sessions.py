@@ -244,7 +244,10 @@ class _Test(QObject):
 
     def start(self, job_id: str, spec: JobSpec) -> None:
         self._backend.ask(
-            lambda scheduler: scheduler.test_job(job_id, spec), self._have_asked, self._refuse, owner=self
+            lambda scheduler: scheduler.runs.request_test(job_id, spec),
+            self._have_asked,
+            self._refuse,
+            owner=self,
         )
 
     def stop(self) -> None:
@@ -286,7 +289,7 @@ class _Surroundings:
 
 
 def _surroundings(scheduler: Scheduler) -> _Surroundings:
-    found = scheduler.list_names()
+    found = scheduler.jobs.names_and_groups()
     groups = sorted({group for _, group in found if group is not None}, key=str.casefold)
     return _Surroundings(tuple(groups), frozenset(name for name, _ in found))
 
@@ -294,10 +297,10 @@ def _surroundings(scheduler: Scheduler) -> _Surroundings:
 def _new_draft(scheduler: Scheduler, spec: JobSpec | None) -> Draft:
     around = _surroundings(scheduler)
     if spec is not None and spec.name in around.names:
-        spec = replace(spec, name=scheduler.unused_name(spec.name))
+        spec = replace(spec, name=scheduler.jobs.unused_name(spec.name))
     return Draft(
         spec=spec,
-        settings=scheduler.get_settings(),
+        settings=scheduler.settings.read(),
         groups=around.groups,
         taken_names=around.names,
     )
@@ -313,7 +316,7 @@ def _edit_draft(scheduler: Scheduler, job_id: str) -> Draft:
         job_id=job_id,
         is_new=False,
         review=job.review,
-        settings=scheduler.get_settings(),
+        settings=scheduler.settings.read(),
         groups=around.groups,
         taken_names=around.names,
     )
@@ -322,7 +325,7 @@ def _edit_draft(scheduler: Scheduler, job_id: str) -> Draft:
 def _copy_draft(scheduler: Scheduler, job_id: str) -> Draft:
     draft = _edit_draft(scheduler, job_id)
     assert draft.spec is not None  # noqa: S101 - that of a job
-    copy = replace(draft.spec, name=scheduler.unused_name(draft.spec.name), enabled=True)
+    copy = replace(draft.spec, name=scheduler.jobs.unused_name(draft.spec.name), enabled=True)
     return replace(draft, spec=copy, job_id=None, is_new=True)
 
 

@@ -31,7 +31,7 @@ class AgentUsers:
 def read_users(scheduler: Scheduler) -> AgentUsers:
     """Return which jobs use which agents."""
     found: dict[str, list[str]] = {}
-    for page in scheduler.list_jobs_in_pages():
+    for page in scheduler.jobs.in_pages():
         for job in page:
             if isinstance(job.action, Prompt):
                 found.setdefault(job.action.agent, []).append(job.name)

@@ -76,4 +76,4 @@ class _Emit:
 
 
 def _names(scheduler: Scheduler) -> list[str]:
-    return [secret.name for secret in scheduler.list_secrets()]
+    return [secret.name for secret in scheduler.secrets.list()]

@@ -29,7 +29,7 @@ class Choice:
     def page(self, scheduler: Scheduler, limit: int, before: str | None = None) -> list[Run]:
         """Return some runs, newest first, whatever they printed."""
         if self.run_ids:
-            found = scheduler.get_runs(self.run_ids).values() if before is None else ()
+            found = scheduler.runs.get_many(self.run_ids).values() if before is None else ()
             return sorted(found, key=run_at, reverse=True)
         return scheduler.get_run_log(
             self.job_id,
@@ -43,7 +43,7 @@ class Choice:
 
     def hits(self, scheduler: Scheduler, is_cancelled: Callable[[], bool]) -> Iterator[Run | None]:
         """Yield the runs that printed the text, newest first; None now and then as a sign of life."""
-        return scheduler.search_output(
+        return scheduler.runs.search_output(
             self.text,
             job_id=self.job_id,
             outcomes=self.outcomes,
@@ -91,7 +91,7 @@ class JobName:
 def job_names(scheduler: Scheduler, job_ids: Iterable[str]) -> dict[str, JobName]:
     """Return the names of some jobs, also of those in the trash."""
     wanted = set(job_ids)
-    names = {job_id: JobName(job.name) for job_id, job in scheduler.get_jobs(wanted).items()}
+    names = {job_id: JobName(job.name) for job_id, job in scheduler.jobs.get_many(wanted).items()}
     if wanted - names.keys():
         names |= {job.id: JobName(job.name, is_removed=True) for job in scheduler.list_removed()}
     return names

@@ -187,9 +187,7 @@ class JobPicker(QComboBox):
 
 def _entries(scheduler: Scheduler, is_cancelled: Callable[[], bool]) -> Iterator[JobEntry]:
     jobs = [
-        JobEntry(job.id, job_words(JobName(job.name)))
-        for page in scheduler.list_jobs_in_pages()
-        for job in page
+        JobEntry(job.id, job_words(JobName(job.name))) for page in scheduler.jobs.in_pages() for job in page
     ]
     removed = [
         JobEntry(job.id, job_words(JobName(job.name, is_removed=True))) for job in scheduler.list_removed()

@@ -163,7 +163,7 @@ def _counting(choice: Choice, first: date | None, last: date) -> Callable[[Sched
     outcome = (
         next(iter(choice.outcomes)) if choice.outcomes is not None and len(choice.outcomes) == 1 else None
     )
-    return lambda scheduler: scheduler.count_runs_by_day(
+    return lambda scheduler: scheduler.runs.count_by_day(
         since, day_start(last + _DAY), job_id=choice.job_id, outcome=outcome, trigger=choice.trigger
     )
 

@@ -98,9 +98,9 @@ class RelationsReader(QObject):
 def read_relations(scheduler: Scheduler, run: Run) -> Relations:
     """Return the relations of a run; what is no longer in the log is left out."""
     cause = None if run.caused_by is None else scheduler.get_run(run.caused_by)
-    caused = scheduler.list_caused_runs(run.id)
+    caused = scheduler.runs.caused_by(run.id)
     job = scheduler.get_job(run.job_id)
-    waiting = [one for one in scheduler.list_waiting_chain_runs() if one.caused_by == run.id]
+    waiting = [one for one in scheduler.runs.waiting_in_chains() if one.caused_by == run.id]
     relatives = [*caused, *([] if cause is None else [cause])]
     job_ids = {one.job_id for one in relatives} | {one.job_id for one in waiting}
     names = job_names(scheduler, job_ids) if job_ids else {}

@@ -374,7 +374,7 @@ def _look_up(scheduler: Scheduler, run_id: str, job_id: str) -> tuple[Run | None
 
 def _question_of(scheduler: Scheduler, run: Run) -> Question | None:
     """Return what a run asked; of one that asks nothing itself, what its answer was about."""
-    asked = scheduler.get_question_of_run(run.id)
+    asked = scheduler.questions.of_run(run.id)
     if asked is not None or run.trigger is not Trigger.ANSWER:
         return asked
-    return scheduler.get_question_answered_by(run.id)
+    return scheduler.questions.answered_by(run.id)

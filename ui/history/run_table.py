@@ -288,7 +288,7 @@ class RunTableModel(QAbstractTableModel):
         self._old_names.clear()
 
         def work(scheduler: Scheduler) -> _Page:
-            runs = scheduler.get_runs(ids)
+            runs = scheduler.runs.get_many(ids)
             if is_all and not choice.text:
                 runs |= {run.id: run for run in choice.page(scheduler, _PAGE)}
             names = _new_names(scheduler, runs.values(), known, shown_jobs)

@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.style.theme import GRID, MARGIN, Appearance, strong_font
 from ui.widgets.labels import button, label
@@ -94,12 +93,14 @@ class GroupLimits(QObject):
     def read_for(self, groups: Iterable[str]) -> None:
         """Read the limits, and tell them together with these groups."""
         known = frozenset(groups)
-        self._backend.ask(Scheduler.list_group_limits, partial(self._tell, known), owner=self)
+        self._backend.ask(
+            lambda scheduler: scheduler.jobs.group_limits(), partial(self._tell, known), owner=self
+        )
 
     def ask(self, group: str) -> None:
         """Let the user choose another limit for a group."""
         self._backend.ask(
-            lambda scheduler: scheduler.list_group_limits().get(group),
+            lambda scheduler: scheduler.jobs.group_limits().get(group),
             lambda limit: self._open(group, limit),
             owner=self,
         )

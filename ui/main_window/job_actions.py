@@ -167,7 +167,7 @@ class JobActions(QObject):
         wanted = {job.id for job in self._jobs}
 
         def stop(scheduler: Scheduler) -> None:
-            for run in scheduler.list_running():
+            for run in scheduler.runs.running():
                 if run.job_id in wanted:
                     scheduler.cancel_run(run.id)
 

@@ -197,7 +197,7 @@ def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) ->
     """Give the first page at once, then everything together: so the rows move only once."""
     rows: list[JobRow] = []
     waiting, asking = read_waiting(scheduler), _asking(scheduler)
-    for page in scheduler.list_jobs_in_pages():
+    for page in scheduler.jobs.in_pages():
         capped = capped_jobs(scheduler, page)
         rows += (_row(job, waiting, asking, capped) for job in page)
         if len(rows) == len(page):
@@ -211,7 +211,7 @@ def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) ->
 def _read(
     scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str], causes: Mapping[str, tuple[str, ...]]
 ) -> _Update:
-    jobs = scheduler.get_jobs(dirty) if dirty else {}
+    jobs = scheduler.jobs.get_many(dirty) if dirty else {}
     waiting = read_waiting(scheduler) if dirty else {}
     asking = _asking(scheduler) if dirty else frozenset()
     capped = capped_jobs(scheduler, jobs.values())
@@ -219,14 +219,14 @@ def _read(
         rows=[_row(job, waiting, asking, capped, causes) for job in jobs.values()],
         gone=dirty - jobs.keys(),
         facts=_facts(scheduler, facts) if facts else {},
-        running={run.job_id: run for run in scheduler.list_running()},
+        running={run.job_id: run for run in scheduler.runs.running()},
     )
 
 
 def _facts(scheduler: Scheduler, job_ids: frozenset[str]) -> dict[str, JobFacts]:
-    trends, last = scheduler.get_trends(job_ids, _TREND), scheduler.get_last_runs(job_ids)
-    times = scheduler.get_settings().quiet_times
-    jobs = scheduler.get_jobs(job_ids) if times else {}
+    trends, last = scheduler.runs.trends(job_ids, _TREND), scheduler.runs.last(job_ids)
+    times = scheduler.settings.read().quiet_times
+    jobs = scheduler.jobs.get_many(job_ids) if times else {}
     hours = QuietHours(times)
     quiet = {job_id: hours.of(job) for job_id, job in jobs.items()}
     return {
@@ -247,4 +247,4 @@ def _row(
 
 def _asking(scheduler: Scheduler) -> frozenset[str]:
     """Return the jobs that wait for an answer."""
-    return frozenset(question.job_id for question in scheduler.list_questions(limit=MOST_READ))
+    return frozenset(question.job_id for question in scheduler.questions.list(limit=MOST_READ))

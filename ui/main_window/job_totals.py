@@ -160,7 +160,7 @@ class JobTotals(QObject):
     def _read_hours(self) -> None:
         self._knows_hours = True
         self._backend.ask(
-            lambda scheduler: scheduler.get_settings().quiet_times, self._take_hours, owner=self
+            lambda scheduler: scheduler.settings.read().quiet_times, self._take_hours, owner=self
         )
 
     def _take_hours(self, times: tuple[QuietTime, ...]) -> None:

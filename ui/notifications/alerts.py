@@ -61,7 +61,7 @@ class Alerts(QObject):
     def _take(self, change: Change) -> None:
         if change.kind is ChangeKind.ENGINE:
             since = self._began_at
-            self._backend.ask(lambda scheduler: scheduler.list_alarms(since), self._tell_alarms, owner=self)
+            self._backend.ask(lambda scheduler: scheduler.runs.alarms(since), self._tell_alarms, owner=self)
         run_id = change.run_id
         if change.kind is not ChangeKind.RUN_FINISHED or run_id is None:
             return
@@ -86,7 +86,7 @@ class Alerts(QObject):
 
     def _look_for_gaps(self) -> None:
         since = self._gaps_told_until
-        self._backend.ask(lambda scheduler: scheduler.list_gaps(since), self._tell_gaps, owner=self)
+        self._backend.ask(lambda scheduler: scheduler.runs.gaps(since), self._tell_gaps, owner=self)
 
     def _tell_gaps(self, gaps: list[Gap]) -> None:
         for gap in reversed([gap for gap in gaps if gap.ended_at >= self._gaps_told_until]):
@@ -103,18 +103,18 @@ def _judge(scheduler: Scheduler, run_id: str) -> tuple[Notice | None, bool]:
     is_after_gap = run.outcome is Outcome.MISSED or run.source is Source.CATCH_UP
     log = scheduler.get_run_log(job.id, limit=_LOOKED_BACK, before=run.id)
     earlier = [past for past in log if _counts(past)]
-    question = scheduler.get_question_of_run(run.id)
-    return notice_of(run, job, earlier, scheduler.get_settings(), question), is_after_gap
+    question = scheduler.questions.of_run(run.id)
+    return notice_of(run, job, earlier, scheduler.settings.read(), question), is_after_gap
 
 
 def _judge_chain(scheduler: Scheduler, run_id: str) -> list[Notice]:
     """Return what to tell of the jobs that were to run after a run and are gone."""
-    broken = scheduler.list_broken_links(run_id)
+    broken = scheduler.runs.broken_links(run_id)
     run = scheduler.get_run(run_id) if broken else None
     job = None if run is None else scheduler.get_job(run.job_id)
     if run is None or job is None:
         return []
-    return chain_notices(run, job, broken, scheduler.get_settings())
+    return chain_notices(run, job, broken, scheduler.settings.read())
 
 
 def _counts(run: Run) -> bool:

@@ -143,7 +143,7 @@ class NeedsYou(QObject):
     def reopen(self, question_id: str) -> None:
         """Take back that a question was dismissed."""
         self._backend.ask(
-            lambda scheduler: scheduler.reopen_question(question_id),
+            lambda scheduler: scheduler.questions.reopen(question_id),
             None,
             lambda error: self.refused.emit(_sentence(error)),
             owner=self,
@@ -214,7 +214,7 @@ class NeedsYou(QObject):
 
     def _dismiss(self, question: OpenQuestion) -> None:
         self._backend.ask(
-            lambda scheduler: scheduler.dismiss_question(question.id),
+            lambda scheduler: scheduler.questions.dismiss(question.id),
             lambda _none: self._tell_dismissed(question),
             partial(self._refuse, question),
             owner=self,

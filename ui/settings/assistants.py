@@ -230,5 +230,5 @@ def _acts(scheduler: Scheduler) -> list[_Act]:
         _Act(
             one_line(act.job_name, _LONGEST_NAME), act.words(act.at), one_line(act.assistant), moment(act.at)
         )
-        for act in scheduler.get_assistant_acts(_MOST_ACTS)
+        for act in scheduler.jobs.assistant_acts(_MOST_ACTS)
     ]

@@ -134,7 +134,7 @@ class BackupsPage(Page):
         self._make.setEnabled(False)
         self._tell(self.tr("Making a backup …"), "muted")
         self._link.backend.ask(
-            lambda scheduler: scheduler.make_backup().made_at,
+            lambda scheduler: scheduler.backups.make().made_at,
             self._take_made,
             self._fail,
             owner=self,
@@ -156,5 +156,5 @@ class BackupsPage(Page):
 
 
 def _list(scheduler: Scheduler) -> list[_Listed]:
-    found = scheduler.list_backups()
+    found = scheduler.backups.list()
     return [_Listed(one.path, one.made_at, one.path.stat().st_size) for one in found if one.path.exists()]

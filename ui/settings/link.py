@@ -43,7 +43,7 @@ class SettingsLink(QObject):
         """Read the settings."""
         self._under_way += 1
         self._is_stale = False
-        self._backend.ask(lambda scheduler: scheduler.get_settings(), self._take, self._fail, owner=self)
+        self._backend.ask(lambda scheduler: scheduler.settings.read(), self._take, self._fail, owner=self)
 
     def change(self, show_error: Callable[[str], None], **changes: Any) -> None:
         """Change some settings; `show_error` gets why that is refused, or nothing."""
@@ -60,7 +60,7 @@ class SettingsLink(QObject):
             show_error(sentence(error))
             self._fail(error)
 
-        self._backend.ask(lambda scheduler: scheduler.change_settings(**changes), take, refuse, owner=self)
+        self._backend.ask(lambda scheduler: scheduler.settings.change(**changes), take, refuse, owner=self)
 
     def _hold(self, settings: Settings, changes: dict[str, Any]) -> bool:
         """Tell whether that is so already; while something is under way, what was read last may be out of date."""

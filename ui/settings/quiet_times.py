@@ -214,4 +214,4 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
 
 
 def _groups(scheduler: Scheduler) -> frozenset[str]:
-    return frozenset(group for _name, group in scheduler.list_names() if group)
+    return frozenset(group for _name, group in scheduler.jobs.names_and_groups() if group)

@@ -100,7 +100,7 @@ class SecretsPage(Page):
         self._tell("", "ok")
         self._form.ask(name)
         self._link.backend.ask(
-            lambda scheduler: scheduler.has_keyring(),
+            lambda scheduler: scheduler.secrets.has_keyring(),
             self._form.show_keyring,
             owner=self._form,
             lane=Lane.SLOW,
@@ -109,7 +109,7 @@ class SecretsPage(Page):
 
     def _save(self, name: str, value: str, is_in_file: bool) -> None:  # noqa: FBT001 - a slot
         self._link.backend.ask(
-            lambda scheduler: scheduler.set_secret(name, value, in_file=is_in_file),
+            lambda scheduler: scheduler.secrets.set(name, value, in_file=is_in_file),
             partial(self._take_saved, name),
             lambda error: self._form.show_error(sentence(error)),
             owner=self,
@@ -141,7 +141,7 @@ class SecretsPage(Page):
         if self._confirmation is not None:
             self._confirmation.show_busy(self.tr("Removing …"))
         self._link.backend.ask(
-            lambda scheduler: scheduler.remove_secret(name),
+            lambda scheduler: scheduler.secrets.remove(name),
             partial(self._take_removed, name),
             self._fail,
             owner=self,
@@ -181,4 +181,4 @@ def _bar(*widgets: QWidget) -> QWidget:
 
 
 def _list(scheduler: Scheduler) -> list[_Listed]:
-    return [_Listed(one.name, one.place.value == "file", one.changed_at) for one in scheduler.list_secrets()]
+    return [_Listed(one.name, one.place.value == "file", one.changed_at) for one in scheduler.secrets.list()]

@@ -153,20 +153,20 @@ class TrayReader:
     def read(self, scheduler: Scheduler, stale: frozenset[str] | None) -> TrayState:
         """Return how things are; `stale` are the jobs that changed, None when any may have."""
         if self._known is None or stale is None:
-            pages = scheduler.list_jobs_in_pages()
+            pages = scheduler.jobs.in_pages()
             self._known = {job.id: _remembered(job) for page in pages for job in page}
         else:
             self._refresh(scheduler, self._known, stale)
         known = self._known
-        running = [run for run in scheduler.list_running() if not _is_starting(run, known)]
-        asking = tuple(_name_of(one.job_id, known) for one in scheduler.list_questions(limit=MOST_READ))
+        running = [run for run in scheduler.runs.running() if not _is_starting(run, known)]
+        asking = tuple(_name_of(one.job_id, known) for one in scheduler.questions.list(limit=MOST_READ))
         asks = {job.id for job in asking}
 
         def is_held(job_id: str) -> bool:
             return job_id in asks or (known[job_id].has_caps and bool(held_by_caps(scheduler, [job_id])))
 
         waiting = _waiting(known, read_waiting(scheduler), {run.job_id for run in running})
-        hours = QuietHours(scheduler.get_settings().quiet_times)
+        hours = QuietHours(scheduler.settings.read().quiet_times)
         upcoming, held_count = _upcoming(known, is_held, hours)
         paused = [job for job in known.values() if job.is_paused]
         ends = {job.paused_until for job in paused}
@@ -182,13 +182,13 @@ class TrayReader:
             active_count=sum(job.is_active for job in known.values()),
             paused_count=len(paused),
             paused_until=ends.pop() if len(ends) == 1 else None,
-            unseen_failures=len(scheduler.unseen_failures()),
+            unseen_failures=len(scheduler.runs.unseen_failures()),
             asking=asking,
         )
 
     @staticmethod
     def _refresh(scheduler: Scheduler, known: dict[str, _Known], stale: frozenset[str]) -> None:
-        found = scheduler.get_jobs(stale) if stale else {}
+        found = scheduler.jobs.get_many(stale) if stale else {}
         for job_id in stale:
             if job_id in found:
                 known[job_id] = _remembered(found[job_id])

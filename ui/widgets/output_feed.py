@@ -149,7 +149,7 @@ class _Reading:
         if self._follower is None or self._scheduler is not scheduler:
             self.close()
             self._scheduler = scheduler
-            self._follower = scheduler.follow_output(self.run_id)
+            self._follower = scheduler.runs.follow_output(self.run_id)
             self._rest = self._skip(self._follower)
         return self._follower
 

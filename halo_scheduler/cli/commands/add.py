@@ -13,6 +13,7 @@ from halo_scheduler.cli.terminal.completing import complete_files
 from halo_scheduler.cli.terminal.job_notes import tell_notes
 from halo_scheduler.cli.terminal.terminal import next_words, tell_nobody_runs
 from halo_scheduler.clock import SystemClock
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.schedules import describe
@@ -45,7 +46,7 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
     Secrets are kept with "halo secret set"; ${secret:NAME} stands for them in --env, --stdin, --header and bodies.
     """
     now_ms = SystemClock().now_ms()
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         fields = fields_of_new(given, command, partial(find_job, scheduler), now_ms)
         job = scheduler.get_job(scheduler.add_job(name, **fields))
         if job is not None:

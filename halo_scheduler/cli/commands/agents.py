@@ -17,6 +17,7 @@ from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Prompt
 from halo_scheduler.model.agents import Agent, Delivery
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.scheduler import Scheduler
 
 _WAYS = {
@@ -51,7 +52,7 @@ def list_(*, as_json: bool) -> None:
       halo agent list --json
     """
     with open_to_read() as scheduler:
-        settings = scheduler.get_settings()
+        settings = scheduler.settings.read()
     if as_json:
         data = [
             found.to_dict() | {"delivery": found.delivery, "is_default": found.name == settings.default_agent}
@@ -92,12 +93,12 @@ def set_(*, name: str, as_default: bool, argv: tuple[str, ...]) -> None:
     KiB of it, and {prompt_file} for a private file that holds it.
     """
     chosen = Agent(name=name, argv=argv)
-    with Scheduler.open() as scheduler:
-        agents = scheduler.get_settings().agents
+    with Scheduler.open(actor=TERMINAL) as scheduler:
+        agents = scheduler.settings.read().agents
         is_new = all(found.name != name for found in agents)
         changed = tuple(chosen if found.name == name else found for found in agents)
         default = {"default_agent": name} if as_default else {}
-        scheduler.change_settings(agents=(*changed, chosen) if is_new else changed, **default)
+        scheduler.settings.change(agents=(*changed, chosen) if is_new else changed, **default)
     words = "added" if is_new else "changed"
     click.echo(f"{words} {name}, which gets its prompt {_WAYS[chosen.delivery]}")
 
@@ -112,15 +113,15 @@ def remove(*, name: str, yes: bool) -> None:
     Examples:
       halo agent remove mine
     """
-    with Scheduler.open() as scheduler:
-        settings = scheduler.get_settings()
+    with Scheduler.open(actor=TERMINAL) as scheduler:
+        settings = scheduler.settings.read()
         _require(scheduler, name)
         if name == settings.default_agent and len(settings.agents) > 1:
             raise SchedulerError(
                 f"{name} is the default agent; choose another one first with: halo agent default NAME"
             )
         ask_first(f"Forget {name}?", yes=yes)
-        scheduler.change_settings(agents=tuple(found for found in settings.agents if found.name != name))
+        scheduler.settings.change(agents=tuple(found for found in settings.agents if found.name != name))
         users = [
             job.name
             for job in scheduler.list_jobs()
@@ -143,9 +144,9 @@ def default(*, name: str) -> None:
     Examples:
       halo agent default codex
     """
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         _require(scheduler, name)
-        scheduler.change_settings(default_agent=name)
+        scheduler.settings.change(default_agent=name)
     click.echo(f"{name} is the default agent")
 
 
@@ -153,4 +154,4 @@ def _require(scheduler: Scheduler, name: str) -> None:
     """Refuse a name that no agent has; an empty one does not stand for the default one here."""
     if not name:
         raise ScheduleError("is empty", path="name")
-    scheduler.get_settings().find_agent(name)
+    scheduler.settings.read().find_agent(name)

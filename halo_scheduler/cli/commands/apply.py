@@ -10,6 +10,7 @@ import click
 from halo_scheduler.cli.commands.import_ import take_in
 from halo_scheduler.cli.terminal.progress_bar import shown_work
 from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def apply(*, folder: Path, prune: bool, yes: bool) -> None:
 
     with shown_work("Reading"), keeping_everything():
         drafts = read_folder(folder)
-    with Scheduler.open() as scheduler, keeping_everything():
+    with Scheduler.open(actor=TERMINAL) as scheduler, keeping_everything():
         with shown_work("Comparing"):
-            plan = scheduler.plan_import(drafts, prune=prune)
+            plan = scheduler.imports.plan(drafts, prune=prune)
         if not prune:
             _tell_others(scheduler, plan)
         take_in(scheduler, plan, yes=yes, paused=False, skip_bad=None)

@@ -10,6 +10,7 @@ from halo_scheduler.cli.terminal.completing import complete_jobs
 from halo_scheduler.cli.terminal.terminal import moment, print_json_list, print_table
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.why.assistant_acts import AssistantAct
@@ -32,9 +33,9 @@ def assistants(*, name: str | None, limit: int, as_json: bool) -> None:
 
     How far they may go is the setting "assistants": read, run or edit.
     """
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         job_id = None if name is None else find_job(scheduler, name, also_removed=True).id
-        acts = scheduler.get_assistant_acts(limit, job_id=job_id)
+        acts = scheduler.jobs.assistant_acts(limit, job_id=job_id)
     now_ms = SystemClock().now_ms()
     if as_json:
         print_json_list([_data(act, now_ms) for act in acts])

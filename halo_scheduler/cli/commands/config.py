@@ -11,6 +11,7 @@ import click
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.terminal.completing import complete_settings
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.service.lookup import near_name
 from halo_scheduler.service.scheduler import Scheduler
@@ -51,7 +52,7 @@ def get(*, name: str | None, as_json: bool) -> None:
     """
     names = NAMES if name is None else [_known(name)]
     with open_to_read() as scheduler:
-        settings = scheduler.get_settings()
+        settings = scheduler.settings.read()
     if as_json and name is None:
         names = [*names, *_FORMER_NAMES]
     found = {item: getattr(settings, item) for item in names}
@@ -75,9 +76,9 @@ def set_(*, name: str, value: str) -> None:
       halo config set assistants read
     """
     known = _known(name)
-    with Scheduler.open() as scheduler:
-        before = getattr(scheduler.get_settings(), known)
-        after = getattr(scheduler.change_settings(**{known: _read(known, value, before)}), known)
+    with Scheduler.open(actor=TERMINAL) as scheduler:
+        before = getattr(scheduler.settings.read(), known)
+        after = getattr(scheduler.settings.change(**{known: _read(known, value, before)}), known)
     click.echo(f"{known} = {_shown(after)}")
 
 

@@ -149,7 +149,9 @@ def run_daemon(
         scheduler.start(
             adopt_orphans=True, heartbeat=manager.ping, heartbeat_ms=manager.ping_interval_ms or None
         )
-        scheduler.subscribe(lambda _change: None if scheduler.runs_jobs else application.exit(_FAILED))
+        scheduler.subscribe(
+            lambda _change: None if scheduler.engine.is_running else application.exit(_FAILED)
+        )
         click.echo(f"halo: running the jobs of {scheduler.path}", err=True)
         manager.tell_ready(f"running the jobs of {scheduler.path}")
         notifier = QSocketNotifier(signals.fileno(), QSocketNotifier.Type.Read)

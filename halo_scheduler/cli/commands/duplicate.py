@@ -10,6 +10,7 @@ from halo_scheduler.cli.terminal.completing import complete_jobs
 from halo_scheduler.cli.terminal.terminal import next_words, typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import JobSpec
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -30,11 +31,11 @@ def duplicate(*, name: str, new_name: str | None, enable: bool) -> None:
 
     The copy stays disabled until you resume it, so that you can change it first.
     """
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job(scheduler, name)
         spec = job.spec
         given = {field.name: getattr(spec, field.name) for field in fields(JobSpec)}
-        given |= {"name": new_name or scheduler.unused_name(job.name), "enabled": enable}
+        given |= {"name": new_name or scheduler.jobs.unused_name(job.name), "enabled": enable}
         # What nobody has looked at yet does not run because it has another name now.
         paused_by = job.review
         copy = scheduler.get_job(scheduler.add_job(**given, paused_by=paused_by)) or job

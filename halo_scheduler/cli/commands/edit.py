@@ -20,6 +20,7 @@ from halo_scheduler.cli.terminal.job_notes import tell_notes
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Job
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -64,7 +65,7 @@ def edit(*, name: str, command: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError(
             "say what to change, like: halo edit NAME --every 1h; an editor opens only on a terminal"
         )
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job(scheduler, name)
         before = _lines(scheduler, job, now_ms)
         if is_empty:

@@ -8,6 +8,7 @@ import click
 
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.host.login_environment import LoginEnvironment
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.scheduler import Scheduler
 
 
@@ -25,8 +26,8 @@ def environment(*, refresh: bool, as_json: bool) -> None:
     The engine asks the shell once; after a change of your profile, use --refresh.
     """
     if refresh:
-        with Scheduler.open() as scheduler:
-            scheduler.refresh_environment()
+        with Scheduler.open(actor=TERMINAL) as scheduler:
+            scheduler.engine.refresh_environment()
         click.echo("the next command gets a fresh environment")
         return
     found = LoginEnvironment().get()

@@ -49,9 +49,9 @@ def export(*, names: tuple[str, ...], file_format: str | None, output: str) -> N
         jobs = scheduler.list_jobs()
         if names:
             chosen = {job.id: job for job in (find_job(scheduler, name) for name in names)}
-            found = export_some(list(chosen.values()), jobs, scheduler.get_settings())
+            found = export_some(list(chosen.values()), jobs, scheduler.settings.read())
         else:
-            found = export_all(jobs, scheduler.get_settings(), scheduler.list_group_limits())
+            found = export_all(jobs, scheduler.settings.read(), scheduler.jobs.group_limits())
     form = FileFormat(file_format or _format_of(output))
     text = written(found.document, form)
     if output == _STDOUT:

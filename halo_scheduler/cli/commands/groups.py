@@ -14,6 +14,7 @@ from halo_scheduler.cli.terminal.terminal import WAITS, print_table
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.checks import require_label
 from halo_scheduler.grammar.english import counted
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import near_name
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -71,9 +72,9 @@ def group(*, name: str | None, max_concurrent: int | str | None, as_json: bool) 
 
 
 def _limit(name: str, most: int | None) -> None:
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         scheduler.set_group_limit(require_label("name", name), most)
-        is_empty = name not in {job.group for job in scheduler.list_job_names()}
+        is_empty = name not in {job.group for job in scheduler.jobs.names()}
     click.echo(
         f"{name} has no limit" if most is None else f"at most {counted(most, 'job')} of {name} at once"
     )
@@ -83,9 +84,9 @@ def _limit(name: str, most: int | None) -> None:
 
 def _groups(scheduler: Scheduler) -> dict[str, _Group]:
     """Return the groups that have jobs or a limit, by name."""
-    limits, running = scheduler.list_group_limits(), scheduler.status().running_by_group
+    limits, running = scheduler.jobs.group_limits(), scheduler.status().running_by_group
     jobs: dict[str, list[str]] = {name: [] for name in limits}
-    for job in scheduler.list_job_names():
+    for job in scheduler.jobs.names():
         if job.group is not None:
             jobs.setdefault(job.group, []).append(job.name)
     return {

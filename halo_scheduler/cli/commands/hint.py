@@ -13,6 +13,7 @@ from halo_scheduler.grammar.interval import format_interval
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.model import SHORTEST_EVERY_MS, HintSource, Job
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.rules.hints import usual_ttl, usual_ttl_of_pace
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
@@ -52,7 +53,7 @@ def hint(
         raise click.UsageError("give exactly one of --every, --at and --clear")
     if clear and (ttl is not None or reason is not None):
         raise click.UsageError("--ttl and --reason go with --every or --at")
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         job = find_job(scheduler, name)
         if every is not None:
             _advise_pace(scheduler, job.id, every, ttl, reason or "")
@@ -85,5 +86,5 @@ def _advise_run(scheduler: Scheduler, job_id: str, when: str, ttl: str | None, r
 def _tell(scheduler: Scheduler, job: Job) -> None:
     """Say what is planned now, and why."""
     click.echo(f"{job.name}; next: {next_words(job, SystemClock().now_ms())}")
-    for sentence in scheduler.explain(job.id).sentences:
+    for sentence in scheduler.jobs.explain(job.id).sentences:
         click.echo(click.style(f"  {folded(plain_line(sentence, _LONGEST), 2)}", dim=True))

@@ -10,6 +10,7 @@ from halo_scheduler.cli.terminal.completing import complete_files
 from halo_scheduler.cli.terminal.progress_bar import shown_work
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import counted, listed
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -80,9 +81,9 @@ def import_(*, files: tuple[str, ...], yes: bool, enable: bool, skip_bad: bool) 
 
     with keeping_everything():
         drafts = read_files(files)
-        with Scheduler.open() as scheduler:
+        with Scheduler.open(actor=TERMINAL) as scheduler:
             with shown_work("Comparing"):
-                plan = scheduler.plan_import(drafts)
+                plan = scheduler.imports.plan(drafts)
             take_in(scheduler, plan, yes=yes, paused=not enable, skip_bad=skip_bad)
 
 
@@ -108,7 +109,7 @@ def take_in(
     if not yes:
         require_yes("Do that?")
     with shown_work("Storing", len(plan.created)) as progress:
-        scheduler.apply_import(plan, paused=paused, skip_bad=bool(skip_bad), progress=progress)
+        scheduler.imports.apply(plan, paused=paused, skip_bad=bool(skip_bad), progress=progress)
     _tell_done(plan, paused=paused)
     _tell_missing_secrets(scheduler, plan)
 
@@ -137,7 +138,7 @@ def _tell_done(plan: ImportPlan, *, paused: bool) -> None:
 
 def _tell_missing_secrets(scheduler: Scheduler, plan: ImportPlan) -> None:
     actions = [one.spec.action for one in plan.created] + [one.after.action for one in plan.changed]
-    known = {secret.name for secret in scheduler.list_secrets()}
+    known = {secret.name for secret in scheduler.secrets.list()}
     for name in sorted({name for action in actions for name in _secret_names(action)} - known):
         click.echo(
             f"{click.style('▲', fg='yellow')} the secret {name} is not set yet: halo secret set {name}"

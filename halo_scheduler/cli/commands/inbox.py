@@ -16,6 +16,7 @@ from halo_scheduler.cli.terminal.typed_text import text_of_stdin
 from halo_scheduler.errors import JobNotFoundError, SchedulerError
 from halo_scheduler.grammar.text import plain_line, shown_spec
 from halo_scheduler.model import Question, QuestionState
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import MOST_QUESTIONS, near_name, open_questions, require_engine
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -43,7 +44,7 @@ def inbox(*, everything: bool, as_json: bool) -> None:
     """
     with open_to_read() as scheduler:
         limit = _MOST_SETTLED if everything else MOST_QUESTIONS
-        found = scheduler.list_questions(include_settled=everything, limit=limit)
+        found = scheduler.questions.list(include_settled=everything, limit=limit)
         names = _names(scheduler)
     if as_json:
         data = [question.to_dict() | {"job_name": names.get(question.job_id)} for question in found]
@@ -93,17 +94,17 @@ def answer(*, run: str, text: str | None, dismiss: bool, wait: bool) -> None:
         raise click.UsageError("give either an answer or --dismiss")
     if dismiss and wait:
         raise click.UsageError("--wait goes with an answer: what is dismissed starts nothing")
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         if wait:
             require_engine(scheduler)
         question = _find_question(scheduler, run)
         name = _names(scheduler).get(question.job_id, question.job_id)
         if text is None:
-            scheduler.dismiss_question(question.id)
+            scheduler.questions.dismiss(question.id)
             click.echo(f"dismissed{_what_is_left(scheduler, question.job_id, name)}")
             return
         said = text_of_stdin("the answer") if text == "-" else text
-        run_id = scheduler.answer_question(question.id, said)
+        run_id = scheduler.questions.answer(question.id, said)
         if wait:
             _wait_for(scheduler, run_id, name)
         click.echo(_what_follows(scheduler, run_id, name))
@@ -134,14 +135,14 @@ def _what_follows(scheduler: Scheduler, run_id: str, name: str) -> str:
 def _find_question(scheduler: Scheduler, wanted: str) -> Question:
     """Return the open question that is meant; what it was not is said."""
     names = _names(scheduler)
-    opened = scheduler.list_questions(limit=MOST_QUESTIONS)
+    opened = scheduler.questions.list(limit=MOST_QUESTIONS)
     found = _matching(opened, wanted, names)
     if len(found) == 1:
         return found[0]
     if found:
         runs = ", ".join(short_id(question.run_id) for question in found[:5])
         raise click.UsageError(f"{wanted} asks {len(found)} things; say which: {runs}")
-    settled = _matching(scheduler.list_questions(include_settled=True, limit=MOST_QUESTIONS), wanted, names)
+    settled = _matching(scheduler.questions.list(include_settled=True, limit=MOST_QUESTIONS), wanted, names)
     if settled:
         raise SchedulerError(f"this question was already {settled[0].state}")
     asking = [names.get(question.job_id, "") for question in opened]

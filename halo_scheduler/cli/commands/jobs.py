@@ -14,6 +14,7 @@ from halo_scheduler.cli.terminal.runs import cause_words, causes_of, run_data, r
 from halo_scheduler.cli.terminal.terminal import duration, folded, moment, outcome_mark, typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import listed
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.model.codec import encode
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
@@ -72,7 +73,7 @@ def remove(*, names: tuple[str, ...], yes: bool) -> None:
       halo remove backup report --yes
       halo trash restore backup
     """
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         found = {job.id: job for job in (find_job(scheduler, name) for name in names)}
         ask_first(f"Remove {listed([job.name for job in found.values()])}?", yes=yes)
         for job in found.values():

@@ -56,11 +56,11 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
     now_ms = SystemClock().now_ms()
     with open_to_read() as scheduler:
         chosen = {find_job(scheduler, name).id for name in names} or None
-        runs = scheduler.list_upcoming(count, chosen)
+        runs = scheduler.jobs.upcoming(count, chosen)
         waiting = [
-            run for run in scheduler.list_waiting_chain_runs() if chosen is None or run.job_id in chosen
+            run for run in scheduler.runs.waiting_in_chains() if chosen is None or run.job_id in chosen
         ]
-        called = {job.id: job.name for job in scheduler.list_job_names()}
+        called = {job.id: job.name for job in scheduler.jobs.names()}
         is_looked_after = scheduler.status().state == "running"
     if as_json:
         data = [_as_data(run, called) for run in waiting] + [_run_data(run) for run in runs]

@@ -16,6 +16,7 @@ from halo_scheduler.grammar.checks import require_interval
 from halo_scheduler.grammar.english import counted, listed
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.model import Job, JobStatus, StatusReason
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.transfer.review import Reviewer
@@ -43,7 +44,7 @@ def pause(*, names: tuple[str, ...], everything: bool, lasting: str | None, unti
     if everything == bool(names):
         raise click.UsageError("give either the names of jobs or --all")
     until_at = _end_of_pause(lasting, until)
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         if everything:
             before = _by_id(scheduler)
             scheduler.pause_all(until_at)
@@ -76,7 +77,7 @@ def _tell_paused(
     if everything:
         click.echo(f"paused {counted(len(asked), 'job')}{end}" if asked else "there was nothing to pause")
         return
-    now = scheduler.get_jobs(job.id for job in asked)
+    now = scheduler.jobs.get_many(job.id for job in asked)
     for job in asked:
         after = now.get(job.id, job)
         if after.status_reason in _NEED_A_LOOK:
@@ -110,7 +111,7 @@ def resume(*, names: tuple[str, ...], everything: bool, imported: bool, yes: boo
     """
     if sum((bool(names), everything, imported)) != 1:
         raise click.UsageError("give either the names of jobs, --all or --imported")
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         if everything or imported:
             _resume_many(scheduler, imported=imported)
             return

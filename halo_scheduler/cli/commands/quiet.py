@@ -15,6 +15,7 @@ from halo_scheduler.cli.terminal.terminal import WAITS, print_table
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import spans
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.model.quiet_times import QuietTime, Weekday
 from halo_scheduler.schedule.quiet_times import Quiet, quiet_at
 from halo_scheduler.service.lookup import near_name
@@ -97,11 +98,11 @@ def add(*, name: str, start: str, end: str, days: str | None, group: str | None,
         end=_padded(end),
         timezone=tz,
     )
-    with Scheduler.open() as scheduler:
-        times = scheduler.get_settings().quiet_times
+    with Scheduler.open(actor=TERMINAL) as scheduler:
+        times = scheduler.settings.read().quiet_times
         if name and any(time.name == name for time in times):
             raise SchedulerError(f"there is already a quiet time named {name!r}; choose another name")
-        scheduler.change_settings(quiet_times=(*times, added))
+        scheduler.settings.change(quiet_times=(*times, added))
         groups = {job.group for job in scheduler.list_jobs()}
     click.echo(f"added {_called(added)}: {_in_words(added)}")
     if group is not None and group not in groups:
@@ -123,8 +124,8 @@ def remove(*, which: str, yes: bool) -> None:
       halo quiet remove Nights
       halo quiet remove 2 --yes
     """
-    with Scheduler.open() as scheduler:
-        times = scheduler.get_settings().quiet_times
+    with Scheduler.open(actor=TERMINAL) as scheduler:
+        times = scheduler.settings.read().quiet_times
         index = _find(times, which)
         found = times[index]
         ask_first(f"Remove {_called(found)}, {_in_words(found)}?", yes=yes)
@@ -134,16 +135,16 @@ def remove(*, which: str, yes: bool) -> None:
 
 def _remove(scheduler: Scheduler, gone: QuietTime) -> None:
     """Take out a quiet time of those there are now: somebody else may have changed them meanwhile."""
-    times = list(scheduler.get_settings().quiet_times)
+    times = list(scheduler.settings.read().quiet_times)
     if gone in times:
         times.remove(gone)
-        scheduler.change_settings(quiet_times=tuple(times))
+        scheduler.settings.change(quiet_times=tuple(times))
 
 
 def _list(*, as_json: bool) -> None:
     now_ms = SystemClock().now_ms()
     with open_to_read() as scheduler:
-        times = scheduler.get_settings().quiet_times
+        times = scheduler.settings.read().quiet_times
     held = [quiet_at([time], time.group, now_ms) for time in times]
     if as_json:
         data = [

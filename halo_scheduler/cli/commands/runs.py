@@ -39,6 +39,7 @@ from halo_scheduler.grammar.english import counted, listed
 from halo_scheduler.grammar.interval import SECOND_MS, interval_in_words
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.model import Job, Outcome, Run, Trigger
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.rules.chains import WaitingRun
 from halo_scheduler.schedule.quiet_times import quiet_at
 from halo_scheduler.service.lookup import find_job, require_engine
@@ -67,7 +68,7 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
 
     With --wait, Ctrl-C ends the waiting and leaves the run alone.
     """
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         require_engine(scheduler)
         job = find_job(scheduler, name)
         run_id = scheduler.trigger(job.id)
@@ -88,7 +89,7 @@ def run(*, name: str, wait: bool, as_json: bool) -> None:
 def _tell_ignored(scheduler: Scheduler, job: Job) -> None:
     """Say what the job would wait for if it started by itself."""
     ignored = [waiting_words(job.policy.conditions)] if job.policy.conditions else []
-    quiet = quiet_at(scheduler.get_settings().quiet_times, job.group, SystemClock().now_ms())
+    quiet = quiet_at(scheduler.settings.read().quiet_times, job.group, SystemClock().now_ms())
     if quiet is not None:
         ignored.append(f"the end of the quiet time {quiet.by.name}".rstrip())
     if ignored:
@@ -107,16 +108,16 @@ def cancel(*, name: str) -> None:
 
     If it does not run, a run that waits is called off: one by hand, or those after another job.
     """
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         require_engine(scheduler)
         job = find_job(scheduler, name, also_removed=True)
-        waiting = scheduler.get_waiting_run(job.id)
+        waiting = scheduler.runs.waiting_of(job.id)
         if waiting is not None:
             scheduler.cancel_run(waiting)
             click.echo(f"{job.name} will not be started")
             return
         running = scheduler.get_run_log(job.id, limit=1, outcome=Outcome.RUNNING)
-        chained = [found for found in scheduler.list_waiting_chain_runs() if found.job_id == job.id]
+        chained = [found for found in scheduler.runs.waiting_in_chains() if found.job_id == job.id]
         if not running:
             _call_off(scheduler, job, chained)
             return
@@ -162,8 +163,7 @@ def history(*, name: str | None, limit: int, outcome: str | None, as_json: bool)
         runs = scheduler.get_run_log(job.id if job else None, limit=limit, outcome=chosen)
         causes = causes_of(scheduler, runs)
         names = {
-            found.id: found.name
-            for found in (*scheduler.list_job_names(removed=True), *scheduler.list_job_names())
+            found.id: found.name for found in (*scheduler.jobs.names(removed=True), *scheduler.jobs.names())
         }
     if as_json:
         print_json_list([run_data(run) for run in runs])

@@ -13,6 +13,7 @@ from halo_scheduler.cli.terminal.confirm import ask_first
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import moment, print_table
 from halo_scheduler.errors import SchedulerError
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import near_name
 from halo_scheduler.service.scheduler import Scheduler
 
@@ -45,8 +46,8 @@ def set_(*, name: str, in_file: bool) -> None:
         value = click.prompt(f"Value of {name}", hide_input=True, confirmation_prompt=True)
     else:
         value = sys.stdin.read().removesuffix("\n")
-    with Scheduler.open() as scheduler:
-        scheduler.set_secret(name, value, in_file=in_file)
+    with Scheduler.open(actor=TERMINAL) as scheduler:
+        scheduler.secrets.set(name, value, in_file=in_file)
     click.echo(f"kept {name} in {'a private file' if in_file else 'the keyring'}")
 
 
@@ -61,7 +62,7 @@ def list_(*, as_json: bool) -> None:
       halo secret list --json
     """
     with open_to_read() as scheduler:
-        found = scheduler.list_secrets()
+        found = scheduler.secrets.list()
     if as_json:
         data = [{"name": item.name, "place": item.place, "changed_at": item.changed_at} for item in found]
         click.echo(json.dumps(data, indent=2))
@@ -84,10 +85,10 @@ def remove(*, name: str, yes: bool) -> None:
     Examples:
       halo secret remove BACKUP_TOKEN
     """
-    with Scheduler.open() as scheduler:
-        names = [known.name for known in scheduler.list_secrets()]
+    with Scheduler.open(actor=TERMINAL) as scheduler:
+        names = [known.name for known in scheduler.secrets.list()]
         if name not in names:
             raise SchedulerError(f"there is no secret named {name!r}{near_name(name, names)}")
         ask_first(f"Forget {name}?", yes=yes)
-        scheduler.remove_secret(name)
+        scheduler.secrets.remove(name)
     click.echo(f"forgot {name}")

@@ -17,7 +17,7 @@ from halo_scheduler.host.disk_space import disk_space
 from halo_scheduler.model import Job
 from halo_scheduler.model.codec import encode
 from halo_scheduler.rules.chains import WaitingRun, alike
-from halo_scheduler.service.scheduler import Status
+from halo_scheduler.service.engine_control import Status
 from halo_scheduler.wording.schedules import describe_when
 
 _LONGEST = 500
@@ -37,7 +37,7 @@ def status(*, as_json: bool) -> None:
     with open_to_read() as scheduler:
         found = scheduler.status()
         jobs = scheduler.list_jobs()
-        runs = scheduler.list_waiting_chain_runs()
+        runs = scheduler.runs.waiting_in_chains()
     waiting = [job for job in jobs if job.waiting_for is not None]
     if as_json:
         data = dataclasses.asdict(found) | {

@@ -13,6 +13,7 @@ from halo_scheduler.cli.terminal.terminal import next_words, print_table, short_
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import short_date
 from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_removed
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.schedules import describe
@@ -42,7 +43,7 @@ def trash(context: click.Context, *, as_json: bool) -> None:
 def _list(*, as_json: bool) -> None:
     with open_to_read() as scheduler:
         jobs = scheduler.list_removed()
-        times = scheduler.get_trash_times()
+        times = scheduler.jobs.trash_times()
     jobs = [job for job in jobs if job.id in times]
     if as_json:
         data = [
@@ -86,7 +87,7 @@ def restore(*, name: str) -> None:
 
     Of several jobs of one name the last that was removed is meant; the others have an id.
     """
-    with Scheduler.open() as scheduler:
+    with Scheduler.open(actor=TERMINAL) as scheduler:
         removed = find_removed(scheduler, name)
         scheduler.restore_job(removed.id)
         job = scheduler.get_job(removed.id) or removed

@@ -74,7 +74,7 @@ def why(*, name: str, when: str | None, as_json: bool) -> None:
     at, span_ms = _asked(when, SystemClock().now_ms())
     with open_to_read() as scheduler:
         job = find_job(scheduler, name)
-        answer = scheduler.why(job.id, at, span_ms=span_ms)
+        answer = scheduler.jobs.why(job.id, at, span_ms=span_ms)
     if as_json:
         click.echo(json.dumps(answer.to_dict(), ensure_ascii=False, indent=2))
     else:

@@ -60,7 +60,7 @@ def _begins_until(scheduler: Scheduler, run_id: str, news: _News, is_enough: Cal
 def follow_run(scheduler: Scheduler, run_id: str, *, raw: bool = False, quiet: bool = False) -> Run:
     """Show what a run prints until it is over, and return it."""
     printer = Printer(raw=raw, quiet=quiet)
-    with _news_of(scheduler) as news, scheduler.follow_output(run_id) as output:
+    with _news_of(scheduler) as news, scheduler.runs.follow_output(run_id) as output:
         while True:
             run = scheduler.get_run(run_id)
             is_over = run is not None and run.outcome is not Outcome.RUNNING
@@ -96,7 +96,7 @@ def tell_beside(scheduler: Scheduler, run: Run) -> None:
 
 def tell_question(scheduler: Scheduler, run_id: str) -> None:
     """Say what a run asks, if nobody has answered."""
-    question = scheduler.get_question_of_run(run_id)
+    question = scheduler.questions.of_run(run_id)
     if question is not None and question.state is QuestionState.OPEN:
         click.echo(f"{ASKS} it asks you: {plain_line(question.text, _LONGEST_QUESTION)}", err=True)
         click.echo(f"  answer with: halo answer {short_id(run_id)} TEXT", err=True)

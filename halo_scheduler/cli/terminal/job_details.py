@@ -58,14 +58,14 @@ class Standing:
 def standing_of(scheduler: Scheduler, job: Job) -> Standing:
     """Read what there is to know of a job beside itself."""
     return Standing(
-        usage=scheduler.get_usage(job.id),
+        usage=scheduler.jobs.usage(job.id),
         questions=open_questions(scheduler, job.id),
-        chain=scheduler.get_chain(job.id),
-        waiting=[run for run in scheduler.list_waiting_chain_runs() if run.job_id == job.id],
-        waits_until=scheduler.get_waits_until(job.id),
-        quiet_times=[time for time in scheduler.get_settings().quiet_times if time.is_for(job.group)],
-        notes=Reviewer(known.name for known in scheduler.list_job_names()).notes(job.spec),
-        paused_by=scheduler.get_pausing_assistant(job.id),
+        chain=scheduler.jobs.chain(job.id),
+        waiting=[run for run in scheduler.runs.waiting_in_chains() if run.job_id == job.id],
+        waits_until=scheduler.jobs.waits_until(job.id),
+        quiet_times=[time for time in scheduler.settings.read().quiet_times if time.is_for(job.group)],
+        notes=Reviewer(known.name for known in scheduler.jobs.names()).notes(job.spec),
+        paused_by=scheduler.jobs.pausing_assistant(job.id),
     )
 
 

@@ -22,7 +22,7 @@ def tell_notes(scheduler: Scheduler, job: Job, now_ms: int) -> None:
     """Say what is odd about a job's schedule, and which of its secrets nobody has set yet."""
     for note in lint(job.schedule, now_ms, anchor_at=job.anchor_at):
         click.echo(note_line(note))
-    known = {secret.name for secret in scheduler.list_secrets()}
+    known = {secret.name for secret in scheduler.secrets.list()}
     for name in sorted(_secret_names(job.action) - known):
         click.echo(f"{WAITS} the secret {name} is not set yet: halo secret set {name}")
 

@@ -41,7 +41,9 @@ def causes_of(scheduler: Scheduler, runs: Sequence[Run]) -> dict[str, str]:
     if not caused_by:
         return {}
     names = {job.id: job.name for job in (*scheduler.list_removed(), *scheduler.list_jobs())}
-    return {run_id: names.get(run.job_id, _ANOTHER) for run_id, run in scheduler.get_runs(caused_by).items()}
+    return {
+        run_id: names.get(run.job_id, _ANOTHER) for run_id, run in scheduler.runs.get_many(caused_by).items()
+    }
 
 
 def cause_words(run: Run, causes: Mapping[str, str]) -> str:

@@ -42,6 +42,7 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.work_source import FolderSource, GithubSource
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.service.session import Session
 
 
 @pytest.fixture(autouse=True)
@@ -228,7 +229,7 @@ def test_conditions_and_what_goes_with_them_are_as_asked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     observable = ConditionState(is_observable=True, holds=True, sentence="")
-    monkeypatch.setattr(Scheduler, "check_condition", lambda *_: observable)
+    monkeypatch.setattr(Session, "check_condition", lambda *_: observable)
     done = _add(
         *("--manual", "--if-mains", "--if-network", "--if-reachable", "nas.local:22"),
         *("--if-reachable", "[fd00::1]:443", "--if-idle", "10m", "--if-load-below", "1.5"),

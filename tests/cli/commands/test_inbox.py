@@ -83,7 +83,7 @@ def test_the_question_that_is_meant_is_found(scheduler: Scheduler, how: str) -> 
     assert done.output.startswith("answered; review is run once something runs the jobs")
     found = question_of(scheduler, question)
     assert (found.state, found.answer) == (QuestionState.ANSWERED, "the second")
-    assert scheduler.get_waiting_run(job_id) == found.answer_run_id
+    assert scheduler.runs.waiting_of(job_id) == found.answer_run_id
 
 
 def test_an_answer_may_come_from_a_pipe(scheduler: Scheduler) -> None:
@@ -97,7 +97,7 @@ def test_a_question_may_be_dismissed(scheduler: Scheduler) -> None:
     question = ask(scheduler, job_id)
     assert _halo("answer", "review", "--dismiss").output == "dismissed; review starts by itself again\n"
     assert question_of(scheduler, question).state is QuestionState.DISMISSED
-    assert scheduler.get_waiting_run(job_id) is None
+    assert scheduler.runs.waiting_of(job_id) is None
 
 
 def test_dismissing_promises_nothing_that_does_not_follow(scheduler: Scheduler) -> None:

@@ -81,7 +81,7 @@ def test_what_keeps_a_run_from_its_time_is_said() -> None:
         asks = scheduler.add_job("asks", Every("25m"))
         ask(scheduler, asks)
         after = scheduler.add_job("after", Manual())
-        scheduler.change_settings(quiet_times=(always,))
+        scheduler.settings.change(quiet_times=(always,))
         let_chain_wait(scheduler, asks, after, "mains power")
     lines = _words("-n", "20")
     assert lines[0].endswith("now after waiting for mains power, after asks")

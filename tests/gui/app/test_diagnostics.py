@@ -20,8 +20,8 @@ def test_it_counts_and_names_nothing(tmp_path: Path) -> None:
         command = Command(argv=("/opt/very-private",), environment={"HIDDEN_VARIABLE": "hidden value"})
         scheduler.add_job("my private job", Every("5m"), command, group="my private group")
         scheduler.add_job("another", Cron("0 9 * * *"), enabled=False)
-        scheduler.set_secret("PRIVATE_NAME", "abcd1234", in_file=True)
-        scheduler.make_backup()
+        scheduler.secrets.set("PRIVATE_NAME", "abcd1234", in_file=True)
+        scheduler.backups.make()
         text = diagnostics_text(engine_facts(scheduler, _OWN_PID), tmp_path)
     assert "Jobs: 1 disabled, 1 idle" in text
     assert "Actions: 1 callback, 1 command" in text

@@ -36,7 +36,7 @@ def _make_backups(path: Path, count: int) -> list[Path]:
         scheduler.add_job("backup", Every("5m"))
         made = []
         for _ in range(count):
-            made.append(scheduler.make_backup().path)
+            made.append(scheduler.backups.make().path)
             clock.advance(_DAY)
     return made
 

@@ -165,9 +165,9 @@ def test_the_tray_pauses_and_resumes_everything(stage: Stage, qtbot: QtBot) -> N
 def test_the_tray_runs_and_stops_a_job(stage: Stage, qtbot: QtBot) -> None:
     job_id = stage.scheduler.add_job("backup", Manual())
     stage.tray.run_requested.emit(job_id)
-    qtbot.waitUntil(lambda: stage.scheduler.get_waiting_run(job_id) is not None)
+    qtbot.waitUntil(lambda: stage.scheduler.runs.waiting_of(job_id) is not None)
     stage.scheduler.tick()
-    (run,) = stage.scheduler.list_running()
+    (run,) = stage.scheduler.runs.running()
     stage.tray.stop_requested.emit(run.id)
     qtbot.waitUntil(lambda: _stopped(stage, run.id))
 
@@ -214,7 +214,7 @@ def test_a_clicked_question_opens_the_list_at_it(stage: Stage, qtbot: QtBot) -> 
 
 def test_a_question_that_was_settled_before_the_click_is_said_to_be(stage: Stage, qtbot: QtBot) -> None:
     question = ask(stage.scheduler, stage.scheduler.add_job("fix", Manual()))
-    stage.scheduler.dismiss_question(question.id)
+    stage.scheduler.questions.dismiss(question.id)
     stage.windows.show_notice(
         Notice(kind=NoticeKind.NEEDS_INPUT, title="t", text="t", run_ids=(question.run_id,))
     )
@@ -235,7 +235,7 @@ def test_the_greetings_answer_is_kept(stage: Stage, qtbot: QtBot, is_wanted: boo
     greeting = stage.main.findChild(Greeting)
     assert isinstance(greeting, Greeting)
     greeting.answered.emit(is_wanted)
-    qtbot.waitUntil(lambda: stage.scheduler.get_settings().autostart_asked)
+    qtbot.waitUntil(lambda: stage.scheduler.settings.read().autostart_asked)
     qtbot.waitUntil(lambda: stage.autostart.is_set is is_wanted)
     qtbot.waitUntil(lambda: _is_noted(stage, "autostartNote") is not is_wanted)
 

@@ -18,7 +18,7 @@ from ui.backend.questions import OpenQuestion, Sent, item_words, read_questions,
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path / "halo.db", now_ms=NOW, max_concurrent=1)
-    made.scheduler.change_settings(max_concurrent=1)
+    made.scheduler.settings.change(max_concurrent=1)
     yield made
     made.close()
 
@@ -114,7 +114,7 @@ def test_an_answer_comes_too_late_for_what_was_settled(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("fix", Manual())
     asked = ask(bench.scheduler, job_id)
     (question,) = read_questions(bench.scheduler)
-    bench.scheduler.answer_question(asked.id, "before")
+    bench.scheduler.questions.answer(asked.id, "before")
     with pytest.raises(ScheduleError):
         send_answer(bench.scheduler, question, "after")
     assert question_of(bench.scheduler, asked).answer == "before"

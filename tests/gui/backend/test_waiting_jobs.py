@@ -28,7 +28,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 def test_one_that_waits_for_the_end_of_a_quiet_time_says_so_as_briefly_as_a_due_job(bench: Bench) -> None:
     scheduler = bench.scheduler
-    scheduler.change_settings(quiet_times=(QuietTime(name="Work", group="loud", start="08:00", end="17:00"),))
+    scheduler.settings.change(quiet_times=(QuietTime(name="Work", group="loud", start="08:00", end="17:00"),))
     then = scheduler.add_job("then", Manual(), group="loud")
     first = scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
     scheduler.trigger(first)

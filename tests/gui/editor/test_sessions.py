@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from assistant import Assistant
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
@@ -166,7 +167,7 @@ def test_a_copy_of_what_nobody_has_reviewed_waits_for_that_too(
     assert copy is not None
     assert (copy.name, copy.review, copy.next_run_at) == ("backup (copy)", reason, None)
     with pytest.raises(SchedulerError, match="only a person can enable it"):
-        stage.scheduler.resume_job_for_assistant(copy.id)
+        Assistant(stage.scheduler).resume_job(copy.id)
 
 
 def test_a_second_job_made_of_what_nobody_has_reviewed_waits_for_that_too(stage: Stage, qtbot: QtBot) -> None:
@@ -226,7 +227,7 @@ def test_what_a_tried_prompt_cost_and_would_ask_is_told(
 
 def test_editors_know_the_agents_of_the_settings(stage: Stage) -> None:
     agents = (Agent(name="mine", argv=("mine", "{prompt}")),)
-    stage.scheduler.change_settings(agents=agents, default_agent="mine")
+    stage.scheduler.settings.change(agents=agents, default_agent="mine")
     job_id = stage.scheduler.add_job("ask", Every("1h"), Prompt(text="x"))
     stage.editing.edit(job_id)
     editor = stage.editor()
@@ -255,7 +256,7 @@ def test_a_stored_job_is_tested_by_the_engine_as_it_is_edited(stage: Stage, qtbo
     editor = stage.editor()
     assert editor.draft.spec is not None
     editor.test_requested.emit(replace(editor.draft.spec, action=Command(argv=("echo", "edited"))))
-    qtbot.waitUntil(lambda: stage.scheduler.get_waiting_run(job_id) is not None)
+    qtbot.waitUntil(lambda: stage.scheduler.runs.waiting_of(job_id) is not None)
     assert stage.engine.specs == []
 
 
@@ -273,7 +274,7 @@ def test_a_condition_nobody_can_observe_is_refused_beside_it(
     def appearance(_condition: Condition) -> ConditionState:
         return ConditionState(is_observable=False, holds=None, sentence="Nothing tells here.")
 
-    monkeypatch.setattr(stage.scheduler, "check_condition", appearance)
+    monkeypatch.setattr(stage.scheduler._session, "check_condition", appearance)
     stage.editing.new_from(replace(_spec("own"), policy=Policy(conditions=(Network(), MainsPower()))))
     editor = stage.editor()
     editor.saved.emit(editor._read.spec)

@@ -280,7 +280,7 @@ def test_an_answer_is_shown_as_soon_as_it_was_given(past: Past, pane: RunPane, q
     run, question = _asked(past)
     pane.show_run(run, JobName("backup"))
     qtbot.waitUntil(lambda: _is_shown(pane, "answerQuestionButton"))
-    past.scheduler.answer_question(question.id, "main, please")
+    past.scheduler.questions.answer(question.id, "main, please")
     qtbot.waitUntil(lambda: not _is_shown(pane, "answerQuestionButton"))
     assert _words(pane, "questionState").startswith("Answered on ")
     assert _words(pane, "questionAnswer") == "main, please"
@@ -288,7 +288,7 @@ def test_an_answer_is_shown_as_soon_as_it_was_given(past: Past, pane: RunPane, q
 
 def test_a_run_that_was_given_an_answer_tells_to_what(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     asking, question = _asked(past)
-    run_id = past.scheduler.answer_question(question.id, "main, please")
+    run_id = past.scheduler.questions.answer(question.id, "main, please")
     pane.show_run(past.run(asking.job_id, id=run_id, trigger=Trigger.ANSWER), JobName("backup"))
     qtbot.waitUntil(lambda: child(pane, QFrame, "questionNote").isVisible())
     assert _words(pane, "questionText") == "Which branch?"
@@ -303,7 +303,7 @@ def test_what_was_settled_while_nobody_looked_is_told_when_somebody_does(
     pane.show_run(run, JobName("fix"))
     qtbot.waitUntil(lambda: _words(pane, "questionState").startswith("It waits for your answer"))
     pane.hide()
-    past.scheduler.dismiss_question(question.id)
+    past.scheduler.questions.dismiss(question.id)
     pane.show()
     qtbot.waitUntil(lambda: _words(pane, "questionState").startswith("Dismissed on "))
     assert not _is_shown(pane, "answerQuestionButton")
@@ -311,7 +311,7 @@ def test_what_was_settled_while_nobody_looked_is_told_when_somebody_does(
 
 def test_a_dismissed_question_says_so(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     run, question = _asked(past)
-    past.scheduler.dismiss_question(question.id)
+    past.scheduler.questions.dismiss(question.id)
     pane.show_run(run, JobName("backup"))
     qtbot.waitUntil(lambda: child(pane, QFrame, "questionNote").isVisible())
     assert "without an answer" in _words(pane, "questionState")
@@ -333,7 +333,7 @@ def test_a_question_is_gone_with_the_run_that_left_it(
 
 def test_a_question_of_any_kind_breaks_nothing(past: Past, pane: RunPane, qtbot: QtBot) -> None:
     run, question = _asked(past, "<b>bold</b>\n\u202eturned " + "x" * 1_900)
-    past.scheduler.answer_question(question.id, "<i>y</i>" + "y" * 90_000)
+    past.scheduler.questions.answer(question.id, "<i>y</i>" + "y" * 90_000)
     pane.show_run(run, JobName("backup"))
     qtbot.waitUntil(lambda: child(pane, QFrame, "questionNote").isVisible())
     assert _words(pane, "questionText").startswith("<b>bold</b>\n")

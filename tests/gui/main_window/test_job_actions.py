@@ -38,7 +38,7 @@ def actions(bench: Bench, window: QWidget) -> JobActions:
 
 
 def _choose(bench: Bench, actions: JobActions, *job_ids: str) -> None:
-    jobs = bench.scheduler.get_jobs(job_ids)
+    jobs = bench.scheduler.jobs.get_many(job_ids)
     actions.set_jobs(jobs[job_id] for job_id in job_ids)
 
 
@@ -226,7 +226,7 @@ def test_only_a_single_job_that_asks_can_be_answered(
     qtbot: QtBot, bench: Bench, window: QWidget, actions: JobActions
 ) -> None:
     asks, quiet = (bench.scheduler.add_job(name, Manual()) for name in ("asks", "quiet"))
-    jobs = bench.scheduler.get_jobs([asks, quiet])
+    jobs = bench.scheduler.jobs.get_many([asks, quiet])
     for chosen in ([jobs[quiet]], list(jobs.values()), []):
         actions.set_jobs(chosen, {asks})
         assert not actions.answer.isEnabled()

@@ -18,21 +18,32 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.model import Caps, Every, Follower, FollowOn, Manual, Outcome, Policy, WaitingFor
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.service.jobs import Jobs
 from ui.backend.backend import Backend
 from ui.main_window.job_loader import JobLoader
 from ui.main_window.table.job_table import JobTableModel
 
 
 class _Counting:
-    """Passes everything on to a scheduler and counts what is asked of it."""
+    """Passes everything on to a scheduler's jobs and counts what is asked of them."""
 
     def __init__(self, bench: Bench) -> None:
         self.asked: Counter[str] = Counter()
+        self.jobs = _CountingJobs(bench.scheduler.jobs, self.asked)
         self._scheduler = bench.scheduler
 
     def __getattr__(self, name: str) -> object:
-        self.asked[name] += 1
         return getattr(self._scheduler, name)
+
+
+class _CountingJobs:
+    def __init__(self, jobs: Jobs, asked: Counter[str]) -> None:
+        self._jobs = jobs
+        self._asked = asked
+
+    def __getattr__(self, name: str) -> object:
+        self._asked[name] += 1
+        return getattr(self._jobs, name)
 
 
 @pytest.fixture
@@ -113,8 +124,8 @@ def test_a_burst_of_changes_is_one_question(
         bench.scheduler.add_job(f"job {index}", Manual())
     with qtbot.waitSignal(loader.updated) as told:
         pass
-    assert counting.asked["get_jobs"] == 1
-    assert counting.asked["list_jobs_in_pages"] == 0
+    assert counting.asked["get_many"] == 1
+    assert counting.asked["in_pages"] == 0
     assert len((told.args or [()])[0]) == model.job_count == 50
 
 
@@ -123,7 +134,7 @@ def test_a_change_of_anything_reads_everything_again(
 ) -> None:
     job_id = bench.scheduler.add_job("old name", Manual())
     _load(qtbot, loader)
-    bench.scheduler._listeners.clear()
+    bench.scheduler._session._listeners.clear()
     bench.scheduler.update_job(job_id, name="new name")
     with qtbot.waitSignal(loader.loaded):
         backend.tell(Change(ChangeKind.JOB))
@@ -196,7 +207,7 @@ def test_progress_alone_reads_no_jobs(  # noqa: PLR0917 - fixtures
     counting.asked.clear()
     backend.tell(Change(ChangeKind.RUN_PROGRESS, job_id=job_id, run_id=run.id))
     qtbot.waitUntil(lambda: (shown := model.run_of(job_id)) is not None and shown.progress == 0.5)
-    assert counting.asked["get_jobs"] == 0
+    assert counting.asked["get_many"] == 0
 
 
 def test_a_fault_is_told_and_does_not_end_the_asking(  # noqa: PLR0917 - fixtures
@@ -213,7 +224,7 @@ def test_a_fault_is_told_and_does_not_end_the_asking(  # noqa: PLR0917 - fixture
         raise SchedulerError("the disk is gone")
 
     with monkeypatch.context() as patched, qtbot.waitSignal(backend.fault) as told:
-        patched.setattr(bench.scheduler, "get_jobs", fail, raising=False)
+        patched.setattr(bench.scheduler.jobs, "get_many", fail, raising=False)
         bench.scheduler.add_job("a", Manual())
     assert told.args == ["the disk is gone"]
     with qtbot.waitSignal(loader.updated):
@@ -243,9 +254,9 @@ def test_that_a_run_is_due_in_a_quiet_time_is_known_as_soon_as_there_is_one(
 
     assert not is_quiet()
     all_day = QuietTime(start="00:00", end="24:00")
-    bench.scheduler.change_settings(quiet_times=(all_day,))
+    bench.scheduler.settings.change(quiet_times=(all_day,))
     qtbot.waitUntil(is_quiet)
-    bench.scheduler.change_settings(quiet_times=())
+    bench.scheduler.settings.change(quiet_times=())
     qtbot.waitUntil(lambda: not is_quiet())
 
 
@@ -265,7 +276,7 @@ def test_a_question_and_its_answer_change_the_row_of_its_job(
     _load(qtbot, loader)
     question = ask(bench.scheduler, job_id)
     qtbot.waitUntil(lambda: next(model.rows()).asks)
-    bench.scheduler.dismiss_question(question.id)
+    bench.scheduler.questions.dismiss(question.id)
     qtbot.waitUntil(lambda: not next(model.rows()).asks)
 
 

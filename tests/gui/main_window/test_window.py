@@ -283,7 +283,7 @@ def test_the_limit_of_a_group_is_set_where_the_group_is_chosen(
     has_limit.setChecked(True)
     count.setValue(3)
     dialog.accept()
-    qtbot.waitUntil(lambda: bench.scheduler.list_group_limits() == {"web": 3})
+    qtbot.waitUntil(lambda: bench.scheduler.jobs.group_limits() == {"web": 3})
 
 
 def test_what_the_service_refuses_is_a_sentence_until_it_is_closed(

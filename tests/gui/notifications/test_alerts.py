@@ -179,7 +179,7 @@ def test_a_follower_that_is_removed_while_it_waits_is_told_after_the_run_before_
     then = stage.scheduler.add_job("report", Manual())
     job_id = stage.scheduler.add_job("backup", Manual(), followers=[Follower(job_id=then)])
     whole_day = QuietTime(start="00:00", end="24:00")
-    stage.scheduler.change_settings(quiet_times=(whole_day,), notify=Notify.ALL)
+    stage.scheduler.settings.change(quiet_times=(whole_day,), notify=Notify.ALL)
     run_id = stage.scheduler.trigger(job_id)
     stage.scheduler.tick()
     with qtbot.waitSignal(stage.backend.changed):

@@ -19,6 +19,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import Manual, QuestionState, Trigger
 from halo_scheduler.model.settings import Theme
+from halo_scheduler.service.runs import Questions
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.main_window.notes import UndoBar
@@ -154,7 +155,7 @@ def test_a_dismissed_question_can_be_taken_back(
     _click(window, "undoButton")
     qtbot.waitUntil(lambda: _bar(window) is not None)
     assert question_of(bench.scheduler, asked).state is QuestionState.OPEN
-    assert len(bench.scheduler.list_questions()) == 1
+    assert len(bench.scheduler.questions.list()) == 1
 
 
 def test_a_dismissal_is_undone_with_the_keys_too(
@@ -177,7 +178,7 @@ def test_what_is_answered_elsewhere_goes(qtbot: QtBot, bench: Bench, window: Mai
     _open(qtbot, window)
     _show_list(qtbot, window)
     _field(_cards(window)[1]).setPlainText("half an ans")
-    bench.scheduler.answer_question(first.id, "yes")
+    bench.scheduler.questions.answer(first.id, "yes")
     qtbot.waitUntil(lambda: [card.question.id for card in _cards(window)] == [second.id])
     assert _cards(window)[0].answer == "half an ans"
 
@@ -189,8 +190,8 @@ def test_an_answer_that_comes_too_late_is_not_lost(
     _open(qtbot, window)
     card = _show_list(qtbot, window)
     # Nothing is heard of it before the answer is sent.
-    monkeypatch.setattr(bench.scheduler, "_changed", lambda *_: None)
-    bench.scheduler.answer_question(asked.id, "theirs")
+    monkeypatch.setattr(bench.scheduler._session, "changed", lambda *_: None)
+    bench.scheduler.questions.answer(asked.id, "theirs")
     _field(card).setPlainText("mine")
     child(card, QPushButton, "answerButton").click()
     qtbot.waitUntil(lambda: not card.is_open)
@@ -209,7 +210,7 @@ def test_a_refused_answer_says_why_beside_its_field(
     def refuse(_self: Scheduler, _question_id: str, _text: str) -> str:
         raise StoreUnavailableError("the database is locked")
 
-    monkeypatch.setattr(Scheduler, "answer_question", refuse)
+    monkeypatch.setattr(Questions, "answer", refuse)
     _field(card).setPlainText("main")
     child(card, QPushButton, "answerButton").click()
     sentence = child(card, WrappedText, "questionSentence")

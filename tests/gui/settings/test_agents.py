@@ -100,7 +100,7 @@ def _error(page: AgentsPage, name: str) -> str:
 
 
 def _stored(scheduler: Scheduler) -> list[str]:
-    return [agent.name for agent in scheduler.get_settings().agents]
+    return [agent.name for agent in scheduler.settings.read().agents]
 
 
 # --- The list -------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_jobs_are_counted_for_the_agent_that_works_for_them(
 
 def test_another_default_is_stored_at_once(page: AgentsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
     _press(page, "defaultAgentButton", "ollama")
-    qtbot.waitUntil(lambda: scheduler.get_settings().default_agent == "ollama")
+    qtbot.waitUntil(lambda: scheduler.settings.read().default_agent == "ollama")
     assert child(_row(page, "ollama"), QLabel, "agentIsDefault").isVisible()
     assert child(_row(page, "claude"), QPushButton, "defaultAgentButton").isVisible()
 
@@ -140,7 +140,7 @@ def test_another_default_is_stored_at_once(page: AgentsPage, scheduler: Schedule
 def test_agents_that_were_changed_elsewhere_are_shown(
     page: AgentsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
-    scheduler.change_settings(agents=(Agent(name="mine", argv=("cat",)),))
+    scheduler.settings.change(agents=(Agent(name="mine", argv=("cat",)),))
     qtbot.waitUntil(lambda: _names(page) == ["mine"])
 
 
@@ -151,7 +151,7 @@ def test_a_change_made_elsewhere_leaves_alone_what_is_being_typed(
     _press(page, "editAgentButton", "codex")
     _type(page, "helper", "codex exec --fast -")
     mine = Agent(name="mine", argv=("cat",))
-    scheduler.change_settings(agents=(*scheduler.get_settings().agents, mine))
+    scheduler.settings.change(agents=(*scheduler.settings.read().agents, mine))
     qtbot.waitUntil(lambda: "mine" in _names(page))
     assert _edit(page, "agentNameEdit").text() == "helper"
     assert _edit(page, "agentLineEdit").text() == "codex exec --fast -"
@@ -167,10 +167,10 @@ def test_a_name_that_is_taken_elsewhere_meanwhile_is_told(
     _type(page, "mine", "cat")
     assert child(page, QPushButton, "saveAgentButton").isEnabled()
     mine = Agent(name="mine", argv=("cat",))
-    scheduler.change_settings(agents=(*scheduler.get_settings().agents, mine))
+    scheduler.settings.change(agents=(*scheduler.settings.read().agents, mine))
     qtbot.waitUntil(lambda: not child(page, QPushButton, "saveAgentButton").isEnabled())
     assert _edit(page, "agentNameEdit").text() == "mine"
-    scheduler.change_settings(agents=PRESETS)
+    scheduler.settings.change(agents=PRESETS)
     qtbot.waitUntil(lambda: child(page, QPushButton, "saveAgentButton").isEnabled())
 
 
@@ -178,13 +178,13 @@ def test_a_change_made_elsewhere_leaves_the_keys_where_they_are(
     page: AgentsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     child(_row(page, "gemini"), QToolButton, "editAgentButton").setFocus()
-    scheduler.change_settings(agents=PRESETS[1:])
+    scheduler.settings.change(agents=PRESETS[1:])
     qtbot.waitUntil(lambda: "claude" not in _names(page))
     assert page.focusWidget() is child(_row(page, "gemini"), QToolButton, "editAgentButton")
 
 
 def test_without_agents_that_is_said(page: AgentsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
-    scheduler.change_settings(agents=())
+    scheduler.settings.change(agents=())
     qtbot.waitUntil(lambda: _names(page) == [])
     texts = [one.text() for one in page.findChildren(QLabel) if one.isVisible()]
     assert "Without one, jobs with a prompt cannot run." in texts
@@ -192,7 +192,7 @@ def test_without_agents_that_is_said(page: AgentsPage, scheduler: Scheduler, qtb
 
 def test_names_of_any_kind_break_nothing(page: AgentsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
     hostile = "<b>x</b> & \u202e" + "W" * 150
-    scheduler.change_settings(agents=(Agent(name=hostile, argv=("/" + "p" * 3_000, *["--x"] * 500)),))
+    scheduler.settings.change(agents=(Agent(name=hostile, argv=("/" + "p" * 3_000, *["--x"] * 500)),))
     qtbot.waitUntil(lambda: _names(page) == [hostile])
     row = _rows(page)[0]
     assert row.minimumSizeHint().width() < 400
@@ -209,21 +209,21 @@ def test_an_agent_is_added_at_the_end(page: AgentsPage, scheduler: Scheduler, qt
     _type(page, "local", "llama --file {prompt_file} 'two words'")
     child(page, QPushButton, "saveAgentButton").click()
     qtbot.waitUntil(lambda: len(_stored(scheduler)) == len(PRESETS) + 1)
-    assert scheduler.get_settings().agents[-1] == Agent(
+    assert scheduler.settings.read().agents[-1] == Agent(
         name="local", argv=("llama", "--file", "{prompt_file}", "two words")
     )
-    assert scheduler.get_settings().default_agent == "claude"
+    assert scheduler.settings.read().default_agent == "claude"
     qtbot.waitUntil(lambda: not _edit(page, "agentNameEdit").isVisible())
     assert _names(page)[-1] == "local"
 
 
 def test_the_first_of_all_agents_is_the_default(page: AgentsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
-    scheduler.change_settings(agents=())
+    scheduler.settings.change(agents=())
     qtbot.waitUntil(lambda: _names(page) == [])
     child(page, QPushButton, "addAgentButton").click()
     _type(page, "mine", "cat")
     QTest.keyClick(_edit(page, "agentLineEdit"), Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: scheduler.get_settings().default_agent == "mine")
+    qtbot.waitUntil(lambda: scheduler.settings.read().default_agent == "mine")
 
 
 def test_an_agent_is_changed_in_its_place(page: AgentsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
@@ -231,7 +231,7 @@ def test_an_agent_is_changed_in_its_place(page: AgentsPage, scheduler: Scheduler
     assert _edit(page, "agentLineEdit").text() == "claude -p"
     _type(page, "claude", "claude -p --model opus")
     child(page, QPushButton, "saveAgentButton").click()
-    qtbot.waitUntil(lambda: scheduler.get_settings().agents[0].argv[-1] == "opus")
+    qtbot.waitUntil(lambda: scheduler.settings.read().agents[0].argv[-1] == "opus")
     assert _stored(scheduler) == [preset.name for preset in PRESETS]
 
 
@@ -242,7 +242,7 @@ def test_the_default_stays_the_default_under_another_name(
     _type(page, "writer", "claude -p")
     child(page, QPushButton, "saveAgentButton").click()
     qtbot.waitUntil(lambda: _stored(scheduler)[0] == "writer")
-    assert scheduler.get_settings().default_agent == "writer"
+    assert scheduler.settings.read().default_agent == "writer"
 
 
 def test_who_loses_an_agent_by_its_new_name_is_counted(
@@ -339,7 +339,7 @@ def test_only_presets_that_are_missing_can_be_added(
     page: AgentsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     assert not child(page, QPushButton, "addPresetButton").isVisible()
-    scheduler.change_settings(agents=(PRESETS[0],))
+    scheduler.settings.change(agents=(PRESETS[0],))
     qtbot.waitUntil(lambda: _names(page) == ["claude"])
     menu = child(page, QMenu, "presetMenu")
     assert [action.objectName() for action in menu.actions()] == [
@@ -349,7 +349,7 @@ def test_only_presets_that_are_missing_can_be_added(
     ]
     child(menu, QAction, "preset-gemini").trigger()
     qtbot.waitUntil(lambda: _stored(scheduler) == ["claude", "gemini"])
-    assert scheduler.get_settings().agents[1] == PRESETS[2]
+    assert scheduler.settings.read().agents[1] == PRESETS[2]
 
 
 # --- Removing -------------------------------------------------------------------------------------
@@ -370,10 +370,10 @@ def test_a_removed_default_is_followed_by_the_first_and_comes_back_as_the_defaul
     page: AgentsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     _press(page, "removeAgentButton", "claude")
-    qtbot.waitUntil(lambda: scheduler.get_settings().default_agent == "codex")
+    qtbot.waitUntil(lambda: scheduler.settings.read().default_agent == "codex")
     assert child(page, WrappedText, "removedText").text() == "claude is removed. The default is codex now."
     child(page, QPushButton, "undoRemoveButton").click()
-    qtbot.waitUntil(lambda: scheduler.get_settings().default_agent == "claude")
+    qtbot.waitUntil(lambda: scheduler.settings.read().default_agent == "claude")
 
 
 def test_jobs_that_are_left_without_their_agent_are_named(
@@ -412,7 +412,7 @@ def test_a_refused_change_is_told_and_taken_back(
     def refuse(**_changes: object) -> None:
         raise SchedulerError("the disk is full")
 
-    monkeypatch.setattr(scheduler, "change_settings", refuse)
+    monkeypatch.setattr(scheduler.settings, "change", refuse)
     _press(page, "removeAgentButton", "codex")
     qtbot.waitUntil(lambda: _error(page, "agentsError") == "The disk is full")
     assert "codex" in _names(page)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from assistant import Assistant
 from finding import child
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
@@ -17,7 +18,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Every, Scheduler
 from halo_scheduler.clock import ManualClock
-from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.changes import Actor, Change, ChangeKind
 from halo_scheduler.model.settings import AssistantAccess, Theme
 from ui.backend.backend import Backend
 from ui.settings import assistants
@@ -70,13 +71,13 @@ def test_what_assistants_may_do_is_stored_at_once_and_explained(
     assert _chosen(page) == ["assistantsRunButton"]
     name = f"assistants{access.value.capitalize()}Button"
     child(page, QPushButton, name).click()
-    qtbot.waitUntil(lambda: scheduler.get_settings().assistants is access)
+    qtbot.waitUntil(lambda: scheduler.settings.read().assistants is access)
     qtbot.waitUntil(lambda: _chosen(page) == [name])
     assert any(words in text for text in _texts(page))
 
 
 def test_what_is_chosen_elsewhere_is_shown(page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
-    scheduler.change_settings(assistants="edit")
+    scheduler.settings.change(assistants="edit")
     page._link.load()
     qtbot.waitUntil(lambda: _chosen(page) == ["assistantsEditButton"])
 
@@ -86,9 +87,9 @@ def test_what_assistants_did_is_listed_the_newest_first(
 ) -> None:
     qtbot.waitUntil(lambda: "Nothing yet" in _texts(page))
     job_id = scheduler.add_job("<b>backup</b>", Every("1h"))
-    with scheduler.acting_for("claude-code"):
-        scheduler.pause_job_for_assistant(job_id)
-        scheduler.resume_job_for_assistant(job_id)
+    with scheduler.acting_as(Actor.assistant("claude-code")):
+        Assistant(scheduler).pause_job(job_id)
+        Assistant(scheduler).resume_job(job_id)
     page.come_up()
     qtbot.waitUntil(lambda: "Nothing yet" not in _texts(page))
     card = child(page, QFrame, "assistantActs")
@@ -102,7 +103,7 @@ def test_an_act_appears_while_the_page_is_open(
     page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     job_id = scheduler.add_job("backup", Every("1h"))
-    scheduler.pause_job_for_assistant(job_id)
+    Assistant(scheduler).pause_job(job_id)
     page._link.backend.changed.emit(Change(ChangeKind.JOB, job_id=job_id))
     qtbot.waitUntil(lambda: "backup: paused it" in _texts(page))
 

@@ -29,6 +29,7 @@ from halo_scheduler.model import Notify
 from halo_scheduler.model.agents import Agent
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.model.settings import Theme
+from halo_scheduler.service.settings import Secrets
 from ui.backend.backend import Backend
 from ui.settings.dialog import SettingsDialog
 from ui.settings.switch import Switch
@@ -162,7 +163,7 @@ class _Windows(QObject):
 def test_no_part_comes_up_as_a_window_of_its_own_first(
     scheduler: Scheduler, clock: ManualClock, appearance: Appearance, qapp: QApplication, qtbot: QtBot
 ) -> None:
-    scheduler.change_settings(quiet_times=(QuietTime(name="Nights"),))
+    scheduler.settings.change(quiet_times=(QuietTime(name="Nights"),))
     backend = Backend.inline(scheduler, clock, QObject(appearance))
     windows = _Windows()
     qapp.installEventFilter(windows)
@@ -219,7 +220,7 @@ def test_an_entry_for_another_place_is_put_right(
 def test_starting_hidden_is_stored(dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot) -> None:
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
     _switch(dialog, "startHiddenSwitch").click()
-    qtbot.waitUntil(lambda: scheduler.get_settings().start_hidden)
+    qtbot.waitUntil(lambda: scheduler.settings.read().start_hidden)
 
 
 def test_a_theme_is_put_on_at_once(
@@ -228,13 +229,13 @@ def test_a_theme_is_put_on_at_once(
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
     _click(dialog, qtbot, "themeDarkButton")
     assert appearance.is_dark
-    qtbot.waitUntil(lambda: scheduler.get_settings().theme is Theme.DARK)
+    qtbot.waitUntil(lambda: scheduler.settings.read().theme is Theme.DARK)
 
 
 def test_a_change_made_elsewhere_is_shown(dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot) -> None:
     _turn_to(dialog, _RUNNING)
     qtbot.waitUntil(lambda: _spin(dialog, "maxConcurrentSpin").value() == 5)
-    scheduler.change_settings(max_concurrent=9, start_hidden=True)
+    scheduler.settings.change(max_concurrent=9, start_hidden=True)
     qtbot.waitUntil(lambda: _spin(dialog, "maxConcurrentSpin").value() == 9)
     assert _switch(dialog, "startHiddenSwitch").isChecked()
 
@@ -253,7 +254,7 @@ def test_which_notices_come_is_stored(
     chosen = _find(dialog, QRadioButton, f"notify{notify.value.capitalize()}Radio")
     assert isinstance(chosen, QRadioButton)
     chosen.click()
-    qtbot.waitUntil(lambda: scheduler.get_settings().notify is notify)
+    qtbot.waitUntil(lambda: scheduler.settings.read().notify is notify)
 
 
 def test_a_default_time_limit_is_stored(dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot) -> None:
@@ -262,7 +263,7 @@ def test_a_default_time_limit_is_stored(dialog: SettingsDialog, scheduler: Sched
     qtbot.waitUntil(lambda: limit.text() == "2h")
     limit.setText(" 30m ")
     QTest.keyClick(limit, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: scheduler.get_settings().default_time_limit == "30m")
+    qtbot.waitUntil(lambda: scheduler.settings.read().default_time_limit == "30m")
     assert dialog.isVisible()
 
 
@@ -276,7 +277,7 @@ def test_a_bad_time_limit_is_told_beside_it_and_taken_back(
     QTest.keyClick(limit, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: limit.text() == "2h")
     assert _text(dialog, "timeLimitEditError").startswith("Cannot read the interval 'soon'")
-    assert scheduler.get_settings().default_time_limit == "2h"
+    assert scheduler.settings.read().default_time_limit == "2h"
 
 
 def test_no_time_limit_can_be_chosen(dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot) -> None:
@@ -284,7 +285,7 @@ def test_no_time_limit_can_be_chosen(dialog: SettingsDialog, scheduler: Schedule
     switch = _switch(dialog, "timeLimitSwitch")
     qtbot.waitUntil(switch.isChecked)
     switch.click()
-    qtbot.waitUntil(lambda: scheduler.get_settings().default_time_limit is None)
+    qtbot.waitUntil(lambda: scheduler.settings.read().default_time_limit is None)
     qtbot.waitUntil(lambda: not _edit(dialog, "timeLimitEdit").isEnabled())
 
 
@@ -303,7 +304,7 @@ def test_a_number_is_stored(  # noqa: PLR0917 - what is given and what comes of 
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
     _turn_to(dialog, page)
     _spin(dialog, name).setValue(12)
-    qtbot.waitUntil(lambda: getattr(scheduler.get_settings(), field) == stored)
+    qtbot.waitUntil(lambda: getattr(scheduler.settings.read(), field) == stored)
 
 
 def test_the_size_of_the_database_is_told(dialog: SettingsDialog, qtbot: QtBot) -> None:
@@ -318,16 +319,16 @@ def test_a_backup_is_made_and_listed(dialog: SettingsDialog, scheduler: Schedule
     _turn_to(dialog, _BACKUPS)
     _click(dialog, qtbot, "makeBackupButton")
     qtbot.waitUntil(lambda: len(_buttons(dialog, "restoreButton")) == 1)
-    assert len(scheduler.list_backups()) == 1
+    assert len(scheduler.backups.list()) == 1
     assert _text(dialog, "backupToldLabel") == "✓ The backup is made."
 
 
 def test_going_back_needs_a_second_word(
     dialog: SettingsDialog, scheduler: Scheduler, clock: ManualClock, qtbot: QtBot
 ) -> None:
-    older = scheduler.make_backup()
+    older = scheduler.backups.make()
     clock.advance(_DAY)
-    scheduler.make_backup()
+    scheduler.backups.make()
     _turn_to(dialog, _BACKUPS)
     with qtbot.assertNotEmitted(dialog.restore_requested):
         _click(dialog, qtbot, "restoreButton", 1)
@@ -340,7 +341,7 @@ def test_going_back_needs_a_second_word(
 def test_escape_leaves_everything_as_it_is(
     dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
-    scheduler.make_backup()
+    scheduler.backups.make()
     _turn_to(dialog, _BACKUPS)
     _click(dialog, qtbot, "restoreButton")
     with qtbot.assertNotEmitted(dialog.restore_requested):
@@ -350,7 +351,7 @@ def test_escape_leaves_everything_as_it_is(
 
 
 def test_why_going_back_failed_is_told(dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot) -> None:
-    scheduler.make_backup()
+    scheduler.backups.make()
     dialog.show_backups()
     _click(dialog, qtbot, "restoreButton")
     dialog.show_restore_busy()
@@ -361,11 +362,11 @@ def test_why_going_back_failed_is_told(dialog: SettingsDialog, scheduler: Schedu
 
 
 def test_after_going_back_it_goes_on(dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot) -> None:
-    scheduler.make_backup()
+    scheduler.backups.make()
     dialog.show_backups()
     _click(dialog, qtbot, "restoreButton")
     dialog.show_restore_busy()
-    scheduler.change_settings(max_concurrent=3)
+    scheduler.settings.change(max_concurrent=3)
     qtbot.waitUntil(_buttons(dialog, "makeBackupButton")[0].isEnabled)
     qtbot.waitUntil(lambda: not _buttons(dialog, "confirmButton"))
 
@@ -375,7 +376,7 @@ def test_after_going_back_it_goes_on(dialog: SettingsDialog, scheduler: Schedule
 
 @pytest.fixture
 def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Scheduler, "has_keyring", lambda _scheduler: False)
+    monkeypatch.setattr(Secrets, "has_keyring", lambda _scheduler: False)
 
 
 def _fill(dialog: SettingsDialog, name: str, value: str) -> None:
@@ -393,7 +394,7 @@ def test_a_secret_is_added_to_the_private_file_where_there_is_no_keyring(
     _fill(dialog, "API_TOKEN", "abcd1234")
     _click(dialog, qtbot, "saveSecretButton")
     qtbot.waitUntil(lambda: len(_buttons(dialog, "replaceSecretButton")) == 1)
-    assert [(one.name, one.place.value) for one in scheduler.list_secrets()] == [("API_TOKEN", "file")]
+    assert [(one.name, one.place.value) for one in scheduler.secrets.list()] == [("API_TOKEN", "file")]
 
 
 @pytest.mark.usefixtures("no_keyring")
@@ -420,7 +421,7 @@ def test_a_refused_secret_is_told_in_the_form(
     _fill(dialog, "API_TOKEN", "abc")
     QTest.keyClick(_edit(dialog, "secretValueEdit"), Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: _text(dialog, "secretError").startswith("A secret needs at least"))
-    assert scheduler.list_secrets() == []
+    assert scheduler.secrets.list() == []
     assert _edit(dialog, "secretValueEdit").isEnabled()
 
 
@@ -439,7 +440,7 @@ def test_saving_waits_for_a_name_and_a_value(dialog: SettingsDialog, qtbot: QtBo
 def test_a_secret_is_replaced_under_its_name(
     dialog: SettingsDialog, scheduler: Scheduler, clock: ManualClock, qtbot: QtBot
 ) -> None:
-    scheduler.set_secret("API_TOKEN", "abcd1234", in_file=True)
+    scheduler.secrets.set("API_TOKEN", "abcd1234", in_file=True)
     clock.advance(_DAY)
     dialog.show_secrets()
     _click(dialog, qtbot, "replaceSecretButton")
@@ -447,19 +448,19 @@ def test_a_secret_is_replaced_under_its_name(
     assert not _edit(dialog, "secretNameEdit").isEnabled()
     _edit(dialog, "secretValueEdit").setText("efgh5678")
     _click(dialog, qtbot, "saveSecretButton")
-    qtbot.waitUntil(lambda: scheduler.list_secrets()[0].changed_at == _NOW + _DAY)
+    qtbot.waitUntil(lambda: scheduler.secrets.list()[0].changed_at == _NOW + _DAY)
 
 
 def test_a_secret_is_removed_after_a_second_word(
     dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
-    scheduler.set_secret("API_TOKEN", "abcd1234", in_file=True)
+    scheduler.secrets.set("API_TOKEN", "abcd1234", in_file=True)
     dialog.show_secrets()
     _click(dialog, qtbot, "removeSecretButton")
-    assert len(scheduler.list_secrets()) == 1
+    assert len(scheduler.secrets.list()) == 1
     _click(dialog, qtbot, "confirmButton")
     qtbot.waitUntil(lambda: not _buttons(dialog, "removeSecretButton"))
-    assert scheduler.list_secrets() == []
+    assert scheduler.secrets.list() == []
 
 
 # --- For everyone ------------------------------------------------------------------------------------
@@ -506,7 +507,7 @@ def test_a_page_is_made_when_it_is_first_turned_to_and_shows_what_holds(
     dialog: SettingsDialog, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
-    scheduler.change_settings(max_concurrent=7)
+    scheduler.settings.change(max_concurrent=7)
     qtbot.wait(0)
     assert dialog.findChild(QSpinBox, "maxConcurrentSpin") is None
     _turn_to(dialog, _RUNNING)
@@ -518,7 +519,7 @@ def test_tab_visits_agents_that_came_late_before_closing(
 ) -> None:
     qtbot.waitUntil(_switch(dialog, "autostartSwitch").isEnabled)
     dialog.show_agents()
-    scheduler.change_settings(agents=(Agent(name="late", argv=("cat",)),))
+    scheduler.settings.change(agents=(Agent(name="late", argv=("cat",)),))
     qtbot.waitUntil(lambda: len(_remove_buttons(dialog)) == 1)
     order = _tab_order(dialog)
     assert _remove_buttons(dialog)[0] in order

@@ -25,5 +25,5 @@ def test_a_change_made_elsewhere_while_the_settings_are_being_read_is_not_lost(
         link.load()
         qtbot.waitUntil(lambda: bool(shown))
         link.load()
-        scheduler.change_settings(theme=Theme.DARK)
+        scheduler.settings.change(theme=Theme.DARK)
         qtbot.waitUntil(lambda: shown[-1].theme is Theme.DARK)

@@ -79,7 +79,7 @@ def _names(page: QuietTimesPage) -> list[str]:
 
 def _have(page: QuietTimesPage, qtbot: QtBot, scheduler: Scheduler, *times: QuietTime) -> None:
     """Let somebody else change the quiet times, and wait until that is seen."""
-    scheduler.change_settings(quiet_times=times)
+    scheduler.settings.change(quiet_times=times)
     qtbot.waitUntil(lambda: _names(page) == [time.name for time in times])
 
 
@@ -157,7 +157,7 @@ def test_a_quiet_time_is_added(page: QuietTimesPage, scheduler: Scheduler, qtbot
         days=tuple(Weekday)[:5],
         timezone="Europe/Berlin",
     )
-    assert scheduler.get_settings().quiet_times == (wanted,)
+    assert scheduler.settings.read().quiet_times == (wanted,)
     qtbot.waitUntil(lambda: not _is_asking(page))
 
 
@@ -195,7 +195,7 @@ def test_one_is_changed_in_its_place(page: QuietTimesPage, scheduler: Scheduler,
     _day(page, Weekday.MONDAY).click()
     _click(page, "saveQuietButton")
     qtbot.waitUntil(lambda: not _is_asking(page))
-    changed, other = scheduler.get_settings().quiet_times
+    changed, other = scheduler.settings.read().quiet_times
     assert (changed.name, changed.group, changed.days) == ("Free day", "gone", tuple(Weekday)[1:])
     assert changed.length_s == whole.length_s
     assert other == _NIGHTS
@@ -218,7 +218,7 @@ def test_the_enter_key_saves_wherever_it_is_pressed(
     _click(page, "addQuietButton")
     QTest.keyClick(child(page, QWidget, name), Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: not _is_asking(page))
-    assert scheduler.get_settings().quiet_times == (QuietTime(),)
+    assert scheduler.settings.read().quiet_times == (QuietTime(),)
 
 
 def test_a_change_is_given_up_with_a_key(page: QuietTimesPage, scheduler: Scheduler, qtbot: QtBot) -> None:
@@ -226,7 +226,7 @@ def test_a_change_is_given_up_with_a_key(page: QuietTimesPage, scheduler: Schedu
     _press(page, 0, "editQuietButton")
     QTest.keyClick(child(page, QLineEdit, "quietNameEdit"), Qt.Key.Key_Escape)
     assert not _is_asking(page)
-    assert scheduler.get_settings().quiet_times == (_NIGHTS,)
+    assert scheduler.settings.read().quiet_times == (_NIGHTS,)
 
 
 def test_a_refused_change_is_told_in_the_form_and_nothing_is_lost(
@@ -235,7 +235,7 @@ def test_a_refused_change_is_told_in_the_form_and_nothing_is_lost(
     def refuse(**_changes: object) -> None:
         raise SchedulerError("the disk is full")
 
-    monkeypatch.setattr(scheduler, "change_settings", refuse)
+    monkeypatch.setattr(scheduler.settings, "change", refuse)
     _click(page, "addQuietButton")
     _click(page, "saveQuietButton")
     qtbot.waitUntil(lambda: _text(page, "quietError") == "The disk is full")
@@ -283,9 +283,9 @@ def test_what_is_removed_can_be_brought_back_to_its_place(
     _press(page, 0, "removeQuietButton")
     assert _names(page) == ["Meeting"]
     assert child(page, WrappedText, "removedText").text() == "Nights is removed."
-    qtbot.waitUntil(lambda: scheduler.get_settings().quiet_times == (_MEETING,))
+    qtbot.waitUntil(lambda: scheduler.settings.read().quiet_times == (_MEETING,))
     _click(page, "undoRemoveButton")
-    qtbot.waitUntil(lambda: scheduler.get_settings().quiet_times == (_NIGHTS, _MEETING))
+    qtbot.waitUntil(lambda: scheduler.settings.read().quiet_times == (_NIGHTS, _MEETING))
     assert not child(page, QWidget, "removedNote").isVisible()
 
 

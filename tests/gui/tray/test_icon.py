@@ -19,6 +19,7 @@ from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import Caps, InQuietTime, StatusReason, WaitingFor
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.service.jobs import Jobs
 from halo_scheduler.store.usage import Spent
 from ui.backend.backend import Backend
 from ui.style.icons import picture
@@ -108,7 +109,7 @@ def _let_wait(scheduler: Scheduler, name: str, reason: str) -> None:
     assert record is not None
     waits = {"waiting_for": WaitingFor.CONDITION, "waiting_reason": reason}
     store.jobs.save_states([record.evolve(next_run_at=_NOW - _MINUTE, **waits)])
-    scheduler._changed(Change(ChangeKind.JOB, job_id=job_id))
+    scheduler._session.changed(Change(ChangeKind.JOB, job_id=job_id))
 
 
 def test_what_waits_is_told_with_what_it_waits_for(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
@@ -155,7 +156,7 @@ def test_an_unseen_failure_asks_for_attention_until_it_is_seen(
     scheduler.tick()
     assert _read(tray, qtbot).mood is Mood.ATTENTION
     assert _icon(tray).toolTip() == "1 failed"
-    scheduler.mark_failures_seen()
+    scheduler.runs.mark_failures_seen()
     qtbot.waitUntil(lambda: tray.state.mood is Mood.IDLE)
 
 
@@ -188,7 +189,7 @@ def test_a_question_asks_for_attention_until_it_is_settled(
     assert _read(tray, qtbot).mood is Mood.ATTENTION
     assert _icon(tray).toolTip() == "fix needs you · next: backup at 08:05"
     assert _icon(tray).icon().cacheKey() == picture("tray-attention").cacheKey()
-    scheduler.dismiss_question(question.id)
+    scheduler.questions.dismiss(question.id)
     qtbot.waitUntil(lambda: tray.state.mood is Mood.IDLE)
     assert _icon(tray).toolTip() == "Next: backup at 08:05"
 
@@ -280,7 +281,7 @@ def test_one_change_costs_one_job(
     def refuse(_self: Scheduler, _size: int = 0) -> None:
         pytest.fail("all jobs were read")
 
-    monkeypatch.setattr(Scheduler, "list_jobs_in_pages", refuse)
+    monkeypatch.setattr(Jobs, "in_pages", refuse)
     scheduler.update_job(added[7], name="renamed")
     qtbot.waitUntil(lambda: "renamed" in [job.name for job in tray.state.runnable])
 
@@ -368,7 +369,7 @@ def test_a_job_that_asks_is_not_said_to_come_next(tray: Tray, scheduler: Schedul
     scheduler.add_job("backup", Every("9m"))
     assert [one.job.name for one in _read(tray, qtbot).upcoming] == ["backup"]
     assert _icon(tray).toolTip() == "agent needs you · next: backup at 08:09"
-    scheduler.dismiss_question(question.id)
+    scheduler.questions.dismiss(question.id)
     qtbot.waitUntil(lambda: _icon(tray).toolTip() == "Next: agent at 08:05")
 
 
@@ -377,11 +378,11 @@ def test_a_job_that_has_reached_its_cap_comes_next_only_after_midnight(
 ) -> None:
     caps = Policy(caps=Caps(runs_per_day=1))
     today = scheduler.add_job("agent", Every("5m"), policy=caps)
-    scheduler._store.usage.add([(today, scheduler.get_usage(today).day, Spent(1, 0))])
+    scheduler._store.usage.add([(today, scheduler.jobs.usage(today).day, Spent(1, 0))])
     assert _read(tray, qtbot).upcoming == ()
     assert _icon(tray).toolTip() == "1 job is held back"
     tomorrow = scheduler.add_job("nightly", Every("20h"), policy=caps)
-    scheduler._store.usage.add([(tomorrow, scheduler.get_usage(tomorrow).day, Spent(1, 0))])
+    scheduler._store.usage.add([(tomorrow, scheduler.jobs.usage(tomorrow).day, Spent(1, 0))])
     assert [one.job.name for one in _read(tray, qtbot).upcoming] == ["nightly"]
 
 
@@ -390,7 +391,7 @@ def test_what_is_due_in_a_quiet_time_comes_next_at_its_end_or_not_at_all(
 ) -> None:
     scheduler.add_job("skips", Every("5m"), policy=Policy(in_quiet_time=InQuietTime.SKIP))
     assert [one.job.name for one in _read(tray, qtbot).upcoming] == ["skips"]
-    scheduler.change_settings(quiet_times=(QuietTime(start="08:00", end="08:30"),))
+    scheduler.settings.change(quiet_times=(QuietTime(start="08:00", end="08:30"),))
     qtbot.waitUntil(lambda: _icon(tray).toolTip() == "1 job is held back")
     scheduler.add_job("waits", Every("6m"))
     scheduler.add_job("later", Every("40m"))

@@ -79,7 +79,7 @@ class ConditionLook(QWidget):
             return
         self.stop()
         self._asked = self._backend.ask(
-            lambda scheduler: scheduler.check_condition(condition),
+            lambda scheduler: scheduler.jobs.check_condition(condition),
             self._take,
             self._refuse,
             owner=self,

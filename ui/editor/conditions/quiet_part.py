@@ -9,7 +9,6 @@ from halo_scheduler.model import InQuietTime
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.model.settings import Settings
-from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.editor.summary import joined
 from ui.forms.fields import Field, Page
@@ -84,7 +83,7 @@ class QuietPart(QWidget):
 
     def _notice(self, change: Change) -> None:
         if change.kind is ChangeKind.SETTINGS:
-            self._backend.ask(Scheduler.get_settings, self._take, owner=self)
+            self._backend.ask(lambda scheduler: scheduler.settings.read(), self._take, owner=self)
 
     def _take(self, settings: Settings) -> None:
         if settings.quiet_times != self._times:

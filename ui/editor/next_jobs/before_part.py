@@ -59,7 +59,7 @@ class BeforePart(QWidget):
         if self._asked is not None:
             self._asked.cancel()
         self._asked = self._backend.ask(
-            lambda scheduler: scheduler.get_chain(job_id), self._take, self._ignore, owner=self
+            lambda scheduler: scheduler.jobs.chain(job_id), self._take, self._ignore, owner=self
         )
 
     def _take(self, chain: Chain) -> None:

@@ -12,7 +12,6 @@ from halo_scheduler.errors import ScheduleError
 from halo_scheduler.model.agents import Agent, Delivery
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.settings import Settings
-from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Asked, Backend, Lane
 from ui.forms.agent_facts import missing_programs
 from ui.forms.agent_line import agent_line
@@ -100,7 +99,7 @@ class AgentPicker(QWidget):
 
     def _notice(self, change: Change) -> None:
         if change.kind is ChangeKind.SETTINGS:
-            self._backend.ask(Scheduler.get_settings, self._take, owner=self)
+            self._backend.ask(lambda scheduler: scheduler.settings.read(), self._take, owner=self)
 
     def _take(self, settings: Settings) -> None:
         if (settings.agents, settings.default_agent) != (self._settings.agents, self._settings.default_agent):

@@ -115,7 +115,10 @@ class PromptPreview(QWidget):
         """Ask for the prompt of a job on another thread: what its last run printed is read from the disk."""
         self._forget()
         self._asked = self._backend.ask(
-            lambda scheduler: scheduler.preview_prompt(spec, job_id), self._show, self._refuse, owner=self
+            lambda scheduler: scheduler.jobs.preview_prompt(spec, job_id),
+            self._show,
+            self._refuse,
+            owner=self,
         )
 
     def show_nothing(self) -> None:

@@ -66,7 +66,7 @@ class ReadyItems(QWidget):
         self._say(self.tr("Looking…"), "muted")
         self._is_looking = True
         self._asked = self._backend.ask(
-            lambda scheduler: scheduler.list_ready_items(source),
+            lambda scheduler: scheduler.jobs.ready_items(source),
             self._show,
             self._refuse,
             owner=self,

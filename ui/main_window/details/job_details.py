@@ -67,18 +67,18 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
     job = scheduler.get_job(job_id)
     if job is None:
         return None
-    waits = scheduler.list_waiting_chain_runs()
+    waits = scheduler.runs.waiting_in_chains()
     chain_waits = tuple(one for one in waits if one.job_id == job_id)
-    if scheduler.get_waiting_run(job_id) is not None:
+    if scheduler.runs.waiting_of(job_id) is not None:
         job = as_waiting(job)
     elif chain_waits and job.waiting_for is None:
         job = as_waiting(job, chain_waits[0].reason)
     runs = _recent_runs(scheduler, job)
     spoke = _last_begun(scheduler, job_id, runs)
-    asked = scheduler.list_questions(limit=MOST_READ)
-    usage, held = scheduler.get_usage(job_id), scheduler.get_holds([job_id]).get(job_id)
+    asked = scheduler.questions.list(limit=MOST_READ)
+    usage, held = scheduler.jobs.usage(job_id), scheduler.jobs.holds([job_id]).get(job_id)
     since = usage.resets_at if held is SkipReason.CAP else None
-    settings = scheduler.get_settings()
+    settings = scheduler.settings.read()
     coming = next_runs(scheduler, job, QuietHours(settings.quiet_times), NEXT_RUNS, since)
     return JobDetails(
         job=job,
@@ -92,11 +92,11 @@ def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
         runs=tuple(runs),
         output="" if spoke is None else last_lines(scheduler.get_output(spoke.id)),
         output_run_id=None if spoke is None else spoke.id,
-        chain=scheduler.get_chain(job_id),
+        chain=scheduler.jobs.chain(job_id),
         chain_waits=chain_waits,
         caused_waits=Counter(one.job_id for one in waits if one.cause_job_id == job_id),
-        waits_until=scheduler.get_waits_until(job_id),
-        notes=tuple(Reviewer(known.name for known in scheduler.list_job_names()).notes(job.spec)),
+        waits_until=scheduler.jobs.waits_until(job_id),
+        notes=tuple(Reviewer(known.name for known in scheduler.jobs.names()).notes(job.spec)),
     )
 
 
@@ -119,7 +119,7 @@ def _last_begun(scheduler: Scheduler, job_id: str, runs: Sequence[Run]) -> Run |
 
 def _why(scheduler: Scheduler, job: Job) -> tuple[str, ...]:
     """Return why a job runs when it does, without what has a place of its own in the pane."""
-    found = scheduler.explain(job.id)
+    found = scheduler.jobs.explain(job.id)
     elsewhere = {*found.asides, *error_sentences(job)}
     return tuple(sentence for sentence in found.sentences if sentence not in elsewhere)
 

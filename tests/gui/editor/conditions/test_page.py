@@ -282,7 +282,7 @@ def test_a_look_that_fails_says_so_and_keeps_nobody_from_saving(
     def fail(_condition: Condition) -> ConditionState:
         raise SchedulerError("the database is locked")
 
-    monkeypatch.setattr(bench.scheduler, "check_condition", fail)
+    monkeypatch.setattr(bench.scheduler._session, "check_condition", fail)
     desk = _open(bench, MainsPower())
     assert _looks(desk) == ["Not known now. the database is locked"]
     desk.press("enabled")

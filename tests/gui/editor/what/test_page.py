@@ -164,7 +164,7 @@ def test_bad_variables_are_refused(bench: Bench, key: str, sentence: str) -> Non
 
 @pytest.mark.qt_log_ignore("This plugin does not support")
 def test_a_secret_is_picked_by_its_name(bench: Bench, qtbot: QtBot) -> None:
-    bench.scheduler.set_secret("TOKEN", "hunter2-hunter2", in_file=True)
+    bench.scheduler.secrets.set("TOKEN", "hunter2-hunter2", in_file=True)
     desk = bench.open(FULL)
     row = desk.editor._form._what._process._extras._environment.rows()[1]
     row.picker.button.click()

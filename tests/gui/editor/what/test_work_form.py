@@ -285,7 +285,7 @@ def test_what_was_found_goes_when_the_source_is_changed(bench: Bench, tmp_path: 
 
 
 def test_issues_are_looked_at_with_the_token_of_a_secret(bench: Bench, github: GithubSite) -> None:
-    bench.scheduler.set_secret("GH", TOKEN, in_file=True)
+    bench.scheduler.secrets.set("GH", TOKEN, in_file=True)
     github.add(7, title="Fix the shop")
     source = GithubSource(repository=REPOSITORY, token="GH", base_url=github.url)  # noqa: S106 - a name
     desk = _command(bench, source)
@@ -298,7 +298,7 @@ def test_issues_are_looked_at_with_the_token_of_a_secret(bench: Bench, github: G
 
 @pytest.mark.qt_log_ignore("This plugin does not support")
 def test_the_token_is_picked_by_the_name_of_its_secret(bench: Bench, qtbot: QtBot) -> None:
-    bench.scheduler.set_secret("GH", "hunter2-hunter2", in_file=True)
+    bench.scheduler.secrets.set("GH", "hunter2-hunter2", in_file=True)
     desk = _command(bench, GithubSource(repository="acme/shop"))
     desk.press("workFold")
     button = desk.find(QAbstractButton, "workTokenSecret")

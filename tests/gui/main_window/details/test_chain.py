@@ -74,7 +74,7 @@ def test_a_chain_run_that_waits_is_told_and_can_be_cancelled(
     cancelled: list[str] = []
     monkeypatch.setattr(desk.scheduler, "cancel_run", cancelled.append)
     desk.button("cancelChainRun0").click()
-    assert cancelled == [desk.scheduler.list_waiting_chain_runs()[0].run_id]
+    assert cancelled == [desk.scheduler.runs.waiting_in_chains()[0].run_id]
 
 
 def test_of_several_chain_runs_each_says_what_it_waits_for_unless_the_job_does(desk: PaneDesk) -> None:
@@ -105,8 +105,8 @@ def test_runs_after_one_job_that_pile_up_are_told_as_one_and_cancelled_together(
     other = desk.scheduler.add_job("other", Manual(), followers=(Follower(job_id=then),))
     let_chain_wait(desk.scheduler, other, then, ITS_LAST_RUN)
     cancel.click()
-    qtbot.waitUntil(lambda: len(desk.scheduler.list_waiting_chain_runs()) == 1)
-    assert desk.scheduler.list_waiting_chain_runs()[0].cause_job_id == other
+    qtbot.waitUntil(lambda: len(desk.scheduler.runs.waiting_in_chains()) == 1)
+    assert desk.scheduler.runs.waiting_in_chains()[0].cause_job_id == other
 
 
 def test_the_job_before_tells_too_that_runs_after_it_pile_up(desk: PaneDesk) -> None:
@@ -131,8 +131,8 @@ def test_what_has_begun_meanwhile_is_not_cancelled_with_what_waits(
     for _ in range(2):
         let_chain_wait(desk.scheduler, first, then)
     desk.show(then)
-    waiting = desk.scheduler.list_waiting_chain_runs()
-    monkeypatch.setattr(desk.scheduler, "list_waiting_chain_runs", lambda: waiting[1:])
+    waiting = desk.scheduler.runs.waiting_in_chains()
+    monkeypatch.setattr(desk.scheduler.runs, "waiting_in_chains", lambda: waiting[1:])
     cancelled: list[str] = []
     monkeypatch.setattr(desk.scheduler, "cancel_run", cancelled.append)
     desk.button("cancelChainRun0").click()

@@ -42,7 +42,7 @@ def test_what_never_began_hides_neither_what_runs_nor_what_was_said_last(bench: 
     for _ in range(10):
         let_chain_wait(bench.scheduler, first, then)
         bench.clock.advance(MINUTE)
-    for waiting in bench.scheduler.list_waiting_chain_runs():
+    for waiting in bench.scheduler.runs.waiting_in_chains():
         bench.scheduler.cancel_run(waiting.run_id)
     bench.tick()
     details = read_details(bench.scheduler, then)

@@ -80,7 +80,7 @@ def _button(pane: DetailPane, name: str) -> QAbstractButton:
 
 
 def _show(qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane, *job_ids: str) -> None:
-    jobs: dict[str, Job] = bench.scheduler.get_jobs(job_ids)
+    jobs: dict[str, Job] = bench.scheduler.jobs.get_many(job_ids)
     actions.set_jobs(jobs.values())
     with qtbot.waitSignal(pane.times_changed):
         pane.show_jobs(jobs.values())
@@ -166,7 +166,7 @@ def test_those_of_several_that_ask_are_told_apart(
     bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     ids = [bench.scheduler.add_job(name, Manual()) for name in "abc"]
-    jobs = bench.scheduler.get_jobs(ids)
+    jobs = bench.scheduler.jobs.get_many(ids)
     actions.set_jobs(jobs.values())
     pane.show_jobs(jobs.values(), {ids[1]})
     assert _text(pane, "severalCounts") == "2 × Ready\n1 × Needs you"
@@ -180,7 +180,7 @@ def test_the_next_runs_of_a_job_that_asks_come_after_the_answer(
     _show(qtbot, bench, actions, pane, job_id)
     assert _text(pane, "nextHeld") == "It waits for your answer first; until then these are skipped."
     assert "But it will be skipped then: it waits for your answer" in _text(pane, "detailWhy")
-    bench.scheduler.dismiss_question(question.id)
+    bench.scheduler.questions.dismiss(question.id)
     _show(qtbot, bench, actions, pane, job_id)
     assert _text(pane, "nextHeld") == ""
 
@@ -193,7 +193,7 @@ def test_the_next_runs_of_a_job_that_has_reached_its_cap_begin_after_midnight(
     first = pane.findChild(QLabel, "nextRun0")
     assert first is not None
     assert first.text().startswith("today at ")
-    bench.scheduler._store.usage.add([(job_id, bench.scheduler.get_usage(job_id).day, Spent(1, 0))])
+    bench.scheduler._store.usage.add([(job_id, bench.scheduler.jobs.usage(job_id).day, Spent(1, 0))])
     _show(qtbot, bench, actions, pane, job_id)
     assert first.text().startswith("tomorrow at 00:")
     assert _text(pane, "detailStatus") == "Ready, held back by its cap"
@@ -228,7 +228,7 @@ def test_another_job_chosen_meanwhile_is_the_one_that_is_shown(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     one, two = bench.scheduler.add_job("one", Every("1h")), bench.scheduler.add_job("two", Every("2h"))
-    jobs = bench.scheduler.get_jobs([one, two])
+    jobs = bench.scheduler.jobs.get_many([one, two])
     actions.set_jobs([jobs[two]])
     pane.show_jobs([jobs[one]])
     pane.show_jobs([jobs[two]])
@@ -240,7 +240,7 @@ def test_another_job_chosen_meanwhile_is_the_one_that_is_shown(
 def test_while_it_is_hidden_nothing_is_asked(bench: Bench, actions: JobActions, pane: DetailPane) -> None:
     job_id = bench.scheduler.add_job("a", Manual())
     pane.hide()
-    pane.show_jobs(bench.scheduler.get_jobs([job_id]).values())
+    pane.show_jobs(bench.scheduler.jobs.get_many([job_id]).values())
     assert pane._asked is None
     assert list(pane.waits(NOW)) == []
     actions.set_jobs(())
@@ -299,7 +299,7 @@ def test_of_a_job_that_is_read_late_what_is_known_is_shown_meanwhile(
     bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     job_id = bench.scheduler.add_job("late", Every("1h"))
-    jobs = bench.scheduler.get_jobs([job_id])
+    jobs = bench.scheduler.jobs.get_many([job_id])
     actions.set_jobs(jobs.values())
     pane.show_jobs(jobs.values())
     # Nothing is shown rather than headings with nothing below them.
@@ -345,7 +345,7 @@ def test_an_open_question_is_shown_with_the_way_to_its_answer(
     ask(bench.scheduler, job_id)
     _show(qtbot, bench, actions, pane, job_id)
     assert _text(pane, "askedMore") == "and 1 more question"
-    bench.scheduler.dismiss_question(question.id)
+    bench.scheduler.questions.dismiss(question.id)
     _show(qtbot, bench, actions, pane, job_id)
     assert _text(pane, "askedText") == "Which branch shall I take?"
 
@@ -426,7 +426,7 @@ def test_caps_are_told_with_what_is_used_of_them_today(
 ) -> None:
     caps = Policy(caps=Caps(runs_per_day=3, cost_per_day=1.0))
     job_id = bench.scheduler.add_job("fix", Every("1h"), policy=caps)
-    usage = bench.scheduler.get_usage(job_id)
+    usage = bench.scheduler.jobs.usage(job_id)
     bench.scheduler._store.usage.add([(job_id, usage.day, Spent(2, 0.34))])
     _show(qtbot, bench, actions, pane, job_id)
     assert _text(pane, "detailUsage") == "2 of 3 runs, 0.34 of 1.00 spent; resets at midnight"
@@ -440,7 +440,7 @@ def test_at_midnight_the_use_of_caps_begins_anew(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     job_id = bench.scheduler.add_job("fix", Manual(), policy=Policy(caps=Caps(runs_per_day=3)))
-    usage = bench.scheduler.get_usage(job_id)
+    usage = bench.scheduler.jobs.usage(job_id)
     bench.scheduler._store.usage.add([(job_id, usage.day, Spent(2, 0.0))])
     _show(qtbot, bench, actions, pane, job_id)
     assert usage.resets_at - NOW in pane.waits(NOW)

@@ -127,7 +127,7 @@ def test_a_changed_setting_is_looked_at_anew(desk: PaneDesk, qtbot: QtBot) -> No
     desk.show(desk.scheduler.add_job("a", Every("1h")))
     assert "quiet" not in desk.text("detailWhy")
     with qtbot.waitSignal(desk.pane.times_changed):
-        desk.scheduler.change_settings(quiet_times=(QuietTime(name="All day", start="00:00", end="24:00"),))
+        desk.scheduler.settings.change(quiet_times=(QuietTime(name="All day", start="00:00", end="24:00"),))
     assert "That is in the quiet time All day" in desk.text("detailWhy")
 
 
@@ -170,7 +170,7 @@ def test_what_becomes_of_a_run_that_waits_in_vain() -> None:
 def test_the_times_that_are_quiet_are_told_among_the_next(desk: PaneDesk) -> None:
     # It is 09:00 in Berlin.
     meeting = QuietTime(name="Meeting", start="09:50", end="11:30")
-    desk.scheduler.change_settings(quiet_times=(meeting,))
+    desk.scheduler.settings.change(quiet_times=(meeting,))
     waits = desk.scheduler.add_job("waits", Every("1h"))
     desk.show(waits)
     assert desk.text("detailStatus") == "Ready, runs today at 11:30"

@@ -36,10 +36,10 @@ def _spec(prompt: Prompt, schedule: Schedule | None = None) -> JobSpec:
 
 def test_a_preview_is_what_an_agent_would_read_now(bench: Bench) -> None:
     prompt = Prompt(text="{{date}} {{time}} {{job.name}} {{slot}} {{last.outcome}}[{{last.output}}]")
-    assert bench.scheduler.preview_prompt(_spec(prompt)) == (
+    assert bench.scheduler.jobs.preview_prompt(_spec(prompt)) == (
         "2026-12-24 18:00 Nightly <b>job</b> 2026-12-24T18:00:00+01:00 none[]"
     )
-    by_hand = bench.scheduler.preview_prompt(_spec(Prompt(text="[{{slot}}]"), Manual()))
+    by_hand = bench.scheduler.jobs.preview_prompt(_spec(Prompt(text="[{{slot}}]"), Manual()))
     assert by_hand == "[]"
 
 
@@ -54,13 +54,13 @@ def test_a_preview_knows_how_the_job_went_last(bench: Bench) -> None:
         [StoredOutput(run_id=run.id, content=zlib.compress(text), total_bytes=len(text))]
     )
     prompt = Prompt(text="{{last.outcome}}: {{ last.output }}")
-    preview = bench.scheduler.preview_prompt(_spec(prompt), job_id)
+    preview = bench.scheduler.jobs.preview_prompt(_spec(prompt), job_id)
     assert preview == "success: all is {{date}} well\n"
 
 
 def test_what_is_not_known_yet_has_words_in_brackets(bench: Bench) -> None:
     prompt = Prompt(text="{{work.title}} {{issue.number}} {{question}} {{answer}}", work_source=_SOURCE)
-    preview = bench.scheduler.preview_prompt(_spec(prompt))
+    preview = bench.scheduler.jobs.preview_prompt(_spec(prompt))
     first = preview.splitlines()[0]
     assert first == (
         "(the item's title) (its number or file name) (what the agent asked) (what you answered)"
@@ -71,7 +71,7 @@ def test_what_is_not_known_yet_has_words_in_brackets(bench: Bench) -> None:
 
 def test_what_started_a_chain_run_has_words_in_brackets(bench: Bench) -> None:
     prompt = Prompt(text="{{chain.job}} {{chain.run}} {{ chain.outcome }} {{chain.output}}")
-    assert bench.scheduler.preview_prompt(_spec(prompt)) == (
+    assert bench.scheduler.jobs.preview_prompt(_spec(prompt)) == (
         "(the job before this one) (the id of its run) (how it ended) (what it printed)"
     )
 
@@ -79,22 +79,22 @@ def test_what_started_a_chain_run_has_words_in_brackets(bench: Bench) -> None:
 def test_every_variable_can_be_previewed(bench: Bench) -> None:
     for name in VARIABLES:
         prompt = Prompt(text=f"[{{{{{name}}}}}]", work_source=_SOURCE)
-        assert "{{" not in bench.scheduler.preview_prompt(_spec(prompt))
+        assert "{{" not in bench.scheduler.jobs.preview_prompt(_spec(prompt))
 
 
 def test_without_a_source_and_a_question_nothing_is_added(bench: Bench) -> None:
-    assert bench.scheduler.preview_prompt(_spec(Prompt(text="just this"))) == "just this"
-    assert bench.scheduler.preview_prompt(_spec(Prompt(text=" \n"))) == "Execute scheduled task."
+    assert bench.scheduler.jobs.preview_prompt(_spec(Prompt(text="just this"))) == "just this"
+    assert bench.scheduler.jobs.preview_prompt(_spec(Prompt(text=" \n"))) == "Execute scheduled task."
 
 
 def test_a_prompt_for_an_agent_that_is_not_known_can_be_previewed(bench: Bench) -> None:
-    assert bench.scheduler.preview_prompt(_spec(Prompt(text="x", agent="nobody"))) == "x"
+    assert bench.scheduler.jobs.preview_prompt(_spec(Prompt(text="x", agent="nobody"))) == "x"
 
 
 def test_only_a_prompt_has_a_preview(bench: Bench) -> None:
     spec = JobSpec(name="job", schedule=Manual(), action=Command(argv=("true",)))
     with pytest.raises(ScheduleError, match="action: only a prompt can be previewed"):
-        bench.scheduler.preview_prompt(spec)
+        bench.scheduler.jobs.preview_prompt(spec)
 
 
 # --- Agents -------------------------------------------------------------------------------------------
@@ -117,10 +117,10 @@ def test_a_prompt_for_an_agent_that_is_not_known_is_not_added(bench: Bench) -> N
 
 
 def test_an_agent_of_the_settings_can_be_used_and_the_default_one_without_a_name(bench: Bench) -> None:
-    bench.scheduler.change_settings(agents=(Agent(name="mine", argv=("mine",)),), default_agent="mine")
+    bench.scheduler.settings.change(agents=(Agent(name="mine", argv=("mine",)),), default_agent="mine")
     for name in ("mine", ""):
         bench.scheduler.add_job(f"for {name!r}", Manual(), Prompt(agent=name))
-    bench.scheduler.change_settings(default_agent="gone")
+    bench.scheduler.settings.change(default_agent="gone")
     with pytest.raises(
         ScheduleError, match=r"^action\.agent: the settings name no default agent that exists"
     ):
@@ -129,7 +129,7 @@ def test_an_agent_of_the_settings_can_be_used_and_the_default_one_without_a_name
 
 def test_a_job_whose_agent_is_gone_can_still_be_edited_but_not_given_that_agent(bench: Bench) -> None:
     job_id = bench.scheduler.add_job("job", Manual(), Prompt(agent="codex"))
-    bench.scheduler.change_settings(agents=())
+    bench.scheduler.settings.change(agents=())
     bench.scheduler.update_job(job_id, name="renamed", enabled=False)
     with pytest.raises(ScheduleError, match=r"^action\.agent: there is no agent named 'codex'"):
         bench.scheduler.update_job(job_id, action=Prompt(text="new", agent="codex"))

@@ -1,0 +1,282 @@
+"""Editing jobs: add, update, remove to the trash, restore. Each edit is checked and stored in its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from halo_scheduler.errors import JobNotFoundError, ScheduleError, SchedulerError
+from halo_scheduler.grammar.checks import require_choice, require_label
+from halo_scheduler.model import (
+    Callback,
+    Hints,
+    HintSource,
+    JobSpec,
+    Once,
+    Prompt,
+    SkipReason,
+    StatusReason,
+)
+from halo_scheduler.model.changes import Actor, ChangeKind, changes_of
+from halo_scheduler.model.ids import new_job_ids
+from halo_scheduler.model.settings import Settings
+from halo_scheduler.rules.admission import refuse_chains
+from halo_scheduler.rules.assistants import (
+    check_change,
+    check_new_job,
+    decides_consent,
+    drop_refused_advice,
+    refuse_assistants,
+)
+from halo_scheduler.rules.edit import Edit
+from halo_scheduler.rules.planning import plan, slept_through, without_plan, without_waiting
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.store.jobs import TRASH_MS
+from halo_scheduler.store.store import Store
+
+_SPEC_NAMES = {field.name for field in fields(JobSpec)}
+_PAST = "this time is in the past; give one that lies ahead"
+
+# --- Adding --------------------------------------------------------------------------------------------
+
+
+def new_record(given: Mapping[str, Any], actor: Actor, now_ms: int) -> JobRecord:
+    """Return a job that is not stored yet, made from the arguments of `add_job`; an assistant's is paused."""
+    chosen = {key: value for key, value in given.items() if value is not None}
+    job_id = chosen.pop("job_id")
+    require_label("job_id", job_id)
+    paused_by = _pause_reason(chosen.pop("paused_by", None), actor)
+    spec = JobSpec(**{"action": Callback(), "anchor_at": now_ms, **chosen})
+    if _is_past(spec, now_ms):
+        raise ScheduleError(_PAST, path="schedule.at")
+    record = JobRecord(
+        id=job_id,
+        created_at=now_ms,
+        updated_at=now_ms,
+        spec=spec,
+        counted_until=now_ms,
+        disabled_reason=None if spec.enabled else StatusReason.USER,
+        paused=paused_by is not None,
+        paused_by=paused_by,
+    )
+    return plan(record, now_ms, lambda _job_id, _slot_at: False)
+
+
+def new_records(jobs: Iterable[Mapping[str, Any]], actor: Actor, now_ms: int) -> list[JobRecord]:
+    """Return several jobs that are not stored yet, each made from the arguments of `add_job`."""
+    given = list(jobs)
+    # Sorted ids: jobs that were added together stand together in the database.
+    ids = new_job_ids(len(given))
+    return [
+        new_record({**job, "job_id": job.get("job_id") or new_id}, actor, now_ms)
+        for job, new_id in zip(given, ids, strict=True)
+    ]
+
+
+def add(edit: Edit, records: list[JobRecord]) -> None:
+    """Store new jobs, all or none."""
+    for record in records:
+        check_new_job(edit, record.spec)
+    _refuse_taken(edit.store, records)
+    refuse_chains(edit.store, {record.id: record.spec for record in records})
+    _refuse_unknown_agents(edit.store, [record.spec for record in records])
+    insert(edit, records)
+    edit.changes += changes_of([record.id for record in records])
+
+
+def insert(edit: Edit, records: list[JobRecord]) -> None:
+    """Store new jobs that were checked, and write into the journal that they were added."""
+    edit.store.jobs.insert(records)
+    edit.store.events.append_many(
+        edit.now_ms,
+        EventKind.JOB_ADDED,
+        [(record.id, {"name": record.spec.name, "enabled": record.spec.enabled}) for record in records],
+        edit.actor,
+    )
+    for record in records:
+        _note_pause(edit, record)
+
+
+def _refuse_taken(store: Store, records: list[JobRecord]) -> None:
+    names = store.jobs.taken_names(record.spec.name for record in records)
+    ids = set(store.jobs.get_many(record.id for record in records))
+    for record in records:
+        name = record.spec.name
+        if name in names:
+            raise _name_taken(name)
+        if record.id in ids:
+            raise ScheduleError(f"there is already a job with the id {record.id!r}", path="job_id")
+        names.add(name)
+        ids.add(record.id)
+
+
+def _name_taken(name: str) -> ScheduleError:
+    return ScheduleError(f"there is already a job named {name!r}; choose another name", path="name")
+
+
+def _refuse_unknown_agents(store: Store, specs: Iterable[JobSpec]) -> None:
+    """Refuse prompts for an agent that the settings do not know; one may still be taken out of them later."""
+    prompts = [spec.action for spec in specs if isinstance(spec.action, Prompt)]
+    settings = store.settings.read() if prompts else Settings()
+    for prompt in prompts:
+        try:
+            settings.find_agent(prompt.agent)
+        except ScheduleError as error:
+            raise error.under("action") from None
+
+
+def _pause_reason(given: StatusReason | None, actor: Actor) -> StatusReason | None:
+    """Return why a job starts paused, or is paused by a change: what an assistant wrote waits for a review."""
+    if actor.is_assistant:
+        return StatusReason.ASSISTANT
+    return None if given is None else require_choice(StatusReason, given, path="paused_by")
+
+
+def _note_pause(edit: Edit, record: JobRecord) -> None:
+    if record.paused_by is not None:
+        edit.note(EventKind.JOB_PAUSED, record.id, until=None, by=record.paused_by)
+
+
+def _is_past(spec: JobSpec, now_ms: int) -> bool:
+    return isinstance(spec.schedule, Once) and spec.schedule.due_at <= now_ms
+
+
+# --- Updating ------------------------------------------------------------------------------------------
+
+
+def update(
+    edit: Edit,
+    job_id: str,
+    changes: Mapping[str, Any],
+    *,
+    paused_by: StatusReason | None = None,
+    seen: JobSpec | None = None,
+) -> None:
+    """Change what is given of a job's spec; with `seen`, only if that is still the job's spec."""
+    unknown = set(changes) - _SPEC_NAMES
+    if unknown:
+        raise ScheduleError("is not a known field of a job", path=min(unknown))
+    paused_by = _pause_reason(paused_by, edit.actor)
+    record = edit.store.jobs.require(job_id)
+    if seen is not None and record.spec != seen:
+        raise SchedulerError(f"{record.spec.name} was changed elsewhere since you looked; look at it again")
+    spec = replace(record.spec, **changes)
+    check_change(edit, record, spec)
+    if "action" in changes:
+        # Only what is new is refused: a job whose agent is gone can still be renamed.
+        _refuse_unknown_agents(edit.store, [spec])
+    _refuse_change(edit.store, record, spec)
+    edited = change_spec(edit, record, spec)
+    if paused_by is not None:
+        edited = edit.plan(edited.evolve(paused=True, paused_until=None, paused_by=paused_by))
+        _note_pause(edit, edited)
+    edit.store.jobs.save_states([edited])
+    edit.changed(ChangeKind.JOB, job_id)
+    # What a person has yet to review starts nothing: the last failed attempt has the followers from before.
+    in_force = spec if paused_by is None else record.spec
+    edit.end_lost_retry(record, edited.evolve(spec=in_force))
+    if decides_consent(record.spec, spec):
+        drop_refused_advice(edit)
+
+
+def _refuse_change(store: Store, record: JobRecord, spec: JobSpec) -> None:
+    """Refuse a new name that another job has, and new followers that do not exist or close a circle."""
+    if spec.name != record.spec.name and store.jobs.id_of_name(spec.name) is not None:
+        raise _name_taken(spec.name)
+    if spec.followers != record.spec.followers:
+        refuse_chains(store, {record.id: spec}, {record.id: record.spec})
+
+
+def change_spec(edit: Edit, record: JobRecord, spec: JobSpec) -> JobRecord:
+    """Store a changed spec, and return the job as the change leaves it; its state is not stored yet."""
+    edit.store.jobs.save_spec(record.id, spec, edit.now_ms)
+    edit.note(EventKind.JOB_EDITED, record.id, before=record.spec.to_dict(), after=spec.to_dict())
+    edited = _with_status(record, spec, edit.now_ms)
+    old, new = record.spec.policy, spec.policy
+    if not new.assistants_may_run and edited.hints.source is HintSource.ASSISTANT:
+        edited = edited.evolve(hints=Hints())
+    if (old.conditions, old.condition_deadline) != (new.conditions, new.condition_deadline):
+        # Whether it waits, and until when, is found out anew.
+        edited = without_waiting(edited)
+        _forget_deadlines(edit.store, record.id)
+    return _planned_after_edit(edit, record, edited)
+
+
+def _with_status(record: JobRecord, spec: JobSpec, now_ms: int) -> JobRecord:
+    """Return a job with a changed spec: enabled or disabled as it says, and not done if it has a new time."""
+    edited = record.evolve(spec=spec)
+    if spec.enabled != record.spec.enabled:
+        edited = edited.evolve(disabled_reason=None if spec.enabled else StatusReason.USER)
+    if spec.schedule != record.spec.schedule:
+        if _is_past(spec, now_ms):
+            raise ScheduleError(_PAST, path="schedule.at")
+        if edited.disabled_reason is StatusReason.DONE:
+            edited = edited.evolve(disabled_reason=None)
+    return edited
+
+
+def _planned_after_edit(edit: Edit, before: JobRecord, edited: JobRecord) -> JobRecord:
+    """Plan a job anew if the edit touches when it runs, unless it runs in its slot."""
+    old, new = before.spec, edited.spec
+    is_replanned = (old.schedule, old.policy, old.anchor_at, old.enabled) != (
+        *(new.schedule, new.policy, new.anchor_at, new.enabled),
+    )
+    if not is_replanned or edit.is_in_its_slot(before):
+        return edited
+    if (old.schedule, old.anchor_at) != (new.schedule, new.anchor_at):
+        # A retry that will not come any more leaves its slot failed.
+        errors = edited.errors + int(edited.attempt > 1)
+        edited = without_plan(edited.evolve(counted_until=edit.now_ms, errors=errors))
+    return edit.plan(edited, reason=PassedReason.EDITED)
+
+
+def _forget_deadlines(store: Store, job_id: str) -> None:
+    """Let runs after other jobs that wait for their conditions begin anew to count how long."""
+    waiting = [request for request in store.requests.chain_runs() if request.job_id == job_id]
+    store.requests.save_waiting([replace(request, waits_until=None) for request in waiting])
+
+
+# --- The trash -----------------------------------------------------------------------------------------
+
+
+def remove(edit: Edit, job_id: str) -> None:
+    """Put a job into the trash, and delete what has been there for too long."""
+    refuse_assistants(edit.actor, "remove jobs")
+    record = edit.store.jobs.require(job_id)
+    edit.store.jobs.set_removed(job_id, edit.now_ms)
+    edit.save(record, edit.plan(record.evolve(removed_at=edit.now_ms)))
+    edit.note(EventKind.JOB_REMOVED, job_id)
+    edit.store.jobs.purge(edit.now_ms - TRASH_MS)
+
+
+def restore(edit: Edit, job_id: str) -> None:
+    """Take a job out of the trash; it goes on from now."""
+    refuse_assistants(edit.actor, "restore jobs")
+    record = edit.store.jobs.get(job_id)
+    if record is None or record.removed_at is None:
+        raise JobNotFoundError(f"there is no removed job {job_id!r}")
+    if edit.store.jobs.id_of_name(record.spec.name) is not None:
+        raise ScheduleError(
+            f"there is now another job named {record.spec.name!r}; rename it first", path="name"
+        )
+    refuse_chains(edit.store, {job_id: record.spec}, {job_id: record.spec})
+    edit.store.jobs.set_removed(job_id, None)
+    edit.changed(ChangeKind.JOB, job_id)
+    restored = record.evolve(removed_at=None, counted_until=edit.now_ms)
+    if not edit.is_in_its_slot(record):
+        restored = edit.plan(restored)
+        _record_time_in_trash(edit, record)
+    edit.store.jobs.save_states([restored])
+    edit.note(EventKind.JOB_RESTORED, job_id)
+
+
+def _record_time_in_trash(edit: Edit, record: JobRecord) -> None:
+    """Record the one slot of a `once` whose time came while it lay in the trash."""
+    sentence = "the job was in the trash at that time"
+    skipped = slept_through(record, SkipReason.DISABLED, sentence, edit.now_ms)
+    if skipped is None or (skipped.slot_at or 0) > edit.now_ms:
+        return
+    if not edit.store.runs.has_slot(record.id, skipped.slot_at or 0):
+        edit.record_run(skipped)

@@ -1,0 +1,175 @@
+"""What people ask of the engine: manual runs, tests, cancellations, and runs with the answer to a question."""
+
+from __future__ import annotations
+
+import json
+
+from halo_scheduler.errors import JobNotFoundError, ScheduleError, ScheduleTriggerError
+from halo_scheduler.grammar.checks import require_kind, require_text
+from halo_scheduler.model import (
+    JobSpec,
+    Outcome,
+    Question,
+    QuestionState,
+    Run,
+    SkipReason,
+    Source,
+    StatusReason,
+    Trigger,
+)
+from halo_scheduler.model.changes import ChangeKind
+from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.rules.assistants import check_trigger, refuse_assistants
+from halo_scheduler.rules.edit import Edit
+from halo_scheduler.store.events import EventKind
+from halo_scheduler.store.job_records import JobRecord
+from halo_scheduler.store.requests import Request, RequestKind
+
+_LONGEST_ANSWER = 100_000
+
+
+def trigger(edit: Edit, job_id: str) -> str:
+    """Ask for a run by hand, and return its id."""
+    record = edit.store.jobs.require(job_id)
+    check_trigger(edit, record)
+    _refuse_running(edit, record)
+    _refuse_unreviewed(record, "run it")
+    run_id = _request(edit, RequestKind.TRIGGER, job_id, edit.actor.name)
+    if edit.actor.is_assistant:
+        edit.note(EventKind.RUN_REQUESTED, job_id, run_id=run_id)
+    return run_id
+
+
+def request_test(edit: Edit, job_id: str, spec: JobSpec) -> str:
+    """Ask for a test run of a job as it was edited, and return its id; the job itself stays as it is."""
+    refuse_assistants(edit.actor, "test jobs")
+    require_kind("spec", spec, JobSpec, "a JobSpec")
+    _refuse_running(edit, edit.store.jobs.require(job_id))
+    return _request(edit, RequestKind.TEST, job_id, json.dumps(spec.to_dict()))
+
+
+def cancel(edit: Edit, run_id: str) -> None:
+    """Ask for a run to be stopped, or withdraw it if it has not started; one that has ended stays as it is."""
+    refuse_assistants(edit.actor, "cancel runs")
+    run = edit.store.runs.get(run_id)
+    if run is None:
+        _withdraw(edit, run_id)
+        return
+    edit.store.requests.append(
+        Request(kind=RequestKind.CANCEL, job_id=run.job_id, run_id=run.id, at=edit.now_ms)
+    )
+    edit.changed(ChangeKind.JOB, run.job_id)
+
+
+def _refuse_unreviewed(record: JobRecord, what: str) -> None:
+    """Refuse to start what nobody has looked at: whoever asks for it may mean the job that it was before."""
+    if record.paused_by is StatusReason.ASSISTANT:
+        raise ScheduleTriggerError(
+            f"an assistant made or changed {record.spec.name}; look at it and resume it before you {what}",
+            SkipReason.PAUSED,
+        )
+
+
+def _request(edit: Edit, kind: RequestKind, job_id: str, payload: str) -> str:
+    request = Request(kind=kind, job_id=job_id, run_id=new_run_id(), at=edit.now_ms, payload=payload)
+    edit.store.requests.append(request)
+    edit.changed(ChangeKind.JOB, job_id)
+    return request.run_id
+
+
+def _refuse_running(edit: Edit, record: JobRecord) -> None:
+    if record.run_id is not None or edit.store.requests.has_trigger(record.id):
+        raise ScheduleTriggerError(f"{record.spec.name} is already running", SkipReason.ALREADY_RUNNING)
+
+
+def _withdraw(edit: Edit, run_id: str) -> None:
+    """Take back a run that has not started; the question it was to answer is open again."""
+    chain_run = edit.store.requests.withdraw_chain_run(run_id)
+    if chain_run is not None:
+        _record_cancelled(edit, chain_run)
+        return
+    if not edit.store.requests.withdraw_trigger(run_id):
+        raise JobNotFoundError(f"there is no run {run_id!r}")
+    question = edit.store.questions.reopen(run_id)
+    if question is not None:
+        _note_question(edit, question, EventKind.QUESTION_REOPENED)
+
+
+def _record_cancelled(edit: Edit, request: Request) -> None:
+    """Record that a chain run was cancelled: nobody asked for it, so nobody else would know of it."""
+    edit.changed(ChangeKind.JOB, request.job_id)
+    if edit.store.jobs.get(request.job_id) is None:
+        return
+    edit.record_run(
+        Run(
+            id=request.run_id,
+            job_id=request.job_id,
+            trigger=Trigger.CHAIN,
+            source=Source.MANUAL,
+            outcome=Outcome.CANCELLED,
+            error="cancelled by the user before it started",
+            finished_at=edit.now_ms,
+            caused_by=request.payload,
+        )
+    )
+
+
+# --- Questions -----------------------------------------------------------------------------------------
+
+
+def answer_question(edit: Edit, question_id: str, text: str) -> str:
+    """Answer what a run asked, and return the id of the run that gets the answer; it starts once the job is free."""
+    refuse_assistants(edit.actor, "answer questions")
+    given = require_text("text", text, longest=_LONGEST_ANSWER).strip()
+    if not given:
+        raise ScheduleError("the answer is empty; write one, or dismiss the question", path="text")
+    question = _open_question(edit, question_id)
+    _refuse_unreviewed(edit.store.jobs.require(question.job_id), "answer")
+    run_id = new_run_id()
+    edit.store.questions.settle(
+        question_id, QuestionState.ANSWERED, edit.now_ms, answer=given, answer_run_id=run_id
+    )
+    edit.store.requests.append(
+        Request(kind=RequestKind.ANSWER, job_id=question.job_id, run_id=run_id, at=edit.now_ms)
+    )
+    _note_question(edit, question, EventKind.QUESTION_ANSWERED, run_id=run_id)
+    edit.changed(ChangeKind.JOB, question.job_id)
+    return run_id
+
+
+def dismiss_question(edit: Edit, question_id: str) -> None:
+    """Close a question without an answer: its job starts by itself again."""
+    refuse_assistants(edit.actor, "dismiss questions")
+    question = _open_question(edit, question_id)
+    edit.store.questions.settle(question_id, QuestionState.DISMISSED, edit.now_ms)
+    _note_question(edit, question, EventKind.QUESTION_DISMISSED)
+
+
+def reopen_question(edit: Edit, question_id: str) -> None:
+    """Take back that a question was dismissed: it waits for an answer again."""
+    refuse_assistants(edit.actor, "reopen questions")
+    question = _existing_question(edit, question_id)
+    if not edit.store.questions.take_back(question_id):
+        raise ScheduleError(
+            f"only a dismissed question can be opened again; this one is {question.state}", path="question"
+        )
+    _note_question(edit, question, EventKind.QUESTION_REOPENED)
+
+
+def _open_question(edit: Edit, question_id: str) -> Question:
+    question = _existing_question(edit, question_id)
+    if question.state is not QuestionState.OPEN:
+        raise ScheduleError(f"this question was already {question.state}", path="question")
+    return question
+
+
+def _existing_question(edit: Edit, question_id: str) -> Question:
+    question = edit.store.questions.get(question_id)
+    if question is None:
+        raise JobNotFoundError(f"there is no question {question_id!r}")
+    return question
+
+
+def _note_question(edit: Edit, question: Question, kind: EventKind, **detail: object) -> None:
+    edit.note(kind, question.job_id, question=question.id, **detail)
+    edit.changed(ChangeKind.QUESTION, question.job_id)

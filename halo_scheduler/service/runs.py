@@ -1,0 +1,263 @@
+"""Runs and the questions they leave: the log, output, statistics, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from halo_scheduler.errors import SecretError
+from halo_scheduler.grammar.checks import require_whole
+from halo_scheduler.grammar.text import shown_text
+from halo_scheduler.model import JobSpec, Outcome, Question, Run, Trigger
+from halo_scheduler.model.alarms import Alarm
+from halo_scheduler.model.changes import ChangeKind
+from halo_scheduler.rules import run_requests
+from halo_scheduler.rules import statistics as reports
+from halo_scheduler.rules.assistants import refuse_assistants
+from halo_scheduler.rules.chains import BrokenLink, WaitingRun, broken_links, waiting_runs
+from halo_scheduler.rules.statistics import DayCount, Gap, TrendPoint
+from halo_scheduler.service.session import Session
+from halo_scheduler.store.history import RunFilter
+
+if TYPE_CHECKING:
+    from halo_scheduler.actions.output_reader import OutputFollower
+
+_MOST_UNSEEN = 100
+_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStats:
+    """A job's history in numbers; the streak counts the same outcome back from the newest run."""
+
+    total: int
+    by_outcome: Mapping[Outcome, int]
+    average_ms: int | None
+    p95_ms: int | None
+    last_run: Run | None
+    streak: int
+
+
+class Runs:
+    """Reads runs and what they printed."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._store = session.store
+
+    def get(self, run_id: str) -> Run | None:
+        """Return a run; None also while a manual run waits for its place."""
+        return self._store.runs.get(run_id)
+
+    def get_many(self, run_ids: Iterable[str]) -> dict[str, Run]:
+        """Return those of some runs that are in the log."""
+        return self._store.history.get_many(run_ids)
+
+    def log(
+        self,
+        job_id: str | None = None,
+        limit: int = 50,
+        *,
+        outcome: Outcome | None = None,
+        outcomes: Collection[Outcome] | None = None,
+        trigger: Trigger | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        before: str | None = None,
+    ) -> list[Run]:
+        """Return runs, newest first; `before` is the last run of the previous page."""
+        require_whole("limit", limit, 1)
+        chosen = RunFilter(
+            job_id=job_id,
+            outcomes=outcomes if outcome is None else [outcome],
+            trigger=trigger,
+            since=since,
+            until=until,
+            before=before,
+        )
+        return self._store.history.log(chosen, limit)
+
+    def running(self) -> list[Run]:
+        """Return the runs under way, oldest first."""
+        return self._store.runs.running()
+
+    def last(self, job_ids: Iterable[str]) -> dict[str, Run]:
+        """Return the newest ended run of each job that has one; test runs do not count."""
+        return {run.job_id: run for run in self._store.history.last_ended(job_ids)}
+
+    def request_test(self, job_id: str, spec: JobSpec) -> str:
+        """Ask for a test run of a job as it was edited, and return its id; the job itself stays as it is."""
+        with self._session.edit() as edit:
+            return run_requests.request_test(edit, job_id, spec)
+
+    # --- Runs that wait, and chains ------------------------------------------------------------------
+
+    def waiting_of(self, job_id: str) -> str | None:
+        """Return the id of a job's manual run that waits for its place, if there is one."""
+        return self.waiting().get(job_id)
+
+    def waiting(self) -> dict[str, str]:
+        """Return the ids of the manual runs that wait for their place, by job."""
+        return {request.job_id: request.run_id for request in self._store.requests.triggers()}
+
+    def waiting_in_chains(self) -> list[WaitingRun]:
+        """Return the runs that the end of another job's run started and that wait for their turn, longest first."""
+        return waiting_runs(self._store)
+
+    def caused_by(self, run_id: str) -> list[Run]:
+        """Return the runs of other jobs that the end of a run started, also those that then did not run."""
+        return self._store.history.caused_by(run_id)
+
+    def broken_links(self, run_id: str) -> list[BrokenLink]:
+        """Return which jobs should have run after a run, but are gone; one that is paused has a skipped run instead."""
+        return broken_links(self._store, run_id)
+
+    # --- Output --------------------------------------------------------------------------------------
+
+    def output(self, run_id: str) -> bytes:
+        """Return what a run printed, or has printed by now; secrets are left out."""
+        with self.follow_output(run_id) as output:
+            # Asked first: what is held back of a run that goes on may be the beginning of a secret.
+            is_over = output.is_run_over()
+            content = b"".join(iter(output.read, b""))
+            return content + output.end() if is_over else content
+
+    def follow_output(self, run_id: str) -> OutputFollower:
+        """Return a reader that gives a run's output piece by piece, also while it runs."""
+        from halo_scheduler.actions.output_reader import OutputFollower  # noqa: PLC0415 - only when needed
+
+        return OutputFollower(self._store, run_id, self._session.secrets)
+
+    def search_output(
+        self,
+        text: str,
+        *,
+        job_id: str | None = None,
+        outcomes: Collection[Outcome] | None = None,
+        trigger: Trigger | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Run | None]:
+        """Yield the runs that printed a text, newest first, whatever its case; None after each page searched."""
+        chosen = RunFilter(job_id=job_id, outcomes=outcomes, trigger=trigger, since=since, until=until)
+        return self._search(text.casefold(), chosen, is_cancelled)
+
+    def _search(
+        self, wanted: str, chosen: RunFilter, is_cancelled: Callable[[], bool]
+    ) -> Iterator[Run | None]:
+        history = self._store.history
+        while not is_cancelled():
+            page = history.outputs(chosen, _PAGE)
+            for run_id, outcome, stored in page:
+                output = self._searchable(run_id) if outcome is Outcome.RUNNING else stored
+                if output and wanted in shown_text(output).casefold():
+                    yield from history.get_many([run_id]).values()
+            if len(page) < _PAGE:
+                return
+            yield None
+            chosen = replace(chosen, before=page[-1][0])
+
+    def _searchable(self, run_id: str) -> bytes:
+        try:
+            return self.output(run_id)
+        except SecretError:
+            return b""  # It can be searched once it has ended and its secrets were taken out.
+
+    # --- Statistics ----------------------------------------------------------------------------------
+
+    def stats(self, job_id: str, since: int | None = None) -> RunStats:
+        """Return a job's history in numbers."""
+        self._store.jobs.require(job_id)
+        ends = self._store.runs.ends(job_id, since)
+        outcomes = [outcome for outcome, _ in ends]
+        durations = sorted(duration_ms for _, duration_ms in ends if duration_ms is not None)
+        others = (index for index, outcome in enumerate(outcomes) if outcome != outcomes[0])
+        return RunStats(
+            total=len(ends),
+            by_outcome={outcome: outcomes.count(outcome) for outcome in dict.fromkeys(outcomes)},
+            average_ms=sum(durations) // len(durations) if durations else None,
+            p95_ms=durations[(len(durations) * 95 - 1) // 100] if durations else None,
+            last_run=self._store.history.newest(job_id),
+            streak=next(others, len(outcomes)),
+        )
+
+    def trends(self, job_ids: Iterable[str], limit: int = 20) -> dict[str, tuple[TrendPoint, ...]]:
+        """Return the last ended runs of each job that has any, oldest first; test runs do not count."""
+        return reports.trends(self._store, job_ids, limit)
+
+    def count_by_day(
+        self,
+        since: int,
+        until: int,
+        *,
+        job_id: str | None = None,
+        outcome: Outcome | None = None,
+        trigger: Trigger | None = None,
+    ) -> list[DayCount]:
+        """Return how the ended runs of each local day went, days without any left out."""
+        return reports.days(self._store, since, until, job_id=job_id, outcome=outcome, trigger=trigger)
+
+    def gaps(self, since: int) -> list[Gap]:
+        """Return when no engine was awake and something was caught up or missed because of it, newest first."""
+        return reports.gaps(self._store, since)
+
+    def alarms(self, since: int) -> list[Alarm]:
+        """Return when the engine noticed, from an instant on, that it did not do its work; oldest first."""
+        return reports.alarms(self._store, since)
+
+    # --- Failures nobody has seen --------------------------------------------------------------------
+
+    def unseen_failures(self) -> list[Run]:
+        """Return failures since `mark_failures_seen`, newest first, a hundred at most; no tests, no removed jobs."""
+        seq, under_way = self._store.settings.failures_seen()
+        return self._store.history.failures_after(seq, under_way, _MOST_UNSEEN)
+
+    def mark_failures_seen(self) -> None:
+        """Remember that all failures up to now were seen; what is under way now can still become one."""
+        with self._session.edit() as edit:
+            refuse_assistants(edit.actor, "mark failures as seen")
+            history = self._store.history
+            self._store.settings.set_failures_seen(history.newest_seq(), history.seqs_under_way())
+            edit.changed(ChangeKind.SETTINGS)
+
+
+class Questions:
+    """Reads, answers and dismisses questions."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._table = session.store.questions
+
+    def list(self, *, include_settled: bool = False, limit: int = 100) -> list[Question]:
+        """Return the open questions, oldest first; with those that are settled, newest first."""
+        require_whole("limit", limit, 1)
+        return self._table.newest(limit) if include_settled else self._table.open_ones(limit)
+
+    def get(self, question_id: str) -> Question | None:
+        """Return a question, in whatever state it is."""
+        return self._table.get(question_id)
+
+    def of_run(self, run_id: str) -> Question | None:
+        """Return what a run asked, if it did."""
+        return self._table.of_run(run_id)
+
+    def answered_by(self, run_id: str) -> Question | None:
+        """Return the question whose answer a run was given."""
+        return self._table.answered_by(run_id)
+
+    def answer(self, question_id: str, text: str) -> str:
+        """Answer a question, and return the id of the run that gets the answer; it starts once the job is free."""
+        with self._session.edit() as edit:
+            return run_requests.answer_question(edit, question_id, text)
+
+    def dismiss(self, question_id: str) -> None:
+        """Close a question without an answer: its job starts by itself again."""
+        with self._session.edit() as edit:
+            run_requests.dismiss_question(edit, question_id)
+
+    def reopen(self, question_id: str) -> None:
+        """Take back that a question was dismissed: it waits for an answer again."""
+        with self._session.edit() as edit:
+            run_requests.reopen_question(edit, question_id)
