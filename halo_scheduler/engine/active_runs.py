@@ -1,4 +1,4 @@
-"""The runs under way: what each of them takes, when it must end, and what looks after it."""
+"""The runs under way: what each of them takes, when it must end, and how it is polled."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ActiveRuns:
         self._stopping: dict[str, StopReason] = {}
         self._done: set[str] = set()
         self.works: dict[str, Work] = {}
-        """What can be looked after and stopped; functions cannot."""
+        """What can be polled and stopped; functions cannot."""
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -126,34 +126,34 @@ class ActiveRuns:
             except Exception:  # noqa: BLE001 - one run that cannot be stopped must not keep the others running
                 _LOG.exception("A run could not be asked to stop; it is tried again.")
 
-    # --- Looking after them --------------------------------------------------------------------------
+    # --- Polling -------------------------------------------------------------------------------------
 
     @property
-    def next_look_at(self) -> int | None:
-        """When a run wants to be looked after again."""
-        looks = (work.next_look_at for work in self.works.values())
-        return min((at for at in looks if at is not None), default=None)
+    def next_poll_at(self) -> int | None:
+        """When a run wants to be polled again."""
+        polls = (work.next_look_at for work in self.works.values())
+        return min((at for at in polls if at is not None), default=None)
 
-    def look(self, now_ms: int) -> list[tuple[str, float, str]]:
-        """Look after the runs that want it; return the progress of those that made some."""
+    def poll(self, now_ms: int) -> list[tuple[str, float, str]]:
+        """Poll the runs that want it; return the progress of those that made some."""
         due = [
             (run_id, work)
             for run_id, work in self.works.items()
             if work.next_look_at is not None and work.next_look_at <= now_ms
         ]
-        return self._looked_at(due, now_ms)
+        return self._polled(due, now_ms)
 
-    def look_at_all(self, now_ms: int) -> None:
-        """Look after all of them, whether they want it or not: their output may have to be shortened."""
-        self._looked_at(list(self.works.items()), now_ms)
+    def poll_all(self, now_ms: int) -> None:
+        """Poll all of them, whether they want it or not: their output may have to be shortened."""
+        self._polled(list(self.works.items()), now_ms)
 
-    def _looked_at(self, works: list[tuple[str, Work]], now_ms: int) -> list[tuple[str, float, str]]:
+    def _polled(self, works: list[tuple[str, Work]], now_ms: int) -> list[tuple[str, float, str]]:
         news: list[tuple[str, float, str]] = []
         for run_id, work in works:
             try:
                 progress = work.look(now_ms)
             except OSError as error:
-                _LOG.warning("A run could not be looked after: %s", error)
+                _LOG.warning("A run could not be polled: %s", error)
                 continue
             news += [(run_id, *progress)] if progress else []
         return news

@@ -24,8 +24,8 @@ class Threads(Protocol):
     def post(self, news: Callable[[], None]) -> None: ...
 
 
-class Wakefulness:
-    """Holds one lock for each such run, from beside its start to its recorded end; costs nothing without them."""
+class SleepInhibitor:
+    """Holds one inhibitor lock per such run, from its start to its recorded end; costs nothing without them."""
 
     def __init__(self, threads: Threads, add_note: Callable[[Run, str], None]) -> None:
         """`add_note` is called on the engine's thread, with a run that cannot have what it wants."""

@@ -121,7 +121,7 @@ class EngineLoop(QObject):
         super().__init__()
         self._engine = engine
         self._watch = NotifierWatch(self) if HAS_PIDFD else None
-        engine.equip(self._watch or ThreadWatch(engine.post))
+        engine.resources.equip(self._watch or ThreadWatch(engine.handle.post))
         self._clock = clock
         self._path = store.database.path
         self._maintenance = Maintenance(store)
@@ -151,15 +151,15 @@ class EngineLoop(QObject):
         self._timer.timeout.connect(self._wake_up)
         # Other threads emit these: the calls are queued here, and several at once make one tick.
         self._go_on_wanted.connect(self._go_on, Qt.ConnectionType.QueuedConnection)
-        self.woken.connect(self._take_in, Qt.ConnectionType.QueuedConnection)
+        self.woken.connect(self._drain_inbox, Qt.ConnectionType.QueuedConnection)
         self._wait_limit.timeout.connect(self._waiting.quit)
         self.idle.connect(self._waiting.quit)
 
     def start(self) -> None:
-        """Take the engine's row and begin."""
+        """Take the lease and begin."""
         self._engine.start()
-        self._engine.wake = self.woken.emit
-        self._engine.read_environment()
+        self._engine.handle.wake = self.woken.emit
+        self._engine.resources.read_environment()
         self._server.start()
         self._sleep.start()
         self._clock_watcher.start()
@@ -180,7 +180,7 @@ class EngineLoop(QObject):
         self._clock_watcher.close()
         self._server.stop()
         self._maintenance.finish()
-        self._engine.wake = lambda: None
+        self._engine.handle.wake = lambda: None
         self._engine.leave_runs()
         if self._watch is not None:
             self._watch.close()
@@ -211,21 +211,21 @@ class EngineLoop(QObject):
         except Exception:  # noqa: BLE001 - housekeeping never stands in the way of jobs
             _LOG.exception("Housekeeping failed.")
 
-    def _take_in(self) -> None:
-        """Hear what other threads brought; only the end of a run needs a tick at once."""
+    def _drain_inbox(self) -> None:
+        """Do what other threads posted; only the end of a run needs a tick at once."""
         if self._is_stopped:
             return
-        if self._engine.take_in():
+        if self._engine.drain_inbox():
             self.look_again()
         elif not self._must_tick:
-            self._timer.start(min(self._engine.look_delay_ms(), max(self._timer.remainingTime(), 0)))
+            self._timer.start(min(self._engine.poll_delay_ms(), max(self._timer.remainingTime(), 0)))
 
     def _wake_up(self) -> None:
-        """Tick, or only look after runs if nothing more is due."""
+        """Tick, or only poll the runs if nothing more is due."""
         try:
-            if self._engine.look() or self._must_tick or self._engine.delay_ms() == 0:
+            if self._engine.poll() or self._must_tick or self._engine.delay_ms() == 0:
                 self._tick()
-            delay_ms = min(self._engine.delay_ms(), self._engine.look_delay_ms())
+            delay_ms = min(self._engine.delay_ms(), self._engine.poll_delay_ms())
         except (StaleEngineError, StoreReplacedError, StoreDamagedError) as error:
             self._lose(error)
             return
@@ -279,7 +279,7 @@ class EngineLoop(QObject):
         if self._is_stopped:
             return
         if kind is AlarmKind.STARVED:
-            self._engine.claim_anew()
+            self._engine.reset_claims()
         self.look_again()
         self.changed_elsewhere.emit(Change(ChangeKind.ENGINE))
 

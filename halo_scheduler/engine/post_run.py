@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from halo_scheduler.actions.run_services import Ended, EngineHandle, Late
+from halo_scheduler.actions.run_services import Ended, Late
 from halo_scheduler.actions.runner import Leftover
 from halo_scheduler.engine.active_runs import ActiveRun, ActiveRuns
-from halo_scheduler.engine.run_resources import RunResources
+from halo_scheduler.engine.handle import Handle
 from halo_scheduler.engine.settlement import Settlement
+from halo_scheduler.engine.starting import RunResources
 from halo_scheduler.grammar.english import listed
 from halo_scheduler.host.process_tree import marked_processes
 from halo_scheduler.host.reaper import REAPER
@@ -89,15 +90,11 @@ class DeferredOutputs:
 class PostRun:
     """Clears away after the runs of one engine, and after those of the last."""
 
-    def __init__(
-        self, store: Store, resources: RunResources, home: EngineHandle, add_note: Callable[[Run, str], None]
-    ) -> None:
-        """`add_note` is called on the engine's thread, with what was found out about a recorded run."""
+    def __init__(self, store: Store, resources: RunResources, handle: Handle) -> None:
         self._store = store
         self._resources = resources
-        self._engine = home
-        self._add_note = add_note
-        self.settlement = Settlement(store, resources.work_desk, home, add_note)
+        self._handle = handle
+        self.settlement = Settlement(store, resources.work_desk, handle, handle.note_on)
         self.scan = SurvivorScan()
         self.deferred_outputs = DeferredOutputs()
         self._is_adopting = False
@@ -164,17 +161,17 @@ class PostRun:
 
     @property
     def due_at(self) -> int | None:
-        """When it wants to be looked after again."""
+        """When it wants to be polled again."""
         instants = (self.scan.due_at, self.settlement.due_at, self._reap_at)
         return min((at for at in instants if at is not None), default=None)
 
-    def look(self, now_ms: int) -> None:
+    def poll(self, now_ms: int) -> None:
         """Do what is due."""
         if self.scan.due_at is not None and self.scan.due_at <= now_ms:
             # On another thread: it goes through all processes of the machine, and there may be thousands.
             look = self.scan.take()
-            self._engine.submit(lambda: self._engine.post(partial(self._note_survivors, look())))
-        self.settlement.look(now_ms)
+            self._handle.submit(lambda: self._handle.post(partial(self._note_survivors, look())))
+        self.settlement.poll(now_ms)
         if self._is_adopting and abs(now_ms - self._reaped_at) >= _REAP_PAUSE_MS:
             self._reap(now_ms)
 
@@ -205,7 +202,7 @@ class PostRun:
 
     def _note_survivors(self, found: list[tuple[Run, str]]) -> None:
         for run, sentence in found:
-            self._add_note(run, sentence)
+            self._handle.note_on(run, sentence)
 
 
 @contextmanager

@@ -99,10 +99,10 @@ class Settlement:
 
     @property
     def due_at(self) -> int | None:
-        """When it wants to be looked after again."""
+        """When it wants to be polled again."""
         return min((report.due_at for report in self._later.values()), default=None)
 
-    def look(self, now_ms: int) -> None:
+    def poll(self, now_ms: int) -> None:
         """Try again what is due."""
         for report in [report for report in self._later.values() if report.due_at <= now_ms]:
             del self._later[report.run_id]

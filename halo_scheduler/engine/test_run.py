@@ -26,7 +26,7 @@ from halo_scheduler.actions.spool import Spool, left_behind
 from halo_scheduler.actions.spool_reader import SpoolReader
 from halo_scheduler.actions.threads import DaemonPool
 from halo_scheduler.clock import Clock
-from halo_scheduler.engine.keep_awake import Wakefulness
+from halo_scheduler.engine.keep_awake import SleepInhibitor
 from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.host.login_environment import Environment, LoginEnvironment
@@ -112,7 +112,7 @@ class Trial(QObject):
         self._left: list[psutil.Process] = []
         self._is_over = False
         self._notes: list[str] = []
-        self._wakefulness = Wakefulness(self, self.note_on)
+        self._inhibitor = SleepInhibitor(self, self.note_on)
         self._began_at = 0
         self._elapsed = QElapsedTimer()
         self._timer = QTimer(self)
@@ -156,7 +156,7 @@ class Trial(QObject):
         self._timer.start()
         self._work = self._runner.start(job, self._run, self._context)
         if self._work is not None and self._spec.policy.keep_awake:
-            self._wakefulness.hold(self._run, self._spec.name)
+            self._inhibitor.hold(self._run, self._spec.name)
         if self._work is None:
             kind = self._spec.action.kind
             self.end(
@@ -301,7 +301,7 @@ class Trial(QObject):
 
     def _finish(self) -> None:
         self._is_over = True
-        self._wakefulness.release(self._run.id)
+        self._inhibitor.release(self._run.id)
         self._timer.stop()
         reader = self._reader_of_output = self._reader_of_output or self._open()
         if reader is not None:

@@ -14,6 +14,7 @@ from halo_scheduler.model import (
     HintSource,
     JobSpec,
     Once,
+    PassedReason,
     Prompt,
     SkipReason,
     StatusReason,

@@ -147,7 +147,7 @@ class EngineControl:
             # It holds descriptors from the moment it is made.
             loop.stop()
             self._ended_loops.append(loop)
-            engine.give_up()
+            engine.release()
             self._engine = None
             raise
         if adopt_orphans:
@@ -179,7 +179,7 @@ class EngineControl:
                 self.get_handlers(),
                 self._get_pool(),
                 max_concurrent=self._concurrency_limit,
-                tell=self._session.publish,
+                publish=self._session.publish,
                 owner=self._owner,
                 surroundings=self.surroundings,
             )
@@ -218,7 +218,7 @@ class EngineControl:
         if self._session.loop is not None:
             self._session.loop.stop()
             self._retire_loop()
-        engine.give_up()
+        engine.release()
         self._engine = None
         if wait and unrecorded:
             what = counted(unrecorded, "run")

@@ -109,11 +109,11 @@ class Session:
 
 
 def open_store(path: Path, now_ms: int) -> Store:
-    """Open a database; on a full disk, make some room for it first, which a job that goes on printing may take."""
+    """Open a database; on a full disk, reclaim space first, which a job that goes on printing may take again."""
     for _ in range(_OPENING_TRIES):
         with suppress(StoreFullError):
             return Store.open(path, now_ms)
-        from halo_scheduler.engine.room import make_room_beside  # noqa: PLC0415 - on a full disk only
+        from halo_scheduler.engine.full_disk import reclaim_beside  # noqa: PLC0415 - on a full disk only
 
-        make_room_beside(path)
+        reclaim_beside(path)
     return Store.open(path, now_ms)

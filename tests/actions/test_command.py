@@ -578,7 +578,7 @@ def test_a_process_that_does_not_end_when_killed_is_named_and_waited_for(
         # As in uninterruptible sleep, on a network drive that does not answer.
         patched.setattr(psutil.Process, "kill", lambda _process: None)
         shop.scheduler.cancel_run(run_id)
-        shop.until(lambda: engine._works[run_id]._why is not None)  # type: ignore[attr-defined] # ours
+        shop.until(lambda: engine._runs.works[run_id]._why is not None)  # type: ignore[attr-defined] # ours
         engine._runs.shift(-11_000)
         shop.until(lambda: shop.get(run_id).note)
         run = shop.get(run_id)
@@ -679,7 +679,7 @@ def test_nothing_is_started_after_the_engine_has_left(
     run_id = shop.begin(Command(argv=("touch", str(tmp_path / "started"))))
     shop.until(lambda: pids_in(tmp_path))
     assert shop.scheduler.engine._engine is not None
-    (work,) = shop.scheduler.engine._engine._works.values()
+    (work,) = shop.scheduler.engine._engine._runs.works.values()
     assert isinstance(work, ProcessWork)
     shop.scheduler.stop(wait=False)
     (tmp_path / "go").touch()
@@ -889,7 +889,7 @@ def test_nothing_is_started_by_an_engine_that_stood_still_until_another_took_ove
     run_id = hand.begin(Command(argv=("touch", str(tmp_path / "started"))))
     until(lambda: pids_in(tmp_path))
     assert hand.scheduler.engine._engine is not None
-    (work,) = hand.scheduler.engine._engine._works.values()
+    (work,) = hand.scheduler.engine._engine._runs.works.values()
     assert isinstance(work, ProcessWork)
     hand.clock.advance(LEASE_MS)
     (tmp_path / "go").touch()
@@ -934,7 +934,7 @@ def test_ticks_alone_kill_after_the_grace(hand: _Hand, tmp_path: Path) -> None:
     until(lambda: pids_in(tmp_path))
     engine = hand.scheduler.engine.get_engine()
     # That it was started is told by another thread.
-    until(lambda: engine.take_in() or engine._works[run_id].next_look_at)
+    until(lambda: engine.drain_inbox() or engine._runs.works[run_id].next_look_at)
     hand.scheduler.cancel_run(run_id)
     hand.scheduler.tick()
     hand.clock.advance(3_599_999)

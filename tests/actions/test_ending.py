@@ -158,12 +158,12 @@ def test_what_prints_without_a_pause_is_not_looked_after_without_one(tmp_path: P
         until(lambda: pids_in(tmp_path))
         engine = scheduler.engine.get_engine()
         # That it was started is told by another thread.
-        until(lambda: engine.take_in() or engine._works[run_id].next_look_at)
+        until(lambda: engine.drain_inbox() or engine._runs.works[run_id].next_look_at)
         for _ in range(20):
             scheduler.tick()
             clock.advance(1_000)
             scheduler.tick()
-            next_look_at = engine._works[run_id].next_look_at
+            next_look_at = engine._runs.works[run_id].next_look_at
             assert next_look_at is not None
             assert next_look_at >= clock.now_ms() + 500
         end_all(pids_in(tmp_path))

@@ -749,7 +749,7 @@ def test_a_proxy_of_the_login_environment_is_used_and_its_password_not_stored(
     site.page(page, "http://far.test/")
     monkeypatch.setenv("http_proxy", f"http://me:hunter22@127.0.0.1:{site.port}")
     monkeypatch.setenv("SHELL", "/bin/sh")
-    client.scheduler.engine.get_engine().read_environment()
+    client.scheduler.engine.get_engine().resources.read_environment()
     result = client.get("http://far.test/")
     assert result.error == "far.test answered 407 Proxy Authentication Required; expected 2xx"
     assert result.output.endswith(b"\n\nBasic *** ***")

@@ -108,7 +108,7 @@ def test_a_cancel_between_two_tries_ends_the_run_at_once(
 def _is_pausing(shop: Workshop, run_id: str) -> bool:
     engine = shop.scheduler.engine._engine
     assert engine is not None
-    work = engine._works[run_id]
+    work = engine._runs.works[run_id]
     assert isinstance(work, process.ProcessWork)
     return not work._is_starting
 

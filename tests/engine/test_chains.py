@@ -519,7 +519,7 @@ def test_output_that_waits_for_its_secrets_holds_the_chain_back(bench: Bench) ->
     (run,) = bench.tick()
     bench.open_runs.pop(run.id)
     engine = bench.scheduler.engine.get_engine()
-    engine.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS, needs_secrets=frozenset({"TOKEN"})))
+    engine.handle.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS, needs_secrets=frozenset({"TOKEN"})))
     bench.tick()
     assert (_runs(bench), _reasons(bench)) == ([], ["the output of backup"])
     late = Late(output=Output.of(b"done\n", 5))

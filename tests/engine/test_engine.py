@@ -11,7 +11,7 @@ import pytest
 from machine import START, Bench
 
 from halo_scheduler import After, Cron, Every, Manual, Once, Outcome, Policy, Retry, Run, Source, Trigger
-from halo_scheduler.engine import endings, slots, takeover
+from halo_scheduler.engine import endings, held_lease, slots
 from halo_scheduler.errors import (
     EngineHeldError,
     ScheduleError,
@@ -675,7 +675,7 @@ def test_less_than_a_minute_is_merely_late(bench: Bench) -> None:
 
 
 def test_waiting_for_a_place_is_never_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(held_lease, "is_alive", lambda _pid, _start: False)
     bench = Bench(tmp_path / "halo.db", max_concurrent=1)
     for index in range(2):
         bench.scheduler.add_job(

@@ -118,7 +118,7 @@ def test_that_it_cannot_be_had_is_noted_and_stops_nothing(bench: Bench, keeper: 
     bench.scheduler.subscribe(told.append)
     (run,) = bench.tick(_HOUR)
     engine = bench.scheduler.engine.get_engine()
-    until(lambda: engine.take_in() or bench.recorded(run.id).note)
+    until(lambda: engine.drain_inbox() or bench.recorded(run.id).note)
     note = "the machine could not be kept awake: nobody answers"
     assert (bench.recorded(run.id).note, bench.recorded(run.id).outcome) == (note, Outcome.RUNNING)
     assert told.count(Change(ChangeKind.RUN_PROGRESS, job_id=run.job_id, run_id=run.id)) == 1

@@ -58,7 +58,7 @@ def _add(bench: Bench) -> str:
 def _end(bench: Bench, run: Run) -> None:
     """Let a run end without a tick."""
     bench.open_runs.pop(run.id)
-    bench.scheduler.engine.get_engine().end(Ended(run_id=run.id, outcome=Outcome.SUCCESS))
+    bench.scheduler.engine.get_engine().handle.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS))
 
 
 def _next_of(bench: Bench, run: Run) -> Run:

@@ -157,7 +157,7 @@ def test_a_job_that_is_never_due_again_takes_no_hints_and_the_run_says_so(
 def _end_with_late_words(bench: Bench, run: Run, late: Late, later_ms: int) -> None:
     engine = bench.scheduler.engine.get_engine()
     bench.open_runs.pop(run.id)
-    engine.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS, needs_secrets=frozenset({"TOKEN"})))
+    engine.handle.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS, needs_secrets=frozenset({"TOKEN"})))
     bench.tick()
     engine._post_run.deferred_outputs.arrived[run.id] = run, late
     bench.tick(later_ms)
@@ -193,7 +193,7 @@ def test_late_advice_while_a_slot_runs_leaves_its_run_in_peace(bench: Bench) -> 
     (run,) = bench.tick(_MINUTE)
     engine = bench.scheduler.engine.get_engine()
     bench.open_runs.pop(run.id)
-    engine.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS, needs_secrets=frozenset({"TOKEN"})))
+    engine.handle.end(Ended(run_id=run.id, outcome=Outcome.SUCCESS, needs_secrets=frozenset({"TOKEN"})))
     bench.tick()
     (again,) = bench.tick(_MINUTE)
     late = Late(output=Output.of(b"", 0), proposal=_FAST)

@@ -146,7 +146,7 @@ def test_what_passed_while_a_start_was_tried_again_was_not_passed_over_by_a_run(
     (run,) = bench.tick(_SECOND)
     bench.open_runs.pop(run.id)
     bench.clock.advance(20 * _SECOND)
-    bench.scheduler._get_engine().end(
+    bench.scheduler.engine.get_engine().handle.end(
         Ended(run_id=run.id, outcome=Outcome.INTERRUPTED, held_up_by=held_up_by)
     )
     bench.tick()
@@ -192,7 +192,7 @@ def _until(bench: Bench, is_so: Callable[[], bool]) -> None:
     for _ in range(600):
         if is_so():
             return
-        bench.scheduler._get_engine().wait_for_end(0.1)
+        bench.scheduler.engine.get_engine().wait_for_end(0.1)
     raise AssertionError("it did not happen")
 
 
@@ -215,7 +215,7 @@ def test_a_start_that_is_tried_again_waits_and_does_not_run(bench: Bench, gate: 
     bench.tick(20 * _SECOND)
     gate.opens.set()
     _until(bench, lambda: not bench.job(job_id).is_starting)
-    engine = bench.scheduler._get_engine()
+    engine = bench.scheduler.engine.get_engine()
     _until(bench, lambda: engine.living_count == 0)
     bench.tick()
     (first,) = bench.scheduler.get_run_log(job_id)
@@ -233,7 +233,7 @@ def test_a_run_whose_engine_left_during_its_start_leaves_no_job_waiting(bench: B
     assert gate.is_reached.wait(60)
     _until(bench, lambda: bench.job(job_id).is_starting)
     bench.tick(4 * _SECOND)
-    bench.scheduler._get_engine().leave_runs()
+    bench.scheduler.engine.get_engine().leave_runs()
     bench.crash()
     bench.tick(10 * _SECOND)
     assert not bench.job(job_id).is_starting

@@ -30,7 +30,7 @@ def test_a_fault_in_clearing_away_doubles_no_end_and_keeps_nobody_from_starting(
 
         run_id = scheduler.trigger(second)
         with monkeypatch.context() as context:
-            context.setattr(engine._resources, "clear_spool", stumble)
+            context.setattr(engine.resources, "clear_spool", stumble)
             scheduler.tick()
         assert "could not be cleared away" in caplog.text
 

@@ -26,7 +26,7 @@ from halo_scheduler import (
 from halo_scheduler.actions.run_context import context_of
 from halo_scheduler.actions.run_services import Late
 from halo_scheduler.actions.spool import Output
-from halo_scheduler.engine import takeover
+from halo_scheduler.engine import held_lease
 from halo_scheduler.model import Caps, JobStatus, Question, QuestionState, SkipReason, StatusReason
 from halo_scheduler.model.changes import Change, ChangeKind
 
@@ -81,7 +81,7 @@ def test_a_test_run_asks_nobody(bench: Bench, job_id: str) -> None:
 
 def test_a_question_knows_the_item_it_is_about(bench: Bench, job_id: str) -> None:
     (run,) = bench.tick(_HOUR)
-    bench.scheduler.engine.get_engine().note_item(run.id, "7", "Broken door", "https://x.test/7")
+    bench.scheduler.engine.get_engine().handle.note_item(run.id, "7", "Broken door", "https://x.test/7")
     bench.end(run, question="Which door?")
     question = bench.scheduler.questions.of_run(run.id)
     assert question is not None
@@ -326,7 +326,7 @@ def test_an_answer_that_waits_keeps_no_other_job_from_its_run_by_hand(tmp_path: 
 def test_an_answer_waits_for_a_place_and_outlives_restarts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(held_lease, "is_alive", lambda _pid, _start: False)
     bench = Bench(tmp_path / "one.db", max_concurrent=1)
     asking = bench.scheduler.add_job("asking", Every("1h"))
     question = _ask(bench)

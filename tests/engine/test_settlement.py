@@ -13,8 +13,8 @@ from process_probe import until
 
 from halo_scheduler import Every, Manual, Outcome, Run, Source, Trigger
 from halo_scheduler.actions.spool import spool_folder
+from halo_scheduler.engine import held_lease
 from halo_scheduler.engine import settlement as settlement_module
-from halo_scheduler.engine import takeover
 from halo_scheduler.engine.settlement import Settlement, verdict_of
 from halo_scheduler.errors import StoreUnavailableError
 from halo_scheduler.model import Question, QuestionState, SkipReason
@@ -59,7 +59,7 @@ class _Claimed:
         self._until(
             lambda: (
                 self.places() == [place]
-                and not self.bench.scheduler.engine.get_engine()._resources.work_desk.claimed()
+                and not self.bench.scheduler.engine.get_engine().resources.work_desk.claimed()
             )
         )
 
@@ -90,7 +90,7 @@ class _Claimed:
 
 @pytest.fixture
 def claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Claimed]:
-    monkeypatch.setattr(takeover, "is_alive", lambda _pid, _start: False)
+    monkeypatch.setattr(held_lease, "is_alive", lambda _pid, _start: False)
     found = _Claimed(tmp_path)
     yield found
     found.bench.close()
@@ -182,13 +182,13 @@ def test_each_try_waits_longer_than_the_last_and_the_run_says_it_once(untold: _C
 def test_the_loop_wakes_for_the_next_try(untold: _Claimed) -> None:
     engine = untold.bench.scheduler.engine.get_engine()
     untold.bench.clock.advance(_MINUTE - 5_000)
-    assert engine.look_delay_ms() == 5_000
+    assert engine.poll_delay_ms() == 5_000
 
 
 def test_a_clock_that_is_set_back_does_not_put_off_the_next_try(untold: _Claimed) -> None:
     engine = untold.bench.scheduler.engine.get_engine()
     untold.bench.tick(-_HOUR)
-    assert engine.look_delay_ms() <= _MINUTE
+    assert engine.poll_delay_ms() <= _MINUTE
 
 
 def test_after_a_week_the_item_is_forgotten_and_the_run_says_so(untold: _Claimed) -> None:
@@ -196,17 +196,17 @@ def test_after_a_week_the_item_is_forgotten_and_the_run_says_so(untold: _Claimed
     for _ in range(3):
         untold.fail_again()
     untold.bench.clock.advance(7 * 24 * _HOUR)
-    assert engine._resources.work_desk.claimed() == {untold.run.id}
+    assert engine.resources.work_desk.claimed() == {untold.run.id}
     untold.bench.tick()
     assert "within 7 days, so nobody tries it any more" in untold.next_note()
-    assert (engine._resources.work_desk.claimed(), engine._post_run.settlement.due_at) == (set(), None)
+    assert (engine.resources.work_desk.claimed(), engine._post_run.settlement.due_at) == (set(), None)
 
 
 def test_a_clock_that_jumps_ahead_does_not_end_the_tries_at_once(untold: _Claimed) -> None:
     engine = untold.bench.scheduler.engine.get_engine()
     untold.bench.clock.advance(30 * 24 * _HOUR)
     untold.fail_again()
-    assert engine._resources.work_desk.claimed() == {untold.run.id}
+    assert engine.resources.work_desk.claimed() == {untold.run.id}
 
 
 def test_the_engine_after_the_next_goes_on_trying_without_saying_it_again(untold: _Claimed) -> None:

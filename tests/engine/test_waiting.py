@@ -604,7 +604,7 @@ def test_a_change_of_the_surroundings_makes_the_loop_tick_at_once(scheduler: Sch
     scheduler.start()
     qtbot.waitUntil(lambda: surroundings.watched == {_DISK})
     surroundings.truths[_DISK] = True
-    looking = threading.Thread(target=scheduler.engine.get_engine().look_around)
+    looking = threading.Thread(target=scheduler.engine.get_engine().recheck_conditions)
     looking.start()
     qtbot.waitUntil(lambda: len(scheduler.get_run_log(job_id)) == 1)
     # What it holds on to must not be destroyed there.

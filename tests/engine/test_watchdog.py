@@ -73,7 +73,7 @@ def test_a_loop_that_hangs_is_noticed_while_it_hangs(
         until(lambda: alarms)
         hung.set()
 
-    _engine(scheduler).post(hang_here)
+    _engine(scheduler).handle.post(hang_here)
     qtbot.waitUntil(hung.is_set)
     assert [alarm.kind for alarm in alarms] == [AlarmKind.SILENT]
     assert "hang_here" in caplog.text
@@ -194,7 +194,7 @@ def test_only_what_needs_nothing_but_a_place_is_overlooked(scheduler: Scheduler,
     engine._claims.claim = lambda *_: []  # type: ignore[method-assign]
     run_id = scheduler.trigger(scheduler.add_job("job", Manual()))
     qtbot.waitUntil(engine.is_overlooking)
-    engine.claim_anew()
+    engine.reset_claims()
     engine.tick()
     assert scheduler.get_run(run_id) is not None
     assert not engine.is_overlooking()

@@ -91,7 +91,7 @@ class Bench:
         ended = Ended(
             run_id=run.id, outcome=outcome, cost=cost, question=question, reason=reason, proposal=proposal
         )
-        self.scheduler.engine.get_engine().end(ended)
+        self.scheduler.engine.get_engine().handle.end(ended)
         self.tick()
 
     def job(self, job_id: str) -> Job:

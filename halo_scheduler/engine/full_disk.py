@@ -1,4 +1,4 @@
-"""Making room on a full disk, so that what happened can be recorded."""
+"""Reclaiming space on a full disk, so that what happened can be recorded."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LOG = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 
-class Room:
-    """Makes room for one engine: by shortening output first, as that costs least."""
+class DiskReclaimer:
+    """Reclaims space for one engine: by shortening output first, as that costs least."""
 
     def __init__(
         self,
@@ -37,19 +37,19 @@ class Room:
         self._ended = ended
         self._now_ms = now_ms
 
-    def given_to(self, write: Callable[[], _Result]) -> _Result:
-        """Do something that is written as a whole; each time the disk is full, make some room and do it again."""
-        for make_room in (self._shorten_output, self._release_reserve, self._empty_ended):
+    def retry_when_full(self, write: Callable[[], _Result]) -> _Result:
+        """Write something as a whole; each time the disk is full, reclaim some space and write it again."""
+        for reclaim in (self._shorten_output, self._release_reserve, self._empty_ended):
             try:
                 return write()
             except StoreFullError:
-                make_room()
+                reclaim()
         return write()
 
     def _shorten_output(self) -> None:
-        """Have each run that goes on shorten its own; of the others that is done here."""
+        """Have each run under way shorten its own output; the others are shortened here."""
         ended = {one.run_id for one in self._ended()}
-        self._runs.look_at_all(self._now_ms())
+        self._runs.poll_all(self._now_ms())
         shorten_output(self._folder, but_for=self._runs.works.keys() - ended)
 
     def _release_reserve(self) -> None:
@@ -72,7 +72,7 @@ def shorten_output(folder: Path, but_for: Iterable[str] = ()) -> None:
             Spool(folder, run_id).cap(SPOOL_LIMIT_BYTES.default)
 
 
-def make_room_beside(database: Path) -> None:
-    """Make room for a database that cannot even be opened, as its disk is full."""
+def reclaim_beside(database: Path) -> None:
+    """Reclaim space for a database that cannot even be opened, as its disk is full."""
     shorten_output(spool_folder(database))
     release_reserve(database)

@@ -13,7 +13,7 @@ from halo_scheduler import Outcome
 from halo_scheduler.actions.run_services import Ended
 from halo_scheduler.actions.spool import Output, Spool, spool_folder
 from halo_scheduler.engine.active_runs import ActiveRuns
-from halo_scheduler.engine.room import Room, make_room_beside
+from halo_scheduler.engine.full_disk import DiskReclaimer, reclaim_beside
 from halo_scheduler.errors import StoreFullError
 from halo_scheduler.store.connection import Database
 from halo_scheduler.store.reserve import hold_reserve, reserve_path
@@ -43,7 +43,7 @@ class _Scene:
             Ended(run_id="known", outcome=Outcome.SUCCESS, output=Output.of(b"x", 1)),
             Ended(run_id="withheld", outcome=Outcome.SUCCESS, needs_secrets=frozenset({"S"})),
         ]
-        self.room = Room(self.database, ActiveRuns(), lambda: ends, lambda: 0)
+        self.disk = DiskReclaimer(self.database, ActiveRuns(), lambda: ends, lambda: 0)
         self.seen: list[tuple[bool, int]] = []
 
     def write(self, fail: int) -> Callable[[], str]:
@@ -64,19 +64,19 @@ def scene(tmp_path: Path) -> _Scene:
 
 
 def test_with_room_nothing_is_given_up(scene: _Scene) -> None:
-    assert scene.room.given_to(scene.write(fail=0)) == "written"
+    assert scene.disk.retry_when_full(scene.write(fail=0)) == "written"
     assert scene.seen == [(True, _MB)]
 
 
 def test_output_is_shortened_first_then_the_reserve_goes_then_what_is_in_memory(scene: _Scene) -> None:
-    assert scene.room.given_to(scene.write(fail=3)) == "written"
+    assert scene.disk.retry_when_full(scene.write(fail=3)) == "written"
     assert scene.seen == [(True, _MB), (True, _MB), (False, _MB), (False, 0)]
     assert scene.withheld.size() == _MB
 
 
 def test_what_does_not_help_is_told(scene: _Scene) -> None:
     with pytest.raises(StoreFullError):
-        scene.room.given_to(scene.write(fail=4))
+        scene.disk.retry_when_full(scene.write(fail=4))
 
 
 def test_other_errors_give_nothing_up(scene: _Scene) -> None:
@@ -84,7 +84,7 @@ def test_other_errors_give_nothing_up(scene: _Scene) -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        scene.room.given_to(write)
+        scene.disk.retry_when_full(write)
     assert reserve_path(scene.database.path).exists()
 
 
@@ -96,7 +96,7 @@ def test_a_database_can_be_opened_again_on_a_disk_full_of_output(tmp_path: Path,
         _fill_with_output(disk, path)
         with pytest.raises(StoreFullError):
             Store.open(path, 0).close()
-        make_room_beside(path)
+        reclaim_beside(path)
         Store.open(path, 0).close()
 
 
