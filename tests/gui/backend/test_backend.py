@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Every, Scheduler
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.changes import YOU, Change, ChangeKind
 from ui.backend.backend import Backend, Lane
 
 _NOW = 1_800_000_000_000
@@ -60,6 +60,18 @@ def test_a_refusal_reaches_whoever_asked(backend: Backend, qtbot: QtBot) -> None
     backend.ask(lambda scheduler: scheduler.remove_job("none"), failed=refusals.append)
     qtbot.waitUntil(lambda: len(refusals) == 1)
     assert "none" in str(refusals[0])
+
+
+def test_an_edit_in_the_window_is_yours(backend: Backend, qtbot: QtBot) -> None:
+    actors: list[object] = []
+
+    def add_and_look(scheduler: Scheduler) -> list[object]:
+        job_id = scheduler.add_job("a", Every("1h"))
+        return [event.actor for event in scheduler._store.events.of_job(job_id)]
+
+    backend.ask(add_and_look, actors.extend)
+    qtbot.waitUntil(lambda: bool(actors))
+    assert actors == [YOU]
 
 
 def test_a_refusal_nobody_takes_is_told(backend: Backend, qtbot: QtBot) -> None:
