@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
-from typing import cast
+from typing import Protocol
 
-from PySide6.QtCore import SLOT, QEventLoop, QObject, QSocketNotifier, Qt, QTimer, Signal, Slot
-from PySide6.QtDBus import QDBusConnection
+from PySide6.QtCore import QEventLoop, QObject, QSocketNotifier, Qt, QTimer, Signal
 
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.engine import MAX_DELAY_MS, Engine
@@ -28,10 +28,6 @@ from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.store.store import Store
 
-_SERVICE = "org.freedesktop.login1"
-_PATH = "/org/freedesktop/login1"
-_INTERFACE = "org.freedesktop.login1.Manager"
-
 _LOG = logging.getLogger(__name__)
 _AFTER_FAULT_MS = 5_000
 # So often it is tried in vain to record the last ends before a stop goes on without that.
@@ -41,57 +37,70 @@ _LEAST_SLEEP_MS = 50
 _LONGEST_WAIT_MS = 2**31 - 1
 
 
-class SleepWatcher(QObject):
-    """Says that the machine woke up; without a system bus the engine's own gap check remains."""
+class WakeSource(Protocol):
+    """A descriptor of the system that becomes readable when the engine may have to tick."""
 
-    woke = Signal()
+    def fileno(self) -> int: ...
 
-    def start(self) -> bool:
-        """Listen; tell whether there is a bus to listen to."""
-        bus = QDBusConnection.systemBus()
-        if not bus.isConnected():
-            return False
-        # The stubs ask for bytes where Qt for Python takes the text that SLOT gives.
-        slot = cast("bytes", SLOT("prepare_for_sleep(bool)"))
-        return bus.connect(_SERVICE, _PATH, _INTERFACE, "PrepareForSleep", self, slot)
+    def take(self) -> bool:
+        """Tell whether it happened since the last call; OSError when it can tell no more."""
 
-    @Slot(bool)
-    def prepare_for_sleep(self, is_going_to_sleep: bool) -> None:  # noqa: FBT001 - as D-Bus calls it
-        """Hear logind: True before sleep, False after."""
-        if not is_going_to_sleep:
-            self.woke.emit()
+    def close(self) -> None: ...
 
 
-class ClockWatcher(QObject):
-    """Says that the wall clock was set; where the kernel does not tell, the engine notices within a minute."""
+class Listener(QObject):
+    """Listens to a source; where there is none, the engine itself notices within a minute."""
 
-    clock_was_set = Signal()
+    heard = Signal()
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, open_source: Callable[[], WakeSource | None], parent: QObject | None = None) -> None:
+        """`open_source` returns None where the system has no such source."""
         super().__init__(parent)
-        self._changes: ClockChanges | None = None
+        self._open_source = open_source
+        self._source: WakeSource | None = None
         self._notifier: QSocketNotifier | None = None
 
     def start(self) -> bool:
-        """Listen; tell whether the kernel tells."""
-        self._changes = ClockChanges.open()
-        if self._changes is None:
+        """Listen; tell whether there is something to listen to."""
+        self._source = self._open_source()
+        if self._source is None:
             return False
-        self._notifier = QSocketNotifier(self._changes.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._hear)
+        self._notifier = QSocketNotifier(self._source.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._take)
         return True
 
     def close(self) -> None:
-        """Listen no longer."""
-        if self._changes is None or self._notifier is None:
+        """Stop listening."""
+        if self._source is None or self._notifier is None:
             return
         self._notifier.setEnabled(False)
-        self._changes.close()
-        self._changes = None
+        self._source.close()
+        self._source = None
 
-    def _hear(self) -> None:
-        if self._changes is not None and self._changes.take():
-            self.clock_was_set.emit()
+    def _take(self) -> None:
+        if self._source is None:
+            return
+        try:
+            has_happened = self._source.take()
+        except OSError as error:
+            _LOG.info("The system tells no more: %s", error)
+            self.close()
+            return
+        if has_happened:
+            self.heard.emit()
+
+
+def _open_wake_events() -> WakeSource | None:
+    """Return what tells that the machine woke up; None without a system bus."""
+    if sys.platform != "linux":
+        return None
+    from halo_scheduler.host.bus_events import WakeEvents  # noqa: PLC0415 - only on Linux
+
+    try:
+        return WakeEvents()
+    except OSError as error:
+        _LOG.debug("Sleep cannot be followed: %s", error)
+        return None
 
 
 class EngineLoop(QObject):
@@ -126,8 +135,8 @@ class EngineLoop(QObject):
         self._path = store.database.path
         self._maintenance = Maintenance(store)
         self._server = ChangeServer(store.database.path)
-        self._sleep = SleepWatcher(self)
-        self._clock_watcher = ClockWatcher(self)
+        self._wake_listener = Listener(_open_wake_events, self)
+        self._clock_listener = Listener(ClockChanges.open, self)
         self._heartbeat = heartbeat
         self._longest_sleep_ms = min(max(heartbeat_ms or MAX_DELAY_MS, _LEAST_SLEEP_MS), MAX_DELAY_MS)
         self._alarmed = alarmed
@@ -146,8 +155,8 @@ class EngineLoop(QObject):
     def _connect_signals(self) -> None:
         """Connect everything once: docs/adr/0010 says why nothing is connected or destroyed later."""
         self._server.changed.connect(self._hear_change)
-        self._sleep.woke.connect(self.look_again)
-        self._clock_watcher.clock_was_set.connect(self.look_again)
+        self._wake_listener.heard.connect(self.look_again)
+        self._clock_listener.heard.connect(self.look_again)
         self._timer.timeout.connect(self._wake_up)
         # Other threads emit these: the calls are queued here, and several at once make one tick.
         self._go_on_wanted.connect(self._go_on, Qt.ConnectionType.QueuedConnection)
@@ -161,8 +170,8 @@ class EngineLoop(QObject):
         self._engine.handle.wake = self.woken.emit
         self._engine.resources.read_environment()
         self._server.start()
-        self._sleep.start()
-        self._clock_watcher.start()
+        self._wake_listener.start()
+        self._clock_listener.start()
         self._loop_watch.start()
         self._timer.start(0)
 
@@ -177,7 +186,8 @@ class EngineLoop(QObject):
         self._is_stopped = True
         self._timer.stop()
         self._loop_watch.stop()
-        self._clock_watcher.close()
+        self._wake_listener.close()
+        self._clock_listener.close()
         self._server.stop()
         self._maintenance.finish()
         self._engine.handle.wake = lambda: None

@@ -1,4 +1,4 @@
-"""What services on a bus tell of power, network and the user's absence."""
+"""What services on a bus tell of power, network, sleep and the user's absence."""
 
 from __future__ import annotations
 
@@ -119,3 +119,28 @@ class BusEvents:
         for idle_ms in sorted(self._idle_ms):
             watch = method_call(Callee(MUTTER, MUTTER_PATH, MUTTER), "AddIdleWatch", "t", (idle_ms,))
             self._stream.send(watch)
+
+
+class WakeEvents:
+    """Follows logind, which signals before the machine goes to sleep and after it wakes up."""
+
+    def __init__(self) -> None:
+        """Begin to follow; `BusError` when there is no system bus."""
+        self._stream = BusStream(Bus.SYSTEM)
+        rule = MatchRule(type="signal", sender=LOGIND, path=LOGIND_PATH, member="PrepareForSleep")
+        self._stream.send(message_bus.AddMatch(rule))
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def take(self) -> bool:
+        """Tell whether the machine woke up since the last call; `BusError` when the bus has gone."""
+        return any(_is_wake(message) for message in self._stream.receive())
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def _is_wake(message: Message) -> bool:
+    member = message.header.fields.get(HeaderFields.member)
+    return member == "PrepareForSleep" and message.body == (False,)

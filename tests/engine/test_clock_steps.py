@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 from machine import START
-from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Callback, Cron, Every, Manual, Outcome, Policy
 from halo_scheduler.clock import ClockSteps, ManualClock
 from halo_scheduler.engine.engine import MAX_DELAY_MS
-from halo_scheduler.engine.loop import ClockWatcher, EngineLoop
+from halo_scheduler.engine.loop import EngineLoop, Listener
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, YEAR_MS
 from halo_scheduler.host.signals import ClockChanges
 from halo_scheduler.model import Schedule
@@ -206,15 +205,13 @@ def test_the_loop_ticks_at_once_when_the_kernel_tells_that_the_clock_was_set(
 
 
 @pytest.mark.usefixtures("qapp")
-def test_a_closed_watcher_hears_nothing(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_listener_hears_nothing(qtbot: QtBot) -> None:
     changes = _FakeChanges()
-    monkeypatch.setattr(ClockChanges, "open", lambda: changes)
-    parent = QObject()
-    watcher = ClockWatcher(parent)
-    assert watcher.start()
+    listener = Listener(lambda: changes)
+    assert listener.start()
     changes.set_clock()
-    watcher.close()
-    with qtbot.assertNotEmitted(watcher.clock_was_set, wait=50):
+    listener.close()
+    with qtbot.assertNotEmitted(listener.heard, wait=50):
         pass
 
 

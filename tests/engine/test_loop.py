@@ -5,22 +5,18 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import shutil
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import notification_server
 import pytest
-from process_probe import LONG_S
 from pytestqt.qtbot import QtBot
+from stand_in_services import LoginService, private_buses
 
 from halo_scheduler import Cron, Every, Job, Outcome, Run, SchedulerShutdownError
-from halo_scheduler.engine.loop import EngineLoop, SleepWatcher
+from halo_scheduler.engine.loop import EngineLoop
 from halo_scheduler.errors import EngineHeldError
 from halo_scheduler.ipc import client as ipc
 from halo_scheduler.ipc.client import ChangeStream, poke, socket_path
@@ -339,68 +335,33 @@ def test_a_backup_is_made_on_the_first_day(scheduler: Scheduler, qtbot: QtBot) -
     qtbot.waitUntil(lambda: len(list(folder.glob("halo-*.db"))) == 1)
 
 
-def test_without_a_bus_there_is_nothing_to_listen_to() -> None:
-    assert SleepWatcher().start() is False
+@pytest.mark.usefixtures("qapp")
+def test_logind_wakes_the_engine(scheduler: Scheduler, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    with private_buses() as buses, LoginService(buses) as logind:
+        monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", buses.address)
+        scheduler.start()
+        loop = scheduler._loop
+        assert isinstance(loop, EngineLoop)
+        qtbot.waitUntil(lambda: not loop._must_tick and loop._timer.remainingTime() > 0)
+        ticks = scheduler.status().ticks
+
+        def has_ticked() -> bool:
+            # Until the bus knows that the engine listens, it drops the signal.
+            logind.tell_of_sleep(is_going_to_sleep=False)
+            return scheduler.status().ticks > ticks
+
+        qtbot.waitUntil(has_ticked)
 
 
-_WATCHER = """
-from PySide6.QtCore import QCoreApplication
-from halo_scheduler.ipc.server import ChangeServer
-from halo_scheduler.engine.loop import SleepWatcher
-from halo_scheduler.errors import EngineHeldError
-application = QCoreApplication([])
-watcher = SleepWatcher()
-watcher.woke.connect(lambda: (print("woke"), application.quit()))
-assert watcher.start()
-print("listening", flush=True)
-application.exec()
-"""
-
-# Stands in for logind: goes to sleep, and wakes up.
-_LOGIND = """
-from PySide6.QtCore import QCoreApplication
-from PySide6.QtDBus import QDBusConnection, QDBusMessage
-application = QCoreApplication([])
-bus = QDBusConnection.systemBus()
-assert bus.registerService("org.freedesktop.login1")
-print("named", flush=True)
-input()
-for is_going_to_sleep in (True, False):
-    signal = QDBusMessage.createSignal(
-        "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "PrepareForSleep"
-    )
-    signal.setArguments([is_going_to_sleep])
-    assert bus.send(signal)
-    print("sent", flush=True)
-input()
-"""
-
-
-@pytest.fixture
-def private_bus() -> Iterator[dict[str, str]]:
-    """Start a bus of our own, and give the environment in which it is the system's."""
-    if shutil.which("dbus-daemon") is None:
-        pytest.skip("no dbus-daemon, and none could be installed")
-    with notification_server.private_bus() as address:
-        yield {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": address}
-
-
-def test_logind_wakes_the_engine(private_bus: dict[str, str]) -> None:
-    def start(program: str) -> subprocess.Popen[str]:
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            [sys.executable, "-c", program], env=private_bus, stdin=pipe, stdout=pipe, text=True
-        )
-
-    with start(_LOGIND) as logind, start(_WATCHER) as watcher:
-        assert logind.stdin is not None
-        assert logind.stdout is not None
-        assert watcher.stdout is not None
-        assert logind.stdout.readline() == "named\n"
-        assert watcher.stdout.readline() == "listening\n"
-        logind.stdin.write("\n")
-        logind.stdin.flush()
-        assert watcher.stdout.readline() == "woke\n"
-        logind.stdin.write("\n")
-        logind.stdin.flush()
-        assert watcher.wait(LONG_S) == 0
+@pytest.mark.usefixtures("qapp")
+def test_a_system_bus_that_goes_is_listened_to_no_more(
+    scheduler: Scheduler, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with private_buses() as buses:
+        monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", buses.address)
+        scheduler.start()
+        loop = scheduler._loop
+        assert isinstance(loop, EngineLoop)
+        assert loop._wake_listener._source is not None
+    qtbot.waitUntil(lambda: loop._wake_listener._source is None)
+    assert scheduler.runs_jobs

@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from jeepney import DBusAddress, message_bus, new_error, new_signal
-from stand_in_services import MutterService, NetworkService, private_buses
+from jeepney import DBusAddress, Message, MessageType, message_bus, new_error, new_signal
+from stand_in_services import LoginService, MutterService, NetworkService, private_buses
 
 from halo_scheduler.host import bus as bus_module
 from halo_scheduler.host.bus import (
@@ -27,6 +27,7 @@ from halo_scheduler.host.bus import (
     ask_properties,
     method_call,
 )
+from halo_scheduler.host.bus_events import WakeEvents
 
 _MUTTER = Callee(MutterService.NAME, MutterService.PATH, MutterService.NAME)
 
@@ -237,3 +238,34 @@ def test_a_signal_is_found_also_when_it_came_during_a_call(monkeypatch: pytest.M
 def test_a_path_that_is_none_is_refused_before_it_is_sent() -> None:
     with pytest.raises(BusError):
         method_call(Callee("org.example.Some", "no path", "org.example.Some"), "Close")
+
+
+def test_logind_tells_of_waking_up_but_not_of_going_to_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[Message] = []
+
+    def receive(
+        stream: BusStream, take: Callable[[BusStream], list[Message]] = BusStream.receive
+    ) -> list[Message]:
+        found = take(stream)
+        received.extend(found)
+        return found
+
+    def has_woken_when(count: int, kind: MessageType) -> bool:
+        has_woken = False
+        while sum(message.header.message_type is kind for message in received) < count:
+            select.select([events], [], [], 10)
+            has_woken |= events.take()
+        return has_woken
+
+    monkeypatch.setattr(BusStream, "receive", receive)
+    with private_buses() as buses, LoginService(buses) as logind:
+        monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", buses.address)
+        events = WakeEvents()
+        # The bus greets us, then it knows what we follow.
+        assert not has_woken_when(2, MessageType.method_return)
+        received.clear()
+        logind.tell_of_sleep(is_going_to_sleep=True)
+        assert not has_woken_when(1, MessageType.signal)
+        logind.tell_of_sleep(is_going_to_sleep=False)
+        assert has_woken_when(2, MessageType.signal)
+        events.close()

@@ -267,6 +267,12 @@ class LoginService(StandIn):
             ends = list(self._given)
         assert all(_is_let_go(end, _LIMIT_S * 1_000) for end in ends), self.inhibitors
 
+    def tell_of_sleep(self, *, is_going_to_sleep: bool) -> None:
+        """Do as when the machine goes to sleep, or has woken up."""
+        self.signal(
+            "/org/freedesktop/login1", f"{self.NAME}.Manager", "PrepareForSleep", "b", (is_going_to_sleep,)
+        )
+
     def set_idle(self, is_idle: bool, since_us: int) -> None:
         """Do as when a desktop tells that its user is away."""
         self._is_idle, self._idle_since_us = is_idle, since_us
