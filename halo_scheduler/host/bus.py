@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 from jeepney import (
     DBusAddress,
     HeaderFields,
+    MatchRule,
     Message,
     MessageFlag,
     MessageType,
@@ -194,7 +195,7 @@ class BusConnection:
         while True:
             for answer in self._next_messages(deadline):
                 if answer.header.fields.get(HeaderFields.reply_serial) == serial:
-                    return _body(answer)
+                    return body_of(answer)
 
     def wait_for_signal(self, path: str, member: str) -> tuple[Any, ...] | None:
         """Return what an object signals, or has signalled during a call; None when it does not in time."""
@@ -203,7 +204,7 @@ class BusConnection:
             for signal in self._signals:
                 fields = signal.header.fields
                 if (fields.get(HeaderFields.path), fields.get(HeaderFields.member)) == (path, member):
-                    return _body(signal)
+                    return body_of(signal)
             self._signals.clear()
             try:
                 self._next_messages(deadline)
@@ -260,7 +261,20 @@ def method_call(
     return message
 
 
-def _body(message: Message) -> tuple[Any, ...]:
+def owner_rule(name: str) -> MatchRule:
+    """Return the rule for the signal that a service of this name came or went."""
+    rule = MatchRule(
+        type="signal",
+        sender="org.freedesktop.DBus",
+        interface="org.freedesktop.DBus",
+        member="NameOwnerChanged",
+    )
+    rule.add_arg_condition(0, name)
+    return rule
+
+
+def body_of(message: Message) -> tuple[Any, ...]:
+    """Return what a message carries; `CallError` when that is an error."""
     if message.header.message_type is MessageType.error:
         raise CallError(_words_of(message))
     body: tuple[Any, ...] = message.body

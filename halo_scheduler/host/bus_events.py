@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from jeepney import HeaderFields, MatchRule, Message, MessageType, message_bus
 
-from halo_scheduler.host.bus import Bus, BusStream, Callee, method_call
+from halo_scheduler.host.bus import Bus, BusStream, Callee, method_call, owner_rule
 from halo_scheduler.host.happenings import Happening, Interest
 from halo_scheduler.host.idle import LOGIND, LOGIND_PATH, MUTTER, MUTTER_PATH, SCREEN_SAVER, SCREEN_SAVER_PATH
 from halo_scheduler.host.power import UPOWER, UPOWER_PATH
@@ -32,14 +32,7 @@ class Service:
         where = {"path_namespace" if self.has_objects else "path": self.path}
         for member in self.members:
             yield MatchRule(type="signal", sender=self.name, member=member, **where)
-        owner = MatchRule(
-            type="signal",
-            sender="org.freedesktop.DBus",
-            interface="org.freedesktop.DBus",
-            member="NameOwnerChanged",
-        )
-        owner.add_arg_condition(0, self.name)
-        yield owner
+        yield owner_rule(self.name)
 
     def is_at(self, path: object) -> bool:
         """Tell whether a signal from there is the service's."""
@@ -142,5 +135,7 @@ class WakeEvents:
 
 
 def _is_wake(message: Message) -> bool:
-    member = message.header.fields.get(HeaderFields.member)
-    return member == "PrepareForSleep" and message.body == (False,)
+    match message.header.fields.get(HeaderFields.member), *message.body:
+        case "PrepareForSleep", False:
+            return True
+    return False

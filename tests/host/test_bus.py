@@ -215,7 +215,7 @@ def test_an_error_is_said_in_its_own_words(
     call.header.serial = 1
     error = new_error(call, "org.test.Failed", signature, body)
     with pytest.raises(CallError) as raised:
-        bus_module._body(error)
+        bus_module.body_of(error)
     assert str(raised.value) == words
 
 

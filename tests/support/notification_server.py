@@ -9,7 +9,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from jeepney import DBusAddress, HeaderFields, Message, MessageType, new_error, new_method_return, new_signal
+from jeepney import (
+    DBusAddress,
+    HeaderFields,
+    Message,
+    MessageType,
+    new_error,
+    new_method_call,
+    new_method_return,
+    new_signal,
+)
 from jeepney.bus import get_bus
 from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import DBusConnection, Proxy, prep_socket
@@ -52,9 +61,11 @@ class NotificationServer:
     """Owns the service's name, remembers what it is told, and clicks when a test says so."""
 
     def __init__(self, address: str, *, capabilities: tuple[str, ...], is_silent: bool = False) -> None:
-        """With `is_silent` it takes every call and answers none."""
+        """With `is_silent` it takes every call and answers none; with `nonsense` it answers each with that."""
         self.told: list[Told] = []
+        self.nonsense: tuple[str, tuple[Any, ...]] | None = None
         self.calls: list[str] = []
+        self._caller = ""
         self._capabilities = capabilities
         self._is_silent = is_silent
         self._connection = DBusConnection(prep_socket(get_bus(address)))
@@ -72,6 +83,11 @@ class NotificationServer:
     def dismiss(self, number: int) -> None:
         """Do as a desktop does when a notification is closed."""
         self._signal("NotificationClosed", "uu", (number, 2))
+
+    def call_back(self, method: str) -> None:
+        """Call a method of the program that called last."""
+        peer = DBusAddress("/", bus_name=self._caller, interface="org.freedesktop.DBus.Peer")
+        self._connection.send(new_method_call(peer, method))
 
     def close(self) -> None:
         """Leave the bus."""
@@ -91,9 +107,12 @@ class NotificationServer:
     def _answer(self, call: Message) -> None:
         method = call.header.fields[HeaderFields.member]
         self.calls.append(method)
+        self._caller = call.header.fields[HeaderFields.sender]
         if self._is_silent:
             return
-        if method == "GetCapabilities":
+        if self.nonsense is not None:
+            answer = new_method_return(call, *self.nonsense)
+        elif method == "GetCapabilities":
             answer = new_method_return(call, "as", (list(self._capabilities),))
         elif method == "Notify":
             number = call.body[1] or len(self.told) + 1

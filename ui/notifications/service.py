@@ -8,72 +8,144 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, new_method_call
+from jeepney import HeaderFields, MatchRule, Message, MessageType, message_bus
 
 from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.host.bus import (
+    Bus,
+    BusStream,
+    Callee,
+    CallError,
+    body_of,
+    method_call,
+    owner_rule,
+)
 from halo_scheduler.rules.notices import Notice, NoticeKind
-
-from .session_bus import BusError, CallError, SessionBus
-from .waker import Waker
 
 _LOG = logging.getLogger(__name__)
 _NAME = "org.freedesktop.Notifications"
-_ADDRESS = DBusAddress("/org/freedesktop/Notifications", bus_name=_NAME, interface=_NAME)
+_CALLEE = Callee(_NAME, "/org/freedesktop/Notifications", _NAME)
 _DEFAULT_ACTION = "default"
 _NORMAL, _CRITICAL = 1, 2
 _AS_LONG_AS_THE_DESKTOP_LIKES = -1
 _LONGEST_TITLE = 200
 _LONGEST_TEXT = 500
+_Answered = Callable[[tuple[Any, ...]], None]
 
 
 class NotificationService:
-    """Shows notices through one connection to the bus, and remembers which of them can still be clicked."""
+    """Shows notices through one connection to the bus, and remembers which of them can still be clicked.
+
+    Nothing here waits: each call is sent when the answer to the one before has come. `BusError` ends it.
+    """
 
     def __init__(
-        self, bus: SessionBus, *, icon: str, open_label: str, clicked: Callable[[Notice, str], None]
+        self,
+        waiting: deque[Notice],
+        *,
+        icon: str,
+        open_label: str,
+        clicked: Callable[[Notice, str], None],
+        refused: Callable[[Notice], None],
     ) -> None:
-        """`clicked` is given the notice and the desktop's leave to come to the front, where it gives one."""
-        self._bus = bus
+        """Connect; a notice leaves `waiting` when it is shown or refused.
+
+        `clicked` is given the notice and the desktop's leave to come to the front, where it gives one.
+        """
+        self._waiting = waiting
         self._icon = icon
         self._open_label = open_label
         self._clicked = clicked
+        self._refused = refused
         self._capabilities: frozenset[str] | None = None
         self._shown: dict[int, Notice] = {}
         self._tokens: dict[int, str] = {}
-        bus.follow(MatchRule(type="signal", sender=_NAME, interface=_NAME))
-        owner = MatchRule(
-            type="signal",
-            sender="org.freedesktop.DBus",
-            interface="org.freedesktop.DBus",
-            member="NameOwnerChanged",
-        )
-        owner.add_arg_condition(0, _NAME)
-        bus.follow(owner)
+        self.awaited: int | None = None
+        """The number of the call whose answer is still to come."""
+        self._answered: _Answered = self._take_capabilities
+        self._stream = BusStream(Bus.SESSION)
+        for rule in (MatchRule(type="signal", sender=_NAME, interface=_NAME), owner_rule(_NAME)):
+            self._stream.send(message_bus.AddMatch(rule))
 
-    def show(self, notice: Notice) -> None:
-        """Show a notice in place of the last one on the same job, if that is still to be seen."""
-        capabilities = self._ask_capabilities()
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable when there is something to `take`."""
+        return self._stream.fileno()
+
+    def close(self) -> None:
+        """Leave the bus; what is on the screen stays there."""
+        self._stream.close()
+
+    def show_waiting(self) -> None:
+        """Show the next notice that waits, after what the service has told meanwhile."""
+        self.take()
+        self._go_on()
+
+    def take(self) -> None:
+        """Take in what the service, or the bus about it, has told."""
+        for message in self._stream.receive():
+            if message.header.message_type is MessageType.signal:
+                self._take_signal(message)
+            elif self.awaited == message.header.fields.get(HeaderFields.reply_serial, 0):
+                self._take_answer(message)
+
+    def _go_on(self) -> None:
+        if self.awaited is not None or not self._waiting:
+            return
+        if self._capabilities is None:
+            self._call(self._take_capabilities, "GetCapabilities", None, ())
+        else:
+            body = self._notify_body(self._waiting[0], self._capabilities)
+            self._call(self._take_number, "Notify", "susssasa{sv}i", body)
+
+    def _notify_body(self, notice: Notice, capabilities: frozenset[str]) -> tuple[Any, ...]:
         text = _plain(notice.text, _LONGEST_TEXT)
-        actions = [_DEFAULT_ACTION, self._open_label] if "actions" in capabilities else []
         urgency = _CRITICAL if notice.kind in (NoticeKind.DISABLED, NoticeKind.STUCK) else _NORMAL
-        body = (
+        return (
             "Halo Scheduler",
             self._earlier(notice),
             self._icon,
             _plain(notice.title, _LONGEST_TITLE),
             # A service that knows markup would take "<b>" in a text for its own.
             escape(text, quote=False) if "body-markup" in capabilities else text,
-            actions,
+            [_DEFAULT_ACTION, self._open_label] if "actions" in capabilities else [],
             {"urgency": ("y", urgency), "desktop-entry": ("s", "halo-scheduler")},
             _AS_LONG_AS_THE_DESKTOP_LIKES,
         )
-        (number,) = self._call("Notify", "susssasa{sv}i", body)
-        self._shown[number] = notice
 
-    def take(self, message: Message) -> None:
-        """Follow what the service, or the bus about it, signals."""
-        if message.header.message_type is not MessageType.signal:
-            return
+    def _earlier(self, notice: Notice) -> int:
+        """Return the number of the last notice on the same job, which this one replaces; 0 for none."""
+        if notice.job_id is None:
+            return 0
+        return next((number for number, shown in self._shown.items() if shown.job_id == notice.job_id), 0)
+
+    def _call(self, answered: _Answered, method: str, signature: str | None, body: tuple[Any, ...]) -> None:
+        self._answered = answered
+        self.awaited = self._stream.send(method_call(_CALLEE, method, signature, body, starts_service=True))
+
+    def _take_answer(self, message: Message) -> None:
+        self.awaited = None
+        try:
+            self._answered(body_of(message))
+        except CallError as error:
+            _LOG.info("the desktop shows no notices: %s", error)
+            self._refused(self._waiting.popleft())
+        self._go_on()
+
+    def _take_capabilities(self, body: tuple[Any, ...]) -> None:
+        match body:
+            case (list(names),):
+                self._capabilities = frozenset(map(str, names))
+            case _:
+                raise CallError("it does not say what it can do")
+
+    def _take_number(self, body: tuple[Any, ...]) -> None:
+        match body:
+            case (int(number),):
+                self._shown[number] = self._waiting.popleft()
+            case _:
+                raise CallError("it gives a notice no number")
+
+    def _take_signal(self, message: Message) -> None:
         match message.header.fields.get(HeaderFields.member), *message.body:
             case "ActivationToken", int(number), str(token) if number in self._shown:
                 self._tokens[number] = token
@@ -88,61 +160,7 @@ class NotificationService:
                 self._tokens.clear()
                 self._capabilities = None
 
-    def _ask_capabilities(self) -> frozenset[str]:
-        if self._capabilities is None:
-            (names,) = self._call("GetCapabilities", None, ())
-            self._capabilities = frozenset(names)
-        return self._capabilities
-
-    def _earlier(self, notice: Notice) -> int:
-        """Return the number of the notice that this one replaces; 0 for none."""
-        if notice.job_id is None:
-            return 0
-        return next((number for number, shown in self._shown.items() if shown.job_id == notice.job_id), 0)
-
-    def _call(self, method: str, signature: str | None, body: tuple[Any, ...]) -> tuple[Any, ...]:
-        return self._bus.call(new_method_call(_ADDRESS, method, signature, body), self.take)
-
 
 def _plain(text: str, longest: int) -> str:
     """Return one line that a message can carry: half a sign, as undecodable output leaves it, cannot travel."""
     return plain_line(text, longest).encode(errors="replace").decode()
-
-
-def serve(
-    waiting: deque[Notice],
-    waker: Waker,
-    *,
-    icon: str,
-    open_label: str,
-    clicked: Callable[[Notice, str], None],
-    refused: Callable[[Notice], None],
-    answer_limit_s: float,
-) -> None:
-    """Show what waits and whatever the waker announces, until the bus has gone; what it left then still waits."""
-    try:
-        bus = SessionBus(waker, answer_limit_s)
-        try:
-            service = NotificationService(bus, icon=icon, open_label=open_label, clicked=clicked)
-            while True:
-                _show_waiting(service, waiting, refused)
-                message = bus.wait()
-                if message is not None:
-                    service.take(message)
-        finally:
-            bus.close()
-    except BusError as error:
-        _LOG.info("the session bus shows no notices: %s", error)
-
-
-def _show_waiting(
-    service: NotificationService, waiting: deque[Notice], refused: Callable[[Notice], None]
-) -> None:
-    while waiting:
-        try:
-            # It leaves the queue when it is shown: should the bus go meanwhile, it is still there.
-            service.show(waiting[0])
-        except CallError as error:
-            _LOG.info("the desktop shows no notices: %s", error)
-            refused(waiting[0])
-        waiting.popleft()

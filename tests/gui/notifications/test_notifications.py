@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import selectors
 import socket
 import sys
 import threading
@@ -14,7 +13,6 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 from notification_server import NotificationServer, private_bus
-from process_probe import until
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.rules.notices import Notice, NoticeKind
@@ -62,13 +60,11 @@ def refused() -> list[Notice]:
 
 @pytest.fixture
 def notifications(qapp: object, refused: list[Notice]) -> Iterator[Notifications]:
-    """Give the notifications of a program, whose thread ends with the test."""
+    """Give the notifications of a program."""
     assert qapp
-    made = Notifications(refused.append, answer_limit_s=2 * _LONG_S)
+    made = Notifications(refused.append, answer_limit_ms=2 * _LONG_S * 1_000)
     yield made
     made.close()
-    # It is not waited for long; what it holds on to must not be destroyed there.
-    until(lambda: "notifications" not in {thread.name for thread in threading.enumerate()})
 
 
 def _wait_for(qtbot: QtBot, server: NotificationServer, count: int) -> None:
@@ -103,19 +99,6 @@ def test_a_click_opens_the_notice(qtbot: QtBot, serve: Serve, notifications: Not
     with qtbot.waitSignal(notifications.opened) as opened:
         server.click(server.told[1].number)
     assert opened.args == [_GAP]
-
-
-def test_a_click_is_told_in_the_thread_of_the_window(
-    qtbot: QtBot, serve: Serve, notifications: Notifications
-) -> None:
-    server = serve()
-    threads: list[threading.Thread] = []
-    notifications.opened.connect(lambda _: threads.append(threading.current_thread()))
-    notifications.show(_FAILED)
-    _wait_for(qtbot, server, 1)
-    server.click(1)
-    qtbot.waitUntil(lambda: bool(threads))
-    assert threads == [threading.main_thread()]
 
 
 def test_the_desktops_leave_to_come_to_the_front_is_there_while_the_notice_opens(
@@ -235,6 +218,7 @@ def test_a_service_that_was_restarted_is_asked_anew(
     notifications.show(_FAILED)
     _wait_for(qtbot, first, 1)
     first.close()
+    qtbot.waitUntil(lambda: notifications._service is not None and not notifications._service._shown)
     second = serve(("body",))
     notifications.show(_FAILED)
     _wait_for(qtbot, second, 1)
@@ -317,7 +301,7 @@ def test_a_bus_that_goes_is_looked_for_again(
         notifications.show(_FAILED)
         _wait_for(qtbot, server, 1)
         server.close()
-    qtbot.waitUntil(lambda: "notifications" not in {thread.name for thread in threading.enumerate()})
+    qtbot.waitUntil(lambda: notifications._service is None)
     with private_bus() as address:
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
         server = NotificationServer(address, capabilities=_ALL)
@@ -339,7 +323,7 @@ def deaf_bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket
 
 @pytest.mark.usefixtures("deaf_bus")
 def test_a_bus_that_never_answers_leaves_notices_to_the_fallback(qtbot: QtBot, refused: list[Notice]) -> None:
-    notifications = Notifications(refused.append, answer_limit_s=0.05)
+    notifications = Notifications(refused.append, answer_limit_ms=50)
     notifications.show(_FAILED)
     qtbot.waitUntil(lambda: refused == [_FAILED])
     notifications.close()
@@ -374,33 +358,47 @@ def test_a_service_that_never_answers_leaves_notices_to_the_fallback(
     qtbot: QtBot, serve: Serve, refused: list[Notice]
 ) -> None:
     serve(is_silent=True)
-    notifications = Notifications(refused.append, answer_limit_s=0.05)
+    notifications = Notifications(refused.append, answer_limit_ms=50)
     notifications.show(_FAILED)
     qtbot.waitUntil(lambda: refused == [_FAILED])
     notifications.close()
 
 
-@pytest.mark.usefixtures("notifications")
-def test_no_thread_runs_before_the_first_notice() -> None:
-    assert "notifications" not in {thread.name for thread in threading.enumerate()}
-
-
-def test_the_thread_waits_without_end_while_nothing_happens(
-    qtbot: QtBot, serve: Serve, notifications: Notifications, monkeypatch: pytest.MonkeyPatch
+def test_a_service_that_answers_nonsense_leaves_notices_to_the_fallback(
+    qtbot: QtBot, serve: Serve, notifications: Notifications, refused: list[Notice]
 ) -> None:
-    waits: list[float | None] = []
+    server = serve()
+    server.nonsense = ("s", ("what?",))
+    notifications.show(_FAILED)
+    notifications.show(_GAP)
+    qtbot.waitUntil(lambda: refused == [_FAILED, _GAP])
+    server.nonsense = None
+    notifications.show(_DISABLED)
+    _wait_for(qtbot, server, 1)
 
-    class Selector(selectors.EpollSelector):
-        def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-            waits.append(timeout)
-            return super().select(timeout)
 
-    monkeypatch.setattr(selectors, "DefaultSelector", Selector)
+def test_a_call_from_another_program_is_ignored(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
     server = serve()
     notifications.show(_FAILED)
     _wait_for(qtbot, server, 1)
-    qtbot.waitUntil(lambda: waits[-1] is None)
-    assert waits.count(None) == 1
+    server.call_back("Ping")
+    with qtbot.waitSignal(notifications.opened):
+        server.click(1)
+
+
+def test_nothing_is_waited_for_while_nothing_happens(
+    qtbot: QtBot, serve: Serve, notifications: Notifications
+) -> None:
+    threads = threading.active_count()
+    assert notifications._service is None
+    server = serve()
+    notifications.show(_FAILED)
+    assert notifications._answer_limit.isActive()
+    _wait_for(qtbot, server, 1)
+    qtbot.waitUntil(lambda: not notifications._answer_limit.isActive())
+    assert threading.active_count() == threads + 1, "the server's own thread"
 
 
 def test_closing_twice_does_nothing(serve: Serve, notifications: Notifications) -> None:
