@@ -22,6 +22,8 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 halo_scheduler ui
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin halo_scheduler ui
 	$(BIN)/lint-imports --no-logo
 
 bench: setup test-packages

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives, LineReader
-from halo_scheduler.actions.holes import data_from, hole_from
+from halo_scheduler.actions.holes import data_from, hole_from, read_at
 from halo_scheduler.grammar.redaction import Redactor
 
 _CHUNK = 1 << 20
@@ -62,7 +62,7 @@ class Hearing:
             start = data_from(descriptor, self._position)
             if start > self._position:
                 self.skip_to(start)
-            piece = os.pread(descriptor, min(_CHUNK, most_bytes), start)
+            piece = read_at(descriptor, min(_CHUNK, most_bytes), start)
             # Looked for after reading: the hole may have been made in between.
             piece = piece[: hole_from(descriptor, start) - start]
             if not piece:

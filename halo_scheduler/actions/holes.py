@@ -15,18 +15,30 @@ def used_bytes(status: os.stat_result) -> int:
 
 def data_from(descriptor: int, position: int) -> int:
     """Return the first place from here on where there is data, or here."""
+    if sys.platform == "win32":
+        return position  # It knows no holes.
     try:
         return os.lseek(descriptor, position, os.SEEK_DATA)
-    except (OSError, AttributeError):  # the end of the file, or a system that knows no holes
+    except OSError:  # the end of the file
         return position
 
 
 def hole_from(descriptor: int, position: int) -> int:
     """Return the first place from here on where data was taken out, or the end."""
+    if sys.platform == "win32":
+        return os.fstat(descriptor).st_size
     try:
         return os.lseek(descriptor, position, os.SEEK_HOLE)
-    except (OSError, AttributeError):
+    except OSError:
         return os.fstat(descriptor).st_size
+
+
+def read_at(descriptor: int, most_bytes: int, position: int) -> bytes:
+    """Read from a place in a file."""
+    if sys.platform == "win32":
+        os.lseek(descriptor, position, os.SEEK_SET)
+        return os.read(descriptor, most_bytes)
+    return os.pread(descriptor, most_bytes, position)
 
 
 def punch_hole(path: str, start: int, length: int) -> bool:
@@ -36,7 +48,7 @@ def punch_hole(path: str, start: int, length: int) -> bool:
     import ctypes  # noqa: PLC0415 - only for output that is too long
 
     libc = ctypes.CDLL(None, use_errno=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDWR)
     try:
         return bool(
             libc.fallocate(

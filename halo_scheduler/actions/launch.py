@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
-from typing import IO
+from typing import IO, Any
 
 from halo_scheduler.actions.spool import Spool, Ticket
 from halo_scheduler.actions.start_errors import LaunchError, launch_error
@@ -110,7 +110,7 @@ def spawn(launch: Launch, spool: Spool, ticket: Ticket | None = None) -> subproc
                 return subprocess.Popen(  # noqa: S603 - the user's own command
                     argv,
                     cwd=launch.directory,
-                    env=launch.environment,
+                    env=_popen_environment(launch.environment),
                     stdin=stdin or subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,
@@ -208,3 +208,10 @@ def _require_interpreter(path: str, named: str) -> None:
 def _shown(path: str) -> str:
     """Return a path as a sentence may quote it: its end says more than its beginning."""
     return path if len(path) <= _LONGEST_SHOWN else f"…{path[-_LONGEST_SHOWN:]}"
+
+
+def _popen_environment(encoded: Mapping[bytes, bytes]) -> Any:
+    """Return an environment as `Popen` takes it, which depends on the system: on Windows as text only."""
+    if sys.platform == "win32":
+        return {os.fsdecode(name): os.fsdecode(value) for name, value in encoded.items()}
+    return encoded

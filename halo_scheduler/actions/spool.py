@@ -18,7 +18,7 @@ from pathlib import Path
 
 from halo_scheduler.actions.directive_reader import Heard, Hearing
 from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives
-from halo_scheduler.actions.holes import data_from, hole_from, punch_hole, used_bytes
+from halo_scheduler.actions.holes import data_from, hole_from, punch_hole, read_at, used_bytes
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.grammar.text import last_progress, printed_line
@@ -102,7 +102,7 @@ class Spool:
 
     def _open_new(self, path: str, flags: int) -> int:
         """Open a private file for writing, making it, and the folder if need be."""
-        flags |= os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+        flags |= os.O_WRONLY | os.O_CREAT
         try:
             return os.open(path, flags, 0o600)
         except FileNotFoundError:
@@ -197,7 +197,7 @@ class Spool:
         hearing = self._hearing
         if hearing is None or not hearing.is_behind(self.size()):
             return False
-        descriptor = os.open(self.output_path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(self.output_path, os.O_RDONLY)
         try:
             return hearing.hear(descriptor, most_bytes)
         finally:
@@ -300,7 +300,7 @@ class Spool:
         """Return the output as it is stored: redacted, and with its middle left out when it is too long."""
         if not self.size() and not self._cut.lost_bytes:
             return _NO_OUTPUT
-        descriptor = os.open(self.output_path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(self.output_path, os.O_RDONLY)
         try:
             return _kept(descriptor, most_bytes(), redactor, self._cut)
         finally:
@@ -308,9 +308,9 @@ class Spool:
 
 
 def _read(path: str, start: int = 0, most: int | None = None) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        return os.pread(descriptor, os.fstat(descriptor).st_size if most is None else most, start)
+        return read_at(descriptor, os.fstat(descriptor).st_size if most is None else most, start)
     finally:
         os.close(descriptor)
 
@@ -333,17 +333,17 @@ def _kept(descriptor: int, most_bytes: int, redactor: Redactor, cut: _Cut) -> Ou
     total = size + cut.lost_bytes
     gap_from = min(hole_from(descriptor, 0), cut.at)
     if size <= most_bytes and gap_from >= size and not cut.lost_bytes:
-        return Output.of(redactor.redacted(os.pread(descriptor, size, 0)), total)
+        return Output.of(redactor.redacted(read_at(descriptor, size, 0)), total)
     half = most_bytes // 2
     reach = redactor.reach
-    head = os.pread(descriptor, min(half + reach, gap_from), 0)
+    head = read_at(descriptor, min(half + reach, gap_from), 0)
     head_end = max(0, min(half, len(head) - reach))
     tail_at = max(head_end, size - half - reach)
     if gap_from < size:
         tail_at = max(tail_at, data_from(descriptor, gap_from))
     if cut.lost_bytes:
         tail_at = max(tail_at, cut.at)
-    tail = os.pread(descriptor, size - tail_at, tail_at)
+    tail = read_at(descriptor, size - tail_at, tail_at)
     # The first bytes behind a gap may be the end of a secret.
     tail_start = min(len(tail), reach)
     left_out = total - head_end - (len(tail) - tail_start)

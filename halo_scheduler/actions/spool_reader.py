@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from halo_scheduler.actions.holes import data_from, hole_from
+from halo_scheduler.actions.holes import data_from, hole_from, read_at
 from halo_scheduler.actions.spool import gap_words
 from halo_scheduler.grammar.redaction import RedactedStream, Redactor
 
@@ -15,7 +15,7 @@ class SpoolReader:
     """Reads one output from its beginning on; what it gives is redacted."""
 
     def __init__(self, path: str, redactor: Redactor) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._descriptor = os.open(path, os.O_RDONLY)
         self._stream: RedactedStream = redactor.stream()
         self._position = 0
 
@@ -35,7 +35,7 @@ class SpoolReader:
             gap += gap_words(start - self._position)
         if gap:
             self._stream.leave_gap()
-        chunk = os.pread(self._descriptor, _CHUNK, start)
+        chunk = read_at(self._descriptor, _CHUNK, start)
         # Looked for after reading: the hole may have been made in between.
         chunk = chunk[: hole_from(self._descriptor, start) - start]
         self._position = start + len(chunk)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -149,7 +150,7 @@ def check_disk(scene: Scene) -> Iterator[Finding]:
     """Look whether there is room, and whether anything can be written."""
     # pathlib raises where a folder above is closed to us.
     folder = next(folder for folder in scene.path.absolute().parents if os.path.isdir(folder))  # noqa: PTH112
-    if hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY:
+    if sys.platform != "win32" and os.statvfs(folder).f_flag & os.ST_RDONLY:
         yield wrong(
             _TOPIC, f"The disk of {folder} is read-only.", "Make it writable: nothing can be recorded"
         )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from halo_scheduler.doctor.findings import Finding, Topic, fine, look, named, wrong, wrong_because
 from halo_scheduler.doctor.scene import Scene
 from halo_scheduler.errors import UnsafeFilesError
-from halo_scheduler.host.owners import owner_words
+from halo_scheduler.host.owners import own_uid, owner_words
 from halo_scheduler.host.private_files import (
     ACCESS_BY_OTHERS,
     BACKUPS,
@@ -54,7 +54,7 @@ def check_permissions(scene: Scene) -> Iterator[Finding]:
         yield fine(_TOPIC, "This system keeps the folders of its users apart.")
         return
     places = list(_places(scene.path))
-    foreign = [place for place in places if place.owner != os.geteuid()]
+    foreign = [place for place in places if place.owner != own_uid()]
     if foreign:
         yield _on_foreign(foreign)
     changeable = [
@@ -134,7 +134,7 @@ def _on_foreign(places: list[_Place]) -> Finding:
     away = move_away(str(places[0].path))
     advice = f"{away[0].upper()}{away[1:]}, or choose another HALO_HOME"
     # Whoever looks as root looks at somebody else's.
-    return look(_TOPIC, what) if os.geteuid() == 0 else wrong(_TOPIC, what, advice)
+    return look(_TOPIC, what) if own_uid() == 0 else wrong(_TOPIC, what, advice)
 
 
 def _holds_changeable_jobs(database: Path, place: _Place) -> bool:
@@ -167,7 +167,7 @@ def _mend(database: Path) -> str:
     # The folder comes first: from then on we can look into it, and nobody can put something else in the place of the
     # others.
     for place in _places(database):
-        is_loose = not place.is_private and place.owner == os.geteuid()
+        is_loose = not place.is_private and place.owner == own_uid()
         if is_loose and not _holds_changeable_jobs(database, place):
             place.path.chmod(place.wanted)
             mended.append(str(place.path))

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-import select
+import selectors
+import sys
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QSocketNotifier, Qt, Signal
 
 from halo_scheduler.host.watch import ThreadWatch
 
-HAS_PIDFD = hasattr(os, "pidfd_open")
+HAS_PIDFD = sys.platform == "linux" and hasattr(os, "pidfd_open")
 
 
 class NotifierWatch(QObject):
     """Waits on descriptors of processes: one path for our own children and for adopted ones.
 
-    They are gathered in one epoll, so that a run costs no notifier of its own.
+    They are gathered in one selector, so that a run costs no notifier of its own.
     """
 
     _heard = Signal(object)
@@ -25,14 +26,13 @@ class NotifierWatch(QObject):
         super().__init__(parent)
         self._heard.connect(self._hear, Qt.ConnectionType.QueuedConnection)
         self._threads = ThreadWatch(self._heard.emit)
-        self._epoll = select.epoll()
-        self._watched: dict[int, Callable[[], None]] = {}
-        self._notifier = QSocketNotifier(self._epoll.fileno(), QSocketNotifier.Type.Read, self)
+        self._selector = selectors.DefaultSelector()
+        self._notifier = QSocketNotifier(_fileno(self._selector), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._see_gone)
 
     def add(self, pid: int, wait: Callable[[], object], gone: Callable[[], None]) -> None:
         try:
-            descriptor = os.pidfd_open(pid)
+            descriptor = _open_process(pid)
         except ProcessLookupError:
             gone()
             return
@@ -40,16 +40,14 @@ class NotifierWatch(QObject):
             # No descriptor left, or none allowed here: that says nothing about the process.
             self._threads.add(pid, wait, gone)
             return
-        self._watched[descriptor] = gone
-        self._epoll.register(descriptor, select.EPOLLIN)
+        self._selector.register(descriptor, selectors.EVENT_READ, gone)
 
     def _see_gone(self) -> None:
-        for descriptor, _ in self._epoll.poll(0):
-            gone = self._watched.pop(descriptor)
+        for key, _ in self._selector.select(0):
             # Closing is not enough: a child that is just being started may for a moment hold a copy.
-            self._epoll.unregister(descriptor)
-            os.close(descriptor)
-            gone()
+            self._selector.unregister(key.fd)
+            os.close(key.fd)
+            key.data()
 
     def _hear(self, gone: Callable[[], None]) -> None:
         gone()
@@ -57,7 +55,19 @@ class NotifierWatch(QObject):
     def close(self) -> None:
         """Watch nothing any more."""
         self._notifier.setEnabled(False)
-        for descriptor in self._watched:
-            os.close(descriptor)
-        self._watched.clear()
-        self._epoll.close()
+        for key in (self._selector.get_map() or {}).values():
+            os.close(key.fd)
+        self._selector.close()
+
+
+def _open_process(pid: int) -> int:
+    """Return a descriptor that becomes readable when a process has ended."""
+    if sys.platform != "linux":
+        raise NotImplementedError
+    return os.pidfd_open(pid)
+
+
+def _fileno(selector: selectors.DefaultSelector) -> int:
+    if sys.platform == "win32":
+        raise NotImplementedError
+    return selector.fileno()

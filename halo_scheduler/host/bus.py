@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import select
+import selectors
 import socket
 import struct
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -29,7 +30,6 @@ from jeepney.auth import BEGIN, Authenticator
 from jeepney.bus import get_bus
 from jeepney.fds import FileDescriptor, fds_buf_size
 
-from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.grammar.text import printed_line
 
 # A service that was just started for us, or on a busy machine, may need a while.
@@ -93,7 +93,7 @@ class BusStream:
         self._serials = count(1)
         self._unsent: bytearray | None = bytearray()
         with _bus_errors():
-            self._socket = socket.socket(socket.AF_UNIX)
+            self._socket = _unix_socket()
         try:
             with _bus_errors():
                 # Not even connecting may wait: a bus that accepts nobody is none.
@@ -148,7 +148,7 @@ class BusStream:
 
     def _read(self) -> tuple[bytes, list[FileDescriptor]] | None:
         try:
-            if not self._takes_descriptors or self._unsent is not None:
+            if sys.platform != "linux" or not self._takes_descriptors or self._unsent is not None:
                 return self._socket.recv(_READ_SIZE), []
             # A run that starts in this very moment must not inherit what comes here.
             data, extra, flags, _ = self._socket.recvmsg(
@@ -179,8 +179,8 @@ class BusConnection:
         """Connect; `BusError` when there is no bus to be had."""
         self._signals: list[Message] = []
         self._stream = BusStream(bus, takes_descriptors=takes_descriptors)
-        self._poll = select.poll()
-        self._poll.register(self._stream, select.POLLIN)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._stream, selectors.EVENT_READ)
 
     def __enter__(self) -> Self:
         return self
@@ -213,10 +213,11 @@ class BusConnection:
 
     def close(self) -> None:
         """Leave the bus."""
+        self._selector.close()
         self._stream.close()
 
     def _next_messages(self, deadline: float) -> list[Message]:
-        if not self._poll.poll(max(deadline - monotonic(), 0) * SECOND_MS):
+        if not self._selector.select(max(deadline - monotonic(), 0)):
             raise AnswerTimeoutError("nobody answers on the bus")
         messages = self._stream.receive()
         self._signals += (item for item in messages if item.header.message_type is MessageType.signal)
@@ -290,6 +291,12 @@ def _words_of(error: Message) -> str:
         case (str(words), *_) if words.strip():
             return printed_line(words).rstrip(".")
     return printed_line(name)
+
+
+def _unix_socket() -> socket.socket:
+    if sys.platform == "win32":
+        raise OSError("there is no D-Bus on Windows")
+    return socket.socket(socket.AF_UNIX)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -63,7 +62,7 @@ def services_of(bus: Bus, interest: Interest) -> list[Service]:
 class BusEvents:
     """Follows services on one bus, also such that come later or start anew."""
 
-    mask = select.POLLIN
+    is_urgent = False
 
     def __init__(self, bus: Bus, interest: Interest) -> None:
         """Begin to follow; `BusError` when there is no bus to be had."""

@@ -61,7 +61,7 @@ class LoginEnvironment:
 def read_login_environment(time_limit_s: float = _TIME_LIMIT_S) -> dict[str, str] | None:
     """Ask the user's login shell for its environment; None when there is none or it does not answer in time."""
     shell = _login_shell()
-    if shell is None:
+    if sys.platform == "win32" or shell is None:
         return None
     # In two halves: a shell that echoes its commands must not be taken for the answer.
     halves = os.urandom(16).hex(), os.urandom(16).hex()
@@ -95,13 +95,13 @@ def read_login_environment(time_limit_s: float = _TIME_LIMIT_S) -> dict[str, str
 
 
 def _login_shell() -> str | None:
-    if sys.platform == "win32":
-        return None
     shell = os.environ.get("SHELL") or _shell_of_account() or "/bin/sh"
     return None if Path(shell).name in _NO_SHELLS else shell
 
 
 def _shell_of_account() -> str:
+    if sys.platform == "win32":
+        return ""
     import pwd  # noqa: PLC0415 - not on every system
 
     try:

@@ -9,7 +9,7 @@ import select
 import socket
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -32,11 +32,11 @@ _REST_MS = 200
 class RouteEvents:
     """Tells that the kernel's ways into the network changed, whoever manages them."""
 
-    mask = select.POLLIN
+    is_urgent = False
 
     def __init__(self) -> None:
         """Begin to listen; OSError when the kernel does not let us."""
-        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK)
+        self._socket = _netlink_socket()
         try:
             self._socket.bind((0, _ROUTE_GROUPS))
         except OSError:
@@ -63,15 +63,21 @@ class RouteEvents:
         self._socket.close()
 
 
+def _netlink_socket() -> socket.socket:
+    if sys.platform != "linux":
+        raise OSError("only Linux tells of its routes")
+    return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK)
+
+
 class MountEvents:
     """Tells that something was mounted or unmounted."""
 
     # The kernel marks the file as urgent, once for each change; there is nothing to be read for it.
-    mask = select.POLLPRI
+    is_urgent = True
 
     def __init__(self, path: Path = _MOUNTS) -> None:
         """Begin to listen; OSError when there is no such file."""
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._descriptor = os.open(path, os.O_RDONLY)
 
     def fileno(self) -> int:
         return self._descriptor
@@ -88,7 +94,8 @@ class EventSource(Protocol):
     """Something with a descriptor that tells of happenings."""
 
     @property
-    def mask(self) -> int: ...
+    def is_urgent(self) -> bool:
+        """Whether its descriptor becomes urgent, instead of readable, when there is something to `take`."""
 
     def fileno(self) -> int: ...
 
@@ -255,12 +262,8 @@ class _ObserverThread(threading.Thread):
 
     def _wait(self) -> frozenset[Happening]:
         """Wait until something has happened, or until woken; return what happened."""
-        poll = select.poll()
-        poll.register(self._woken, select.POLLIN)
         names = {source.fileno(): name for name, source in self._sources.items()}
-        for source in self._sources.values():
-            poll.register(source, source.mask)
-        ready = {descriptor for descriptor, _ in poll.poll()}
+        ready = _await_any(self._woken, self._sources.values())
         told = frozenset[Happening]().union(*(self._take(name) for at, name in names.items() if at in ready))
         if self._woken.fileno() not in ready:
             return told
@@ -282,11 +285,22 @@ class _ObserverThread(threading.Thread):
         if not happenings or self._is_over:
             return
         self._happened(happenings)
-        pause = select.poll()
-        pause.register(self._woken, select.POLLIN)
-        pause.poll(_REST_MS)
+        _await_any(self._woken, timeout_ms=_REST_MS)
 
     def _close_sources(self) -> None:
         for source in self._sources.values():
             source.close()
         self._sources.clear()
+
+
+def _await_any(
+    waker: socket.socket, sources: Iterable[EventSource] = (), timeout_ms: int | None = None
+) -> set[int]:
+    """Wait until woken or until a source has something; return the descriptors of those that have."""
+    if sys.platform == "win32":
+        return set()  # Nothing is followed there.
+    poll = select.poll()
+    poll.register(waker, select.POLLIN)
+    for source in sources:
+        poll.register(source, select.POLLPRI if source.is_urgent else select.POLLIN)
+    return {descriptor for descriptor, _ in poll.poll(timeout_ms)}

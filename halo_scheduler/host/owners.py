@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,9 +21,16 @@ def is_writable_by_others(status: os.stat_result) -> bool:
     )
 
 
+def own_uid() -> int:
+    """Return the number of our user; 0, whose all files seem to be, on Windows."""
+    if sys.platform == "win32":
+        return 0
+    return os.geteuid()
+
+
 def is_trusted(uid: int) -> bool:
     """Tell whether a user is ourselves or root."""
-    return uid in {os.geteuid(), 0} or (uid == _UNMAPPED_UID and _has_unmapped_users())
+    return uid in {own_uid(), 0} or (uid == _UNMAPPED_UID and _has_unmapped_users())
 
 
 @lru_cache(maxsize=1)
@@ -37,6 +45,8 @@ def _has_unmapped_users() -> bool:
 @lru_cache(maxsize=16)
 def _is_private_group(gid: int, owner: int) -> bool:
     """Tell whether a group has no other member than its user, as Debian and Fedora give one to everybody."""
+    if sys.platform == "win32":
+        return False
     import grp  # noqa: PLC0415 - not on every system
     import pwd  # noqa: PLC0415 - not on every system
 
@@ -52,6 +62,8 @@ def _is_private_group(gid: int, owner: int) -> bool:
 
 def user_name(uid: int) -> str:
     """Return the name of a user; the number of one without a name."""
+    if sys.platform == "win32":
+        return str(uid)
     import pwd  # noqa: PLC0415 - not on every system
 
     try:

@@ -17,6 +17,7 @@ from halo_scheduler.host.owners import (
     WRITE_BY_OTHERS,
     is_trusted,
     is_writable_by_others,
+    own_uid,
     owner_words,
     user_name,
 )
@@ -109,7 +110,7 @@ def is_trusted_backup(file: Path) -> bool:
         status = os.lstat(file)
     except OSError:
         return False
-    is_ours = not _HAS_OWNERS or (status.st_uid == os.geteuid() and not is_writable_by_others(status))
+    is_ours = not _HAS_OWNERS or (status.st_uid == own_uid() and not is_writable_by_others(status))
     return stat.S_ISREG(status.st_mode) and is_ours
 
 
@@ -169,7 +170,7 @@ def is_private_folder(folder: Path) -> bool:
         return False
     if not _HAS_OWNERS:
         return stat.S_ISDIR(status.st_mode)
-    is_ours = status.st_uid == os.geteuid() and not status.st_mode & ACCESS_BY_OTHERS
+    is_ours = status.st_uid == own_uid() and not status.st_mode & ACCESS_BY_OTHERS
     return stat.S_ISDIR(status.st_mode) and is_ours
 
 
@@ -209,9 +210,7 @@ def open_to_writers(folder: Path) -> list[Path]:
     return [
         path
         for path, status in statuses.items()
-        if status.st_uid == os.geteuid()
-        and not status.st_mode & stat.S_ISVTX
-        and is_writable_by_others(status)
+        if status.st_uid == own_uid() and not status.st_mode & stat.S_ISVTX and is_writable_by_others(status)
     ]
 
 
@@ -287,14 +286,14 @@ def _require_own_folder(path: str) -> None:
 
 def _own_data_folder(path: str) -> os.stat_result:
     status = _folder(path)
-    if status.st_uid != os.geteuid():
-        _refuse_foreign(path, status, _as_user(status.st_uid) if os.geteuid() == 0 else _CHOOSE)
+    if status.st_uid != own_uid():
+        _refuse_foreign(path, status, _as_user(status.st_uid) if own_uid() == 0 else _CHOOSE)
     return status
 
 
 def _own_inner_folder(path: str) -> os.stat_result:
     status = _folder(path)
-    if status.st_uid != os.geteuid():
+    if status.st_uid != own_uid():
         _refuse_foreign(path, status, _out_of_the_way(path))
     return status
 
@@ -316,7 +315,7 @@ def _require_unchanged(database: Path, checked: Callable[[str], os.stat_result |
 
 def _require_own_file(path: str, *, tighten: bool = False) -> os.stat_result | None:
     status = _plain_file(path)
-    if status is not None and status.st_uid != os.geteuid():
+    if status is not None and status.st_uid != own_uid():
         _refuse_foreign(path, status, move_away(path))
     if status is not None and tighten:
         _tighten(path, status)
@@ -367,12 +366,12 @@ _CHOOSE = "choose a folder of your own with HALO_HOME"
 
 
 def _refuse_foreign(path: str, status: os.stat_result, way_out: str) -> NoReturn:
-    owner, me = owner_words(status.st_uid), owner_words(os.geteuid())
+    owner, me = owner_words(status.st_uid), owner_words(own_uid())
     raise UnsafeFilesError(f"{path} belongs to {owner}, not to {me}; {way_out}")
 
 
 def _refuse_writable(path: str, status: os.stat_result) -> NoReturn:
-    is_ours = status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX
+    is_ours = status.st_uid == own_uid() and not status.st_mode & stat.S_ISVTX
     way_out = f"keep them out with: chmod go-w {_quoted(path)}" if is_ours else _CHOOSE
     raise UnsafeFilesError(f"other users can write to {path} and could change your jobs; {way_out}")
 
@@ -395,11 +394,11 @@ def _out_of_the_way(path: str) -> str:
     Never to take it over: what its owner put into it would become ours.
     """
     above = os.lstat(os.path.dirname(path))
-    if above.st_uid == os.geteuid():
+    if above.st_uid == own_uid():
         return move_away(path)
     if above.st_mode & stat.S_ISVTX:
         return "have its owner or root remove it, or choose a shorter HALO_HOME"
-    return _as_user(above.st_uid) if os.geteuid() == 0 else _CHOOSE
+    return _as_user(above.st_uid) if own_uid() == 0 else _CHOOSE
 
 
 def move_away(path: str) -> str:

@@ -45,7 +45,7 @@ def children_of(pid: int) -> list[int]:
 
 def read_file(path: str) -> bytes:
     """Read one of the small files of /proc; there may be thousands, and a file object costs more than they do."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         content = os.read(descriptor, _CHUNK)
         chunk = content

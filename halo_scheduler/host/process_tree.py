@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from math import inf
@@ -87,7 +88,7 @@ def beside_first(members: Iterable[psutil.Process], session: int | None) -> list
 def ask_to_stop(members: Iterable[psutil.Process], session: int | None) -> None:
     """Ask processes to end: a group as one, so that nobody is asked twice, and each of the others."""
     others = list(members)
-    if session is not None and hasattr(os, "killpg"):
+    if session is not None and sys.platform != "win32":
         in_group = [process for process in others if _group_of(process.pid) == session]
         others = [process for process in others if process not in in_group]
         if in_group:
@@ -149,13 +150,14 @@ def _claimed_mark_of(pid: int) -> str | None:
 
 
 def _is_ours(pid: int) -> bool:
-    return not hasattr(os, "getuid") or psutil.Process(pid).uids().real == os.getuid()
+    return sys.platform == "win32" or psutil.Process(pid).uids().real == os.getuid()
 
 
 def session_of(pid: int) -> int:
     """Return the session a process belongs to; -1 when that cannot be known."""
-    with suppress(OSError, AttributeError):
-        return os.getsid(pid)
+    if sys.platform != "win32":
+        with suppress(OSError):
+            return os.getsid(pid)
     return -1
 
 
@@ -166,8 +168,9 @@ def _command_line_of(pid: int | None) -> list[str] | None:
 
 
 def _group_of(pid: int) -> int:
-    with suppress(OSError):
-        return os.getpgid(pid)
+    if sys.platform != "win32":
+        with suppress(OSError):
+            return os.getpgid(pid)
     return -1
 
 

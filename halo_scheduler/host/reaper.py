@@ -83,6 +83,8 @@ class Reaper:
 
     def _others(self) -> Iterator[tuple[int, ProcessStat]]:
         """Yield the children that are neither awaited nor of our session, which no process of a run can join."""
+        if sys.platform == "win32":
+            return
         self._forget_ended()
         session = os.getsid(0)
         for pid in children_of(os.getpid()):
@@ -116,6 +118,8 @@ def _is_orphan(pid: int, stat: ProcessStat) -> bool:
 
 
 def _reap_one(pid: int) -> bool:
+    if sys.platform != "linux":
+        return False
     with suppress(ChildProcessError):
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG) is not None
     return False

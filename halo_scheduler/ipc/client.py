@@ -23,6 +23,8 @@ from halo_scheduler.model.changes import Change, ChangeKind, gathered
 LONGEST_LINE = 4_096
 _LONGEST_ID = 500
 SUBSCRIBE = b'{"say":"subscribe"}\n'
+# Windows has no such flag, nor an engine to connect to.
+_DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
 _TIMEOUT_S = 0.5
 _MOST_PER_LOOK = 65_536
 _MOST_LINES = 500
@@ -145,7 +147,7 @@ class ChangeStream:
         room = _MOST_PER_LOOK
         while self.is_open and room:
             try:
-                chunk = self._connection.recv(room, socket.MSG_DONTWAIT)
+                chunk = self._connection.recv(room, _DONT_WAIT)
             except BlockingIOError:
                 break
             except OSError:
@@ -161,6 +163,8 @@ class ChangeStream:
 
 def _connected(path: Path) -> socket.socket:
     """Return a connection to an engine of our own user; OSError when there is none."""
+    if sys.platform == "win32":
+        raise OSError("Windows has no such sockets")
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.settimeout(_TIMEOUT_S)

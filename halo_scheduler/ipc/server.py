@@ -10,6 +10,7 @@ import json
 import logging
 import selectors
 import socket
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -59,6 +60,8 @@ class ChangeServer(QObject):
         return True
 
     def _listen(self, path: Path) -> None:
+        if sys.platform == "win32":
+            raise OSError("Windows has no such sockets")
         make_private_folder(path.parent)
         path.unlink(missing_ok=True)
         listener = socket.socket(socket.AF_UNIX)

@@ -54,7 +54,7 @@ def back_up(database: Database, now_ms: int, tell: Tell = unheard) -> Backup:
     # Another program may make one in the same moment.
     partial = target.with_suffix(f".{os.urandom(4).hex()}.part")
     with translated(partial):
-        os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     _copy(database, partial, tell)
     with translated(target):
         partial.replace(target)
@@ -92,7 +92,7 @@ def _replace(path: Path, source: BinaryIO, now_ms: int, tell: Tell) -> Path | No
         require_private_database(path)
         partial = path.with_suffix(".restored")
         partial.unlink(missing_ok=True)
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             while chunk := source.read(_BYTES_AT_ONCE):
                 file.write(chunk)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -322,7 +323,7 @@ def _make_private(path: Path) -> None:
     # SQLite gives its -wal and -shm files the permissions of the main one.
     # One that exists is not opened here: closing it would drop the locks of every other connection in this process.
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
     except FileExistsError:
         _require_writable(path)
 
@@ -331,7 +332,7 @@ def _require_writable(path: Path) -> None:
     """Raise the OSError that opening the file for writing would raise."""
     if os.access(path, os.W_OK):
         return
-    is_read_only = hasattr(os, "statvfs") and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    is_read_only = sys.platform != "win32" and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
     code = errno.EROFS if is_read_only else errno.EACCES
     raise OSError(code, os.strerror(code), str(path))
 

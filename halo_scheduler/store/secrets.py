@@ -164,7 +164,7 @@ class _SecretFile:
         partial = self._path.with_suffix(".part")
         try:
             partial.unlink(missing_ok=True)
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(values, file)
                 file.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from collections.abc import Callable
 
 # Those of system crontabs that are no programs too.
@@ -43,11 +44,13 @@ def is_user(word: str) -> bool:
     """Tell whether a word is the name of a user rather than that of a program."""
     if word in _USERS:
         return True
-    try:
-        import pwd  # noqa: PLC0415 - there is none on Windows
+    if sys.platform == "win32":
+        return False
+    import pwd  # noqa: PLC0415 - there is none on Windows
 
+    try:
         pwd.getpwnam(word)
-    except (ImportError, KeyError, ValueError):
+    except (KeyError, ValueError):
         return False
     return not is_program(word)
 

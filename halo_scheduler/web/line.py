@@ -12,6 +12,7 @@ import ipaddress
 import os
 import select
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -292,7 +293,7 @@ def _is_ready(
     wanted: socket.socket, ear: socket.socket, timeout_s: float | None, *, for_writing: bool
 ) -> bool:
     """Wait until a socket can be used, or somebody rings; tell whether either is so."""
-    if not hasattr(select, "poll"):  # Windows, where a connection that failed is told of as an exception.
+    if sys.platform == "win32":  # where a connection that failed is told of as an exception.
         writers = [wanted] if for_writing else []
         return any(select.select([ear] if for_writing else [ear, wanted], writers, writers, timeout_s))
     poll = select.poll()

@@ -84,7 +84,7 @@ class ClaimNotes:
             make_private_folder(self._folder)
             with suppress(FileNotFoundError):
                 partial.unlink()
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(data, file)
                 file.flush()

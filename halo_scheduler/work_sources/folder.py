@@ -30,11 +30,7 @@ _FOLDERS = {Verdict.DONE: "done", Verdict.FAILED: "failed", Verdict.RELEASED: _R
 _HEAD_BYTES = 4_096
 # A link is not followed, and nobody waits for whoever might write into a pipe. Not every system knows all of them.
 _READ_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
 
 

@@ -47,9 +47,9 @@ def free_names(folder: Path, name: str) -> Iterator[str]:
 
 def sync_folder(folder: Path) -> None:
     """Put the names in a folder on disk."""
-    if os.name != "posix":
+    if sys.platform == "win32":
         return  # Elsewhere a folder cannot be opened.
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     finally:

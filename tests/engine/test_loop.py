@@ -340,7 +340,7 @@ def test_logind_wakes_the_engine(scheduler: Scheduler, qtbot: QtBot, monkeypatch
     with private_buses() as buses, LoginService(buses) as logind:
         monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", buses.address)
         scheduler.start()
-        loop = scheduler._loop
+        loop = scheduler._session.loop
         assert isinstance(loop, EngineLoop)
         qtbot.waitUntil(lambda: not loop._must_tick and loop._timer.remainingTime() > 0)
         ticks = scheduler.status().ticks
@@ -360,8 +360,8 @@ def test_a_system_bus_that_goes_is_listened_to_no_more(
     with private_buses() as buses:
         monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", buses.address)
         scheduler.start()
-        loop = scheduler._loop
+        loop = scheduler._session.loop
         assert isinstance(loop, EngineLoop)
         assert loop._wake_listener._source is not None
     qtbot.waitUntil(lambda: loop._wake_listener._source is None)
-    assert scheduler.runs_jobs
+    assert scheduler.engine.is_running

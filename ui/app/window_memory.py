@@ -57,6 +57,6 @@ class WindowMemory(QObject):
 def _write(path: Path, content: bytes) -> None:
     with suppress(OSError):
         make_private_folder(path.parent)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)

@@ -49,8 +49,8 @@ def require_yes(question: str) -> None:
 
 def _open_terminal() -> TextIO | None:
     try:
-        descriptor = os.open(_TERMINAL, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
-    except (OSError, AttributeError):
+        descriptor = os.open(_TERMINAL, os.O_RDWR | getattr(os, "O_NOCTTY", 0))
+    except OSError:
         # Elsewhere there is no such file: then it is standard input, or nothing.
         if os.name == "posix" or not sys.stdin.isatty():
             return None

@@ -119,7 +119,7 @@ def content_of(path: Path) -> bytes:
 
 def _open_at_once(path: str, flags: int) -> int:
     """Open a file; a pipe that nobody writes to has an end rather than being waited for."""
-    if os.name != "posix":
+    if sys.platform == "win32":
         return os.open(path, flags)
     descriptor = os.open(path, flags | os.O_NONBLOCK)
     os.set_blocking(descriptor, True)
