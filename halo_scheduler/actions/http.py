@@ -14,7 +14,7 @@ from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.model import HttpRequest, Outcome, Run
 
 if TYPE_CHECKING:
-    from halo_scheduler.actions.http_errand import Errand
+    from halo_scheduler.actions.http_task import HttpTask
 
 _LOG = logging.getLogger(__name__)
 _LOOK_MS = 1_000
@@ -32,10 +32,10 @@ class HttpWork:
         self._request = request
         self._spool = spool
         self._reads_lines = reads_lines
-        # Guards the moment of the start: either it is called off in time, or there is an errand to be cut.
+        # Guards the start: either it is cancelled in time, or there is a task to cancel.
         self._start_lock = threading.Lock()
-        self._is_called_off = False
-        self._errand: Errand | None = None
+        self._is_cancelled = False
+        self._task: HttpTask | None = None
         self._is_back = threading.Event()
         self._why: StopReason | None = None
         self._is_over = False
@@ -61,53 +61,53 @@ class HttpWork:
         if self._why is not None or self._is_over:
             return
         self._why = why
-        if not self._cut():
+        if not self._cancel():
             self._report(self._failed(why.error))
 
     def leave(self) -> None:
         """Break off and say nothing; what came is written for the next engine to find."""
         self._is_over = True
-        if self._cut():
+        if self._cancel():
             self._is_back.wait(_LONGEST_LEAVE_S)
 
-    def _cut(self) -> bool:
-        """End the errand; tell whether there is one. Secrets may be long in coming: nobody waits for that."""
+    def _cancel(self) -> bool:
+        """End the task; tell whether there is one. Secrets may be long in coming: nobody waits for that."""
         with self._start_lock:
-            self._is_called_off = True
-            errand = self._errand
-        if errand is not None:
-            errand.cut()
-        return errand is not None
+            self._is_cancelled = True
+            task = self._task
+        if task is not None:
+            task.cancel()
+        return task is not None
 
     # --- On its own thread ---------------------------------------------------------------------------
 
     def _fetch(self, secrets: Secrets) -> None:
-        ended = self._end_of_errand(secrets)
+        ended = self._run_task(secrets)
         self._is_back.set()
         if ended is not None:
             self._services.engine.post(lambda: self._report(ended))
 
-    def _end_of_errand(self, secrets: Secrets) -> Ended | None:
+    def _run_task(self, secrets: Secrets) -> Ended | None:
         """Do it all, and return how it ended; None when it was called off before anything was sent."""
         try:
             values, environment = secrets(), self._services.login_environment()
         except Exception as error:  # noqa: BLE001 - whatever a keyring raises is this run's failure
             return self._failed(str(error) if isinstance(error, SchedulerError) else f"no secrets: {error!r}")
         try:
-            errand = self._begin()
-            return None if errand is None else errand.run(values, environment)
+            task = self._begin()
+            return None if task is None else task.run(values, environment)
         except Exception as error:  # noqa: BLE001 - whatever a server brings about is this run's failure
             # Its words may hold a secret.
             _LOG.error("A request failed for an unknown reason: %s", type(error).__name__)
             return self._failed(f"the request failed: {type(error).__name__}")
 
-    def _begin(self) -> Errand | None:
-        from halo_scheduler.actions.http_errand import Errand  # noqa: PLC0415 - few have such jobs
+    def _begin(self) -> HttpTask | None:
+        from halo_scheduler.actions.http_task import HttpTask  # noqa: PLC0415 - few have such jobs
 
         with self._start_lock:
-            if not self._is_called_off:
-                self._errand = Errand(self._run.id, self._request, self._spool, reads_lines=self._reads_lines)
-            return self._errand
+            if not self._is_cancelled:
+                self._task = HttpTask(self._run.id, self._request, self._spool, reads_lines=self._reads_lines)
+            return self._task
 
     def _failed(self, sentence: str) -> Ended:
         return Ended(run_id=self._run.id, outcome=Outcome.FAILURE, error=sentence)

@@ -1,29 +1,24 @@
-"""What is kept of the answers to a request: written as they come, without secrets, and searched for words to us."""
+"""What is kept of the responses to a request: written as they come, without secrets, and searched for words to us."""
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives, LineReader
+from halo_scheduler.actions.directives import NO_DIRECTIVES, Directives, LineReader, read_wish
 from halo_scheduler.actions.http_headers import shown_value
 from halo_scheduler.actions.spool import Output
+from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.redaction import Redactor
 from halo_scheduler.grammar.text import printed_line
 
 if TYPE_CHECKING:
-    from halo_scheduler.web.asking import Answer
-import json
-from typing import Any
-
-from halo_scheduler.actions.directives import read_wish
-from halo_scheduler.errors import ScheduleError
+    from halo_scheduler.web.client import Response
 
 _KEY = "halo"
 _MOST_BYTES = 1 << 20
 _LONGEST_KEY = 60
-
-
 # A whole record up to this size is handed over in memory, so that nobody has to read the file again.
 _SMALL = 16 << 10
 
@@ -106,14 +101,14 @@ class Record:
         self._json: JsonAnswer | None = None
         self._written: bytearray | None = bytearray()
 
-    def begin(self, answer: Answer) -> None:
-        """Write the head of an answer; what an earlier one said, on the way here, does not count."""
+    def begin(self, response: Response) -> None:
+        """Write the head of a response; what an earlier one said, on the way here, does not count."""
         self._stream = self._redactor.stream()
         self._lines = LineReader(self._redactor) if self._reads_lines else None
-        self._json = JsonAnswer(answer.header("content-type")) if self._reads_lines else None
-        lines = [f"HTTP {answer.status} ".encode() + answer.phrase]
-        for name, value in answer.headers():
-            if name == "content-encoding" and answer.is_decoded:
+        self._json = JsonAnswer(response.header("content-type")) if self._reads_lines else None
+        lines = [f"HTTP {response.status} ".encode() + response.phrase]
+        for name, value in response.headers():
+            if name == "content-encoding" and response.is_decoded:
                 continue  # The body below is another than the one it tells of.
             lines.append(name.encode("latin-1") + b": " + shown_value(name, value))
         self._write(self._stream.feed(b"\n".join(line.rstrip() for line in lines) + b"\n\n"))
@@ -131,11 +126,11 @@ class Record:
         self._write(self._stream.end())
 
     def note_redirect(self, target: str) -> None:
-        """Write where the next answer comes from."""
+        """Write where the next response comes from."""
         self._write(self._redactor.redacted(f"[redirected to {printed_line(target)}]\n\n".encode()))
 
     def said(self, *, is_whole: bool) -> Directives:
-        """Return what the last answer said; JSON can only be read as a whole."""
+        """Return what the last response said; JSON can only be read as a whole."""
         said = NO_DIRECTIVES if self._lines is None else self._lines.end()
         return said.and_then(self._json.read(self._redactor)) if is_whole and self._json is not None else said
 

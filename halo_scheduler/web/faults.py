@@ -12,7 +12,7 @@ from urllib3 import exceptions as library
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.text import plain_line
-from halo_scheduler.web.line import DeadlineError, HeadTooLongError
+from halo_scheduler.web.transport import DeadlineError, HeadTooLongError
 
 _LOST = (ConnectionAbortedError, ConnectionResetError, BrokenPipeError)
 _TUNNEL = "Tunnel connection failed: "
@@ -28,7 +28,7 @@ class CutOffError(WebError):
 
 
 @contextmanager
-def dialing(host: str, place: str) -> Iterator[None]:
+def connecting(host: str, place: str) -> Iterator[None]:
     """Put into words why no connection is made."""
     try:
         yield
@@ -43,7 +43,7 @@ def dialing(host: str, place: str) -> Iterator[None]:
 
 
 @contextmanager
-def talking(place: str, *, has_head: bool) -> Iterator[None]:
+def exchanging(place: str, *, has_head: bool) -> Iterator[None]:
     """Put into words why an answer does not come, or breaks off; what the server said is quoted, not what we did."""
     try:
         yield

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from halo_scheduler.grammar.redaction import Redactor
-from halo_scheduler.web import faults
+from halo_scheduler.web import client, faults
 from halo_scheduler.web.addresses import PORTS, Address, AddressError
-from halo_scheduler.web.asking import Question, ask
-from halo_scheduler.web.line import Line
 from halo_scheduler.web.proxies import Proxies
+from halo_scheduler.web.transport import Transport
 from halo_scheduler.work_sources.item import SourceError
 
 _DEADLINE_S = 30.0
@@ -70,9 +69,9 @@ class Web:
         proxies = Proxies(self._environment())
         redactor = Redactor([*([request.token] if request.token else []), *proxies.secrets])
         url = request.url
-        with Line(self._deadline_s) as line:
+        with Transport(self._deadline_s) as transport:
             for _ in range(_MOST_REDIRECTS + 1):
-                answer = self._send_once(request, url, line, proxies, redactor)
+                answer = self._send_once(request, url, transport, proxies, redactor)
                 target = redirect_target(url, answer)
                 if not _may_follow(request.method, answer.status) or not is_same_host(url, target):
                     return answer
@@ -80,17 +79,17 @@ class Web:
         raise SourceError(f"{urlsplit(url).netloc} sends us in a circle")
 
     def _send_once(
-        self, request: Request, url: str, line: Line, proxies: Proxies, redactor: Redactor
+        self, request: Request, url: str, transport: Transport, proxies: Proxies, redactor: Redactor
     ) -> Answer:
         headers = dict(request.headers)
         if request.token:
             headers["Authorization"] = f"Bearer {request.token}"
         try:
             address = Address.read(url)
-            question = Question(
+            question = client.Request(
                 method=request.method, address=address, headers=headers, body=request.body or b""
             )
-            answer = ask(line, question, proxies)
+            answer = client.send(transport, question, proxies)
             body = self._read(answer.pieces(), address.place)
         except AddressError:
             raise SourceError(f"{url} is no web address; check the base URL") from None

@@ -12,10 +12,10 @@ import pytest
 from http_site import Authority, Site, Visit, open_site
 
 from halo_scheduler.web.addresses import Address
-from halo_scheduler.web.asking import Answer, Question, ask
+from halo_scheduler.web.client import Request, Response, send
 from halo_scheduler.web.faults import WebError
-from halo_scheduler.web.line import Line
 from halo_scheduler.web.proxies import Proxies
+from halo_scheduler.web.transport import Transport
 
 _PASSWORD = "p@ss word"  # noqa: S105 - of a proxy that exists for a second
 
@@ -71,11 +71,11 @@ def test_a_proxy_that_cannot_be_used_is_told_and_not_passed_by(url: str) -> None
         Proxies({"http_proxy": url}).find(Address.read("http://a.test/"))
 
 
-def _ask(url: str, proxy_port: int, user: str = "") -> tuple[Answer, bytes]:
+def _ask(url: str, proxy_port: int, user: str = "") -> tuple[Response, bytes]:
     environment = {"all_proxy": f"http://{user}127.0.0.1:{proxy_port}"}
-    question = Question(method="GET", address=Address.read(url), headers={})
-    with Line(20) as line:
-        answer = ask(line, question, Proxies(environment))
+    question = Request(method="GET", address=Address.read(url), headers={})
+    with Transport(20) as transport:
+        answer = send(transport, question, Proxies(environment))
         return answer, b"".join(answer.pieces())
 
 

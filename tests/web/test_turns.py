@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from halo_scheduler.web.line import LineCutError, Turns
+from halo_scheduler.web.transport import RequestCancelledError, Turns
 
 _LARGE = 1 << 20
 
@@ -15,8 +15,8 @@ def _never() -> None:
     raise AssertionError("it had to wait")
 
 
-def _cut() -> None:
-    raise LineCutError
+def _cancelled() -> None:
+    raise RequestCancelledError
 
 
 def test_a_small_answer_does_not_wait_for_a_large_one() -> None:
@@ -27,11 +27,11 @@ def test_a_small_answer_does_not_wait_for_a_large_one() -> None:
     large.leave()
 
 
-def test_a_large_answer_that_waits_for_its_turn_can_be_cut() -> None:
+def test_a_large_answer_that_waits_for_its_turn_can_be_cancelled() -> None:
     first, second = Turns(), Turns()
     first.take(_LARGE, _never)
-    with pytest.raises(LineCutError):
-        second.take(_LARGE, _cut)
+    with pytest.raises(RequestCancelledError):
+        second.take(_LARGE, _cancelled)
     second.leave()
     first.leave()
     second.take(_LARGE, _never)

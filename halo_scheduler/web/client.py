@@ -1,4 +1,4 @@
-"""Asking a web server something: one request, one connection, one answer, over a line that can be cut."""
+"""A client for HTTP/1.1: sends one request over a transport that can be cancelled, and returns the response."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from urllib3.util.response import assert_header_parsing
 from urllib3.util.ssltransport import SSLTransport
 
 from halo_scheduler.web.addresses import Address
-from halo_scheduler.web.faults import dialing, talking
-from halo_scheduler.web.line import Line
+from halo_scheduler.web.faults import connecting, exchanging
 from halo_scheduler.web.proxies import Proxies, Proxy
+from halo_scheduler.web.transport import Transport
 
 _PIECE = 128 << 10
 _TRUST_FOR_S = 3_600
@@ -37,7 +37,7 @@ _LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Request:
     """What is asked of whom."""
 
     method: str
@@ -46,8 +46,8 @@ class Question:
     body: bytes = b""
 
 
-class Answer:
-    """An answer whose head was read; its body is read as it comes. WebError when it breaks off."""
+class Response:
+    """A response whose head was read; its body is read as it comes. WebError when it breaks off."""
 
     def __init__(self, response: DecodedResponse, place: str) -> None:
         self._response = response
@@ -63,7 +63,7 @@ class Answer:
         return self._response.decode_content and encoding.lower() in _DECODED
 
     def headers(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the headers, also those that came more than once; their names in small letters."""
+        """Yield the headers, also those that came more than once; their names in lower case."""
         for name, value in self._response.headers.iteritems():
             yield name.lower(), value.encode("latin-1")
 
@@ -79,30 +79,30 @@ class Answer:
             yield piece
 
     def _read(self) -> bytes:
-        with talking(self._place, has_head=True):
+        with exchanging(self._place, has_head=True):
             return self._response.read1(_PIECE)
 
 
-def ask(line: Line, question: Question, proxies: Proxies) -> Answer:
-    """Send a request and return the answer, whatever it is; WebError when there is none, LineCutError when cut."""
-    address = question.address
+def send(transport: Transport, request: Request, proxies: Proxies) -> Response:
+    """Send a request and return the response, whatever its status; WebError when there is none."""
+    address = request.address
     proxy = proxies.find(address)
-    connection = _connection(line, address, proxy)
+    connection = _connection(transport, address, proxy)
     # A body is asked for as we can read it, unless the request itself says how.
-    decodes = not any(name.lower() == "accept-encoding" for name in question.headers)
-    headers = {name: value for name, value in question.headers.items() if name.lower() != "connection"}
+    decodes = not any(name.lower() == "accept-encoding" for name in request.headers)
+    headers = {name: value for name, value in request.headers.items() if name.lower() != "connection"}
     headers |= {"Connection": "close"} | ({"Accept-Encoding": _ENCODINGS} if decodes else {})
     target = address.target
     if proxy is not None and address.scheme == "http":
         target, headers = str(address), headers | proxy.headers
-    with talking(address.place, has_head=False):
+    with exchanging(address.place, has_head=False):
         # As bytes: the library would refuse what is not Latin-1.
         sent = {name: value.encode() for name, value in headers.items()}
-        connection.request(question.method, target, question.body or None, cast("Mapping[str, str]", sent))
-        return Answer(connection.answer(question.method, decodes=decodes), address.place)
+        connection.request(request.method, target, request.body or None, cast("Mapping[str, str]", sent))
+        return Response(connection.answer(request.method, decodes=decodes), address.place)
 
 
-def _connection(line: Line, address: Address, proxy: Proxy | None) -> _Connection:
+def _connection(transport: Transport, address: Address, proxy: Proxy | None) -> _Connection:
     by = proxy or address
     if address.scheme == "http":
         connection = _Connection(by.host, by.port)
@@ -110,7 +110,7 @@ def _connection(line: Line, address: Address, proxy: Proxy | None) -> _Connectio
         connection = _SafeConnection(by.host, by.port, ssl_context=_trust())
         if proxy is not None:
             connection.set_tunnel(address.host, address.port, proxy.headers)
-    connection.line = line
+    connection.transport = transport
     connection.first_place = address.place if proxy is None else f"the proxy {proxy.place}"
     return connection
 
@@ -156,23 +156,23 @@ class _Response(HTTPResponse):
 
 
 class _Connection(HTTPConnection):
-    """A connection over a line."""
+    """A connection over a transport."""
 
     response_class = _Response
-    line: Line
+    transport: Transport
     first_place: str
     """Whom it calls: the server itself, or a proxy."""
 
     def _new_conn(self) -> Any:
-        with dialing(self.host, self.first_place):
-            wire = self.line.dial(self._dns_host, self.port)
-        self.line.expect_head()
-        return wire
+        with connecting(self.host, self.first_place):
+            adapter = self.transport.connect(self._dns_host, self.port)
+        self.transport.expect_head()
+        return adapter
 
     def answer(self, method: str, *, decodes: bool) -> DecodedResponse:
         """Read the head of the answer; what contradicts itself is refused, and the library's log stays out of it."""
         response = PlainConnection.getresponse(self)
-        self.line.allow_body()
+        self.transport.allow_body()
         assert_header_parsing(response.msg)
         headers = HTTPHeaderDict((name, _FOLD.sub(" ", value)) for name, value in response.msg.items())
         _check_framing(headers)
@@ -202,7 +202,7 @@ def _check_framing(headers: HTTPHeaderDict) -> None:
 
 
 class _Trust(ssl.SSLContext):
-    """Encrypts what goes over a wire, which is no socket of the system."""
+    """Encrypts what goes over a transport, which is no socket of the system."""
 
     def wrap_socket(self, sock: Any, *_: Any, server_hostname: Any = None, **__: Any) -> Any:
         return SSLTransport(sock, self, server_hostname)

@@ -17,10 +17,10 @@ from halo_scheduler.grammar.templates import filled_in, referenced_names
 from halo_scheduler.grammar.text import plain_line, printed_line
 from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects
 from halo_scheduler.web.addresses import Address, AddressError
-from halo_scheduler.web.asking import Answer, Question, ask
+from halo_scheduler.web.client import Request, Response, send
 from halo_scheduler.web.faults import WebError
-from halo_scheduler.web.line import Line, LineCutError
 from halo_scheduler.web.proxies import Proxies
+from halo_scheduler.web.transport import RequestCancelledError, Transport
 
 _MOST_REDIRECTS = 10
 _SEE_OTHER = 303
@@ -37,47 +37,54 @@ class _FailedError(Exception):
     """The request cannot succeed any more; its argument is the sentence."""
 
 
-class Errand:
-    """Sends one request, and others where redirects lead; `cut` ends it from any thread."""
+class HttpTask:
+    """Sends one request, and others where redirects lead; `cancel` ends it from any thread."""
 
-    def __init__(self, run_id: str, request: HttpRequest, spool: Spool, *, reads_lines: bool) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        request: HttpRequest,
+        spool: Spool,
+        *,
+        reads_lines: bool,
+    ) -> None:
         self._run_id = run_id
         self._request = request
         self._spool = spool
         self._reads_lines = reads_lines
-        self._line = Line()
+        self._transport = Transport()
         self._status: int | None = None
         self._is_whole = False
 
-    def cut(self) -> None:
+    def cancel(self) -> None:
         """Close the connection at once; `run` then returns what it has."""
-        self._line.cut()
+        self._transport.cancel()
 
     def run(self, secrets: Mapping[str, str], environment: Mapping[str, str]) -> Ended:
         """Do it all; when this returns, the connection is closed and all that came is written."""
         proxies = Proxies(environment)
-        with self._line:
+        with self._transport:
             try:
-                question = self._question(secrets)
+                request = self._build_request(secrets)
             except _FailedError as failure:
                 return self._failed(str(failure))
-            redactor = Redactor([*secrets.values(), *credentials(question.headers), *proxies.secrets])
+            redactor = Redactor([*secrets.values(), *credentials(request.headers), *proxies.secrets])
             try:
                 record = Record(self._spool.create(), redactor, reads_lines=self._reads_lines)
                 with closing(record):
-                    ended = self._go(question, proxies, record)
+                    ended = self._go(request, proxies, record)
             except OSError as error:
                 ended = self._failed(f"its output cannot be written: {error.strerror}")
         return replace(ended, error=redactor.text(ended.error))
 
-    def _go(self, question: Question, proxies: Proxies, record: Record) -> Ended:
+    def _go(self, request: Request, proxies: Proxies, record: Record) -> Ended:
         outcome, error = Outcome.FAILURE, ""
         try:
-            self._follow_all(question, proxies, record)
+            self._follow_all(request, proxies, record)
             outcome = Outcome.SUCCESS
         except (_FailedError, WebError) as failure:
             error = str(failure)
-        except LineCutError:
+        except RequestCancelledError:
             error = "it was stopped"
         record.flush()
         said = record.said(is_whole=self._is_whole)
@@ -98,12 +105,12 @@ class Errand:
 
     # --- Sending -------------------------------------------------------------------------------------
 
-    def _question(self, secrets: Mapping[str, str]) -> Question:
-        request = self._request
-        is_json = request.body_kind is BodyKind.JSON
+    def _build_request(self, secrets: Mapping[str, str]) -> Request:
+        spec = self._request
+        is_json = spec.body_kind is BodyKind.JSON
         escape = (lambda value: json.dumps(value)[1:-1]) if is_json else str
-        headers = default_headers(request)
-        for name, value in request.headers.items():
+        headers = default_headers(spec)
+        for name, value in spec.headers.items():
             if name.lower() in _FRAMING_HEADERS:
                 continue
             headers = without(headers, name) | {name: filled_in(value, secrets)}
@@ -113,45 +120,45 @@ class Errand:
                     f"a secret in the header {name} has more than one line or control characters"
                 )
         try:
-            address = Address.read(request.url)
+            address = Address.read(spec.url)
         except AddressError:
-            raise _FailedError(f"{plain_line(request.url)} is no web address") from None
-        body = filled_in(request.body, secrets, escape).encode()
-        return Question(method=request.method, address=address, headers=headers, body=body)
+            raise _FailedError(f"{plain_line(spec.url)} is no web address") from None
+        body = filled_in(spec.body, secrets, escape).encode()
+        return Request(method=spec.method, address=address, headers=headers, body=body)
 
-    def _follow_all(self, question: Question, proxies: Proxies, record: Record) -> None:
-        """Send the request, and go where redirects lead; returns when the answer is the wanted one."""
+    def _follow_all(self, request: Request, proxies: Proxies, record: Record) -> None:
+        """Send the request, and go where redirects lead; returns when the response is the wanted one."""
         for redirects in range(_MOST_REDIRECTS + 1):
-            answer = self._send(question, proxies, record)
-            target = self._judge(question, answer, redirects)
+            response = self._send(request, proxies, record)
+            target = self._judge(request, response, redirects)
             if target is None:
                 return
-            question = self._redirected(question, target, answer.status)
+            request = self._redirected(request, target, response.status)
             record.note_redirect(str(target))
 
-    def _send(self, question: Question, proxies: Proxies, record: Record) -> Answer:
+    def _send(self, request: Request, proxies: Proxies, record: Record) -> Response:
         self._status, self._is_whole = None, False
-        answer = ask(self._line, question, proxies)
-        self._status = answer.status
-        record.begin(answer)
-        for piece in answer.pieces():
+        response = send(self._transport, request, proxies)
+        self._status = response.status
+        record.begin(response)
+        for piece in response.pieces():
             record.take(piece)
         record.flush()
         self._is_whole = True
-        return answer
+        return response
 
     # --- Judging -------------------------------------------------------------------------------------
 
-    def _judge(self, question: Question, answer: Answer, redirects: int) -> Address | None:
-        """Return where the answer leads; None when it is the wanted one."""
+    def _judge(self, request: Request, response: Response, redirects: int) -> Address | None:
+        """Return where the response leads; None when it is the wanted one."""
         expected = self._request.expected_statuses
-        status, place = answer.status, question.address.place
+        status, place = response.status, request.address.place
         if status in expected if expected else 200 <= status < 300:  # noqa: PLR2004 - any 2xx
             return None
-        location = answer.header("location") if status in _REDIRECTS else ""
+        location = response.header("location") if status in _REDIRECTS else ""
         if location:
-            return self._allowed_target(question.address, location, redirects)
-        phrase = answer.phrase.decode(errors="replace")
+            return self._allowed_target(request.address, location, redirects)
+        phrase = response.phrase.decode(errors="replace")
         wanted = " or ".join(map(str, expected)) if expected else "2xx"
         raise _FailedError(
             f"{place} answered {printed_line(f'{status} {phrase}'.rstrip())}; expected {wanted}"
@@ -175,18 +182,18 @@ class Errand:
             raise _FailedError(f"{there}: more than {_MOST_REDIRECTS} redirects in a row")
         return target
 
-    def _redirected(self, question: Question, target: Address, status: int) -> Question:
+    def _redirected(self, request: Request, target: Address, status: int) -> Request:
         """Return what is asked where a redirect leads: a stranger gets neither credentials nor a body."""
-        method, headers, body = question.method, question.headers, question.body
+        method, headers, body = request.method, request.headers, request.body
         if status == _SEE_OTHER or (status in _MOVED and method.upper() == "POST"):
             method = "HEAD" if method.upper() == "HEAD" else "GET"
             headers, body = without(headers, "Content-Type"), b""
-        if not question.address.is_same_owner(target):
+        if not request.address.is_same_owner(target):
             if body:
-                there = f"{question.address.place} redirects to {target.place}"
+                there = f"{request.address.place} redirects to {target.place}"
                 raise _FailedError(f"{there}, which must not get the body")
             headers = {name: value for name, value in headers.items() if self._may_anybody_get(name)}
-        return Question(method=method, address=target, headers=headers, body=body)
+        return Request(method=method, address=target, headers=headers, body=body)
 
     def _may_anybody_get(self, name: str) -> bool:
         has_secret = bool(referenced_names([self._request.headers.get(name, "")]))

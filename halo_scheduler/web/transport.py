@@ -1,7 +1,7 @@
-"""A request's line to the network: any thread can cut it, and it gives up at its deadline.
+"""The transport of a request: a TCP connection that any thread can cancel and that times out at its deadline.
 
-The library above reads and writes as if it had an ordinary socket. Below, nothing blocks but a poll, which also hears
-the bell that `cut` rings. So a server cannot hold a thread, however slowly or quickly it talks.
+HTTP and TLS above read and write as if it were an ordinary socket. Below, nothing blocks but a poll, which also watches
+the wakeup socket that `cancel` writes to. So a server cannot hold a thread, however slowly or quickly it sends.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _CHECK_EVERY_S = 0.1
 _TURN = threading.Lock()
 
 _LONGEST_HEAD = 256 << 10
-# With several addresses, one that is silent must not use up the patience for all.
-_PATIENCE_PER_ADDRESS_S = 5.0
+# If a host has several addresses, a silent one must not use up the time for all.
+_TIMEOUT_PER_ADDRESS_S = 5.0
 _CONNECTING = frozenset({errno.EINPROGRESS, errno.EWOULDBLOCK, getattr(errno, "WSAEWOULDBLOCK", -1)})
 
 
@@ -69,8 +69,8 @@ class Turns:
             _TURN.release()
 
 
-class LineCutError(Exception):
-    """Somebody cut the line; neither an OSError nor an HTTPException, so that no library takes it for its own."""
+class RequestCancelledError(Exception):
+    """The request was cancelled; neither an OSError nor an HTTPException, so no library handles it as its own."""
 
 
 class DeadlineError(Exception):
@@ -81,18 +81,18 @@ class HeadTooLongError(Exception):
     """The head of an answer is longer than anybody needs."""
 
 
-class Line:
-    """One connection at a time, used by one thread and cut by any; leaving the block closes it."""
+class Transport:
+    """One connection at a time, used by one thread, cancelled from any; leaving the `with` block closes it."""
 
-    def __init__(self, patience_s: float | None = None) -> None:
-        self._patience_s = patience_s
-        self._deadline = None if patience_s is None else monotonic() + patience_s
+    def __init__(self, timeout_s: float | None = None) -> None:
+        self._timeout_s = timeout_s
+        self._deadline = None if timeout_s is None else monotonic() + timeout_s
         self._lock = threading.Lock()
-        self._is_cut = False
+        self._is_cancelled = False
         self._is_closed = False
         self._has_news = threading.Event()
-        self._ear, self._bell = socket.socketpair()
-        self._ear.setblocking(False)
+        self._wakeup_reader, self._wakeup_writer = socket.socketpair()
+        self._wakeup_reader.setblocking(False)
         self._socket: socket.socket | None = None
         self._head_left: int | None = None
         self._turns = Turns()
@@ -101,32 +101,32 @@ class Line:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._hang_up()
+        self._close_socket()
         with self._lock:
             self._is_closed = True
-            self._ear.close()
-            self._bell.close()
+            self._wakeup_reader.close()
+            self._wakeup_writer.close()
 
-    def cut(self) -> None:
-        """End all waiting on this line, now and later; the thread that uses it closes its connection at once."""
+    def cancel(self) -> None:
+        """Stop all waiting, now and later; the thread that uses the transport closes its connection at once."""
         with self._lock:
-            if not self._is_cut and not self._is_closed:
-                self._bell.send(b"!")
-            self._is_cut = True
+            if not self._is_cancelled and not self._is_closed:
+                self._wakeup_writer.send(b"!")
+            self._is_cancelled = True
         self._has_news.set()
 
     def check(self) -> None:
-        """Raise LineCutError or DeadlineError if there is nothing more to wait for."""
-        if self._is_cut:
-            raise LineCutError
+        """Raise RequestCancelledError or DeadlineError if there is nothing more to wait for."""
+        if self._is_cancelled:
+            raise RequestCancelledError
         if self._deadline is not None and monotonic() >= self._deadline:
-            raise DeadlineError(self._patience_s)
+            raise DeadlineError(self._timeout_s)
 
-    # --- Calling -------------------------------------------------------------------------------------
+    # --- Connecting ----------------------------------------------------------------------------------
 
-    def dial(self, host: str, port: int) -> Wire:
+    def connect(self, host: str, port: int) -> SocketAdapter:
         """Connect to the first address of a host that answers; a connection made before is closed."""
-        self._hang_up()
+        self._close_socket()
         self.check()
         addresses = self._look_up(host, port)
         failure: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
@@ -136,13 +136,13 @@ class Line:
                 self._connect(
                     socket.socket(family, kind, protocol),
                     address,
-                    None if is_last else _PATIENCE_PER_ADDRESS_S,
+                    None if is_last else _TIMEOUT_PER_ADDRESS_S,
                 )
             except OSError as error:
-                self._hang_up()
+                self._close_socket()
                 failure = error
             else:
-                return Wire(self)
+                return SocketAdapter(self)
         raise failure
 
     def _look_up(self, host: str, port: int) -> list[Any]:
@@ -164,11 +164,11 @@ class Line:
         (addresses,) = found
         if isinstance(addresses, Exception):
             raise addresses
-        # Cleared only now: should somebody cut the line meanwhile, that is noticed by `check`.
+        # Cleared only now: if the request is cancelled meanwhile, `check` notices.
         self._has_news.clear()
         return addresses
 
-    def _connect(self, made: socket.socket, address: Any, patience_s: float | None) -> None:
+    def _connect(self, made: socket.socket, address: Any, timeout_s: float | None) -> None:
         self._socket = made
         made.setblocking(False)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -176,18 +176,18 @@ class Line:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         code = made.connect_ex(address)
         if code in _CONNECTING:
-            self._wait(for_writing=True, patience_s=patience_s)
+            self._wait(for_writing=True, timeout_s=timeout_s)
             code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code:
             raise OSError(code, os.strerror(code))
 
-    def _hang_up(self) -> None:
+    def _close_socket(self) -> None:
         self._turns.leave()
         if self._socket is not None:
             self._socket.close()
             self._socket = None
 
-    # --- Talking -------------------------------------------------------------------------------------
+    # --- Sending and receiving -----------------------------------------------------------------------
 
     def expect_head(self) -> None:
         """Take no more than the head of an answer may be long, until the body is allowed."""
@@ -231,12 +231,12 @@ class Line:
         self._turns.take(size, self.check)
         return size
 
-    def _wait(self, *, for_writing: bool = False, patience_s: float | None = None) -> None:
-        """Wait until the socket is ready; TimeoutError when that takes longer than the patience for this step."""
-        step_ends = None if patience_s is None else monotonic() + patience_s
+    def _wait(self, *, for_writing: bool = False, timeout_s: float | None = None) -> None:
+        """Wait until the socket is ready; TimeoutError when that takes longer than `timeout_s`."""
+        step_ends = None if timeout_s is None else monotonic() + timeout_s
         while True:
-            timeout_s = _sooner(_left_s(self._deadline), _left_s(step_ends))
-            is_ready = _is_ready(self._open_socket, self._ear, timeout_s, for_writing=for_writing)
+            left_s = _sooner(_left_s(self._deadline), _left_s(step_ends))
+            is_ready = _is_ready(self._open_socket, self._wakeup_reader, left_s, for_writing=for_writing)
             self.check()
             if is_ready:
                 return
@@ -244,31 +244,31 @@ class Line:
                 raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
 
 
-class Wire:
-    """What the HTTP library takes for a socket; closing it is the line's own affair."""
+class SocketAdapter:
+    """The part of a socket's interface that HTTP and TLS need; the transport closes the real one."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
         self._io_refs = 0
 
     def recv(self, size: int) -> bytes:
         buffer = bytearray(size)
-        return bytes(memoryview(buffer)[: self._line.receive_into(buffer)])
+        return bytes(memoryview(buffer)[: self._transport.receive_into(buffer)])
 
     def recv_into(self, buffer: Any) -> int:
-        return self._line.receive_into(buffer)
+        return self._transport.receive_into(buffer)
 
     def sendall(self, data: Any) -> None:
-        self._line.send(data)
+        self._transport.send(data)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         return io.BufferedReader(socket.SocketIO(self, "r"))  # type: ignore[arg-type] # all it uses is here
 
     def settimeout(self, _seconds: float | None) -> None:
-        """Keep to the line's own deadline."""
+        """Keep the transport's own deadline."""
 
     def close(self) -> None:
-        """Stay open: the library closes what it uses once before it has read the answer's body."""
+        """Stay open: the library closes a connection before it has read the last response's body."""
 
     def _decref_socketios(self) -> None:
         """Count nothing: see `close`."""
@@ -290,13 +290,13 @@ def _sooner(one: float | None, other: float | None) -> float | None:
 
 
 def _is_ready(
-    wanted: socket.socket, ear: socket.socket, timeout_s: float | None, *, for_writing: bool
+    wanted: socket.socket, wakeup: socket.socket, timeout_s: float | None, *, for_writing: bool
 ) -> bool:
-    """Wait until a socket can be used, or somebody rings; tell whether either is so."""
+    """Wait until a socket can be used, or the wakeup is sent; tell whether either is so."""
     if sys.platform == "win32":  # where a connection that failed is told of as an exception.
         writers = [wanted] if for_writing else []
-        return any(select.select([ear] if for_writing else [ear, wanted], writers, writers, timeout_s))
+        return any(select.select([wakeup] if for_writing else [wakeup, wanted], writers, writers, timeout_s))
     poll = select.poll()
-    poll.register(ear, select.POLLIN)
+    poll.register(wakeup, select.POLLIN)
     poll.register(wanted, select.POLLOUT if for_writing else select.POLLIN)
     return bool(poll.poll(None if timeout_s is None else ceil(timeout_s * 1_000)))
