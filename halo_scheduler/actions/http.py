@@ -106,7 +106,13 @@ class HttpWork:
 
         with self._start_lock:
             if not self._is_cancelled:
-                self._task = HttpTask(self._run.id, self._request, self._spool, reads_lines=self._reads_lines)
+                self._task = HttpTask(
+                    self._run.id,
+                    self._request,
+                    self._spool,
+                    reads_lines=self._reads_lines,
+                    pool=self._services.pool,
+                )
             return self._task
 
     def _failed(self, sentence: str) -> Ended:

@@ -19,6 +19,7 @@ from halo_scheduler.model import BodyKind, HttpRequest, Outcome, Redirects
 from halo_scheduler.web.addresses import Address, AddressError
 from halo_scheduler.web.client import Request, Response, send
 from halo_scheduler.web.faults import WebError
+from halo_scheduler.web.pool import ConnectionPool
 from halo_scheduler.web.proxies import Proxies
 from halo_scheduler.web.transport import RequestCancelledError, Transport
 
@@ -47,11 +48,13 @@ class HttpTask:
         spool: Spool,
         *,
         reads_lines: bool,
+        pool: ConnectionPool | None = None,
     ) -> None:
         self._run_id = run_id
         self._request = request
         self._spool = spool
         self._reads_lines = reads_lines
+        self._pool = pool
         self._transport = Transport()
         self._status: int | None = None
         self._is_whole = False
@@ -138,7 +141,7 @@ class HttpTask:
 
     def _send(self, request: Request, proxies: Proxies, record: Record) -> Response:
         self._status, self._is_whole = None, False
-        response = send(self._transport, request, proxies)
+        response = send(self._transport, request, proxies, self._pool)
         self._status = response.status
         record.begin(response)
         for piece in response.pieces():

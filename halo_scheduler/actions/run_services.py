@@ -13,6 +13,7 @@ from halo_scheduler.host.watch import Watch
 from halo_scheduler.model import Outcome, Proposal, Run, SkipReason, WaitingFor
 from halo_scheduler.model.agents import Agent
 from halo_scheduler.model.work_source import WorkSource
+from halo_scheduler.web.pool import ConnectionPool
 from halo_scheduler.work_sources.item import Item
 
 
@@ -197,6 +198,8 @@ class RunServices:
     login_environment: Callable[[], Environment]
     output_limit: Callable[[], int]
     spool_limit: Callable[[], int]
+    pool: ConnectionPool | None = None
+    """Where requests leave their connections for the next; without it, each closes its own."""
 
 
 def kept_output(spool: Spool, most_bytes: Callable[[], int], redactor: Redactor) -> Output:

@@ -208,6 +208,7 @@ class Engine:
     def leave_runs(self) -> None:
         """Let what runs live on for the next engine, which then keeps the machine awake for it."""
         self._runs.leave()
+        self.resources.close_connections()
         self._post_run.stop_adopting()
         self._inhibitor.close()
         self._start_conditions.close()

@@ -28,6 +28,7 @@ from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.secrets import SecretStore
 from halo_scheduler.store.settings import OUTPUT_LIMIT_BYTES, SPOOL_LIMIT_BYTES, NumberSetting
 from halo_scheduler.store.store import Store
+from halo_scheduler.web.pool import ConnectionPool
 from halo_scheduler.work_sources.work_desk import WorkDesk
 
 _LOG = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ class RunResources:
         self._handle = handle
         self._folder = spool_folder(store.database.path)
         self._environment = LoginEnvironment()
+        self._pool = ConnectionPool()
         self._secrets = SecretStore(store.secrets, store.database.path)
         self.work_desk = WorkDesk(
             self._folder, self._secrets.reader, handle.now_ms, environment=self._environment.get
@@ -58,8 +60,13 @@ class RunResources:
             login_environment=self._environment.get,
             output_limit=lambda: self._number(OUTPUT_LIMIT_BYTES),
             spool_limit=lambda: self._number(SPOOL_LIMIT_BYTES),
+            pool=self._pool,
         )
         return Runner(self._folder, services, self._secrets.reader, self.work_desk.open)
+
+    def close_connections(self) -> None:
+        """Close the idle connections that requests have left for others."""
+        self._pool.close()
 
     def _number(self, setting: NumberSetting) -> int:
         """Return a setting; a run must be able to end also while the database cannot be read."""

@@ -12,9 +12,9 @@ from urllib3 import exceptions as library
 
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.text import plain_line
-from halo_scheduler.web.transport import DeadlineError, HeadTooLongError
+from halo_scheduler.web.transport import DeadlineError
 
-_LOST = (ConnectionAbortedError, ConnectionResetError, BrokenPipeError)
+LOST = (ConnectionAbortedError, ConnectionResetError, BrokenPipeError)
 _TUNNEL = "Tunnel connection failed: "
 _NO_HTTP = "does not answer as a web server does"
 
@@ -49,8 +49,6 @@ def exchanging(place: str, *, has_head: bool) -> Iterator[None]:
         yield
     except DeadlineError as error:
         raise _late(place, error) from None
-    except HeadTooLongError:
-        raise WebError(f"{place} {_NO_HTTP}: the head of its answer has no end") from None
     except library.HTTPError as error:
         raise _broken(error, place) from None
     except (OSError, HTTPException) as error:
@@ -79,7 +77,7 @@ def _broken(error: library.HTTPError, place: str) -> WebError:
 
 
 def _failed(error: OSError | HTTPException, place: str, *, has_head: bool) -> WebError:
-    if isinstance(error, RemoteDisconnected) or (isinstance(error, _LOST) and not has_head):
+    if isinstance(error, RemoteDisconnected) or (isinstance(error, LOST) and not has_head):
         return CutOffError(f"{place} closed the connection before it had answered")
     match error:
         case IncompleteRead() | ConnectionError():

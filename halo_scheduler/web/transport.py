@@ -7,7 +7,6 @@ the wakeup socket that `cancel` writes to. So a server cannot hold a thread, how
 from __future__ import annotations
 
 import errno
-import io
 import ipaddress
 import os
 import select
@@ -27,7 +26,6 @@ _LONGEST_PAUSE_S = 0.05
 _CHECK_EVERY_S = 0.1
 _TURN = threading.Lock()
 
-_LONGEST_HEAD = 256 << 10
 # If a host has several addresses, a silent one must not use up the time for all.
 _TIMEOUT_PER_ADDRESS_S = 5.0
 _CONNECTING = frozenset({errno.EINPROGRESS, errno.EWOULDBLOCK, getattr(errno, "WSAEWOULDBLOCK", -1)})
@@ -77,8 +75,38 @@ class DeadlineError(Exception):
     """The time for the whole request is over; its argument is how many seconds that was."""
 
 
-class HeadTooLongError(Exception):
-    """The head of an answer is longer than anybody needs."""
+class _Wakeup:
+    """A socket pair that wakes a poll from another thread; each thread reuses one for all its transports."""
+
+    _spare = threading.local()
+    _ends: tuple[socket.socket, ...] = ()
+
+    def __init__(self) -> None:
+        self._ends = self.reader, self._writer = socket.socketpair()
+        self._is_used = False
+
+    @classmethod
+    def take(cls) -> _Wakeup:
+        found: _Wakeup | None = cls._spare.__dict__.pop("wakeup", None)
+        return cls() if found is None else found
+
+    def give_back(self) -> None:
+        """Leave it to the next transport of this thread, unless something was sent through it."""
+        if self._is_used or hasattr(self._spare, "wakeup"):
+            self.close()
+        else:
+            self._spare.wakeup = self
+
+    def send(self) -> None:
+        self._is_used = True
+        self._writer.send(b"!")
+
+    def close(self) -> None:
+        for end in self._ends:
+            end.close()
+
+    def __del__(self) -> None:
+        self.close()  # Its thread has ended.
 
 
 class Transport:
@@ -91,10 +119,9 @@ class Transport:
         self._is_cancelled = False
         self._is_closed = False
         self._has_news = threading.Event()
-        self._wakeup_reader, self._wakeup_writer = socket.socketpair()
-        self._wakeup_reader.setblocking(False)
+        self._wakeup = _Wakeup.take()
         self._socket: socket.socket | None = None
-        self._head_left: int | None = None
+        self._awaits_response = False
         self._turns = Turns()
 
     def __enter__(self) -> Self:
@@ -104,14 +131,13 @@ class Transport:
         self._close_socket()
         with self._lock:
             self._is_closed = True
-            self._wakeup_reader.close()
-            self._wakeup_writer.close()
+            self._wakeup.give_back()
 
     def cancel(self) -> None:
         """Stop all waiting, now and later; the thread that uses the transport closes its connection at once."""
         with self._lock:
             if not self._is_cancelled and not self._is_closed:
-                self._wakeup_writer.send(b"!")
+                self._wakeup.send()
             self._is_cancelled = True
         self._has_news.set()
 
@@ -124,7 +150,7 @@ class Transport:
 
     # --- Connecting ----------------------------------------------------------------------------------
 
-    def connect(self, host: str, port: int) -> SocketAdapter:
+    def connect(self, host: str, port: int) -> None:
         """Connect to the first address of a host that answers; a connection made before is closed."""
         self._close_socket()
         self.check()
@@ -142,8 +168,21 @@ class Transport:
                 self._close_socket()
                 failure = error
             else:
-                return SocketAdapter(self)
+                return
         raise failure
+
+    def attach(self, connected: socket.socket) -> None:
+        """Use a socket that was detached from another transport."""
+        self._close_socket()
+        self._socket = connected
+
+    def detach(self) -> socket.socket | None:
+        """Give the socket away instead of closing it; None if the request was cancelled or is past its deadline."""
+        if self._is_cancelled or _left_s(self._deadline) == 0:
+            return None
+        self._turns.leave()
+        released, self._socket = self._socket, None
+        return released
 
     def _look_up(self, host: str, port: int) -> list[Any]:
         """Return the addresses of a host; asking for a name cannot be ended, so a thread is left alone with it."""
@@ -189,25 +228,24 @@ class Transport:
 
     # --- Sending and receiving -----------------------------------------------------------------------
 
-    def expect_head(self) -> None:
-        """Take no more than the head of an answer may be long, until the body is allowed."""
-        self._head_left = _LONGEST_HEAD
-
-    def allow_body(self) -> None:
-        """Take whatever comes: the head was read."""
-        self._head_left = None
-
     def receive_into(self, buffer: Any) -> int:
         """Read what there is, at least one byte; 0 when the other side has closed the connection."""
         self._turns.give_back()
+        if self._awaits_response:
+            # A response takes a while: to try without waiting first would be a call in vain.
+            self._awaits_response = False
+            self._wait()
         while True:
             self.check()
             with suppress(BlockingIOError, InterruptedError):
-                return self._counted(self._open_socket.recv_into(buffer))
+                size = self._open_socket.recv_into(buffer)
+                self._turns.take(size, self.check)
+                return size
             self._wait()
 
     def send(self, data: Any) -> None:
         """Send all of it."""
+        self._awaits_response = True
         with memoryview(data).cast("B") as rest:
             sent = 0
             while sent < len(rest):
@@ -223,55 +261,17 @@ class Transport:
             raise ConnectionAbortedError(errno.ECONNABORTED, os.strerror(errno.ECONNABORTED))
         return self._socket
 
-    def _counted(self, size: int) -> int:
-        if self._head_left is not None:
-            self._head_left -= size
-            if self._head_left < 0:
-                raise HeadTooLongError
-        self._turns.take(size, self.check)
-        return size
-
     def _wait(self, *, for_writing: bool = False, timeout_s: float | None = None) -> None:
         """Wait until the socket is ready; TimeoutError when that takes longer than `timeout_s`."""
         step_ends = None if timeout_s is None else monotonic() + timeout_s
         while True:
             left_s = _sooner(_left_s(self._deadline), _left_s(step_ends))
-            is_ready = _is_ready(self._open_socket, self._wakeup_reader, left_s, for_writing=for_writing)
+            is_ready = _is_ready(self._open_socket, self._wakeup.reader, left_s, for_writing=for_writing)
             self.check()
             if is_ready:
                 return
             if step_ends is not None and monotonic() >= step_ends:
                 raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
-
-
-class SocketAdapter:
-    """The part of a socket's interface that HTTP and TLS need; the transport closes the real one."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._io_refs = 0
-
-    def recv(self, size: int) -> bytes:
-        buffer = bytearray(size)
-        return bytes(memoryview(buffer)[: self._transport.receive_into(buffer)])
-
-    def recv_into(self, buffer: Any) -> int:
-        return self._transport.receive_into(buffer)
-
-    def sendall(self, data: Any) -> None:
-        self._transport.send(data)
-
-    def makefile(self, _mode: str) -> io.BufferedReader:
-        return io.BufferedReader(socket.SocketIO(self, "r"))  # type: ignore[arg-type] # all it uses is here
-
-    def settimeout(self, _seconds: float | None) -> None:
-        """Keep the transport's own deadline."""
-
-    def close(self) -> None:
-        """Stay open: the library closes a connection before it has read the last response's body."""
-
-    def _decref_socketios(self) -> None:
-        """Count nothing: see `close`."""
 
 
 def _is_number(host: str) -> bool:

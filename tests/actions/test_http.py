@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from http_site import Authority, Certificate, Site, Visit, open_site
 from pytestqt.qtbot import QtBot
@@ -488,6 +489,31 @@ def test_an_engine_that_stops_breaks_its_requests_off(client: Client, site: Site
     result = client.end_of(run_id)
     assert result.run.outcome is Outcome.INTERRUPTED
     assert result.output.endswith(b"\n\n" + body)
+
+
+def test_connections_are_kept_for_the_next_request_but_not_beyond_the_engine(
+    client: Client, site: Site
+) -> None:
+    ports: list[int] = []
+
+    def page(visit: Visit) -> None:
+        ports.append(visit.client_address[1])
+        visit.answer(body=b"pong")
+
+    url = site.page(page)
+    for _ in range(2):
+        assert client.get(url).run.outcome is Outcome.SUCCESS
+    assert len(set(ports)) == 1
+    assert _is_connected(site)
+    client.scheduler.stop(wait=False)
+    assert not _is_connected(site)
+
+
+def _is_connected(site: Site) -> bool:
+    return any(
+        getattr(one.raddr, "port", None) == site.port and one.status == psutil.CONN_ESTABLISHED
+        for one in psutil.Process().net_connections("tcp")
+    )
 
 
 # --- Redirects -----------------------------------------------------------------------------------------
