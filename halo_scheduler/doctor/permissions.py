@@ -17,20 +17,17 @@ from halo_scheduler.errors import UnsafeFilesError
 from halo_scheduler.host.owners import own_uid, owner_words
 from halo_scheduler.host.private_files import (
     ACCESS_BY_OTHERS,
-    BACKUPS,
     FILE_MODE,
     FOLDER_MODE,
     close_to_writers,
     could_be_changed,
-    database_files,
-    inner_folders,
-    is_own_folder,
     move_away,
     open_to_writers,
     require_safe_way,
     require_unchangeable_folder,
 )
 from halo_scheduler.ipc.client import socket_path
+from halo_scheduler.paths import BACKUPS, database_files, inner_folders, is_own_folder
 
 _TOPIC = Topic.PERMISSIONS
 

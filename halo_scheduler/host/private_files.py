@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,16 +21,12 @@ from halo_scheduler.host.owners import (
     owner_words,
     user_name,
 )
+from halo_scheduler.paths import BACKUPS, database_files, inner_folders, is_own_folder, secrets_file
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 ACCESS_BY_OTHERS = 0o077
 _HAS_OWNERS = os.name == "posix"
-_DEFAULT_FOLDER, _DEFAULT_NAME = "halo-scheduler", "halo.db"
-_JOURNALS = ("-wal", "-shm", "-journal")
-BACKUPS = "backups"
-_SHARED_FOLDERS = (BACKUPS, "logs", "windows")
-_OWN_FOLDERS = ("spool", "trials", "run")
 _MOST_LINKS = 40
 
 
@@ -120,11 +116,6 @@ def could_be_changed(file: Path) -> bool:
     return status is not None and stat.S_ISREG(status.st_mode) and is_writable_by_others(status)
 
 
-def database_files(database: Path) -> list[Path]:
-    """Return a database and the journals that SQLite may keep beside it."""
-    return [database.with_name(f"{database.name}{suffix}") for suffix in ("", *_JOURNALS)]
-
-
 def make_private_folder(folder: Path) -> None:
     """Create a folder that only its owner can enter, or make one of ours so."""
     make_folders(folder)
@@ -172,36 +163,6 @@ def is_private_folder(folder: Path) -> bool:
         return stat.S_ISDIR(status.st_mode)
     is_ours = status.st_uid == own_uid() and not status.st_mode & ACCESS_BY_OTHERS
     return stat.S_ISDIR(status.st_mode) and is_ours
-
-
-def is_own_folder(database: Path) -> bool:
-    """Tell whether the folder of a database is Halo's alone: the usual one, or one in which nothing else lies.
-
-    Such a folder is made private. One that was chosen, or is reached by a link, may serve others too.
-    """
-    folder = database.parent
-    if database.name != _DEFAULT_NAME or folder.is_symlink():
-        return False
-    if folder.name == _DEFAULT_FOLDER:
-        return True
-    try:
-        names = os.listdir(folder)
-    except PermissionError:
-        return True  # Closed to ourselves, and so to everybody.
-    return all(name.startswith(database.stem) or name in _SHARED_FOLDERS for name in names)
-
-
-def inner_folders(database: Path) -> Iterator[Path]:
-    """Return the folders that Halo keeps beside a database."""
-    for purpose in _OWN_FOLDERS:
-        yield database.with_name(f"{database.stem}-{purpose}")
-    for name in _SHARED_FOLDERS:
-        yield database.with_name(name)
-
-
-def secrets_file(database: Path) -> Path:
-    """Return where the secrets are that are kept in a file."""
-    return database.with_name(f"{database.stem}-secrets.json")
 
 
 def open_to_writers(folder: Path) -> list[Path]:

@@ -13,12 +13,12 @@ from typing import BinaryIO
 
 from halo_scheduler.errors import StoreDamagedError
 from halo_scheduler.host.private_files import (
-    BACKUPS,
     is_trusted_backup,
     make_private_folder,
     open_trusted_backup,
     require_private_database,
 )
+from halo_scheduler.paths import BACKUPS
 from halo_scheduler.store.connection import Database, translated
 
 _KEPT = 7

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from halo_scheduler.errors import ScheduleError, SecretError
 from halo_scheduler.grammar.templates import require_secret_name
-from halo_scheduler.host.private_files import secrets_file
+from halo_scheduler.paths import secrets_file
 from halo_scheduler.store.secret_names import SecretName, SecretPlace, SecretTable
 
 _SHORTEST = 4
