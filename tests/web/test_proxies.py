@@ -14,6 +14,7 @@ from http_site import Authority, Site, Visit, open_site
 from halo_scheduler.web.addresses import Address
 from halo_scheduler.web.client import Request, Response, send
 from halo_scheduler.web.faults import WebError
+from halo_scheduler.web.pool import ConnectionPool
 from halo_scheduler.web.proxies import Proxies
 from halo_scheduler.web.transport import Transport
 
@@ -71,11 +72,13 @@ def test_a_proxy_that_cannot_be_used_is_told_and_not_passed_by(url: str) -> None
         Proxies({"http_proxy": url}).find(Address.read("http://a.test/"))
 
 
-def _ask(url: str, proxy_port: int, user: str = "") -> tuple[Response, bytes]:
+def _ask(
+    url: str, proxy_port: int, user: str = "", pool: ConnectionPool | None = None
+) -> tuple[Response, bytes]:
     environment = {"all_proxy": f"http://{user}127.0.0.1:{proxy_port}"}
     question = Request(method="GET", address=Address.read(url), headers={})
     with Transport(20) as transport:
-        answer = send(transport, question, Proxies(environment))
+        answer = send(transport, question, Proxies(environment), pool)
         return answer, b"".join(answer.pieces())
 
 
@@ -154,6 +157,19 @@ def test_an_encrypted_request_goes_through_a_tunnel(
         assert heads[0].startswith(b"CONNECT a.test:443 ")
         assert b"Proxy-Authorization: Basic " in heads[0]
         assert "proxy-authorization" not in site.seen[0].headers
+
+
+def test_a_tunnel_is_used_again(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.own.file))
+    pool = ConnectionPool()
+    with open_site(authority.signed("again", "DNS:a.test")) as site:
+        site.answer(body=b"safe")
+        with _tunnel(b"HTTP/1.1 200 Connection established\r\n\r\n", site.port) as (port, heads):
+            assert [_ask("https://a.test/", port, pool=pool)[1] for _ in range(2)] == [b"safe"] * 2
+            assert len(pool) == 1
+            pool.close()
+        assert len(heads) == 1
+        assert [seen.headers["host"] for seen in site.seen] == ["a.test"] * 2
 
 
 @pytest.mark.parametrize("names", ["DNS:other.test"])
