@@ -32,6 +32,7 @@ from halo_scheduler.model import (
     Source,
     StatusReason,
     Trigger,
+    WaitingDetails,
     WaitingFor,
 )
 from halo_scheduler.rules.hints import hints_after
@@ -375,7 +376,7 @@ class _Life:
             limit_ms = self.story.spec.policy.condition_deadline_ms
             self.record = self.record.evolve(
                 waiting_for=WaitingFor.CONDITION if self.story.waits_for else WaitingFor.AT_CAPACITY,
-                waiting_reason=self.story.waits_for,
+                waiting_details=WaitingDetails(conditions=self.story.waits_for),
                 waits_until=None if limit_ms is None else at + limit_ms,
             )
             return

@@ -11,6 +11,7 @@ from halo_scheduler.grammar.interval import DAY_MS, MINUTE_MS
 from halo_scheduler.model import (
     CatchUp,
     Command,
+    Condition,
     Cron,
     Every,
     FollowOn,
@@ -72,7 +73,7 @@ class Story:
     """What its runs worked on, one after the other, the last one last."""
     question: str = ""
     """What its last run asked."""
-    waits_for: str = ""
+    waits_for: tuple[Condition, ...] = ()
     """What it waits for at the moment of the picture, if that is not a place."""
     follows: str = ""
     """The name of the job after which it runs."""

@@ -64,7 +64,7 @@ SURROUNDED_STORIES: tuple[Story, ...] = (
         prints=_copy,
         odds={Outcome.FAILURE: 0.03},
         ending=Ending.WAITING,
-        waits_for="mains power",
+        waits_for=(MainsPower(),),
         days=24,
     ),
     Story(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import psutil
 
 from halo_scheduler.errors import StoreError
+from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.host.process import is_alive
 from halo_scheduler.host.process_tree import all_marked
 from halo_scheduler.model.settings import Settings
@@ -18,7 +19,7 @@ from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.jobs import UnreadableJob
 from halo_scheduler.store.lease import EngineRow
 from halo_scheduler.store.store import Store
-from halo_scheduler.wording.schedules import describe_when
+from halo_scheduler.wording.schedules import elapsed_in_words
 
 _PROCESSES = Path("/proc")
 _DELETED = " (deleted)"
@@ -81,8 +82,8 @@ class Scene:
 
     def ago(self, at: int) -> str:
         """Return how long ago something was."""
-        words = describe_when(at, self.now_ms)
-        return "just now" if words == "now" else words.replace(" late", " ago")
+        past_ms = self.now_ms - at
+        return "just now" if past_ms < SECOND_MS else f"{elapsed_in_words(past_ms)} ago"
 
     @cached_property
     def all_jobs(self) -> list[JobRecord | UnreadableJob]:

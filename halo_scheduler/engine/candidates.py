@@ -38,7 +38,7 @@ class Candidate(NamedTuple):
         """Whether a place was all it lacked when it was last looked at."""
         if self.request is None:
             return self.record.waiting_for is WaitingFor.AT_CAPACITY
-        return not self.request.waiting_reason
+        return self.request.waiting_for in (None, WaitingFor.AT_CAPACITY)
 
 
 def oldest_first(

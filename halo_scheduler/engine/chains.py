@@ -10,15 +10,15 @@ from halo_scheduler.engine.manual_runs import claimed_beside_its_slot
 from halo_scheduler.engine.skipped_runs import SkippedRuns
 from halo_scheduler.engine.surroundings import Wait
 from halo_scheduler.grammar.english import shortened
-from halo_scheduler.model import Run, SkipReason, Source, Trigger, WaitingFor
+from halo_scheduler.model import Run, SkipReason, Source, Trigger, Waiting, WaitingDetails, WaitingFor
 from halo_scheduler.model.changes import Change, ChangeKind
+from halo_scheduler.model.situation import is_late
 from halo_scheduler.rules.blockers import Hold
-from halo_scheduler.rules.planning import LATE_MS
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request
 from halo_scheduler.store.store import Store
-from halo_scheduler.wording.plans import ITS_LAST_RUN
+from halo_scheduler.wording.status import waited_words
 
 _GONE = "a job that is gone"
 
@@ -36,7 +36,7 @@ class ChainRuns:
 
     def candidates(self, now_ms: int) -> list[Candidate]:
         """Return the chain runs whose turn it may be, oldest first; those of jobs that were removed are no more."""
-        requests = self._store.requests.chain_runs_in_turn(behind=ITS_LAST_RUN)
+        requests = self._store.requests.chain_runs_in_turn()
         records = self._store.jobs.get_many({request.job_id for request in requests}) if requests else {}
         found: list[Candidate] = []
         for request in requests:
@@ -53,16 +53,16 @@ class ChainRuns:
         """Return the chain runs of jobs that waited for the one before them, which does not start now."""
         if not records:
             return []
-        requests = self._store.requests.chain_runs_behind(records, behind=ITS_LAST_RUN)
+        requests = self._store.requests.chain_runs_behind(records)
         return [Candidate(records[request.job_id], request) for request in requests]
 
     def look(self, record: JobRecord, request: Request, *, is_busy: bool) -> Wait | Hold | None:
         """Return what keeps back a chain run before all that may keep back a due job."""
         if is_busy:
-            return Wait(WaitingFor.AT_CAPACITY, ITS_LAST_RUN, request.waits_until)
+            return Wait(WaitingFor.PREVIOUS_RUN, until=request.waits_until)
         if self._is_output_awaited(request.payload):
-            words = f"the output of {shortened(self._cause(request)[1])}"
-            return Wait(WaitingFor.AT_CAPACITY, words, request.waits_until)
+            details = WaitingDetails(name=shortened(self._cause(request)[1]))
+            return Wait(WaitingFor.OUTPUT, details, request.waits_until)
         if record.disabled_reason is None and not record.paused:
             return None
         is_disabled = record.disabled_reason is not None
@@ -91,8 +91,10 @@ class ChainRuns:
 
     def put_off(self, request: Request, wait: Wait) -> None:
         """Keep what a chain run waits for; the same is told once."""
-        if (request.waiting_reason, request.waits_until) != (wait.reason, wait.until):
-            later = replace(request, waiting_reason=wait.reason, waits_until=wait.until)
+        if wait != (request.waiting_for, request.waiting_details, request.waits_until):
+            later = replace(
+                request, waiting_for=wait.waiting_for, waiting_details=wait.details, waits_until=wait.until
+            )
             self._store.requests.save_waiting([later])
             self._skipped_runs.tell(Change(ChangeKind.JOB, job_id=request.job_id))
 
@@ -135,6 +137,6 @@ def _run_of(record: JobRecord, request: Request, now_ms: int) -> Run:
 
 def _waited_long(request: Request, now_ms: int) -> str:
     """Return what a run waited for that starts late: nobody could tell afterwards."""
-    if not request.waiting_reason or now_ms - request.at <= LATE_MS:
+    if request.waiting_for in (None, WaitingFor.AT_CAPACITY) or not is_late(now_ms - request.at):
         return ""
-    return f"waited for {request.waiting_reason}"
+    return waited_words(Waiting(kind=request.waiting_for, details=request.waiting_details), now_ms)

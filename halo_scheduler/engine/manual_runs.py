@@ -7,8 +7,8 @@ from dataclasses import replace
 from halo_scheduler.engine.skipped_runs import SkippedRuns
 from halo_scheduler.engine.surroundings import StartConditions
 from halo_scheduler.grammar.english import assistant_words
-from halo_scheduler.model import Run, SkipReason, Source, Trigger
-from halo_scheduler.rules.planning import LATE_MS
+from halo_scheduler.model import NO_DETAILS, Run, SkipReason, Source, Trigger
+from halo_scheduler.model.situation import is_late
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.requests import Request, RequestKind
 from halo_scheduler.store.store import Store
@@ -91,7 +91,7 @@ class RunsByHand:
         An answer is never too late: its job waits for it.
         """
         for request in self._store.requests.triggers():
-            if now_ms - request.at <= LATE_MS or request.kind is RequestKind.ANSWER:
+            if not is_late(now_ms - request.at) or request.kind is RequestKind.ANSWER:
                 continue
             if self._store.jobs.get(request.job_id) is None:
                 continue
@@ -119,4 +119,4 @@ def claimed_beside_its_slot(record: JobRecord, run: Run, now_ms: int) -> JobReco
 
     Until the run has ended nobody looks what that slot waits for.
     """
-    return record.evolve(run_id=run.id, last_run_at=now_ms, waiting_for=None, waiting_reason="")
+    return record.evolve(run_id=run.id, last_run_at=now_ms, waiting_for=None, waiting_details=NO_DETAILS)

@@ -13,9 +13,9 @@ from halo_scheduler.grammar.zone import machine_zone
 from halo_scheduler.model import Cron, Outcome, PassedReason, Run, SkipReason, Source, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind, gathered
 from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.model.situation import LATE_MS
 from halo_scheduler.rules.chains import ask_instead_of_retry
 from halo_scheduler.rules.planning import (
-    LATE_MS,
     MOST_COUNTED,
     WAITED,
     is_starting,

@@ -7,13 +7,13 @@ from dataclasses import replace
 from halo_scheduler.engine.skipped_runs import SkippedRuns
 from halo_scheduler.engine.surroundings import Wait
 from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.model import Outcome, PassedReason, Run, Source, StatusReason, Trigger
+from halo_scheduler.model import NO_DETAILS, Outcome, PassedReason, Run, Source, StatusReason, Trigger
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.model.situation import is_late
 from halo_scheduler.rules.blockers import Hold
 from halo_scheduler.rules.chains import ask_instead_of_retry
 from halo_scheduler.rules.planning import (
-    LATE_MS,
     UNPLANNABLE,
     WAITED,
     passed_over,
@@ -27,6 +27,7 @@ from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.runs import RunEnd
 from halo_scheduler.store.store import Store
+from halo_scheduler.wording.status import waited_words
 
 
 class Slots:
@@ -53,12 +54,12 @@ class Slots:
 
     def put_off(self, record: JobRecord, wait: Wait, now_ms: int) -> JobRecord:
         """Keep a slot due, with what it waits for; the same is told once."""
-        if wait == (record.waiting_for, record.waiting_reason, record.waits_until):
+        if wait == (record.waiting_for, record.waiting_details, record.waits_until):
             return record
         self._skipped_runs.tell(Change(ChangeKind.JOB, job_id=record.id))
         return record.evolve(
             waiting_for=wait.waiting_for,
-            waiting_reason=wait.reason,
+            waiting_details=wait.details,
             waits_until=wait.until,
             passed_reason=record.passed_reason
             if wait.waiting_for is record.waiting_for
@@ -79,12 +80,12 @@ class Slots:
             late_ms=max(0, now_ms - (record.next_run_at or now_ms)),
             passed_over=skipped,
             passed_reason=summarize(passed_reasons(record, skipped)) if skipped else "",
-            note="" if record.waiting_for is None else _waited_long(record, now_ms),
+            note=_waited_long(record, now_ms),
         )
         counted_until = max(record.counted_until, record.slot_at or 0)
         claimed = record._replace(
             waiting_for=None,
-            waiting_reason="",
+            waiting_details=NO_DETAILS,
             waits_until=None,
             run_id=run.id,
             next_run_at=None,
@@ -134,6 +135,7 @@ def _passed_while_due(record: JobRecord, now_ms: int) -> str:
 
 def _waited_long(record: JobRecord, now_ms: int) -> str:
     """Return what a slot waited for that starts late: nobody could tell afterwards."""
-    if now_ms - (record.next_run_at or now_ms) <= LATE_MS:
+    waiting = record.waiting
+    if waiting is None or not is_late(now_ms - (waiting.since or now_ms)):
         return ""
-    return f"waited for {record.waiting_reason or 'a place'}"
+    return waited_words(waiting, now_ms)

@@ -10,10 +10,10 @@ from halo_scheduler.engine.candidates import Candidate
 from halo_scheduler.grammar.english import clock_time, listed, weekday_name
 from halo_scheduler.grammar.interval import DAY_MS, interval_in_words
 from halo_scheduler.grammar.zone import local_time
-from halo_scheduler.model import Condition, InQuietTime, SkipReason, WaitingFor
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model import NO_DETAILS, Condition, InQuietTime, SkipReason, WaitingDetails, WaitingFor
+from halo_scheduler.model.quiet_times import Quiet, QuietTime
 from halo_scheduler.rules.blockers import Hold
-from halo_scheduler.schedule.quiet_times import Quiet, quiet_at
+from halo_scheduler.schedule.quiet_times import quiet_at
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 from halo_scheduler.wording.conditions import describe_condition, waiting_words
@@ -27,10 +27,10 @@ _LOOK_MS = 10_000
 
 
 class Wait(NamedTuple):
-    """What a job waits for, in words that fit behind "waiting for"; `until` is when its conditions must hold."""
+    """What a job waits for: a kind and its parameters; `until` is when its conditions must hold."""
 
     waiting_for: WaitingFor
-    reason: str = ""
+    details: WaitingDetails = NO_DETAILS
     until: int | None = None
 
 
@@ -127,7 +127,7 @@ class StartConditions:
         if rest is not None:
             words.append(f"in {rest.name if rest.quiet.by.name else 'a quiet time'}")
         if conditions and record.waiting_for is WaitingFor.CONDITION:
-            words.append(f"although it waits for {record.waiting_reason}")
+            words.append(f"although it waits for {waiting_words(record.waiting_details.conditions)}")
         elif conditions:
             noun = "condition" if len(conditions) == 1 else "conditions"
             words.append(f"without asking for its {noun} ({', '.join(map(describe_condition, conditions))})")
@@ -147,7 +147,8 @@ class StartConditions:
         if candidate.record.spec.policy.in_quiet_time is InQuietTime.SKIP:
             return Hold(SkipReason.QUIET_TIME, f"it was to start in {rest.name}, which ends {rest.end}")
         self._wakes_at.append(rest.quiet.until)
-        return Wait(WaitingFor.QUIET_TIME, f"the end of {rest.name} {rest.end}", candidate.waits_until)
+        details = WaitingDetails(name=rest.quiet.by.name, until=rest.quiet.until)
+        return Wait(WaitingFor.QUIET_TIME, details, candidate.waits_until)
 
     # --- Conditions ----------------------------------------------------------------------------------
 
@@ -166,7 +167,8 @@ class StartConditions:
             return Hold(SkipReason.CONDITION, _why_given_up(named, policy.condition_deadline_ms or 0))
         self._awaited.update(policy.conditions)
         self._wakes_at += [] if until is None else [until, *self._lost_at(unmet)]
-        return Wait(WaitingFor.CONDITION, self._words(named), until)
+        details = WaitingDetails(conditions=tuple(named), is_unobservable=self._is_unobservable(named))
+        return Wait(WaitingFor.CONDITION, details, until)
 
     def _deadline(self, candidate: Candidate) -> int | None:
         """Return until when a job waits: kept from when it began to, unless the clock went back or it was edited."""
@@ -211,10 +213,8 @@ class StartConditions:
         """Tell whether looks at conditions had their time: an engine that just woke up has not looked yet."""
         return all(at <= self._now_ms for at in self._lost_at(unknown))
 
-    def _words(self, conditions: dict[Condition, Finding]) -> str:
-        words = waiting_words(conditions)
-        is_lost = bool(self._lost_at(conditions)) and self._is_lost(conditions)
-        return f"{words}, which cannot be observed now" if is_lost else words
+    def _is_unobservable(self, conditions: dict[Condition, Finding]) -> bool:
+        return bool(self._lost_at(conditions)) and self._is_lost(conditions)
 
 
 def _why_given_up(unmet: dict[Condition, Finding], deadline_ms: int) -> str:

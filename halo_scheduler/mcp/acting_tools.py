@@ -103,7 +103,9 @@ def _advised(scheduler: Scheduler, job_id: str, words: str) -> View:
 
 def _after(scheduler: Scheduler, job_id: str, words: str) -> View:
     job = scheduler.get_job(job_id)
-    return {"said": words, "job": None if job is None else job_line(job)}
+    if job is None:
+        return {"said": words, "job": None}
+    return {"said": words, "job": job_line(job, scheduler.jobs.situation(job_id), SystemClock().now_ms())}
 
 
 _NOT_YOURS = (

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.english import shown
 from halo_scheduler.mcp.schemas import Schema, object_schema, schema_of
@@ -162,7 +163,9 @@ def _object(value: object, path: str = "") -> dict[str, Any]:
 
 def _seen(scheduler: Scheduler, job_id: str) -> View:
     job = scheduler.get_job(job_id)
-    return {"said": _WAITS, "job": None if job is None else job_view(job)}
+    if job is None:
+        return {"said": _WAITS, "job": None}
+    return {"said": _WAITS, "job": job_view(job, scheduler.jobs.situation(job_id), SystemClock().now_ms())}
 
 
 def _edit_schema() -> Schema:

@@ -98,7 +98,13 @@ class _JobFilter(Given):
 def _list_jobs(scheduler: Scheduler, given: _JobFilter) -> View:
     jobs = scheduler.list_jobs(status=given.status, group=given.group, text=given.text)
     page = jobs[given.offset : given.offset + given.limit]
-    return {"jobs": [job_line(job) | _pause_view(scheduler, job) for job in page], "total": len(jobs)}
+    situations, now_ms = scheduler.jobs.situations(job.id for job in page), SystemClock().now_ms()
+    lines = [
+        job_line(job, situations[job.id], now_ms) | _pause_view(scheduler, job)
+        for job in page
+        if job.id in situations
+    ]
+    return {"jobs": lines, "total": len(jobs)}
 
 
 def _pause_view(scheduler: Scheduler, job: Job) -> View:
@@ -114,7 +120,7 @@ def _get_job(scheduler: Scheduler, given: OfJob) -> View:
     job = find_job(scheduler, given.job)
     questions = open_questions(scheduler, job.id)
     return (
-        job_view(job)
+        job_view(job, scheduler.jobs.situation(job.id), SystemClock().now_ms())
         | _pause_view(scheduler, job)
         | {
             "chain": chain_view(scheduler.jobs.chain(job.id)),

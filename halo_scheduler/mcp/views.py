@@ -10,10 +10,11 @@ from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.grammar.templates import filled_in
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.zone import machine_zone, offset_s, wall_time
-from halo_scheduler.model import Action, Hints, Job, Question, Run
+from halo_scheduler.model import Action, Hints, Job, Question, Run, Situation
 from halo_scheduler.rules.chains import Chain, ChainLink
 from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.status import awaited_words, next_words, status_words
 
 View = dict[str, Any]
 
@@ -37,7 +38,7 @@ def instant(at: int | None) -> str | None:
     return wall_time(seconds + offset).replace(tzinfo=timezone(timedelta(seconds=offset))).isoformat()
 
 
-def job_line(job: Job) -> View:
+def job_line(job: Job, situation: Situation, now_ms: int) -> View:
     """Return what a list tells of a job."""
     return {
         "id": job.id,
@@ -53,12 +54,22 @@ def job_line(job: Job) -> View:
         "last_outcome": job.last_outcome,
         "errors": job.errors,
         "assistants_may_run": job.policy.assistants_may_run,
-        "waiting_for": job.waiting_for,
-        "waiting_reason": job.waiting_reason,
+        **situation_view(situation, now_ms),
     }
 
 
-def job_view(job: Job) -> View:
+def situation_view(situation: Situation, now_ms: int) -> View:
+    """Return what a job is doing and when it runs next, in the words that people see."""
+    waiting = situation.waiting
+    return {
+        "situation": status_words(situation, now_ms),
+        "next": next_words(situation, now_ms),
+        "waiting_for": None if waiting is None else waiting.kind,
+        "waiting_reason": "" if waiting is None else awaited_words(waiting, now_ms),
+    }
+
+
+def job_view(job: Job, situation: Situation, now_ms: int) -> View:
     """Return a job's spec and its state; the spec can be given back in parts to change it."""
     return {
         "id": job.id,
@@ -72,6 +83,7 @@ def job_view(job: Job) -> View:
         "followers": [follower.to_dict() for follower in job.followers],
         **_with_instants(job.state.to_dict(), _STATE_INSTANTS),
         "hints": hints_view(job.hints),
+        **situation_view(situation, now_ms),
     }
 
 

@@ -49,6 +49,14 @@ if TYPE_CHECKING:
         Schedule,
         schedule_from_dict,
     )
+    from halo_scheduler.model.situation import (
+        NO_DETAILS,
+        Capacity,
+        Situation,
+        SituationKind,
+        Waiting,
+        WaitingDetails,
+    )
     from halo_scheduler.model.words import (
         FollowOn,
         HintSource,
@@ -76,6 +84,7 @@ else:
 __all__ = [
     "MOST_CONDITIONS",
     "MOST_FOLLOWERS",
+    "NO_DETAILS",
     "SCHEMA_VERSION",
     "SHORTEST_EVERY_MS",
     "Action",
@@ -84,6 +93,7 @@ __all__ = [
     "BackoffKind",
     "BodyKind",
     "Callback",
+    "Capacity",
     "Caps",
     "CatchUp",
     "Command",
@@ -123,11 +133,15 @@ __all__ = [
     "Rule",
     "Run",
     "Schedule",
+    "Situation",
+    "SituationKind",
     "SkipReason",
     "Source",
     "StatusReason",
     "Step",
     "Trigger",
+    "Waiting",
+    "WaitingDetails",
     "WaitingFor",
     "action_from_dict",
     "condition_from_dict",
@@ -144,6 +158,7 @@ _NAMES = {
     "policies": "Backoff BackoffKind Caps CatchUp InQuietTime Limits Notify Policy Retry require_jitter",
     "runs": "Question QuestionState Run",
     "schedules": "After Cron Every Manual Once SHORTEST_EVERY_MS Schedule schedule_from_dict",
+    "situation": "NO_DETAILS Capacity Situation SituationKind Waiting WaitingDetails",
     "words": "FollowOn HintSource JobStatus Outcome PassedReason SkipReason Source StatusReason Trigger WaitingFor",
 }
 _PLACES = {name: place for place, names in _NAMES.items() for name in names.split()}

@@ -21,6 +21,7 @@ from halo_scheduler.model.codec import Value, decode, encode, put
 from halo_scheduler.model.plans import Hints
 from halo_scheduler.model.policies import Policy
 from halo_scheduler.model.schedules import Schedule
+from halo_scheduler.model.situation import NO_DETAILS, WaitingDetails
 from halo_scheduler.model.words import FollowOn, JobStatus, Outcome, Source, StatusReason, WaitingFor
 
 SCHEMA_VERSION = 1
@@ -78,7 +79,7 @@ class _StateFields(Value):
     status: JobStatus = JobStatus.IDLE
     status_reason: StatusReason | None = None
     waiting_for: WaitingFor | None = None
-    waiting_reason: str = ""
+    waiting_details: WaitingDetails = NO_DETAILS
     next_run_at: int | None = None
     next_source: Source | None = None
     paused_until: int | None = None

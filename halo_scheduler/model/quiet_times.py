@@ -80,6 +80,14 @@ class QuietTime(Value):
         return self.group is None or self.group == group
 
 
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """An instant lies in a quiet time: in the one that ends last, and until when nothing starts by itself."""
+
+    until: int
+    by: QuietTime
+
+
 def _seconds(time_of_day: str) -> int:
     hours, minutes = time_of_day.split(":")
     return int(hours) * 3600 + int(minutes) * 60

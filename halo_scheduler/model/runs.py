@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from halo_scheduler.model.codec import Value
 from halo_scheduler.model.plans import Proposal
+from halo_scheduler.model.situation import is_late
 from halo_scheduler.model.words import Outcome, SkipReason, Source, Trigger
 
 
@@ -48,6 +49,11 @@ class Run(Value):
         if self.started_at is None or self.finished_at is None:
             return None
         return self.finished_at - self.started_at
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it started late by its schedule; runs without a slot are never late."""
+        return self.trigger is Trigger.SCHEDULE and self.started_at is not None and is_late(self.late_ms)
 
 
 class QuestionState(StrEnum):

@@ -107,11 +107,14 @@ class StatusReason(StrEnum):
 
 
 class WaitingFor(StrEnum):
-    """What a due job waits for before it runs."""
+    """What a due run waits for; its parameters are `WaitingDetails`."""
 
     AT_CAPACITY = "at_capacity"
     CONDITION = "condition"
     QUIET_TIME = "quiet_time"
+    PREVIOUS_RUN = "previous_run"
+    OUTPUT = "output"
+    START = "start"
     # Claimed, but the machine cannot start it at the moment: that is tried again for a while.
     RESOURCES = "resources"
     DISK_SPACE = "disk_space"

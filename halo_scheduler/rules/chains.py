@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from halo_scheduler.model import FollowOn, JobSpec, Outcome, Run, Trigger
+from halo_scheduler.model import (
+    NO_DETAILS,
+    FollowOn,
+    JobSpec,
+    Outcome,
+    Run,
+    Trigger,
+    Waiting,
+    WaitingDetails,
+    WaitingFor,
+)
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.ids import new_run_id
 from halo_scheduler.schedule.days import local_day
@@ -95,7 +105,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingRun:
-    """A chain run that waits for its turn since `at`; `reason` says for what, as far as that is not a place."""
+    """A chain run that waits for its turn since `at`; without a kind, the engine has not seen it yet."""
 
     run_id: str
     job_id: str
@@ -103,8 +113,20 @@ class WaitingRun:
     cause_job_id: str
     cause_name: str
     at: int
-    reason: str
+    waiting_for: WaitingFor | None = None
+    waiting_details: WaitingDetails = NO_DETAILS
     waits_until: int | None = None
+
+    @property
+    def waiting(self) -> Waiting:
+        """What it waits for."""
+        return Waiting(
+            kind=self.waiting_for or WaitingFor.START,
+            details=self.waiting_details,
+            since=self.at,
+            deadline=self.waits_until,
+            cause_name=self.cause_name,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +169,8 @@ def waiting_runs(store: Store) -> list[WaitingRun]:
                 cause_job_id="" if cause is None else cause.job_id,
                 cause_name=GONE if job is None else job.spec.name,
                 at=request.at,
-                reason=request.waiting_reason,
+                waiting_for=request.waiting_for,
+                waiting_details=request.waiting_details,
                 waits_until=request.waits_until,
             )
         )
@@ -159,9 +182,10 @@ def alike(runs: Iterable[WaitingRun]) -> list[list[WaitingRun]]:
 
     After a job that comes faster than they end there may be hundreds.
     """
-    found: dict[tuple[str, str, str], list[WaitingRun]] = {}
+    found: dict[tuple[object, ...], list[WaitingRun]] = {}
     for run in runs:
-        found.setdefault((run.job_id, run.cause_job_id, run.reason), []).append(run)
+        key = (run.job_id, run.cause_job_id, run.waiting_for, run.waiting_details)
+        found.setdefault(key, []).append(run)
     return list(found.values())
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from halo_scheduler.model import (
+    NO_DETAILS,
     CatchUp,
     Every,
     Hints,
@@ -31,14 +32,13 @@ from halo_scheduler.schedule.passed_over import count_reasons, cut_spans, with_s
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.runs import RunEnd
 
-LATE_MS = 60_000
 UNPLANNABLE = "its next run could not be planned"
 # A run that passed over more says so many: counting a cron's past must not hold up a start.
 MOST_COUNTED = 2_000
 IsTaken = Callable[[str, int], bool]
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT, Outcome.INTERRUPTED)
 _ERRORS = (Outcome.FAILURE, Outcome.TIMEOUT)
-NOT_WAITING: dict[str, Any] = {"waiting_for": None, "waiting_reason": "", "waits_until": None}
+NOT_WAITING: dict[str, Any] = {"waiting_for": None, "waiting_details": NO_DETAILS, "waits_until": None}
 WAITED = {
     WaitingFor.AT_CAPACITY: PassedReason.AT_CAPACITY,
     WaitingFor.CONDITION: PassedReason.CONDITION,
@@ -95,7 +95,7 @@ def _without_run(record: JobRecord, run: Run, end: RunEnd) -> JobRecord:
         passed = with_span(passed, PassedReason.RUNNING, end.finished_at)
     ended = record._replace(run_id=None, passed_reason=passed)
     # Until when its next slot may wait for conditions is kept.
-    return ended.evolve(waiting_for=None, waiting_reason="") if is_starting(record) else ended
+    return ended.evolve(waiting_for=None, waiting_details=NO_DETAILS) if is_starting(record) else ended
 
 
 def is_starting(record: JobRecord) -> bool:
@@ -257,7 +257,7 @@ def _planned(
         trail=json.dumps([[step.rule, step.at, step.source, step.duration_ms] for step in found.trail]),
         passed_reason=with_span(passed, _reason_of(found) or reason, at),
         waiting_for=None,
-        waiting_reason="",
+        waiting_details=NO_DETAILS,
         waits_until=None,
     )
 

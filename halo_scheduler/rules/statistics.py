@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from halo_scheduler.grammar.interval import MINUTE_MS, SECOND_MS
 from halo_scheduler.grammar.zone import machine_zone, to_instant, to_wall, wall_seconds, wall_time
-from halo_scheduler.model import After, Caps, Outcome, Rule, SkipReason, Source, Step, Trigger
+from halo_scheduler.model import After, Caps, Outcome, Rule, Source, Step, Trigger
 from halo_scheduler.model.alarms import Alarm, AlarmKind
 from halo_scheduler.rules.blockers import Hold, Holds
 from halo_scheduler.rules.chains import LinkState, chain_of, waiting_runs
@@ -23,7 +23,7 @@ from halo_scheduler.schedule.quiet_times import quiet_at
 from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
-from halo_scheduler.wording.plans import ChainWait, Explanation, PlanText, Predecessor, explain_plan
+from halo_scheduler.wording.plans import Explanation, PlanText, Predecessor, explain_plan
 
 # No zone is off by less than that, so no day begins within a step.
 _STEP_MS = 15 * MINUTE_MS
@@ -162,17 +162,8 @@ def _outlook(store: Store, record: JobRecord, now_ms: int, *, is_held: bool) -> 
             Predecessor(link.name, link.on, "" if link.state is LinkState.OK else link.state)
             for link in chain_of(store, record).before
         ),
-        chain_waits=tuple(
-            ChainWait(cause=wait.cause_name, since=wait.at, reason=wait.reason, until=wait.waits_until)
-            for wait in waiting_runs(store)
-            if wait.job_id == record.id
-        ),
+        chain_waits=tuple(wait.waiting for wait in waiting_runs(store) if wait.job_id == record.id),
     )
-
-
-def holds(store: Store, records: Iterable[JobRecord], now_ms: int) -> dict[str, SkipReason]:
-    """Return why the planned runs of jobs would be skipped as things are; those that would start are left out."""
-    return {job_id: hold.reason for job_id, hold in _find_holds(store, records, now_ms).items()}
 
 
 def _find_holds(store: Store, records: Iterable[JobRecord], now_ms: int) -> dict[str, Hold]:

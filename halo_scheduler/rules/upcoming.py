@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from halo_scheduler.model import After, InQuietTime, Job, SkipReason
-from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.rules.statistics import holds, run_after
+from halo_scheduler.model import After, InQuietTime, Job
+from halo_scheduler.model.quiet_times import Quiet, QuietTime
+from halo_scheduler.rules.statistics import run_after
 from halo_scheduler.schedule.next_run import next_run
-from halo_scheduler.schedule.quiet_times import Quiet, quiet_at
+from halo_scheduler.schedule.quiet_times import quiet_at
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
 
@@ -20,15 +20,14 @@ from halo_scheduler.store.store import Store
 class Upcoming:
     """A run that is to come: the planned one of its job, or a grid point after it.
 
-    `quiet` is the quiet time that it falls into; `hold` why the planned run would be skipped as things are; `goes_on`
-    tells that more runs of its job lie before the end of the list, which has no room for them.
+    `quiet` is the quiet time that it falls into; `goes_on` tells that more runs of its job lie before the end of the
+    list, which has no room for them.
     """
 
     job: Job
     at: int
     is_planned: bool
     quiet: Quiet | None = None
-    hold: SkipReason | None = None
     goes_on: bool = False
 
 
@@ -42,7 +41,7 @@ def upcoming(store: Store, count: int, now_ms: int, job_ids: Collection[str] | N
     rows = [
         _runs(record, quiet_times, now_ms) for record in records if job_ids is None or record.id in job_ids
     ]
-    return _with_holds(store, _chosen(rows, count), now_ms)
+    return _chosen(rows, count)
 
 
 def _chosen(rows: list[Iterator[Upcoming]], count: int) -> list[Upcoming]:
@@ -95,11 +94,3 @@ def _runs(record: JobRecord, quiet_times: tuple[QuietTime, ...], now_ms: int) ->
             # What falls due while this one waits is passed over.
             started_at = quiet.until
         at, is_planned = run_after(record, started_at), False
-
-
-def _with_holds(store: Store, found: list[Upcoming], now_ms: int) -> list[Upcoming]:
-    planned = store.jobs.get_many({run.job.id for run in found if run.is_planned})
-    held = holds(store, planned.values(), now_ms)
-    return [
-        replace(run, hold=held[run.job.id]) if run.is_planned and run.job.id in held else run for run in found
-    ]

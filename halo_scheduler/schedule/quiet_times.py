@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.grammar.zone import DAY_S, find_zone, to_instant, to_wall
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
+from halo_scheduler.model.quiet_times import Quiet, QuietTime, Weekday
 
 _WEEKDAYS = tuple(Weekday)
 _EPOCH_WEEKDAY = 3  # 1 January 1970 was a Thursday.
 # Where quiet times follow each other without a gap for longer than that, they are looked through once more then.
 _MOST_DAYS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Quiet:
-    """That an instant lies in a quiet time: the one that ends last, and when something may start again."""
-
-    until: int
-    by: QuietTime
 
 
 class _Span(NamedTuple):
@@ -51,6 +42,28 @@ def quiet_at(times: Iterable[QuietTime], group: str | None, at: int) -> Quiet | 
             until = span.end_at
             found = Quiet(until, span.by)
     return found
+
+
+class QuietHours:
+    """Finds the quiet times of many instants; quick when they follow each other."""
+
+    def __init__(self, times: tuple[QuietTime, ...] = ()) -> None:
+        self._times = times
+        self._last_found: dict[str | None, tuple[int, Quiet]] = {}
+
+    def find(self, group: str | None, at: int) -> Quiet | None:
+        """Return what keeps the jobs of a group quiet at an instant."""
+        if not self._times:
+            return None
+        if group in self._last_found:
+            since, quiet = self._last_found[group]
+            # From there on until its end it is quiet without a break.
+            if since <= at < quiet.until:
+                return quiet
+        found = quiet_at(self._times, group, at)
+        if found is not None:
+            self._last_found[group] = (at, found)
+        return found
 
 
 def _spans(time: QuietTime, at: int, days_ahead: int) -> Iterator[_Span]:

@@ -7,12 +7,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.grammar.checks import LONGEST_NAME, require_instant, require_whole
-from halo_scheduler.model import Condition, Job, JobSpec, JobStatus, SkipReason
+from halo_scheduler.model import Condition, Job, JobSpec, JobStatus, Situation, SkipReason
 from halo_scheduler.model.work_source import WorkSource
 from halo_scheduler.rules import statistics as reports
 from halo_scheduler.rules.assistants import pausing_assistant
 from halo_scheduler.rules.chains import Chain, chain_of
+from halo_scheduler.rules.situation import read_situations
 from halo_scheduler.rules.statistics import Usage
 from halo_scheduler.service.session import Session
 from halo_scheduler.store.job_lines import JobLineTable, JobName
@@ -118,10 +120,25 @@ class Jobs:
         span = (require_instant("at", at), at + require_whole("span_ms", span_ms, 1))
         return answer(self._store, record, span, now_ms)
 
+    def situations(self, job_ids: Iterable[str] | None = None) -> dict[str, Situation]:
+        """Return what jobs are doing, what they wait for and when they run next: of all, or of some."""
+        found = read_situations(self._store.database, self._now_ms(), job_ids)
+        return {line.id: situation for line, situation in found}
+
+    def situation(self, job_id: str) -> Situation:
+        """Return what a job is doing, what it waits for and when it runs next."""
+        found = self.situations([job_id])
+        if job_id not in found:
+            raise JobNotFoundError(f"there is no job {job_id!r}")
+        return found[job_id]
+
     def holds(self, job_ids: Iterable[str]) -> dict[str, SkipReason]:
-        """Return why the planned runs of some jobs would be skipped as things are: an open question, a cap."""
-        records = self._store.jobs.get_many(job_ids).values()
-        return reports.holds(self._store, records, self._now_ms())
+        """Return why the planned runs of some jobs would be skipped as things are: an open question, a daily limit."""
+        return {
+            job_id: situation.blocker
+            for job_id, situation in self.situations(job_ids).items()
+            if situation.blocker is not None and situation.is_held
+        }
 
     def waits_until(self, job_id: str) -> int | None:
         """Return until when a due job waits for its conditions; None when it waits for none, or without an end."""

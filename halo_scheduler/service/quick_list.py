@@ -7,28 +7,30 @@ from typing import TYPE_CHECKING, Self
 
 from halo_scheduler.model import JobStatus
 from halo_scheduler.paths import database_path
+from halo_scheduler.rules.situation import read_situations
 from halo_scheduler.store.connection import Database
-from halo_scheduler.store.job_lines import JobLine, JobLineTable, NameTable, WaitingAfter
+from halo_scheduler.store.job_lines import JobLine, NameTable
 from halo_scheduler.store.schema import open_to_read
 
 if TYPE_CHECKING:
     from halo_scheduler.model.settings import Settings
+    from halo_scheduler.model.situation import Situation
 
-__all__ = ["JobLine", "Overview", "WaitingAfter"]
+__all__ = ["JobLine", "Overview"]
 
 
 class Overview:
     """What a list shows of the jobs; used by the thread that opened it."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, now_ms: int = 0) -> None:
         self._database = database
-        self._lines = JobLineTable(database)
+        self._now_ms = now_ms
         self.names = NameTable(database)
 
     @classmethod
     def open(cls, now_ms: int, path: Path | None = None) -> Self:
         """Open a database, or the default one, creating it or bringing it up to date if it can be written."""
-        return cls(open_to_read(database_path() if path is None else path, now_ms))
+        return cls(open_to_read(database_path() if path is None else path, now_ms), now_ms)
 
     @property
     def refusal(self) -> str:
@@ -48,24 +50,16 @@ class Overview:
 
     def list_jobs(
         self, *, status: JobStatus | None = None, group: str | None = None, text: str | None = None
-    ) -> list[JobLine]:
-        """Return jobs by next run; a text is looked for in name, description and group."""
+    ) -> list[tuple[JobLine, Situation]]:
+        """Return jobs with their situations by next run; a text is looked for in name, description and group."""
         wanted = (text or "").casefold()
         return [
-            job
-            for job in self._lines.all()
+            (job, situation)
+            for job, situation in read_situations(self._database, self._now_ms)
             if (status is None or job.status == status)
             and (group is None or job.group == group)
             and wanted in f"{job.name}\n{job.description}\n{job.group or ''}".casefold()
         ]
-
-    def get_asking(self) -> set[str]:
-        """Return the ids of the jobs that wait for an answer."""
-        return self._lines.asking()
-
-    def get_waiting_after(self) -> dict[str, WaitingAfter]:
-        """Return what the runs of jobs after other jobs wait for, by the job's id."""
-        return self._lines.waiting_after()
 
     def is_run(self, now_ms: int) -> bool:
         """Tell whether some engine runs the jobs, in whatever process."""

@@ -169,6 +169,15 @@ class Database:
             self._require_intact()
             yield
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let everything inside read the same state, whatever others write meanwhile."""
+        if self._connection.in_transaction:
+            yield
+            return
+        with self._between("BEGIN DEFERRED"):
+            yield
+
     def require_in_place(self) -> None:
         """Raise StoreReplacedError when others find another file, or other journals, than this connection has open.
 

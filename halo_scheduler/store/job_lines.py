@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 from halo_scheduler.model import (
+    NO_DETAILS,
     JobStatus,
     Outcome,
     Schedule,
+    Source,
     StatusReason,
+    WaitingDetails,
     WaitingFor,
     schedule_from_dict,
 )
 from halo_scheduler.store.connection import Database, Row
 
 _COLUMNS = (
-    *("id", "name", "description", "group_name", "schedule", "followers"),
+    *("id", "name", "description", "group_name", "schedule"),
     *("run_id IS NOT NULL", "disabled_reason", "paused", "paused_by", "paused_until"),
-    *("waiting_for", "waiting_reason", "next_run_at", "errors", "last_run_at", "last_outcome"),
+    *("waiting_for", "waiting_details", "waits_until", "next_run_at", "next_source"),
+    *("errors", "last_run_at", "last_outcome", "last_error"),
 )
+# Amounts that were added up are off by less than anybody pays.
+COST_DECIMALS = 6
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM scheduler_jobs"
 
 
@@ -74,12 +81,14 @@ class JobLine(NamedTuple):
     status_reason: StatusReason | None
     paused_until: int | None
     waiting_for: WaitingFor | None
-    waiting_reason: str
+    waiting_details: WaitingDetails
+    waits_until: int | None
     next_run_at: int | None
+    next_source: Source | None
     errors: int
     last_run_at: int | None
     last_outcome: Outcome | None
-    follower_ids: tuple[str, ...] = ()
+    last_error: str = ""
 
 
 class JobName(NamedTuple):
@@ -90,11 +99,22 @@ class JobName(NamedTuple):
     group: str | None
 
 
-class WaitingAfter(NamedTuple):
-    """A run of a job after another one that waits for its turn, as far as that is not a place: for what."""
+class AskedRun(NamedTuple):
+    """A run that somebody asked for, or another job's end, and that has not begun; the former has no cause."""
 
-    cause_name: str
-    reason: str
+    job_id: str
+    at: int
+    cause_name: str = ""
+    waiting_for: WaitingFor | None = None
+    waiting_details: WaitingDetails = NO_DETAILS
+    waits_until: int | None = None
+
+
+class RunningJob(NamedTuple):
+    """A job with a run under way."""
+
+    name: str
+    group: str | None
 
 
 class JobLineTable:
@@ -124,20 +144,85 @@ class JobLineTable:
             self._database.rows("SELECT id, removed_at FROM scheduler_jobs WHERE removed_at IS NOT NULL")
         )
 
-    def asking(self) -> set[str]:
-        """Return which jobs have asked something that nobody has answered."""
-        rows = self._database.rows("SELECT DISTINCT job_id FROM scheduler_questions WHERE state = 'open'")
-        return {str(job_id) for (job_id,) in rows}
-
-    def waiting_after(self) -> dict[str, WaitingAfter]:
-        """Return for each job with runs after other jobs that wait the one that waits longest."""
+    def get_many(self, job_ids: Iterable[str]) -> list[JobLine]:
+        """Return some jobs; those that are gone or in the trash are left out."""
         rows = self._database.rows(
-            "SELECT wish.job_id, ifnull(job.name, 'a job that is gone'), wish.waiting_reason "
-            "FROM scheduler_requests AS wish LEFT JOIN scheduler_run_log AS cause ON cause.id = wish.payload "
-            "LEFT JOIN scheduler_jobs AS job ON job.id = cause.job_id "
-            "WHERE wish.kind = 'chain' ORDER BY wish.at DESC, wish.seq DESC"
+            f"{_SELECT} WHERE removed_at IS NULL AND id IN (SELECT value FROM json_each(?))",
+            [json.dumps(list(job_ids))],
         )
-        return {job_id: WaitingAfter(name, reason) for job_id, name, reason in rows}
+        return [line for row in rows if (line := _line(row)) is not None]
+
+    def questions(self) -> dict[str, str]:
+        """Return the oldest open question of each job that has one."""
+        return dict(
+            self._database.rows(
+                "SELECT job_id, text FROM scheduler_questions WHERE state = 'open' ORDER BY seq DESC"
+            )
+        )
+
+    def asked_runs(self) -> dict[str, AskedRun]:
+        """Return, for each job with runs that were asked for and have not begun, the one that comes first.
+
+        Runs by hand come before those that another job's end asked for.
+        """
+        if self._database.row("SELECT 1 FROM scheduler_requests LIMIT 1") is None:
+            return {}
+        rows = self._database.rows(
+            "SELECT wish.job_id, wish.at, "
+            "CASE WHEN wish.kind = 'chain' THEN ifnull(job.name, 'a job that is gone') ELSE '' END, "
+            "wish.waiting_for, wish.waiting_details, wish.waits_until FROM scheduler_requests AS wish "
+            "LEFT JOIN scheduler_run_log AS cause ON wish.kind = 'chain' AND cause.id = wish.payload "
+            "LEFT JOIN scheduler_jobs AS job ON job.id = cause.job_id "
+            "WHERE wish.kind IN ('chain', 'trigger', 'test', 'answer') "
+            "ORDER BY wish.kind <> 'chain', wish.at DESC, wish.seq DESC"
+        )
+        return {
+            job_id: AskedRun(job_id, at, cause, kind and WaitingFor(kind), waiting_details_of(details), until)
+            for job_id, at, cause, kind, details, until in rows
+        }
+
+    def predecessors(self) -> dict[str, tuple[str, ...]]:
+        """Return, for each job that runs after others, their names."""
+        rows = self._database.rows(
+            "SELECT follower.value ->> '$.job_id', job.name "
+            "FROM scheduler_jobs AS job, json_each(job.followers) AS follower "
+            "WHERE job.followers <> '[]' AND job.removed_at IS NULL ORDER BY job.name"
+        )
+        found: dict[str, tuple[str, ...]] = {}
+        for job_id, name in rows:
+            found[job_id] = (*found.get(job_id, ()), name)
+        return found
+
+    def running(self) -> list[RunningJob]:
+        """Return the jobs with a run under way, the oldest run first."""
+        rows = self._database.rows(
+            "SELECT ifnull(job.name, ''), job.group_name FROM scheduler_run_log AS run "
+            "LEFT JOIN scheduler_jobs AS job ON job.id = run.job_id WHERE run.outcome = 'running' ORDER BY run.seq"
+        )
+        return [RunningJob(*row) for row in rows]
+
+    def reached_caps(self) -> set[tuple[str, str]]:
+        """Return the jobs that have reached a daily limit, each with the day."""
+        return set(
+            self._database.rows(
+                "SELECT usage.job_id, usage.day FROM scheduler_usage AS usage "
+                "JOIN scheduler_jobs AS job ON job.id = usage.job_id "
+                "WHERE usage.runs >= job.policy ->> '$.caps.runs_per_day' "
+                f"OR round(usage.cost, {COST_DECIMALS}) >= job.policy ->> '$.caps.cost_per_day'"
+            )
+        )
+
+    def has_quiet_times(self) -> bool:
+        """Tell whether there are quiet times."""
+        sql = "SELECT 1 FROM scheduler_settings WHERE key = 'quiet_times' AND value <> '[]'"
+        return self._database.row(sql) is not None
+
+    def skipping_quiet(self) -> set[str]:
+        """Return the jobs that skip what falls due in a quiet time."""
+        rows = self._database.rows(
+            "SELECT id FROM scheduler_jobs WHERE policy ->> '$.in_quiet_time' = 'skip'"
+        )
+        return {str(job_id) for (job_id,) in rows}
 
 
 def status_of(disabled_reason: StatusReason | None, *, runs: bool, paused: bool) -> JobStatus:
@@ -163,8 +248,8 @@ def status_reason_of(
 
 def _line(row: Row) -> JobLine | None:
     """Read a row; what makes no sense here is left out, as it is everywhere."""
-    job_id, name, description, group, schedule, followers, runs, disabled, paused, paused_by, *state = row
-    paused_until, waiting_for, waiting_reason, next_run_at, errors, last_run_at, last_outcome = state
+    job_id, name, description, group, schedule, runs, disabled, paused, paused_by, paused_until, *state = row
+    waiting_for, details, waits_until, next_run_at, source, errors, last_run_at, outcome, last_error = state
     disabled_reason = disabled and StatusReason(disabled)
     try:
         return JobLine(
@@ -177,15 +262,38 @@ def _line(row: Row) -> JobLine | None:
             status_reason_of(disabled_reason, paused_by and StatusReason(paused_by), paused=paused),
             paused_until,
             waiting_for and WaitingFor(waiting_for),
-            waiting_reason,
+            waiting_details_of(details),
+            waits_until,
             next_run_at,
+            source and Source(source),
             errors,
             last_run_at,
-            last_outcome and Outcome(last_outcome),
-            () if followers == "[]" else tuple(follower["job_id"] for follower in json.loads(followers)),
+            outcome and Outcome(outcome),
+            last_error,
         )
     except ValueError:
         return None
+
+
+@lru_cache(maxsize=1024)
+def waiting_details_of(text: str) -> WaitingDetails:
+    """Return the stored parameters of what a run waits for; unreadable ones are found anew at the next tick."""
+    if not text:
+        return NO_DETAILS
+    from halo_scheduler.model import condition_from_dict  # noqa: PLC0415 - few jobs wait
+
+    try:
+        data = json.loads(text)
+        conditions = tuple(map(condition_from_dict, data.pop("conditions", ())))
+        return WaitingDetails(conditions=conditions, **data)
+    except (ValueError, TypeError, AttributeError):
+        return NO_DETAILS
+
+
+@lru_cache(maxsize=1024)
+def waiting_text(details: WaitingDetails) -> str:
+    """Return the parameters of what a run waits for as they are stored; nothing for none."""
+    return "" if details == NO_DETAILS else json.dumps(details.to_dict(), ensure_ascii=False)
 
 
 @lru_cache(maxsize=4096)

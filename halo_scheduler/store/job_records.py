@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from halo_scheduler.model import (
+    NO_DETAILS,
     Action,
     Follower,
     Hints,
@@ -19,12 +20,21 @@ from halo_scheduler.model import (
     Schedule,
     Source,
     StatusReason,
+    Waiting,
+    WaitingDetails,
     WaitingFor,
     action_from_dict,
 )
 from halo_scheduler.model.codec import decode
+from halo_scheduler.model.situation import waiting_of
 from halo_scheduler.store.connection import Row, Value
-from halo_scheduler.store.job_lines import schedule_of, status_of, status_reason_of
+from halo_scheduler.store.job_lines import (
+    schedule_of,
+    status_of,
+    status_reason_of,
+    waiting_details_of,
+    waiting_text,
+)
 
 # One encoder for all: json.dumps makes a new one for every call with settings of its own.
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -61,7 +71,7 @@ STATE_COLUMNS = (
     *("attempt", "trail", "counted_until", "passed_reason", "last_slot_at"),
     *("hint_interval_ms", "hint_next_at", "hint_expires_at", "hint_reason"),
     *("errors", "last_run_at", "last_completed_at", "last_outcome", "last_error", "paused_by"),
-    *("hint_source", "waiting_reason", "waits_until"),
+    *("hint_source", "waiting_details", "waits_until"),
 )
 COLUMNS = ("id", "created_at", "removed_at", *SPEC_COLUMNS, *STATE_COLUMNS)
 SPEC_START = 3
@@ -103,8 +113,7 @@ class JobRecord(NamedTuple):
     last_error: str = ""
     paused_by: StatusReason | None = None
     """Who paused it, when it was not the user."""
-    waiting_reason: str = ""
-    """What a due job waits for, in words."""
+    waiting_details: WaitingDetails = NO_DETAILS
     waits_until: int | None = None
     """When a due job stops waiting for its conditions; set when it begins to, kept while its slot is."""
 
@@ -122,6 +131,11 @@ class JobRecord(NamedTuple):
     @property
     def status_reason(self) -> StatusReason | None:
         return status_reason_of(self.disabled_reason, self.paused_by, paused=self.paused)
+
+    @property
+    def waiting(self) -> Waiting | None:
+        """What its due run waits for."""
+        return waiting_of(self)
 
     @property
     def is_active(self) -> bool:
@@ -147,7 +161,7 @@ class JobRecord(NamedTuple):
             status=self.status,
             status_reason=self.status_reason,
             waiting_for=self.waiting_for,
-            waiting_reason=self.waiting_reason,
+            waiting_details=self.waiting_details,
             next_run_at=self.next_run_at,
             next_source=self.next_source,
             paused_until=self.paused_until,
@@ -199,7 +213,7 @@ def state_values(record: JobRecord) -> tuple[Value, ...]:
             record.last_error,
             record.paused_by,
         ),
-        *(hints.source, record.waiting_reason, record.waits_until),
+        *(hints.source, waiting_text(record.waiting_details), record.waits_until),
     )
 
 
@@ -217,7 +231,7 @@ def record_of(row: Row) -> JobRecord:
         *(waiting_for and WaitingFor(waiting_for), next_run_at, source and Source(source)),
         *(slot_at, attempt, trail, passed_reason, last_slot_at, _hints(*hints, hint_source)),
         *(errors, last_run_at, last_completed_at, last_outcome and Outcome(last_outcome), last_error),
-        *(paused_by and StatusReason(paused_by), *state[25:]),
+        *(paused_by and StatusReason(paused_by), waiting_details_of(state[25]), state[26]),
     )
     return JobRecord._make(values)
 

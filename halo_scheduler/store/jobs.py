@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from halo_scheduler.errors import JobNotFoundError
 from halo_scheduler.grammar.interval import DAY_MS
-from halo_scheduler.model import JobSpec, WaitingFor
+from halo_scheduler.model import JobSpec, WaitingDetails, WaitingFor
 from halo_scheduler.store.connection import Database, Row, Value
+from halo_scheduler.store.job_lines import waiting_text
 from halo_scheduler.store.job_records import (
     COLUMNS,
     SPEC_COLUMNS,
@@ -188,7 +189,7 @@ class JobTable:
         """
         other = f"AND NOT {_IN_GROUPS} " if but_for else ""
         rows = self._database.rows(
-            "UPDATE scheduler_jobs SET waiting_for = 'at_capacity', waiting_reason = '', waits_until = NULL, "
+            "UPDATE scheduler_jobs SET waiting_for = 'at_capacity', waiting_details = '', waits_until = NULL, "
             # The quiet time is over: it accounts for the grid points up to now.
             "passed_reason = CASE WHEN waiting_for = 'quiet_time' "
             "THEN passed_reason || ',quiet time<' || ? ELSE passed_reason END "
@@ -201,9 +202,9 @@ class JobTable:
     def save_start_wait(self, run_id: str, waiting_for: WaitingFor | None, reason: str) -> None:
         """Write what the start of a job's run waits for; None once it has started."""
         self._database.rows(
-            "UPDATE scheduler_jobs SET waiting_for = ?, waiting_reason = ? WHERE run_id = ? "
+            "UPDATE scheduler_jobs SET waiting_for = ?, waiting_details = ? WHERE run_id = ? "
             "AND (? IS NOT NULL OR waiting_for IN ('resources', 'disk_space'))",
-            [waiting_for, reason, run_id, waiting_for],
+            [waiting_for, waiting_text(WaitingDetails(name=reason)), run_id, waiting_for],
         )
 
     def pauses_ended(self, now_ms: int) -> list[JobRecord]:

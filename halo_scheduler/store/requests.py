@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from halo_scheduler.model import JobSpec
+from halo_scheduler.model import NO_DETAILS, JobSpec, WaitingDetails, WaitingFor
 from halo_scheduler.store.connection import Database, Value
+from halo_scheduler.store.job_lines import waiting_details_of, waiting_text
 
 _BY_HAND = "kind IN ('trigger', 'test', 'answer')"
 _CHAIN_RUNS_BY_TURN = (
@@ -39,7 +40,8 @@ class Request:
     at: int
     payload: str = ""
     """The edited job that a test run tries; the run that causes a chain run; the assistant that asks for a run."""
-    waiting_reason: str = ""
+    waiting_for: WaitingFor | None = None
+    waiting_details: WaitingDetails = NO_DETAILS
     waits_until: int | None = None
 
     @property
@@ -75,8 +77,17 @@ class RequestTable:
     def save_waiting(self, requests: Sequence[Request]) -> None:
         """Write what chain runs wait for."""
         self._database.run_many(
-            "UPDATE scheduler_requests SET waiting_reason = ?, waits_until = ? WHERE kind = 'chain' AND run_id = ?",
-            [(request.waiting_reason, request.waits_until, request.run_id) for request in requests],
+            "UPDATE scheduler_requests SET waiting_for = ?, waiting_details = ?, waits_until = ? "
+            "WHERE kind = 'chain' AND run_id = ?",
+            [
+                (
+                    request.waiting_for,
+                    waiting_text(request.waiting_details),
+                    request.waits_until,
+                    request.run_id,
+                )
+                for request in requests
+            ],
         )
 
     def withdraw_chain_run(self, run_id: str) -> Request | None:
@@ -98,25 +109,23 @@ class RequestTable:
         """Return the chain runs that wait for their turn, by the end of what caused them."""
         return self._select("kind = 'chain'", limit=limit, order="at, seq")
 
-    def chain_runs_in_turn(self, *, behind: str) -> list[Request]:
+    def chain_runs_in_turn(self) -> list[Request]:
         """Return the chain runs that wait, without those that are known to wait for the run before them.
 
-        `behind` is what these say: their job runs, or another chain run of it comes first. Thousands may pile up
+        These wait because their job runs, or because another chain run of it comes first. Thousands may pile up
         behind a job that takes long.
         """
         return self._select(
-            "waiting_reason <> ? OR NOT EXISTS (SELECT 1 FROM scheduler_jobs AS job "
+            "waiting_for IS NOT 'previous_run' OR NOT EXISTS (SELECT 1 FROM scheduler_jobs AS job "
             "WHERE job.id = job_id AND job.removed_at IS NULL AND (job.run_id IS NOT NULL OR turn > 1))",
-            behind,
             table=_CHAIN_RUNS_BY_TURN,
             order="at, seq",
         )
 
-    def chain_runs_behind(self, job_ids: Iterable[str], *, behind: str) -> list[Request]:
-        """Return the chain runs of some jobs that say they wait for the run before them."""
+    def chain_runs_behind(self, job_ids: Iterable[str]) -> list[Request]:
+        """Return the chain runs of some jobs that wait for the run before them."""
         return self._select(
-            "kind = 'chain' AND waiting_reason = ? AND job_id IN (SELECT value FROM json_each(?))",
-            behind,
+            "kind = 'chain' AND waiting_for = 'previous_run' AND job_id IN (SELECT value FROM json_each(?))",
             json.dumps(list(job_ids)),
             order="at, seq",
         )
@@ -137,7 +146,7 @@ class RequestTable:
         if self._database.row("SELECT 1 FROM scheduler_requests LIMIT 1") is None:
             return []  # As at most ticks, which ask three times: this is the quickest way to know.
         rows = self._database.rows(
-            "SELECT kind, job_id, run_id, at, payload, waiting_reason, waits_until "
+            "SELECT kind, job_id, run_id, at, payload, waiting_for, waiting_details, waits_until "
             f"FROM {table} WHERE {which} ORDER BY {order} LIMIT ?",
             [*values, limit],
         )
@@ -148,10 +157,11 @@ class RequestTable:
                 run_id=run_id,
                 at=at,
                 payload=payload,
-                waiting_reason=waiting_reason,
+                waiting_for=waiting_for and WaitingFor(waiting_for),
+                waiting_details=waiting_details_of(details),
                 waits_until=waits_until,
             )
-            for kind, job_id, run_id, at, payload, waiting_reason, waits_until in rows
+            for kind, job_id, run_id, at, payload, waiting_for, details, waits_until in rows
         ]
 
     def has_trigger(self, job_id: str) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from halo_scheduler.errors import StoreFullError, StoreReadOnlyError, StoreTooNewError
-from halo_scheduler.store.backup import back_up
+from halo_scheduler.errors import StoreFullError, StoreReadOnlyError, StoreTooNewError, StoreUnavailableError
 from halo_scheduler.store.connection import Database
 
-NEWEST = 7
+NEWEST = 8
 """The number of the last step: a database that has it is opened without looking at the steps."""
+_WITH_ENGINE_FILE = 7
 _STEP = re.compile(r"([0-9]{4})_.+\.sql")
 
 
@@ -49,22 +49,49 @@ def migrate(database: Database, now_ms: int) -> None:
             "install that version or choose another HALO_HOME"
         )
     if version > 0:
+        _require_no_older_engine(database, version, now_ms)
+        from halo_scheduler.store.backup import back_up  # noqa: PLC0415 - only for an old database
+
         back_up(database, now_ms)
-        _take_steps(database)
+        _take_steps(database, now_ms)
         return
     # All at once: nobody finds a new database half made, and keeps a copy of that.
     with database.transaction():
-        _take_steps(database)
+        _take_steps(database, now_ms)
 
 
-def _take_steps(database: Database) -> None:
+def _take_steps(database: Database, now_ms: int) -> None:
     steps = _steps()
     for number in sorted(steps):
         with database.transaction():
+            version = stored_version(database)
             # Another process may have been quicker.
-            if stored_version(database) < number:
+            if version < number:
+                _require_no_older_engine(database, version, now_ms)
                 database.run_script(steps[number])
                 database.run_script(f"PRAGMA user_version = {number}")
+
+
+def _require_no_older_engine(database: Database, version: int, now_ms: int) -> None:
+    """Refuse to change the schema while an engine of an older version runs the jobs: it would not find its columns."""
+    if version == 0:
+        return
+    # An engine that has another file open, such as the original of this copy, is not disturbed.
+    ours = "AND file IN ('', ?)" if version >= _WITH_ENGINE_FILE else "AND ? <> ''"
+    row = database.row(
+        "SELECT owner, pid, process_start FROM scheduler_engine "
+        f"WHERE id = 1 AND stopped_at IS NULL AND expires_at > ? {ours}",
+        [now_ms, database.identity],
+    )
+    if row is None:
+        return
+    from halo_scheduler.host.process import is_alive  # noqa: PLC0415 - only for an old database
+
+    owner, pid, process_start = row
+    if is_alive(pid, process_start):
+        raise StoreUnavailableError(
+            f"{database.path} is in use by an older Halo ({owner}, process {pid}); quit it, then try again"
+        )
 
 
 def stored_version(database: Database) -> int:

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from halo_scheduler.store.connection import Database
-
-# Amounts that were added up are off by less than anybody pays.
-_DECIMALS = 6
+from halo_scheduler.store.job_lines import COST_DECIMALS
 
 
 class Spent(NamedTuple):
@@ -28,7 +26,7 @@ class UsageTable:
         row = self._database.row(
             "SELECT runs, cost FROM scheduler_usage WHERE job_id = ? AND day = ?", [job_id, day]
         )
-        return Spent(0, 0.0) if row is None else Spent(int(row[0]), round(float(row[1]), _DECIMALS))
+        return Spent(0, 0.0) if row is None else Spent(int(row[0]), round(float(row[1]), COST_DECIMALS))
 
     def add(self, spent: Iterable[tuple[str, str, Spent]]) -> None:
         """Count what jobs spent, each on its day; a job that does not exist any more has no caps either."""

@@ -13,6 +13,7 @@ from halo_scheduler.why.inquiry import Inquiry
 from halo_scheduler.why.no_point import not_a_point_sentence
 from halo_scheduler.why.now import engine_sentences
 from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.status import waiting_words
 
 
 def answer_ahead(store: Store, record: JobRecord, span: Span, now_ms: int) -> Answer:
@@ -76,12 +77,12 @@ def _next(inquiry: Inquiry) -> list[str]:
     record = inquiry.record
     at = record.next_run_at
     if at is not None and at <= inquiry.now_ms:
-        waits = "" if record.waiting_for is None else f" and waits for {record.waiting_reason or 'a place'}"
+        waits = "" if record.waiting is None else f", {waiting_words(record.waiting, inquiry.now_ms)}"
         return [f"Before that, it has been due since {inquiry.moment(at)}{waits}."]
     if at is not None:
         return [f"Its next run is planned for {inquiry.moment(at)}."]
     if record.status is JobStatus.RUNNING:
-        does = f"waits for {record.waiting_reason}" if record.job.is_starting else "is running now"
+        does = f"waits for {record.waiting_details.name}" if record.job.is_starting else "is running now"
         return [f"It {does}; its next run is planned when it ends."]
     return (
         [] if record.paused_until is None else [f"It is paused until {inquiry.moment(record.paused_until)}."]

@@ -13,6 +13,7 @@ from halo_scheduler.why.runs import run_sentences
 from halo_scheduler.why.timeline import Downtime
 from halo_scheduler.wording.plans import Predecessor, ends_in_words
 from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.status import awaited_words
 
 
 def not_a_point(inquiry: Inquiry, spell: Downtime | None) -> Answer:
@@ -49,10 +50,10 @@ def _waiting_after_another(inquiry: Inquiry) -> Answer | None:
     """Return the answer when a run after another job's was waiting for its turn then."""
     for wait in waiting_runs(inquiry.store):
         if wait.job_id == inquiry.record.id and wait.at < inquiry.span.until:
-            reason = wait.reason or "a place"
+            words = awaited_words(wait.waiting, inquiry.now_ms)
             return inquiry.answer(
                 Verdict.WAITING,
-                f"A run after {wait.cause_name} was waiting then, and still is: for {reason}.",
+                f"A run after {wait.cause_name} was waiting then, and still is: {words}.",
             )
     _, run = inquiry.store.history.started_beside(inquiry.record.id, inquiry.span.since, inquiry.span.until)
     if run is None or run.started_at is None or run.trigger is not Trigger.CHAIN:

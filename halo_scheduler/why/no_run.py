@@ -14,6 +14,7 @@ from halo_scheduler.why.no_point import not_a_point, runs_beside
 from halo_scheduler.why.runs import passed_reasons, passed_words, run_sentences
 from halo_scheduler.why.timeline import SpellKind
 from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.status import awaited_words
 
 _COUNTED_LATER = "What passes meanwhile is counted on the next run."
 
@@ -79,10 +80,10 @@ def _waiting(inquiry: Inquiry, at: int) -> Answer | None:
     record = inquiry.record
     due_at, slot_at = record.next_run_at, record.slot_at
     if due_at is not None and due_at <= inquiry.now_ms and slot_at is not None and slot_at < at:
+        words = "" if record.waiting is None else f": {awaited_words(record.waiting, inquiry.now_ms)}"
         return inquiry.answer(
             Verdict.WAITING,
-            f"The run planned for {inquiry.moment(due_at)} was waiting then, and still is: "
-            f"for {record.waiting_reason or 'a place'}.",
+            f"The run planned for {inquiry.moment(due_at)} was waiting then, and still is{words}.",
             _COUNTED_LATER,
         )
     before = inquiry.store.history.slot_before(record.id, at)
@@ -105,7 +106,7 @@ def _under_way(inquiry: Inquiry, at: int) -> Answer | None:
         return None  # It was claimed, but had not started yet.
     record = inquiry.record
     if run.id == record.run_id and record.job.is_starting:
-        sentence = f"The run before was still waiting for {record.waiting_reason} then."
+        sentence = f"The run before was still waiting for {record.waiting_details.name} then."
         return inquiry.answer(Verdict.WAITING, sentence, _COUNTED_LATER, run_id=run.id)
     return inquiry.answer(
         Verdict.PASSED_OVER,

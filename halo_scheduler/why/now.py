@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from halo_scheduler.model import Condition, FollowOn, JobStatus
 from halo_scheduler.rules.chains import ChainLink, LinkState, chain_of
+from halo_scheduler.rules.situation import read_situations
 from halo_scheduler.rules.statistics import explanation
 from halo_scheduler.store.job_records import JobRecord
 from halo_scheduler.store.store import Store
@@ -62,21 +63,19 @@ def engine_sentences(store: Store, now_ms: int) -> list[str]:
     return [] if is_awake(store, now_ms) else ["Nothing runs the jobs at the moment: Halo is not running."]
 
 
+_BY_STATUS = {
+    JobStatus.RUNNING: Verdict.RUNNING,
+    JobStatus.DISABLED: Verdict.DISABLED,
+    JobStatus.PAUSED: Verdict.PAUSED,
+}
+
+
 def _verdict(store: Store, record: JobRecord, now_ms: int) -> Verdict:
-    match record.status:
-        case JobStatus.RUNNING:
-            return Verdict.WAITING if record.job.is_starting else Verdict.RUNNING
-        case JobStatus.DISABLED:
-            return Verdict.DISABLED
-        case JobStatus.PAUSED:
-            return Verdict.PAUSED
-        case JobStatus.IDLE if any(wait.job_id == record.id for wait in store.requests.chain_runs()):
-            return Verdict.WAITING
-        case JobStatus.IDLE if record.next_run_at is None:
-            return Verdict.NOT_PLANNED
-        case JobStatus.IDLE:
-            is_waiting = record.waiting_for is not None and (record.next_run_at or 0) <= now_ms
-            return Verdict.WAITING if is_waiting else Verdict.PLANNED
+    found = read_situations(store.database, now_ms, [record.id])
+    if any(situation.waiting is not None for _, situation in found):
+        return Verdict.WAITING
+    planned = Verdict.NOT_PLANNED if record.next_run_at is None else Verdict.PLANNED
+    return _BY_STATUS.get(record.status, planned)
 
 
 def _condition_sentences(conditions: Sequence[Condition], look: Look) -> list[str]:

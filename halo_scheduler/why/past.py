@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from halo_scheduler.model import Outcome, Run, SkipReason, Source, Trigger
+from halo_scheduler.model import Outcome, Run, SkipReason, Source
 from halo_scheduler.rules.statistics import explanation
 from halo_scheduler.schedule.next_run import next_run
 from halo_scheduler.store.events import EventKind
@@ -16,7 +16,7 @@ from halo_scheduler.why.assistant_acts import by_words
 from halo_scheduler.why.gaps import gap_at
 from halo_scheduler.why.inquiry import Inquiry
 from halo_scheduler.why.no_run import why_no_run
-from halo_scheduler.why.runs import LATE_MS, passed_sentence, run_sentences
+from halo_scheduler.why.runs import passed_sentence, run_sentences
 from halo_scheduler.wording.schedules import describe
 
 # A minute of a job that runs every second has more; a few are enough.
@@ -89,11 +89,7 @@ def _verdict(run: Run) -> Verdict:
         return Verdict.MISSED
     if run.outcome is Outcome.SKIPPED or run.started_at is None:
         return Verdict.SKIPPED if run.reason is None else _BY_REASON.get(run.reason, Verdict.SKIPPED)
-    return Verdict.LATE if _is_late(run) else Verdict.RAN
-
-
-def _is_late(run: Run) -> bool:
-    return run.trigger is Trigger.SCHEDULE and run.late_ms >= LATE_MS
+    return Verdict.LATE if run.is_late else Verdict.RAN
 
 
 def _about_its_time(inquiry: Inquiry, run: Run) -> list[str]:
@@ -105,7 +101,7 @@ def _about_its_time(inquiry: Inquiry, run: Run) -> list[str]:
         is_spread = inquiry.point is not None and inquiry.spec.policy.jitter_percent
         why = ", as its times are spread" if is_spread else ""
         sentences.append(f"It was planned for {inquiry.moment(run.slot_at)}{why}.")
-    if run.started_at is not None and _is_late(run):
+    if run.is_late:
         sentences += _why_late(inquiry, run)
     if run.passed_over:
         sentences.append(passed_sentence(run))

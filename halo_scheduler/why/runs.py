@@ -11,8 +11,6 @@ from halo_scheduler.store.events import Event, EventKind
 from halo_scheduler.store.store import Store
 from halo_scheduler.wording.plans import ADVISERS, duration_in_words, moment_in_words
 
-# What starts within some seconds is on time for everybody but the log.
-LATE_MS = 10 * SECOND_MS
 _LONGEST = 300
 _ENDS = {
     Outcome.SUCCESS: "succeeded",
@@ -119,7 +117,7 @@ def run_sentences(store: Store, run: Run, now_ms: int) -> list[str]:
         words = f"It was to run after {_cause(store, run)}, but was cancelled at {at} before it started."
         return [words, *_note(run)]
     start = start_words(store, run, now_ms)
-    if run.trigger is Trigger.SCHEDULE and run.late_ms >= SECOND_MS:
+    if run.is_late:
         start += f", {duration_in_words(run.late_ms)} late,"
     if run.outcome is Outcome.RUNNING and run.error:
         return [f"A run was claimed at {moment_in_words(_at(run), now_ms)} and is {run.error}."]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import assert_never
 
 from halo_scheduler.grammar.english import clock_time, listed, short_date
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
@@ -23,11 +22,14 @@ from halo_scheduler.model import (
     Source,
     StatusReason,
     Step,
+    Waiting,
     WaitingFor,
 )
-from halo_scheduler.schedule.quiet_times import Quiet
+from halo_scheduler.model.quiet_times import Quiet
+from halo_scheduler.model.situation import waiting_of
 from halo_scheduler.wording.conditions import describe_condition
 from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.status import awaited_words, waiting_words
 
 _SENTENCES = {
     Rule.JITTER: "It is spread by {took}, so {at}.",
@@ -45,8 +47,6 @@ ADVISERS = {
 }
 _ENDS = {FollowOn.SUCCESS: "succeeds", FollowOn.FAILURE: "fails", FollowOn.ALWAYS: "ends"}
 _MOST_WAITS = 3
-ITS_LAST_RUN = "its last run to end"
-"""What a run after another job's waits for while a run of its own job is under way."""
 FEWEST_PILED_UP = 3
 """So many runs that wait for the last one to end did not come together by chance."""
 _UNITS = ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "min"), (SECOND_MS, "s"))
@@ -75,16 +75,6 @@ class Predecessor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChainWait:
-    """A run after another job's that waits since an instant, for a place unless there is a reason."""
-
-    cause: str
-    since: int
-    reason: str = ""
-    until: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanText:
     """What a job meets beside its plan.
 
@@ -94,7 +84,8 @@ class PlanText:
     quiet: Quiet | None = None
     waits_until: int | None = None
     predecessors: tuple[Predecessor, ...] = ()
-    chain_waits: tuple[ChainWait, ...] = ()
+    chain_waits: tuple[Waiting, ...] = ()
+    """The runs after other jobs that wait, the longest first."""
 
 
 _NOTHING_ELSE = PlanText()
@@ -170,7 +161,9 @@ def ends_in_words(predecessors: Sequence[Predecessor]) -> str:
 def _running(job: Job, sentence: str) -> list[str]:
     """Return that a job runs, or what its run waits for before it can be started."""
     if job.is_starting:
-        return [f"A run is claimed and waits for {job.waiting_reason}; the start is tried again for a while."]
+        return [
+            f"A run is claimed and waits for {job.waiting_details.name}; the start is tried again for a while."
+        ]
     return [sentence] if job.status is JobStatus.RUNNING else []
 
 
@@ -309,21 +302,19 @@ def _backoff(job: Job, step: Step, at: str, took: str) -> str:
 
 def _start(job: Job, at: int, now_ms: int, outlook: PlanText) -> list[str]:
     """Return what a due job waits for, or what a planned run will meet."""
-    if job.waiting_for is None or at > now_ms:
+    waiting = waiting_of(job)
+    if waiting is None or at > now_ms:
         return [*_quiet(job, at, now_ms, outlook.quiet), *_conditions(job)]
-    since = f"It has been due since {moment_in_words(at, now_ms)} and waits for"
-    match job.waiting_for:
-        case WaitingFor.AT_CAPACITY:
-            return [f"{since} a place: as many runs as allowed are under way."]
+    since = f"Due since {moment_in_words(at, now_ms)}, {waiting_words(waiting, now_ms)}."
+    match waiting.kind:
         case WaitingFor.QUIET_TIME:
-            return [f"{since} {job.waiting_reason or 'the end of the quiet time'}.", *_conditions(job)]
+            return [since, *_conditions(job)]
         case WaitingFor.CONDITION:
-            skipped = _then_skipped(outlook.waits_until, now_ms)
-            return [f"{since} {job.waiting_reason or 'its conditions'}.", *skipped]
+            return [since, *_then_skipped(outlook.waits_until, now_ms)]
         case WaitingFor.RESOURCES | WaitingFor.DISK_SPACE:
             return []  # Told of with the run that waits for it.
         case _:
-            assert_never(job.waiting_for)
+            return [since]
 
 
 def _quiet(job: Job, at: int, now_ms: int, quiet: Quiet | None) -> list[str]:
@@ -359,9 +350,9 @@ def _chain(job: Job, now_ms: int, outlook: PlanText) -> list[str]:
     verb = "also runs" if job.status_reason is None else "would also run"
     sentences = [f"It {verb} {also}."] if also else []
     # There may be one for each minute of a day.
-    alike: dict[tuple[str, str], list[ChainWait]] = {}
+    alike: dict[tuple[object, ...], list[Waiting]] = {}
     for wait in outlook.chain_waits:
-        alike.setdefault((wait.cause, wait.reason), []).append(wait)
+        alike.setdefault((wait.cause_name, wait.kind, wait.details), []).append(wait)
     groups = list(alike.values())
     for waits in groups[:_MOST_WAITS]:
         sentences += _chain_waits(waits, now_ms)
@@ -371,18 +362,19 @@ def _chain(job: Job, now_ms: int, outlook: PlanText) -> list[str]:
     return sentences
 
 
-def _chain_waits(waits: Sequence[ChainWait], now_ms: int) -> list[str]:
+def _chain_waits(waits: Sequence[Waiting], now_ms: int) -> list[str]:
     """Return what is to be said of runs after the same job that wait for the same, the longest first."""
     first, count = waits[0], len(waits)
-    since, what = moment_in_words(first.since, now_ms), first.reason or "a place"
+    since = moment_in_words(first.since or now_ms, now_ms)
     if count == 1:
-        words = f"A run after {first.cause} has waited since {since} for {what}."
-        return [words, *_then_skipped(first.until, now_ms)]
-    is_behind = first.reason == ITS_LAST_RUN
-    why = ": one runs at a time" if is_behind else f", for {what}"
-    sentences = [f"{count} runs wait to start after {first.cause}, the first since {since}{why}."]
-    if first.until is not None:
-        sentences.append(f"If the first still waits {when_in_words(first.until, now_ms)}, it is skipped.")
+        words = f"A run after {first.cause_name} has waited since {since}: {awaited_words(first, now_ms)}."
+        return [words, *_then_skipped(first.deadline, now_ms)]
+    is_behind = first.kind is WaitingFor.PREVIOUS_RUN
+    why = "one runs at a time" if is_behind else awaited_words(first, now_ms)
+    sentences = [f"{count} runs after {first.cause_name} wait, the first since {since}: {why}."]
+    if first.deadline is not None:
+        when = when_in_words(first.deadline, now_ms)
+        sentences.append(f"If the first still waits {when}, it is skipped.")
     if is_behind and count >= FEWEST_PILED_UP:
         sentences.append("They come faster than they end.")
     return sentences

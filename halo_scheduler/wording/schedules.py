@@ -9,10 +9,11 @@ from halo_scheduler.grammar.english import clock_time, short_date, time_of_day, 
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, interval_in_words
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import After, Cron, Every, Manual, Once, Schedule
+from halo_scheduler.model.situation import is_late
 from halo_scheduler.wording.cron import describe_cron
 
 _DAYS_BY_NAME = 7
-_LATE_IN_DAYS_MS = 2 * DAY_MS
+_COUNTED_IN_DAYS_MS = 2 * DAY_MS
 
 
 def describe(schedule: Schedule) -> str:
@@ -35,9 +36,9 @@ def describe(schedule: Schedule) -> str:
 
 
 def describe_when(at: int, now_ms: int, *, timezone: str | None = None) -> str:
-    """Return how far an instant is from now: "in 4 min", "tomorrow at 09:00", "3 h late"."""
-    if at < now_ms:
-        return _how_late(now_ms - at)
+    """Return how far an instant is from now: "in 4 min", "tomorrow at 09:00", "now", "overdue by 3 h"."""
+    if is_late(now_ms - at):
+        return f"overdue by {elapsed_in_words(now_ms - at)}"
     ahead_ms = at - now_ms
     if ahead_ms < SECOND_MS:
         return "now"
@@ -57,14 +58,15 @@ def once_wall_time(schedule: Once) -> datetime:
     return local_time(schedule.at)
 
 
-def _how_late(late_ms: int) -> str:
-    if late_ms < MINUTE_MS:
-        return f"{late_ms // SECOND_MS} s late" if late_ms >= SECOND_MS else "now"
-    if late_ms < HOUR_MS:
-        return f"{late_ms // MINUTE_MS} min late"
-    if late_ms < _LATE_IN_DAYS_MS:
-        return f"{late_ms // HOUR_MS} h late"
-    return f"{late_ms // DAY_MS} days late"
+def elapsed_in_words(elapsed_ms: int) -> str:
+    """Return how long ago something was, in its largest unit: "18 min", "3 h", "2 days"."""
+    if elapsed_ms < MINUTE_MS:
+        return f"{elapsed_ms // SECOND_MS} s"
+    if elapsed_ms < HOUR_MS:
+        return f"{elapsed_ms // MINUTE_MS} min"
+    if elapsed_ms < _COUNTED_IN_DAYS_MS:
+        return f"{elapsed_ms // HOUR_MS} h"
+    return f"{elapsed_ms // DAY_MS} days"
 
 
 def _which_day(at: int, now_ms: int, timezone: str | None) -> str:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from chain_waits import let_chain_wait
+from chain_waits import LIMIT, NETWORK, let_chain_wait, unmet, waits
 from click.testing import CliRunner, Result
 from job_values import make_run
 
@@ -29,6 +29,7 @@ from halo_scheduler.model import (
     Proposal,
     Redirects,
     Trigger,
+    Waiting,
     WaitingFor,
 )
 from halo_scheduler.model.quiet_times import QuietTime
@@ -48,17 +49,13 @@ def _halo(*arguments: str) -> Result:
     return CliRunner().invoke(halo, arguments)
 
 
-def _let_wait(
-    scheduler: Scheduler, job_id: str, waiting_for: WaitingFor, reason: str, until: int | None = None
-) -> None:
+def _let_wait(scheduler: Scheduler, job_id: str, waiting: Waiting, until: int | None = None) -> None:
     record = scheduler._store.jobs.get(job_id)
     assert record is not None
     now_ms = scheduler._clock.now_ms()
-    waiting = record.evolve(
-        next_run_at=now_ms, waiting_for=waiting_for, waiting_reason=reason, waits_until=until
-    )
+    state = record.evolve(next_run_at=now_ms, waits_until=until, **waits(waiting))
     with scheduler._store.transaction():
-        scheduler._store.jobs.save_states([waiting])
+        scheduler._store.jobs.save_states([state])
 
 
 def test_a_start_that_is_tried_again_is_shown_as_waiting_and_not_as_running() -> None:
@@ -93,23 +90,23 @@ def test_a_job_that_waits_says_for_what_wherever_it_is_listed() -> None:
     with Scheduler.open() as scheduler:
         backup, sync, other = (scheduler.add_job(name, Every("1h")) for name in ("backup", "sync", "other"))
         until = scheduler._clock.now_ms() + _HOUR
-        _let_wait(scheduler, backup, WaitingFor.CONDITION, "mains power\x1b[31m", until)
-        _let_wait(scheduler, sync, WaitingFor.AT_CAPACITY, "")
+        _let_wait(scheduler, backup, unmet(PathExists(path="/\u202e")), until)
+        _let_wait(scheduler, sync, LIMIT)
     lines = _halo("list").output.splitlines()
     assert sorted(" ".join(line.split()[:2]) for line in lines[1:]) == ["▲ backup", "▲ sync", "● other"]
     text = "\n".join(lines)
-    assert r"waiting for mains power\x1b[31m " in text
-    assert "waiting for a place" in text
+    assert r"waiting for /\u202e to be there " in text
+    assert "waiting: limit reached" in text
     shown = _halo("show", "backup").output
-    assert r"status    waiting for mains power\x1b[31m, until " in shown
+    assert r"status    waiting for /\u202e to be there, until " in shown
     assert json.loads(_halo("show", "backup", "--json").output)["waits_until"] == until
     status = _halo("status").output
-    assert "▲ backup: waiting for mains power\\x1b[31m\n" in status
-    assert "late" not in status
+    assert "▲ backup: waiting for /\\u202e to be there\n" in status
+    assert "overdue" not in status
     waiting = {item["name"]: item for item in json.loads(_halo("status", "--json").output)["waiting"]}
     assert waiting["backup"]["id"] == backup
     assert waiting["backup"]["waiting_for"] == "condition"
-    assert waiting["sync"]["waiting_reason"] == ""
+    assert waiting["sync"]["waiting_reason"] == "limit reached"
     assert "other" not in waiting
     assert other
 
@@ -117,21 +114,21 @@ def test_a_job_that_waits_says_for_what_wherever_it_is_listed() -> None:
 def test_a_chain_run_that_waits_is_shown_with_what_it_follows() -> None:
     with Scheduler.open() as scheduler:
         backup, report = scheduler.add_job("backup", Manual()), scheduler.add_job("report", Manual())
-        cause = let_chain_wait(scheduler, backup, report, "network", waits_until=4_000_000_000_000)
+        cause = let_chain_wait(scheduler, backup, report, NETWORK, waits_until=4_000_000_000_000)
         let_chain_wait(scheduler, backup, report)
     line = next(line for line in _halo("list").output.splitlines() if "report" in line)
     assert line.startswith("▲")
-    assert "waiting for network, after backup" in line
+    assert "waiting for network  " in line
     text = _halo("show", "report").output
-    assert "waits     for network: a run after backup, since " in text
-    assert "waits     for a place: a run after backup, since " in text
+    assert "waits     network: a run after backup, since " in text
+    assert "waits     limit reached: a run after backup, since " in text
     assert "2096 at " in text
     status = _halo("status").output
-    assert "▲ report: a run after backup, waiting for network\n" in status
-    assert "▲ report: a run after backup, waiting for a place\n" in status
+    assert "▲ report: waiting for network (1 run after backup)\n" in status
+    assert "▲ report: waiting: limit reached (1 run after backup)\n" in status
     for command in (("show", "report", "--json"), ("status", "--json")):
         waiting = json.loads(_halo(*command).output)["waiting_runs"]
-        assert [run["reason"] for run in waiting] == ["network", ""]
+        assert [run["reason"] for run in waiting] == ["network", "limit reached"]
         assert (waiting[0]["caused_by"], waiting[0]["cause_name"]) == (cause.id, "backup")
 
 
@@ -139,11 +136,11 @@ def test_chain_runs_that_pile_up_are_shown_in_one_line() -> None:
     with Scheduler.open() as scheduler:
         backup, report = scheduler.add_job("backup", Manual()), scheduler.add_job("report", Manual())
         for _ in range(5):
-            let_chain_wait(scheduler, backup, report, "network")
+            let_chain_wait(scheduler, backup, report, NETWORK)
     lines = [line for line in _halo("show", "report").output.splitlines() if line.startswith("  waits ")]
     assert len(lines) == 1
-    assert lines[0].startswith("  waits     for network: 5 runs after backup, the first since ")
-    assert "▲ report: 5 runs after backup, waiting for network\n" in _halo("status").output
+    assert lines[0].startswith("  waits     network: 5 runs after backup, the first since ")
+    assert "▲ report: waiting for network (5 runs after backup)\n" in _halo("status").output
     assert len(json.loads(_halo("status", "--json").output)["waiting_runs"]) == 5
 
 

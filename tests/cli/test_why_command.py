@@ -66,8 +66,8 @@ def test_says_why_the_next_run_is_when_it_is(home: Path) -> None:
 @pytest.mark.usefixtures("at_8_35")
 def test_a_time_of_day_is_todays_and_means_its_minute(home: Path) -> None:
     _past(home, Cron("20 15 8 * * *"))
-    assert _why("--at", "8:15").startswith("▲ backup ran late\n  It started at 08:16, 40 s late")
-    assert _why("--at", "8:15:20").startswith("▲ backup ran late")
+    assert _why("--at", "8:15").startswith("● backup ran\n  It started at 08:16 and succeeded")
+    assert _why("--at", "8:15:20").startswith("● backup ran")
     assert _why("--at", "8:15:19").startswith("◌ backup is not due then\n  That is no time of its schedule")
     assert _why("--at", "20m ago") == _why("--at", "8:15")
     assert _why("--at", "now") == _why("--at", "8:35")

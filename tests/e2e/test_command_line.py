@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from chain_waits import awaited
 from process_probe import LONG_S, is_living, until
 
 from halo_scheduler import Command, Manual, Outcome
@@ -148,8 +149,8 @@ def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
         assert _halo("edit", "report", "--if-path", missing, "--if-deadline", "1h").returncode == 0
         scheduler.trigger(next(job.id for job in scheduler.list_jobs() if job.name == "backup"))
         reason = f"{missing} to be there"
-        until(lambda: [run.reason for run in scheduler.runs.waiting_in_chains()] == [reason])
-        assert f"▲ report: a run after backup, waiting for {reason}\n" in _halo("status").stdout
+        until(lambda: [awaited(run) for run in scheduler.runs.waiting_in_chains()] == [reason])
+        assert f"▲ report: waiting for {reason} (1 run after backup)\n" in _halo("status").stdout
         assert _halo("cancel", "report").stdout == "report will not be started after backup\n"
         until(lambda: scheduler.get_run_log(report.id)[0].outcome is Outcome.CANCELLED)
         assert scheduler.runs.waiting_in_chains() == []
@@ -157,7 +158,7 @@ def test_a_job_runs_after_another_and_waits_for_what_it_needs() -> None:
         # What is due waits visibly, and starts once it need not any more.
         _halo("add", "copy", "--after", "1h", "--if-path", missing, "--", "true")
         (copy,) = scheduler.list_jobs(text="copy")
-        until(lambda: scheduler.jobs.get_many([copy.id])[copy.id].waiting_reason == reason)
+        until(lambda: awaited(scheduler.jobs.get_many([copy.id])[copy.id]) == reason)
         assert f"waiting for {reason}" in _halo("list", "copy").stdout
         assert _halo("edit", "copy", "--no-conditions").returncode == 0
         until(lambda: scheduler.jobs.get_many([copy.id])[copy.id].last_outcome is Outcome.SUCCESS)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from chain_waits import awaited
 from commands import shell
 from daemons import House
 from process_probe import until
@@ -71,7 +72,7 @@ def test_a_job_waits_for_mains_power_says_so_and_starts_when_the_plug_is_in(
         house.start()
         policy = Policy(conditions=(MainsPower(),))
         job_id = house.scheduler.add_job("backup", After("1h"), shell("echo saved"), policy=policy)
-        until(lambda: _job(house, job_id).waiting_reason == "mains power")
+        until(lambda: awaited(_job(house, job_id)) == "mains power")
         assert _job(house, job_id).waiting_for is WaitingFor.CONDITION
         assert "waiting for mains power" in _halo("list")
         assert "mains power" in _halo("why", "backup")
@@ -116,7 +117,7 @@ def test_a_follower_runs_once_with_what_the_job_before_it_left_whatever_happens_
     backup = house.scheduler.add_job("backup", Manual(), shell("echo broken; exit 3"), followers=followers)
     house.start()
     cause = house.end_of(house.scheduler.trigger(backup))
-    until(lambda: [run for run in house.scheduler.runs.waiting_in_chains() if "disk" in run.reason])
+    until(lambda: [run for run in house.scheduler.runs.waiting_in_chains() if "disk" in awaited(run)])
     house.crash()
     house.start()
     (house.folder / "disk").mkdir()
@@ -150,7 +151,7 @@ def test_nothing_starts_by_itself_in_a_quiet_time_and_all_that_waits_when_it_is_
     house.start()
     job_id = house.scheduler.add_job("sync", After("1h"), shell("true"))
     until(lambda: _job(house, job_id).waiting_for is WaitingFor.QUIET_TIME)
-    assert "Always" in _job(house, job_id).waiting_reason
+    assert _job(house, job_id).waiting_details.name == "Always"
     assert "quiet" in _halo("list")
     house.scheduler.settings.change(quiet_times=())
     assert until(lambda: _runs(house, job_id))[0].outcome is Outcome.SUCCESS

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from chain_waits import awaited
 from commands import shell
 from machine import START, Bench
 from process_probe import until
@@ -72,7 +73,7 @@ def _runs(bench: Bench, job_id: str = "report") -> list[Run]:
 
 
 def _reasons(bench: Bench) -> list[str]:
-    return [waiting.reason for waiting in bench.scheduler.runs.waiting_in_chains()]
+    return [awaited(waiting) for waiting in bench.scheduler.runs.waiting_in_chains()]
 
 
 def _events(bench: Bench) -> list[Event]:
@@ -371,7 +372,7 @@ def test_due_jobs_and_chain_runs_start_oldest_first(narrow: Bench) -> None:
 def test_a_follower_that_runs_already_runs_again_afterwards(bench: Bench) -> None:
     _chain(bench)
     causes = [_cause(bench) for _ in range(3)]
-    assert _reasons(bench) == 2 * ["its last run to end"]
+    assert _reasons(bench) == 2 * ["its previous run to end"]
     for number in (1, 2, 3):
         assert len(_runs(bench)) == number
         bench.end(_runs(bench)[-1])
@@ -403,7 +404,7 @@ def test_a_chain_run_waits_for_a_place_in_its_group(bench: Bench) -> None:
     bench.scheduler.trigger("other")
     (other,) = bench.tick()
     _cause(bench)
-    assert (_runs(bench), _reasons(bench)) == ([], [""])
+    assert (_runs(bench), _reasons(bench)) == ([], ["limit reached"])
     bench.end(other)
     assert len(_runs(bench)) == 1
 
@@ -444,7 +445,7 @@ def test_a_chain_run_waits_for_the_end_of_a_quiet_time_or_is_skipped(bench: Benc
         Trigger.CHAIN,
     )
     assert (gone.caused_by, gone.started_at) == (cause.id, None)
-    assert [reason.startswith("the end of the quiet time") for reason in _reasons(bench)] == [True]
+    assert [reason.startswith("quiet until") for reason in _reasons(bench)] == [True]
     assert bench.scheduler.engine.get_engine().delay_ms() == _MINUTE
     bench.tick(59 * _MINUTE + 55 * _SECOND)
     assert bench.scheduler.engine.get_engine().delay_ms() == 5 * _SECOND
@@ -479,7 +480,7 @@ def test_a_first_look_is_not_said_of_a_chain_run_that_lacks_a_place_anyway(narro
     narrow.scheduler.trigger(narrow.scheduler.add_job("long", Manual()))
     narrow.surroundings.truths[_DISK] = None
     narrow.end(cause)
-    assert _reasons(narrow) == [""]
+    assert _reasons(narrow) == ["limit reached"]
     assert narrow.surroundings.watched == {_DISK}
     narrow.surroundings.truths[_DISK] = False
     narrow.tick(_SECOND)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from chain_waits import awaited
 from machine import Bench
 
 from halo_scheduler import Every, Manual, Outcome, Policy, Run
@@ -152,7 +153,7 @@ def _pile_up(bench: Bench, *, policy: Policy | None = None) -> list[Run]:
 
 
 def _waiting(bench: Bench) -> list[str]:
-    return [run.reason for run in bench.scheduler.runs.waiting_in_chains()]
+    return [awaited(run) for run in bench.scheduler.runs.waiting_in_chains()]
 
 
 def _reports(bench: Bench) -> list[Run]:
@@ -162,7 +163,7 @@ def _reports(bench: Bench) -> list[Run]:
 def test_runs_that_pile_up_behind_a_job_are_not_looked_at_while_it_runs(bench: Bench) -> None:
     _pile_up(bench)
 
-    found = bench.scheduler._store.requests.chain_runs_in_turn(behind="its last run to end")
+    found = bench.scheduler._store.requests.chain_runs_in_turn()
 
     assert found == []
 
@@ -174,9 +175,9 @@ def test_of_runs_that_piled_up_only_the_first_is_looked_at_when_its_turn_comes(
     requests = bench.scheduler._store.requests
     real, looked_at = requests.chain_runs_in_turn, []
 
-    def note(*, behind: str) -> object:
-        looked_at.append([request.payload for request in real(behind=behind)])
-        return real(behind=behind)
+    def note() -> object:
+        looked_at.append([request.payload for request in real()])
+        return real()
 
     monkeypatch.setattr(requests, "chain_runs_in_turn", note)
     bench.finish(_reports(bench)[0])
@@ -200,7 +201,7 @@ def test_runs_that_piled_up_all_say_what_they_wait_for_now_and_are_told_of_once(
 
     bench.finish(_reports(bench)[0])
 
-    assert _waiting(bench) == (_FEW - 1) * ["the end of the quiet time Holidays on Friday at 00:00"]
+    assert _waiting(bench) == (_FEW - 1) * ["quiet until 10 Jan 00:00"]
     told: list[Change] = []
     bench.scheduler.subscribe(told.append)
     bench.tick(_MINUTE)

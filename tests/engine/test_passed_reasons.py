@@ -203,7 +203,7 @@ def test_a_start_that_is_tried_again_waits_and_does_not_run(bench: Bench, gate: 
     assert gate.is_reached.wait(60)
     _until(bench, lambda: bench.job(job_id).is_starting)
     job = bench.job(job_id)
-    assert (job.waiting_for, job.waiting_reason) == (
+    assert (job.waiting_for, job.waiting_details.name) == (
         WaitingFor.RESOURCES,
         "room for another process to start",
     )

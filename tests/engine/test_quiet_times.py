@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from cases import utc_ms
+from chain_waits import awaited
 from machine import Bench
 
 from halo_scheduler import After, Cron, Every, Once, Outcome, Policy, Retry, Run, Source
@@ -43,7 +44,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 def _waiting(bench: Bench, job_id: str) -> tuple[WaitingFor | None, str]:
     job = bench.job(job_id)
-    return job.waiting_for, job.waiting_reason
+    return job.waiting_for, awaited(job, bench.clock.now_ms())
 
 
 def _skipped(bench: Bench, job_id: str) -> list[Run]:
@@ -59,7 +60,7 @@ def test_what_falls_due_in_a_quiet_time_waits_for_its_end_and_says_so(bench: Ben
     assert bench.tick(2 * _HOUR) == []
     assert _waiting(bench, job_id) == (
         WaitingFor.QUIET_TIME,
-        "the end of the quiet time Nights at 06:00",
+        "quiet until 06:00",
     )
     assert bench.job(job_id).status is JobStatus.IDLE
     for _ in range(6):
@@ -91,9 +92,9 @@ def test_a_quiet_time_without_a_name_and_one_of_days_have_their_words(bench: Ben
     bench.scheduler.settings.change(quiet_times=(weekend,))
     job_id = bench.scheduler.add_job("job", Once(utc_ms("2026-11-17T00:00+01:00")))
     bench.tick(_until(bench, "17T00:00:00"))
-    assert _waiting(bench, job_id)[1] == "the end of the quiet time on Thursday at 00:00"
+    assert _waiting(bench, job_id)[1] == "quiet until Thu 00:00"
     bench.tick(_until(bench, "18T00:00:01"))
-    assert _waiting(bench, job_id)[1] == "the end of the quiet time at 00:00"
+    assert _waiting(bench, job_id)[1] == "quiet until 00:00"
 
 
 def test_a_job_may_choose_to_be_skipped_with_one_row_for_each_slot(bench: Bench) -> None:
@@ -174,7 +175,7 @@ def test_it_follows_its_own_zone(bench: Bench) -> None:
     assert len(bench.tick(90 * _MINUTE)) == 1
     late = bench.scheduler.add_job("late", Once(_EVENING + 2 * _HOUR))
     assert bench.tick(30 * _MINUTE) == []
-    assert _waiting(bench, late)[1] == "the end of the quiet time at 07:00"
+    assert _waiting(bench, late)[1] == "quiet until 07:00"
     assert bench.job(job_id).status is JobStatus.RUNNING
 
 
@@ -183,7 +184,7 @@ def test_a_change_of_the_settings_counts_at_once(bench: Bench) -> None:
     bench.tick(2 * _HOUR)
     bench.scheduler.settings.change(quiet_times=(QuietTime(name="Short", start="22:00", end="23:30"),))
     bench.tick(_MINUTE)
-    assert _waiting(bench, job_id)[1] == "the end of the quiet time Short at 23:30"
+    assert _waiting(bench, job_id)[1] == "quiet until 23:30"
     bench.scheduler.settings.change(quiet_times=())
     assert len(bench.tick(_MINUTE)) == 1
 
@@ -196,7 +197,7 @@ def test_a_job_that_lacks_a_place_after_the_quiet_time_says_that(tmp_path: Path)
     assert {_waiting(bench, job_id)[0] for job_id in ids} == {WaitingFor.QUIET_TIME}
     (run,) = bench.tick(30 * _MINUTE)
     assert run.job_id == "a"
-    assert _waiting(bench, "b") == (WaitingFor.AT_CAPACITY, "")
+    assert _waiting(bench, "b") == (WaitingFor.AT_CAPACITY, "limit reached")
     bench.close()
 
 

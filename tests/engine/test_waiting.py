@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
+from chain_waits import awaited
 from machine import START, Bench, FakeSurroundings
 from pytestqt.qtbot import QtBot
 
@@ -49,7 +50,7 @@ def _add(
 
 def _waiting(bench: Bench, job_id: str) -> tuple[WaitingFor | None, str]:
     job = bench.job(job_id)
-    return job.waiting_for, job.waiting_reason
+    return job.waiting_for, awaited(job)
 
 
 def _skipped(bench: Bench, job_id: str) -> list[Run]:
@@ -69,7 +70,7 @@ def test_a_job_whose_condition_does_not_hold_waits_and_says_for_what(bench: Benc
     job_id = _add(bench)
     assert bench.tick(_HOUR) == []
     job = bench.job(job_id)
-    assert (job.waiting_for, job.waiting_reason) == (WaitingFor.CONDITION, "/mnt/backup to be there")
+    assert (job.waiting_for, awaited(job)) == (WaitingFor.CONDITION, "/mnt/backup to be there")
     assert (job.status, job.next_run_at) == (JobStatus.IDLE, START + _HOUR)
 
 
@@ -111,7 +112,7 @@ def test_what_stays_unknown_is_said_to_be_so(bench: Bench) -> None:
     bench.tick(9 * _SECOND)
     assert _waiting(bench, job_id)[1] == "/mnt/backup to be there"
     bench.tick(_SECOND)
-    assert _waiting(bench, job_id)[1] == "/mnt/backup to be there, which cannot be observed now"
+    assert _waiting(bench, job_id)[1] == "/mnt/backup to be there (can't be checked right now)"
 
 
 def test_a_look_at_one_condition_changes_no_words_while_another_does_not_hold(bench: Bench) -> None:
@@ -316,7 +317,7 @@ def test_a_job_whose_conditions_hold_waits_for_a_place_and_for_nothing_else(narr
     assert _waiting(narrow, job_id)[0] is WaitingFor.CONDITION
     narrow.surroundings.truths[_DISK] = True
     narrow.tick(_MINUTE)
-    assert _waiting(narrow, job_id) == (WaitingFor.AT_CAPACITY, "")
+    assert _waiting(narrow, job_id) == (WaitingFor.AT_CAPACITY, "limit reached")
     assert narrow.surroundings.watched == {_DISK}
     narrow.scheduler.pause_job(other)
     narrow.finish(run)
@@ -332,7 +333,7 @@ def test_a_look_that_is_due_again_does_not_change_what_a_job_without_a_place_wai
     told = _told(narrow)
     narrow.surroundings.truths[_DISK] = None
     narrow.tick(_MINUTE)
-    assert (_waiting(narrow, job_id), told) == ((WaitingFor.AT_CAPACITY, ""), [])
+    assert (_waiting(narrow, job_id), told) == ((WaitingFor.AT_CAPACITY, "limit reached"), [])
     narrow.surroundings.truths[_DISK] = False
     narrow.tick(_MINUTE)
     assert _waiting(narrow, job_id)[0] is WaitingFor.CONDITION

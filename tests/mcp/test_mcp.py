@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from asking import ask
+from chain_waits import MAINS, waits
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from job_values import make_run
@@ -47,7 +48,6 @@ from halo_scheduler.model import (
     SkipReason,
     StatusReason,
     Trigger,
-    WaitingFor,
 )
 from halo_scheduler.model.changes import Actor
 from halo_scheduler.model.ids import new_run_id
@@ -343,10 +343,11 @@ def test_a_job_that_waits_says_for_what(scheduler: Scheduler) -> None:
     job_id = scheduler.add_job("job", Every("15m"))
     record = scheduler._store.jobs.get(job_id)
     assert record is not None
-    waiting = record.evolve(waiting_for=WaitingFor.CONDITION, waiting_reason="mains power")
+    waiting = record.evolve(**waits(MAINS))
     scheduler._store.jobs.save_states([waiting])
     (line,) = call(scheduler, "list_jobs")["jobs"]
     job = call(scheduler, "get_job", job="job")
+    assert (line["situation"], line["next"]) == ("waiting for mains power", "waiting for mains power")
     assert (line["waiting_for"], line["waiting_reason"]) == ("condition", "mains power")
     assert (job["waiting_for"], job["waiting_reason"]) == ("condition", "mains power")
 

@@ -25,6 +25,7 @@ from halo_scheduler.model import (
     PathExists,
     SkipReason,
     StatusReason,
+    WaitingFor,
 )
 from halo_scheduler.rules.chains import BrokenLink, Chain, ChainLink, LinkState, WaitingRun, find_cycle
 from halo_scheduler.service.scheduler import Scheduler
@@ -356,11 +357,11 @@ def test_chain_runs_that_wait_are_listed_by_age(bench: Bench, scheduler: Schedul
         cause_job_id=backup,
         cause_name="backup",
         at=START + _MINUTE,
-        reason="its last run to end",
+        waiting_for=WaitingFor.PREVIOUS_RUN,
     )
     assert (second.run_id, second.cause_job_id, second.cause_name) == ("later", "", "a job that is gone")
     assert scheduler.jobs.explain(report).sentences[-2] == (
-        "A run after backup has waited since 01:01 for its last run to end."
+        "A run after backup has waited since 01:01: its previous run to end."
     )
     bench.finish(busy)
     assert [run.caused_by for run in bench.started[-1:]] == [cause.id]
@@ -414,7 +415,7 @@ def test_another_deadline_counts_also_for_a_run_after_another_job_that_waits(ben
     bench.scheduler.update_job(report, policy=Policy(conditions=(disk,), condition_deadline="10m"))
     bench.tick(2 * _MINUTE)
     (waiting,) = bench.scheduler.runs.waiting_in_chains()
-    assert (waiting.reason, waiting.waits_until) == ("/mnt/disk to be there", START + 12 * _MINUTE)
+    assert (waiting.waiting_details.conditions, waiting.waits_until) == ((disk,), START + 12 * _MINUTE)
     bench.tick(10 * _MINUTE)
     assert [run.reason for run in bench.scheduler.get_run_log(report)] == [SkipReason.CONDITION]
 

@@ -412,7 +412,8 @@ def test_jobs_are_held_back_by_a_question_or_by_a_cap_on_the_day_of_their_run(be
         ask(scheduler, job_id)
     for job_id in (free, today, tomorrow):
         scheduler._store.usage.add([(job_id, scheduler.jobs.usage(job_id).day, Spent(1, 0))])
-    assert scheduler.jobs.holds([free, asks, by_hand, today, tomorrow, "unknown"]) == {
+    found = scheduler.jobs.situations([free, asks, by_hand, today, tomorrow, "unknown"])
+    assert {job_id: one.blocker for job_id, one in found.items() if one.is_held} == {
         asks: SkipReason.NEEDS_INPUT,
         today: SkipReason.CAP,
     }

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from machine import START, Bench
 
-from halo_scheduler import After, Cron, Every, Manual, Policy, ScheduleError
-from halo_scheduler.model import Caps, InQuietTime, SkipReason
+from halo_scheduler import After, Every, Manual, Policy, ScheduleError
+from halo_scheduler.model import InQuietTime
 from halo_scheduler.model.quiet_times import QuietTime
 
 _MINUTE = 60_000
@@ -113,16 +113,6 @@ def test_what_is_skipped_in_a_quiet_time_comes_at_each_point(bench: Bench) -> No
         (6, False),
         (8, False),
     ]
-
-
-def test_only_the_planned_run_is_held_back_by_a_cap(bench: Bench) -> None:
-    policy = Policy(caps=Caps(runs_per_day=1))
-    job_id = bench.scheduler.add_job("capped", Cron("0 * * * *", timezone="UTC"), policy=policy)
-    (run,) = bench.tick(_HOUR)
-    bench.finish(run)
-    found = bench.scheduler.jobs.upcoming(2, [job_id])
-    assert [(run.at - START) // _HOUR for run in found] == [2, 3]
-    assert [run.hold for run in found] == [SkipReason.CAP, None]
 
 
 def test_none_at_all_is_refused(bench: Bench) -> None:

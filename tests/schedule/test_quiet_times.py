@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from timing import at_most_ms
 
-from halo_scheduler.model.quiet_times import MOST_QUIET_TIMES, QuietTime, Weekday
-from halo_scheduler.schedule.quiet_times import Quiet, quiet_at
+from halo_scheduler.model.quiet_times import MOST_QUIET_TIMES, Quiet, QuietTime, Weekday
+from halo_scheduler.schedule.quiet_times import QuietHours, quiet_at
 
 _MINUTE_MS = 60_000
 _DAY_MS = 86_400_000
@@ -218,3 +218,14 @@ def test_the_quick_way_agrees_with_the_slow_one(times: list[QuietTime], near: st
     if found is not None and found.until - at < 7 * _DAY_MS:
         assert _is_quiet(times, found.until - 1)
         assert not _is_quiet(times, found.until)
+
+
+def test_quiet_hours_find_what_quiet_at_finds() -> None:
+    times = (QuietTime(start="22:00", end="06:00", timezone="UTC"), QuietTime(group="web", timezone="UTC"))
+    hours = QuietHours(times)
+    start = utc_ms("2026-11-16T20:00Z")
+    for minutes in [*range(0, 900, 7), *range(900, 0, -11)]:
+        at = start + minutes * 60_000
+        for group in (None, "web", "home"):
+            assert hours.find(group, at) == quiet_at(times, group, at)
+    assert QuietHours().find(None, start) is None

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import ask
-from chain_waits import let_chain_wait
+from chain_waits import MAINS, NETWORK, let_chain_wait
 from machine import START
 
 from halo_scheduler import Command, Cron, Every, Manual, Outcome
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StoreError, StoreTooNewError
 from halo_scheduler.model import Follower, JobStatus, StatusReason
-from halo_scheduler.service.quick_list import JobLine, Overview, WaitingAfter
+from halo_scheduler.service.quick_list import JobLine, Overview
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.secret_names import SecretPlace
 
-_SHARED = set(JobLine._fields) - {"follower_ids"}
+_SHARED = set(JobLine._fields) - {"waits_until"}
 
 
 @pytest.fixture
@@ -42,12 +43,9 @@ def test_a_line_says_what_the_job_says(path: Path) -> None:
         scheduler.tick()
         jobs = scheduler.list_jobs()
     with Overview.open(START, path) as overview:
-        lines = overview.list_jobs()
+        lines = [line for line, _ in overview.list_jobs()]
     assert [{name: getattr(line, name) for name in _SHARED} for line in lines] == [
         {name: getattr(job, name) for name in _SHARED} for job in jobs
-    ]
-    assert [line.follower_ids for line in lines] == [
-        tuple(one.job_id for one in job.followers) for job in jobs
     ]
     assert {line.status for line in lines} == {JobStatus.IDLE, JobStatus.DISABLED, JobStatus.PAUSED}
     assert [line.last_outcome for line in lines if line.name == "failed"] == [Outcome.FAILURE]
@@ -66,7 +64,7 @@ def test_what_is_looked_for_is_found_as_elsewhere(path: Path) -> None:
         ]
         for wanted in searches:
             with Overview.open(START, path) as overview:
-                names = [line.name for line in overview.list_jobs(**wanted)]
+                names = [line.name for line, _ in overview.list_jobs(**wanted)]
             assert names == [job.name for job in scheduler.list_jobs(**wanted)]
 
 
@@ -74,11 +72,16 @@ def test_questions_and_what_waits_after_other_jobs_stand_beside(path: Path) -> N
     with _open(path) as scheduler:
         first, then = (scheduler.add_job(name, Manual()) for name in ("first", "then"))
         ask(scheduler, first)
-        let_chain_wait(scheduler, first, then, "mains power")
-        let_chain_wait(scheduler, first, then, "network")
+        let_chain_wait(scheduler, first, then, MAINS)
+        let_chain_wait(scheduler, first, then, NETWORK)
+        expected = scheduler.jobs.situations()
     with Overview.open(START, path) as overview:
-        assert overview.get_asking() == {first}
-        assert overview.get_waiting_after() == {then: WaitingAfter("first", "mains power")}
+        found = {line.id: situation for line, situation in overview.list_jobs()}
+    assert found == expected
+    assert (found[first].question, found[then].waiting) == (
+        "Which branch shall I take?",
+        replace(MAINS, since=START, cause_name="first"),
+    )
 
 
 def test_a_job_that_cannot_be_read_is_left_out_and_the_others_are_not(path: Path) -> None:
@@ -90,7 +93,7 @@ def test_a_job_that_cannot_be_read_is_left_out_and_the_others_are_not(path: Path
             [broken],
         )
     with Overview.open(START, path) as overview:
-        assert [line.name for line in overview.list_jobs()] == ["fine"]
+        assert [line.name for line, _ in overview.list_jobs()] == ["fine"]
 
 
 def test_opening_makes_a_database_and_opening_for_reading_does_not(path: Path) -> None:

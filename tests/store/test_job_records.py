@@ -15,6 +15,7 @@ from halo_scheduler.model import (
     Policy,
     Source,
     StatusReason,
+    WaitingDetails,
     WaitingFor,
 )
 from halo_scheduler.store.job_records import COLUMNS, JobRecord, record_of, row_of
@@ -59,7 +60,7 @@ _RECORD = JobRecord(
     last_outcome=Outcome.TIMEOUT,
     last_error="the error",
     paused_by=StatusReason.ASSISTANT,
-    waiting_reason="mains power",
+    waiting_details=WaitingDetails(conditions=(MainsPower(),), until=5),
     waits_until=17,
 )
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import apsw
 import pytest
+from chain_waits import NETWORK, quiet, waits
 
 from halo_scheduler import Every, Outcome, Policy, Run, Source, Trigger
-from halo_scheduler.model import JobSpec, PathExists, SkipReason, WaitingFor
+from halo_scheduler.model import NO_DETAILS, JobSpec, PathExists, SkipReason, WaitingFor
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.store.history import RunFilter
 from halo_scheduler.store.job_records import JobRecord
@@ -55,8 +56,8 @@ def test_only_jobs_that_lack_nothing_but_a_place_are_marked_so_and_each_once(sto
     store.jobs.insert(
         [
             _due("new"),
-            _due("was quiet", waiting_for=WaitingFor.QUIET_TIME, waiting_reason="the end", waits_until=5),
-            _due("waits", policy=_DISK, waiting_for=WaitingFor.CONDITION, waiting_reason="a disk"),
+            _due("was quiet", waits_until=5, **waits(quiet("Night", 5))),
+            _due("waits", policy=_DISK, **waits(NETWORK)),
             _due("later", _NOW + 1),
             _due("runs", run_id="x"),
         ]
@@ -65,14 +66,14 @@ def test_only_jobs_that_lack_nothing_but_a_place_are_marked_so_and_each_once(sto
     assert store.jobs.mark_waiting(_NOW) == []
     marked = store.jobs.get("was quiet")
     assert marked is not None
-    assert (marked.waiting_for, marked.waiting_reason, marked.waits_until) == (
+    assert (marked.waiting_for, marked.waiting_details, marked.waits_until) == (
         WaitingFor.AT_CAPACITY,
-        "",
+        NO_DETAILS,
         None,
     )
     other = store.jobs.get("waits")
     assert other is not None
-    assert other.waiting_reason == "a disk"
+    assert other.waiting == replace(NETWORK, since=_NOW)
 
 
 @pytest.mark.parametrize(
@@ -129,10 +130,10 @@ def test_chain_runs_wait_by_the_age_of_their_cause_and_are_wanted_once(store: St
     waiting = store.requests.chain_runs()
     assert [request.run_id for request in waiting] == ["run 1", "run 2"]
     assert store.requests.triggers() == store.requests.others() == []
-    store.requests.save_waiting([replace(waiting[0], waiting_reason="network", waits_until=7)])
+    store.requests.save_waiting([replace(waiting[0], waits_until=7, **waits(NETWORK))])
     first, second = store.requests.chain_runs()
-    assert (first.waiting_reason, first.waits_until) == ("network", 7)
-    assert (second.waiting_reason, second.waits_until) == ("", None)
+    assert (first.waiting_for, first.waiting_details, first.waits_until) == (*waits(NETWORK).values(), 7)
+    assert (second.waiting_for, second.waiting_details, second.waits_until) == (None, NO_DETAILS, None)
     assert store.requests.withdraw_chain_run("run 1") == first
     assert store.requests.withdraw_chain_run("run 1") is None
     assert store.requests.chain_runs() == [second]

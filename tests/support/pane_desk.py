@@ -9,12 +9,20 @@ from machine import Bench
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
 from ui.main_window.details.pane import DetailPane
 from ui.main_window.job_actions import JobActions
+from ui.main_window.table.job_rows import JobRow, make_row
 from ui.style.theme import Appearance
 from ui.widgets.link_line import LinkLine
 from ui.widgets.wrapped_text import WrappedText
+
+
+def rows_of(scheduler: Scheduler, *job_ids: str) -> list[JobRow]:
+    """Return stored jobs as the table keeps them."""
+    jobs, situations = scheduler.jobs.get_many(job_ids), scheduler.jobs.situations(job_ids)
+    return [make_row(jobs[job_id], situations[job_id]) for job_id in job_ids]
 
 
 class PaneDesk:
@@ -36,10 +44,10 @@ class PaneDesk:
 
     def show(self, job_id: str) -> None:
         """Show a job, and wait until all of it was read."""
-        jobs = self.scheduler.jobs.get_many([job_id])
-        self.actions.set_jobs(jobs.values())
+        rows = rows_of(self.scheduler, job_id)
+        self.actions.set_jobs(row.job for row in rows)
         with self._qtbot.waitSignal(self.pane.times_changed):
-            self.pane.show_jobs(jobs.values())
+            self.pane.show_rows(rows)
 
     def text(self, name: str) -> str:
         found = self.pane.findChild(WrappedText, name)

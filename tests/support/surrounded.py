@@ -11,6 +11,7 @@ from machine import Bench
 from halo_scheduler import Outcome, Run, Trigger
 from halo_scheduler.errors import JobNotFoundError, ScheduleError
 from halo_scheduler.model import (
+    NO_DETAILS,
     Condition,
     Follower,
     FollowOn,
@@ -122,12 +123,12 @@ class SurroundedMachine(RuleBasedStateMachine):
         for job in jobs:
             record = self._record(job.id)
             if job.waiting_for is None:
-                assert job.waiting_reason == ""
+                assert job.waiting_details == NO_DETAILS
                 continue
             assert job.status is JobStatus.IDLE, job
             assert job.next_run_at is not None, job
             assert job.next_run_at <= now, job
-            assert (job.waiting_reason == "") == (job.waiting_for is WaitingFor.AT_CAPACITY)
+            assert (job.waiting_details == NO_DETAILS) == (job.waiting_for is WaitingFor.AT_CAPACITY)
             match job.waiting_for:
                 case WaitingFor.AT_CAPACITY:
                     assert running == self.bench.max_concurrent

@@ -55,7 +55,7 @@ def test_a_later_time_says_what_is_due_before_it(morning: Morning) -> None:
     morning.until("8:20")
     assert morning.said("8:30")[1] == [
         "That is a time of its schedule: every 15 minutes.",
-        "Before that, it has been due since 08:15 and waits for /mnt/disk to be there.",
+        "Before that, it has been due since 08:15, waiting for /mnt/disk to be there.",
     ]
     morning.scheduler.stop()
     morning.clock.set(at("8:25"))
@@ -146,7 +146,7 @@ def test_a_job_of_which_a_run_after_another_waits_does_wait(morning: Morning) ->
     morning.finish(morning.tick()[0])
     verdict, sentences = _now(morning)
     assert verdict is Verdict.WAITING
-    assert "A run after first has waited since 08:00 for /mnt/disk to be there." in sentences
+    assert "A run after first has waited since 08:00: /mnt/disk to be there." in sentences
     assert morning.scheduler.jobs.why(cause).verdict is Verdict.NOT_PLANNED
 
 

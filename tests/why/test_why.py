@@ -252,13 +252,11 @@ def test_a_job_without_a_place_waits_and_then_is_late(morning: Morning) -> None:
     (long,) = morning.tick()
     morning.until("8:50")
     assert morning.said("8:15")[0] is Verdict.WAITING
-    assert morning.said("8:15")[1][-1] == (
-        "It has been due since 08:15 and waits for a place: as many runs as allowed are under way."
-    )
+    assert morning.said("8:15")[1][-1] == ("Due since 08:15, waiting: limit reached.")
     assert morning.said("8:30") == (
         Verdict.WAITING,
         [
-            "The run planned for 08:15 was waiting then, and still is: for a place.",
+            "The run planned for 08:15 was waiting then, and still is: limit reached.",
             "What passes meanwhile is counted on the next run.",
         ],
     )
@@ -267,7 +265,7 @@ def test_a_job_without_a_place_waits_and_then_is_late(morning: Morning) -> None:
     morning.finish(late)
     assert morning.said("8:15") == (
         Verdict.LATE,
-        ["It started at 08:50, 35 min late, and succeeded within a second.", "Noted: waited for a place."],
+        ["It started at 08:50, 35 min late, and succeeded within a second.", "Noted: waited: limit reached."],
     )
     assert morning.said("8:30")[1][:2] == [
         "The run planned for 08:15 was still waiting then.",
@@ -283,15 +281,15 @@ def test_a_slot_behind_a_run_by_hand_says_what_it_waited_for(morning: Morning) -
     morning.scheduler.trigger(morning.job_id)
     (by_hand,) = morning.tick()
     morning.until("8:15")
-    morning.clock.advance(20 * SECOND)
+    morning.clock.advance(80 * SECOND)
     morning.open_runs.pop(by_hand.id).set_result(None)
     (late,) = morning.tick()
     morning.finish(late)
     assert morning.said("8:15") == (
         Verdict.LATE,
         [
-            "It started at 08:15:20, 20 s late, and succeeded within a second.",
-            "Another run of the job was under way until 08:15:20.",
+            "It started at 08:16:20, 1 min 20 s late, and succeeded within a second.",
+            "Another run of the job was under way until 08:16:20.",
         ],
     )
 
@@ -302,10 +300,10 @@ def test_a_job_waits_for_its_conditions_then_runs_late(morning: Morning) -> None
     verdict, sentences = morning.said("8:15")
     assert (verdict, sentences[-1]) == (
         Verdict.WAITING,
-        "It has been due since 08:15 and waits for /mnt/disk to be there.",
+        "Due since 08:15, waiting for /mnt/disk to be there.",
     )
     assert morning.said("8:30")[1][0] == (
-        "The run planned for 08:15 was waiting then, and still is: for /mnt/disk to be there."
+        "The run planned for 08:15 was waiting then, and still is: /mnt/disk to be there."
     )
     morning.disk.is_there = True
     (run,) = morning.until("8:41")
@@ -348,15 +346,13 @@ def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
         "Both lie in the quiet time Calls: one run, at its end at 08:50, will stand for them."
     )
     morning.until("8:20")
-    assert morning.said("8:15")[1][-1] == (
-        "It has been due since 08:15 and waits for the end of the quiet time Calls at 08:50."
-    )
+    assert morning.said("8:15")[1][-1] == ("Due since 08:15, quiet until 08:50.")
     morning.until("8:52")
     assert morning.said("8:15") == (
         Verdict.LATE,
         [
             "It started at 08:50, 35 min late, and succeeded within a second.",
-            "Noted: waited for the end of the quiet time Calls at 08:50.",
+            "Noted: waited for quiet hours to end (Calls).",
         ],
     )
     morning.scheduler.update_job(morning.job_id, policy=Policy(in_quiet_time=InQuietTime.SKIP))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from cases import utc_ms
+from chain_waits import BEHIND, LIMIT, MAINS, quiet, unmet, waits
 
 from halo_scheduler import After, Backoff, Every, Hints, Job, Limits, Manual, Policy, Retry, Source
 from halo_scheduler.model import (
@@ -21,14 +22,12 @@ from halo_scheduler.model import (
     Once,
     PathExists,
     StatusReason,
+    Waiting,
     WaitingFor,
 )
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.quiet_times import Quiet, QuietTime
 from halo_scheduler.schedule.governor import plan_next_run
-from halo_scheduler.schedule.quiet_times import Quiet
 from halo_scheduler.wording.plans import (
-    ITS_LAST_RUN,
-    ChainWait,
     PlanText,
     Predecessor,
     duration_in_words,
@@ -275,22 +274,19 @@ def test_a_plan_that_was_moved_since_says_why() -> None:
 def test_a_due_job_without_a_place_says_so() -> None:
     trail = plan_next_run(Every("15m"), _NOW, anchor_at=_ANCHOR).trail
     waiting = replace(_JOB, next_run_at=_NOW, next_source=Source.EVERY, waiting_for=WaitingFor.AT_CAPACITY)
-    assert explain_plan(waiting, trail, _NOW).sentences[-1] == (
-        "It has been due since 13:50 and waits for a place: as many runs as allowed are under way."
-    )
+    assert explain_plan(waiting, trail, _NOW).sentences[-1] == ("Due since 13:50, waiting: limit reached.")
     # The mark of an earlier wait is nothing while its time lies ahead.
     ahead = replace(waiting, next_run_at=_NOW + 10 * _MINUTE)
     assert explain_plan(ahead, trail, _NOW).sentences == ("The schedule gives 14:00: every 15 minutes.",)
 
 
-def _due(waiting_for: WaitingFor | None = None, reason: str = "", **policy: Any) -> Job:
+def _due(waiting: Waiting | None = None, **policy: Any) -> Job:
     return replace(
         _JOB,
         next_run_at=_NOW - 5 * _MINUTE,
         next_source=Source.EVERY,
-        waiting_for=waiting_for,
-        waiting_reason=reason,
         policy=Policy(**policy),
+        **({} if waiting is None else waits(waiting)),
     )
 
 
@@ -301,25 +297,22 @@ def _sentences(job: Job, **outlook: Any) -> list[str]:
 
 
 def test_a_job_that_waits_for_its_conditions_names_them_and_its_deadline() -> None:
-    waiting = _due(WaitingFor.CONDITION, "mains power and network", conditions=(MainsPower(), Network()))
-    assert _sentences(waiting) == ["It has been due since 13:45 and waits for mains power and network."]
+    waiting = _due(unmet(MainsPower(), Network()), conditions=(MainsPower(), Network()))
+    assert _sentences(waiting) == ["Due since 13:45, waiting for mains power and network."]
     assert _sentences(waiting, waits_until=_NOW + _HOUR) == [
-        "It has been due since 13:45 and waits for mains power and network.",
+        "Due since 13:45, waiting for mains power and network.",
         "If it still waits at 14:50, this run is skipped.",
     ]
-    assert _sentences(replace(waiting, waiting_reason=""))[0].endswith("waits for its conditions.")
+    assert _sentences(_due(unmet())) == ["Due since 13:45, waiting for its conditions."]
 
 
 def test_a_job_that_waits_for_the_end_of_a_quiet_time_says_what_comes_then() -> None:
-    reason = "the end of the quiet time Nights at 06:00"
-    waiting = _due(WaitingFor.QUIET_TIME, reason, conditions=(Load(below=2),))
+    waiting = _due(quiet("Nights", _NOW + 4 * _HOUR), conditions=(Load(below=2),))
     assert _sentences(waiting) == [
-        "It has been due since 13:45 and waits for the end of the quiet time Nights at 06:00.",
+        "Due since 13:45, quiet until 17:50.",
         "It starts only with a load below 2.",
     ]
-    assert _sentences(_due(WaitingFor.QUIET_TIME)) == [
-        "It has been due since 13:45 and waits for the end of the quiet time."
-    ]
+    assert _sentences(_due(Waiting(kind=WaitingFor.QUIET_TIME))) == ["Due since 13:45, quiet hours."]
 
 
 def test_a_planned_run_says_on_what_it_starts() -> None:
@@ -362,14 +355,18 @@ def test_what_starts_a_job_beside_its_schedule_is_told() -> None:
     ]
 
 
+def _chain_wait(cause: str, since: int, waiting: Waiting = LIMIT, deadline: int | None = None) -> Waiting:
+    return replace(waiting, cause_name=cause, since=since, deadline=deadline)
+
+
 def test_a_run_of_a_chain_that_waits_is_told() -> None:
-    waits = (
-        ChainWait(cause="backup", since=_NOW - _HOUR),
-        ChainWait(cause="sync", since=_NOW - _MINUTE, reason="mains power", until=_NOW + _HOUR),
+    chain_waits = (
+        _chain_wait("backup", _NOW - _HOUR),
+        _chain_wait("sync", _NOW - _MINUTE, MAINS, deadline=_NOW + _HOUR),
     )
-    assert _sentences(_due(), chain_waits=waits) == [
-        "A run after backup has waited since 12:50 for a place.",
-        "A run after sync has waited since 13:49 for mains power.",
+    assert _sentences(_due(), chain_waits=chain_waits) == [
+        "A run after backup has waited since 12:50: limit reached.",
+        "A run after sync has waited since 13:49: mains power.",
         "If it still waits at 14:50, this run is skipped.",
     ]
 
@@ -378,55 +375,51 @@ def test_a_run_of_a_chain_that_waits_is_told() -> None:
     ("count", "more"), [(3, []), (4, ["One more such run waits."]), (5, ["2 more such runs wait."])]
 )
 def test_of_many_runs_after_other_jobs_that_wait_only_the_first_are_told(count: int, more: list[str]) -> None:
-    waits = tuple(ChainWait(cause=f"job {number}", since=_NOW) for number in range(count))
+    chain_waits = tuple(_chain_wait(f"job {number}", _NOW) for number in range(count))
     job = replace(_JOB, schedule=Manual())
-    told = explain_plan(job, (), _NOW, outlook=PlanText(chain_waits=waits)).sentences[1:]
+    told = explain_plan(job, (), _NOW, outlook=PlanText(chain_waits=chain_waits)).sentences[1:]
     assert list(told) == [
-        *(f"A run after job {number} has waited since 13:50 for a place." for number in range(3)),
+        *(f"A run after job {number} has waited since 13:50: limit reached." for number in range(3)),
         *more,
     ]
 
 
-def _piled_up(count: int, reason: str, until: int | None = None) -> list[str]:
+def _piled_up(count: int, waiting: Waiting, deadline: int | None = None) -> list[str]:
     """Return what is said of so many runs after one job, a minute apart."""
-    waits = tuple(
-        ChainWait(cause="backup", since=_NOW - (count - number) * _MINUTE, reason=reason, until=until)
+    chain_waits = tuple(
+        _chain_wait("backup", _NOW - (count - number) * _MINUTE, waiting, deadline=deadline)
         for number in range(count)
     )
-    return _sentences(_due(), chain_waits=waits)
+    return _sentences(_due(), chain_waits=chain_waits)
 
 
 def test_several_runs_after_one_job_are_told_as_one() -> None:
-    assert _piled_up(12, "mains power") == [
-        "12 runs wait to start after backup, the first since 13:38, for mains power."
-    ]
-    assert _piled_up(2, "", until=_NOW + _HOUR) == [
-        "2 runs wait to start after backup, the first since 13:48, for a place.",
+    assert _piled_up(12, MAINS) == ["12 runs after backup wait, the first since 13:38: mains power."]
+    assert _piled_up(2, LIMIT, deadline=_NOW + _HOUR) == [
+        "2 runs after backup wait, the first since 13:48: limit reached.",
         "If the first still waits at 14:50, it is skipped.",
     ]
 
 
 def test_runs_that_come_faster_than_they_end_are_told_to_pile_up() -> None:
-    assert _piled_up(2, ITS_LAST_RUN) == [
-        "2 runs wait to start after backup, the first since 13:48: one runs at a time."
-    ]
-    assert _piled_up(3, ITS_LAST_RUN) == [
-        "3 runs wait to start after backup, the first since 13:47: one runs at a time.",
+    assert _piled_up(2, BEHIND) == ["2 runs after backup wait, the first since 13:48: one runs at a time."]
+    assert _piled_up(3, BEHIND) == [
+        "3 runs after backup wait, the first since 13:47: one runs at a time.",
         "They come faster than they end.",
     ]
 
 
 def test_runs_after_two_jobs_or_for_two_reasons_are_told_apart() -> None:
-    waits = (
-        ChainWait(cause="backup", since=_NOW - _HOUR, reason="mains power"),
-        ChainWait(cause="sync", since=_NOW - _MINUTE, reason="mains power"),
-        ChainWait(cause="backup", since=_NOW - _MINUTE, reason="mains power"),
-        ChainWait(cause="backup", since=_NOW - _MINUTE),
+    chain_waits = (
+        _chain_wait("backup", _NOW - _HOUR, MAINS),
+        _chain_wait("sync", _NOW - _MINUTE, MAINS),
+        _chain_wait("backup", _NOW - _MINUTE, MAINS),
+        _chain_wait("backup", _NOW - _MINUTE),
     )
-    assert _sentences(_due(), chain_waits=waits) == [
-        "2 runs wait to start after backup, the first since 12:50, for mains power.",
-        "A run after sync has waited since 13:49 for mains power.",
-        "A run after backup has waited since 13:49 for a place.",
+    assert _sentences(_due(), chain_waits=chain_waits) == [
+        "2 runs after backup wait, the first since 12:50: mains power.",
+        "A run after sync has waited since 13:49: mains power.",
+        "A run after backup has waited since 13:49: limit reached.",
     ]
 
 
@@ -540,5 +533,5 @@ def test_what_has_a_place_of_its_own_elsewhere_can_be_left_out() -> None:
     only = explain_plan(manual, (), _NOW, outlook=outlook)
     assert only.sentences == ("It runs after backup succeeds, or by hand.",)
     assert set(only.sentences) <= set(only.asides)
-    waiting = explain_plan(_due(WaitingFor.CONDITION, "network"), (), _NOW)
+    waiting = explain_plan(_due(MAINS), (), _NOW)
     assert [one for one in waiting.sentences if one not in waiting.asides] == ["It is planned for 13:45."]

@@ -57,11 +57,12 @@ def test_a_once_in_epoch_milliseconds_is_shown_in_the_machines_zone() -> None:
         (7 * _DAY, "23 Nov at 13:00"),
         (60 * _DAY, "15 Jan 2027 at 13:00"),
         (-1, "now"),
-        (-1_000, "1 s late"),
-        (-_MINUTE, "1 min late"),
-        (-3 * _HOUR, "3 h late"),
-        (-47 * _HOUR, "47 h late"),
-        (-2 * _DAY, "2 days late"),
+        (-1_000, "now"),
+        (-_MINUTE, "now"),
+        (-_MINUTE - 1, "overdue by 1 min"),
+        (-3 * _HOUR, "overdue by 3 h"),
+        (-47 * _HOUR, "overdue by 47 h"),
+        (-2 * _DAY, "overdue by 2 days"),
     ],
 )
 def test_says_how_far_an_instant_is(ahead_ms: int, words: str) -> None:

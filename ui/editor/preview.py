@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from halo_scheduler.grammar.interval import DAY_MS
 from halo_scheduler.model import After, InQuietTime, Policy, Schedule
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.quiet_times import Quiet, QuietTime
 from halo_scheduler.schedule.next_run import count_due, next_run
-from halo_scheduler.schedule.quiet_times import Quiet, quiet_at
+from halo_scheduler.schedule.quiet_times import quiet_at
 from halo_scheduler.wording.conditions import waiting_words
 from halo_scheduler.wording.lint import Note, lint
 from halo_scheduler.wording.schedules import describe

@@ -19,8 +19,7 @@ from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import clock_time, counted, short_date, weekday_name
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.grammar.zone import local_time
-from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.schedule.quiet_times import Quiet
+from halo_scheduler.model.quiet_times import Quiet, QuietTime
 from halo_scheduler.wording.lint import Severity
 from ui.backend.backend import Asked, Backend
 from ui.forms.mark_sign import MarkSign

@@ -222,7 +222,7 @@ def _why_passed(reason: str) -> str:
 def _started(run: Run) -> str:
     if run.started_at is None:
         return ""
-    if run.late_ms < SECOND_MS or run.trigger is not Trigger.SCHEDULE:
+    if not run.is_late:
         return moment(run.started_at)
     return tr("{when} ({late} late)").format(when=moment(run.started_at), late=duration(run.late_ms))
 

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.grammar.interval import MINUTE_MS
 from halo_scheduler.model import Outcome, Run, Trigger
 from ui.backend.questions import item_words
 from ui.style.wording import (
@@ -25,7 +24,6 @@ from ui.style.wording import (
 from .choice import JobName, run_at
 
 # Less than that is no news.
-LATE_MS = MINUTE_MS
 
 
 class Column(IntEnum):
@@ -96,14 +94,9 @@ def how_words(run: Run) -> str:
     words = [] if run.trigger is Trigger.SCHEDULE else [trigger_words(run.trigger)]
     if run.attempt > 1:
         words.append(tr("try {number}").format(number=run.attempt))
-    if is_late(run):
+    if run.is_late:
         words.append(tr("late"))
     return ", ".join(words) or trigger_words(run.trigger)
-
-
-def is_late(run: Run) -> bool:
-    """Tell whether a run began so late that it is worth a word."""
-    return run.trigger is Trigger.SCHEDULE and run.started_at is not None and run.late_ms >= LATE_MS
 
 
 def file_name(run: Run, job: JobName) -> str:
@@ -131,7 +124,7 @@ def _how_tip(run: Run) -> str:
     words = trigger_words(run.trigger)
     if run.attempt > 1:
         words += ", " + tr("try {number}").format(number=run.attempt)
-    if is_late(run):
+    if run.is_late:
         words += ", " + tr("{late} late").format(late=duration(run.late_ms))
     if run.slot_at is not None:
         words += "\n" + tr("planned for {when}").format(when=short_moment(run.slot_at, run_at(run)))

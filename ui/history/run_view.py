@@ -26,7 +26,7 @@ from halo_scheduler.model import Run
 from ui.style.marks import outcome_mark, paint_mark
 from ui.style.theme import GRID, ROW, Appearance, Tone, number_font, strong_font
 
-from .run_cells import Column, is_late
+from .run_cells import Column
 from .run_table import RunTableModel
 
 _MARK = 10
@@ -91,7 +91,7 @@ class RunDelegate(QStyledItemDelegate):
     def _tone(self, run: Run, column: int) -> Tone:
         if column == Column.OUTCOME:
             return outcome_mark(run.outcome).tone
-        if column == Column.HOW and (is_late(run) or run.attempt > 1):
+        if column == Column.HOW and (run.is_late or run.attempt > 1):
             return Tone.WARN
         return Tone.TEXT if column == Column.JOB else Tone.MUTED
 

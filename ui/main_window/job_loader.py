@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
@@ -14,18 +13,13 @@ from halo_scheduler.model import Job, Run
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
-from ui.backend.caps import capped_jobs
-from ui.backend.questions import MOST_READ
-from ui.backend.quiet_times import QuietHours
-from ui.backend.waiting_jobs import read_waiting
-from ui.main_window.table.job_rows import Followers, JobFacts, JobRow, as_waiting, make_row, sort_key
+from ui.main_window.table.job_rows import Followers, JobFacts, JobRow, make_row, sort_key
 from ui.main_window.table.job_table import JobTableModel
 
 # A burst of changes is one question.
 _GATHER_MS = 40
 _MOST_SINGLE_JOBS = 500
 _TREND = 20
-_NO_CAUSES: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 _JOB_KINDS = (
     ChangeKind.JOB,
     ChangeKind.RUN_STARTED,
@@ -98,10 +92,8 @@ class JobLoader(QObject):
     def _note(self, change: Change) -> None:
         if change.kind not in _JOB_KINDS:
             return
-        if change.kind is ChangeKind.SETTINGS:
-            # Other times may be quiet now.
-            self._stale_facts |= {job.id for job in self._model.jobs()}
-        elif change.job_id is None:
+        if change.job_id is None or change.kind is ChangeKind.SETTINGS:
+            # With the settings, quiet times and limits may have changed.
             self._wants_all = True
         elif change.kind is ChangeKind.RUN_PROGRESS:
             self._wants_running = True
@@ -129,9 +121,8 @@ class JobLoader(QObject):
         self._stale_facts -= facts
         self._wants_running = False
         self._is_asking = True
-        causes = self._followers.causes
         self._backend.ask(
-            lambda scheduler: _read(scheduler, dirty, facts, causes),
+            lambda scheduler: _read(scheduler, dirty, facts),
             lambda update: self._take(update, dirty),
             self._fail,
             owner=self,
@@ -196,55 +187,30 @@ class JobLoader(QObject):
 def _read_all(scheduler: Scheduler, key: Callable[[JobRow], tuple[Any, ...]]) -> Iterator[list[JobRow]]:
     """Give the first page at once, then everything together: so the rows move only once."""
     rows: list[JobRow] = []
-    waiting, asking = read_waiting(scheduler), _asking(scheduler)
     for page in scheduler.jobs.in_pages():
-        capped = capped_jobs(scheduler, page)
-        rows += (_row(job, waiting, asking, capped) for job in page)
-        if len(rows) == len(page):
+        rows += _rows(scheduler, {job.id: job for job in page})
+        if len(rows) <= len(page):
             yield sorted(rows, key=key)
-    causes = Followers(rows).causes
-    rows = [replace(row, after=causes[row.id]) if row.id in causes else row for row in rows]
     # Sorted here: away from the window's thread.
     yield sorted(rows, key=key)
 
 
-def _read(
-    scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str], causes: Mapping[str, tuple[str, ...]]
-) -> _Update:
+def _read(scheduler: Scheduler, dirty: frozenset[str], facts: frozenset[str]) -> _Update:
     jobs = scheduler.jobs.get_many(dirty) if dirty else {}
-    waiting = read_waiting(scheduler) if dirty else {}
-    asking = _asking(scheduler) if dirty else frozenset()
-    capped = capped_jobs(scheduler, jobs.values())
     return _Update(
-        rows=[_row(job, waiting, asking, capped, causes) for job in jobs.values()],
+        rows=_rows(scheduler, jobs) if jobs else [],
         gone=dirty - jobs.keys(),
         facts=_facts(scheduler, facts) if facts else {},
         running={run.job_id: run for run in scheduler.runs.running()},
     )
 
 
+def _rows(scheduler: Scheduler, jobs: Mapping[str, Job]) -> list[JobRow]:
+    """Return jobs with their situations; one that was removed meanwhile is left out."""
+    situations = scheduler.jobs.situations(jobs)
+    return [make_row(job, situations[job_id]) for job_id, job in jobs.items() if job_id in situations]
+
+
 def _facts(scheduler: Scheduler, job_ids: frozenset[str]) -> dict[str, JobFacts]:
     trends, last = scheduler.runs.trends(job_ids, _TREND), scheduler.runs.last(job_ids)
-    times = scheduler.settings.read().quiet_times
-    jobs = scheduler.jobs.get_many(job_ids) if times else {}
-    hours = QuietHours(times)
-    quiet = {job_id: hours.of(job) for job_id, job in jobs.items()}
-    return {
-        job_id: JobFacts(last.get(job_id), trends.get(job_id, ()), quiet.get(job_id)) for job_id in job_ids
-    }
-
-
-def _row(
-    job: Job,
-    waiting: Mapping[str, str],
-    asking: Container[str],
-    capped: Container[str],
-    causes: Mapping[str, tuple[str, ...]] = _NO_CAUSES,
-) -> JobRow:
-    shown = as_waiting(job, waiting[job.id]) if job.id in waiting else job
-    return make_row(shown, asks=job.id in asking, is_capped=job.id in capped, after=causes.get(job.id, ()))
-
-
-def _asking(scheduler: Scheduler) -> frozenset[str]:
-    """Return the jobs that wait for an answer."""
-    return frozenset(question.job_id for question in scheduler.questions.list(limit=MOST_READ))
+    return {job_id: JobFacts(last.get(job_id), trends.get(job_id, ())) for job_id in job_ids}

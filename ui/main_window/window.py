@@ -280,10 +280,10 @@ class MainWindow(QMainWindow):
         self._countdown.arm()
 
     def _follow_selection(self) -> None:
-        jobs = self._view.selected_jobs()
-        asking = self._view.selected_asking()
-        self._actions.set_jobs(jobs, asking)
-        self._pane.show_jobs(jobs, asking)
+        rows = self._view.selected_rows()
+        asking = {row.id for row in rows if row.situation.question is not None}
+        self._actions.set_jobs((row.job for row in rows), asking)
+        self._pane.show_rows(rows)
 
     def _filter(self, chosen: JobFilter) -> None:
         self._model.set_filter(chosen)

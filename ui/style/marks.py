@@ -8,10 +8,9 @@ from enum import StrEnum
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
-from halo_scheduler.model import Job, JobStatus, Outcome, StatusReason
+from halo_scheduler.model import Outcome, Situation, SituationKind
 
 from .theme import Tone
-from .wording import is_assistants
 
 
 class Shape(StrEnum):
@@ -48,9 +47,18 @@ _OUTCOMES = {
     Outcome.MISSED: Mark(Shape.TRIANGLE, Tone.WARN),
     Outcome.INTERRUPTED: Mark(Shape.TRIANGLE, Tone.WARN),
 }
-_REASONS: dict[StatusReason | None, Mark] = {
-    StatusReason.ERRORS: Mark(Shape.SQUARE, Tone.ERROR),
-    StatusReason.DONE: Mark(Shape.CIRCLE, Tone.MUTED),
+_LATE = Mark(Shape.TRIANGLE, Tone.WARN)
+_KINDS = {
+    SituationKind.RUNNING: Mark(Shape.PLAY, Tone.RUNNING),
+    SituationKind.NEEDS_INPUT: ASKS,
+    SituationKind.WAITING: _LATE,
+    SituationKind.DONE: Mark(Shape.CIRCLE, Tone.MUTED),
+    SituationKind.DISABLED: Mark(Shape.DASH, Tone.MUTED),
+    SituationKind.PAUSED: Mark(Shape.BARS, Tone.PAUSED),
+    SituationKind.CAPPED: _LATE,
+    SituationKind.RETRYING: _LATE,
+    SituationKind.FAILING: _LATE,
+    SituationKind.READY: Mark(Shape.CIRCLE, Tone.OK),
 }
 
 
@@ -59,20 +67,16 @@ def outcome_mark(outcome: Outcome) -> Mark:
     return _OUTCOMES[outcome]
 
 
-def job_mark(job: Job, *, asks: bool = False) -> Mark:
-    """Return the mark of what a job is doing; one that asks something needs somebody, whatever else it is."""
-    if job.status is JobStatus.RUNNING:
-        return Mark(Shape.TRIANGLE, Tone.WARN) if job.is_starting else Mark(Shape.PLAY, Tone.RUNNING)
-    if asks:
-        return ASKS
-    if job.status is JobStatus.DISABLED:
-        return _REASONS.get(job.status_reason, Mark(Shape.DASH, Tone.MUTED))
-    if job.status is JobStatus.PAUSED:
-        # Somebody is to look at what an assistant made.
-        return Mark(Shape.BARS, Tone.WARN if is_assistants(job) else Tone.PAUSED)
-    if job.waiting_for is not None or job.errors:
-        return Mark(Shape.TRIANGLE, Tone.WARN)
-    return Mark(Shape.RING if job.last_outcome is None else Shape.CIRCLE, Tone.OK)
+def job_mark(situation: Situation) -> Mark:
+    """Return the mark of what a job is doing."""
+    kind = situation.kind
+    if kind is SituationKind.READY and situation.last_outcome is None:
+        return Mark(Shape.RING, Tone.OK)
+    if kind is SituationKind.DISABLED and situation.is_failing:
+        return Mark(Shape.SQUARE, Tone.ERROR)
+    if kind is SituationKind.PAUSED and situation.needs_review:
+        return Mark(Shape.BARS, Tone.WARN)
+    return _KINDS[kind]
 
 
 def paint_mark(painter: QPainter, area: QRectF, shape: Shape, colour: QColor) -> None:

@@ -11,25 +11,21 @@ from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_M
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import (
-    Job,
-    JobStatus,
     Outcome,
     Proposal,
     Run,
+    Situation,
     SkipReason,
     StatusReason,
     Trigger,
-    WaitingFor,
 )
 from halo_scheduler.wording.plans import duration_in_words
-from halo_scheduler.wording.schedules import describe_when
 
 _LONGEST_LINE = 300
 _LONGEST_TOOLTIP = 2_000
 _WHOLE_LINE = 80
 _DAYS_BY_NAME = 7
 _LEAST_COST = 0.0001
-_LONGEST_REASON = 120
 
 
 def proposal_words(proposal: Proposal | None) -> str:
@@ -133,83 +129,15 @@ def ago(at: int, now_ms: int) -> str:
     return short_moment(at, now_ms)
 
 
-def next_words(job: Job, now_ms: int) -> str:
-    """Return when a job runs next, or why it does not: "in 4 min", "paused until 18:00", "by hand"."""
-    if job.status is JobStatus.RUNNING and job.next_run_at is None:
-        waits = tr("waiting for {what}").format(what=waited_for(job))
-        return waits if job.is_starting else tr("running now")
-    if job.next_run_at is not None:
-        if job.next_run_at > now_ms:
-            return describe_when(job.next_run_at, now_ms)
-        return tr("now") if job.waiting_for is None else tr("waiting for {what}").format(what=waited_for(job))
-    if job.paused_until is not None:
-        return tr("paused until {when}").format(when=short_moment(job.paused_until, now_ms))
-    if job.status is JobStatus.IDLE:
-        return tr("only by hand")
-    return status_words(job)
+def sentence_case(words: str) -> str:
+    """Return words that begin a sentence."""
+    return words[:1].upper() + words[1:]
 
 
-def status_words(job: Job, *, asks: bool = False) -> str:
-    """Return what a job is doing: "Running", "Needs you", "Paused", "Done", "Stopped after 5 errors"."""
-    if job.status is JobStatus.RUNNING:
-        waits = tr("Waiting for {what}").format(what=waited_for(job))
-        return waits if job.is_starting else tr("Running")
-    if asks:
-        return tr("Needs you")
-    if job.status is JobStatus.DISABLED:
-        return _off_words(job)
-    if job.status is JobStatus.PAUSED:
-        return tr("Paused by an assistant") if is_assistants(job) else tr("Paused")
-    if job.waiting_for is not None:
-        return tr("Waiting for {what}").format(what=waited_for(job))
-    return tr("Failing") if job.errors else tr("Ready")
-
-
-def waited_for(job: Job) -> str:
-    """Return what a due job waits for, as it stands behind "waiting for": "mains power", "a place"."""
-    usual = {
-        WaitingFor.CONDITION: tr("its conditions"),
-        WaitingFor.QUIET_TIME: tr("the end of a quiet time"),
-        WaitingFor.RESOURCES: tr("room on this machine to start"),
-        WaitingFor.DISK_SPACE: tr("free disk space to start"),
-    }
-    said = one_line(job.waiting_reason, _LONGEST_REASON)
-    return said or usual.get(job.waiting_for or WaitingFor.AT_CAPACITY, tr("a place"))
-
-
-def shortly_waited_for(job: Job) -> str:
-    """Return what a due job waits for where there is little room: not which quiet time it is."""
-    return end_of_quiet() if job.waiting_for is WaitingFor.QUIET_TIME else waited_for(job)
-
-
-def end_of_quiet() -> str:
-    """Return what a job in a quiet time waits for, where there is little room."""
-    return tr("a quiet time to end")
-
-
-def is_end_of_quiet(reason: str) -> bool:
-    """Tell whether a chain run waits for the end of a quiet time: of those, only the words are kept."""
-    return reason.startswith("the end of the quiet time")
-
-
-def is_assistants(job: Job) -> bool:
-    """Tell whether a job is paused because an assistant made or changed it, and nobody has looked at it yet."""
-    return job.status is JobStatus.PAUSED and job.status_reason is StatusReason.ASSISTANT
-
-
-def status_advice(job: Job) -> str:
+def status_advice(situation: Situation) -> str:
     """Return what a person is to do about a job's status; nothing for most."""
-    if not is_assistants(job):
-        return ""
-    return tr("An assistant made or changed it: look at it, then resume it.")
-
-
-def _off_words(job: Job) -> str:
-    if job.status_reason is StatusReason.DONE:
-        return tr("Done")
-    if job.status_reason is not StatusReason.ERRORS:
-        return tr("Switched off")
-    return tr("Stopped after {count} errors").format(count=job.errors) if job.errors else tr("Cannot be run")
+    is_assistants = situation.needs_review and situation.reason is StatusReason.ASSISTANT
+    return tr("An assistant made or changed it: look at it, then resume it.") if is_assistants else ""
 
 
 def outcome_words(outcome: Outcome) -> str:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from halo_scheduler.wording.schedules import describe_when
+from halo_scheduler.wording.status import waiting_words
 from ui.style.theme import Appearance, Tone
 from ui.style.wording import one_line
 from ui.widgets.pauses import PauseChoice, add_pause_choices, pause_end
@@ -199,10 +200,12 @@ class TrayMenu(QMenu):
         self._above_running.setVisible(bool(listed))
 
     def _fill_waiting(self, state: TrayState) -> None:
-        words = self.tr("{name} — waiting for {what}")
-        listed = [words.format(name=_plain(one.job.name), what=_plain(one.reason)) for one in state.waiting]
+        now_ms = self._now_ms()
+        listed = [
+            f"{_plain(one.job.name)} — {_plain(waiting_words(one.waiting, now_ms))}" for one in state.waiting
+        ]
         _tell_all(self._waiting, listed)
-        more = state.waiting_count - len(listed)
+        more = state.waiting_jobs.count - len(listed)
         _tell(self._more_waiting, self.tr("{count} more waiting …").format(count=more) if more else "")
         self._above_waiting.setVisible(bool(listed))
 
@@ -221,8 +224,8 @@ class TrayMenu(QMenu):
 
     def _failure_words(self, count: int) -> str:
         if count <= 1:
-            return self.tr("1 failure you have not seen") if count else ""
-        return self.tr("{count} failures you have not seen").format(count=count)
+            return self.tr("1 new failure") if count else ""
+        return self.tr("{count} new failures").format(count=count)
 
     def _asking_words(self, count: int) -> str:
         if count <= 1:
@@ -263,7 +266,7 @@ def _entries(state: TrayState) -> tuple[object, ...]:
     return (
         [run.run_id for run in state.running],
         [waiting.job.id for waiting in state.waiting],
-        state.waiting_count > len(state.waiting),
+        state.waiting_jobs.count > len(state.waiting),
         [upcoming.job.id for upcoming in state.upcoming],
         state.runnable,
         state.is_paused,

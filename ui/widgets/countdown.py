@@ -8,17 +8,20 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model.situation import LATE_MS, is_late
 
 # The words for days change at midnight; clock changes and the like are caught within the hour.
 LONGEST_WAIT_MS = HOUR_MS
 _HALF_MINUTE_MS = MINUTE_MS // 2
 
 
-def until_next_changes(at: int, now_ms: int) -> int | None:
-    """Return how long "in 4 min" stays true; None when it will not change by itself."""
+def until_next_changes(at: int, now_ms: int) -> int:
+    """Return how long "in 4 min", "now" or "overdue by 4 min" stays true."""
     ahead_ms = at - now_ms
+    if is_late(-ahead_ms):
+        return until_ago_changes(at, now_ms)
     if ahead_ms < SECOND_MS:
-        return None
+        return ahead_ms + LATE_MS + 1
     if ahead_ms < MINUTE_MS:
         return ahead_ms % SECOND_MS + 1
     rounded_ms = ahead_ms + _HALF_MINUTE_MS

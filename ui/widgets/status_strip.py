@@ -14,15 +14,11 @@ from ui.style.theme import GRID, MARGIN, Appearance, Tone
 
 from .labels import button, frame, set_words, tint
 from .pauses import PauseChoice, add_pause_choices
-from .waiting_text import WaitingJobs, waiting_line
 from .wrapped_text import WrappedText
 
 _MARK = 10
 # The same for both: there is always only one of the two buttons.
 _PAUSE_KEYS = "Ctrl+Shift+P"
-
-
-_NOBODY = WaitingJobs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +37,8 @@ class Summary:
     failing: int = 0
     paused: int = 0
     ready: int = 0
-    waiting: WaitingJobs = _NOBODY
-    """The jobs that are due and may not start yet."""
+    waiting: str = ""
+    """Which due jobs wait, and for what."""
     next_name: str = ""
     next_when: str = ""
 
@@ -180,7 +176,7 @@ class StatusStrip(QWidget):
         self._longer.setVisible(can_pause)
 
     def _failing_words(self, count: int) -> str:
-        return self.tr("1 job fails") if count == 1 else self.tr("{count} jobs fail").format(count=count)
+        return self.tr("{count} failing").format(count=count)
 
     def _sentence(self) -> str:
         summary = self._summary
@@ -189,8 +185,8 @@ class StatusStrip(QWidget):
         if self._engine.kind == "starting":
             return self._engine.text or self.tr("Starting…")
         parts = [self._doing()]
-        if summary.waiting.count:
-            parts.append(waiting_line(summary.waiting))
+        if summary.waiting:
+            parts.append(summary.waiting)
         if summary.next_name:
             parts.append(
                 self.tr("next: {name} {when}").format(name=summary.next_name, when=summary.next_when)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 from PySide6.QtCore import QCoreApplication
 
+from halo_scheduler.model import Waiting
+from halo_scheduler.wording.status import awaited_words, waiting_words
+from ui.style.wording import one_line
+
 MOST_NAMED = 2
+_SHORT_NAME = 40
+_SHORTER_NAME = 24
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingJob:
-    """A job that is due, and what it waits for, both as they are shown."""
+    """A job that is due, and what it waits for."""
 
     name: str
-    reason: str
+    waiting: Waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +33,36 @@ class WaitingJobs:
     count: int = 0
     is_alike: bool = False
 
+    @classmethod
+    def of(cls, jobs: Sequence[WaitingJob]) -> Self:
+        """Sum up jobs, the first of which are to be named."""
+        kinds = {(job.waiting.kind, job.waiting.details) for job in jobs}
+        return cls(tuple(jobs[:MOST_NAMED]), len(jobs), is_alike=len(kinds) == 1)
+
 
 def tr(text: str) -> str:
     """Return a text in the user's language."""
     return QCoreApplication.translate("WaitingWords", text)
 
 
-def waiting_line(waiting: WaitingJobs) -> str:
-    """Return who waits for what: "2 waiting: backup for network, sync for mains power"; nothing when nobody does."""
-    if not waiting.count:
+def waiting_line(jobs: WaitingJobs, now_ms: int, most_named: int = MOST_NAMED) -> str:
+    """Return who waits for what: "2 waiting: backup (network), sync (mains power)"; nothing when nobody does."""
+    if not jobs.count:
         return ""
-    first = waiting.first[0]
-    if waiting.count == 1:
-        return tr("{name} waits for {what}").format(name=first.name, what=first.reason)
-    if waiting.is_alike:
-        return tr("{count} jobs wait for {what}").format(count=waiting.count, what=first.reason)
+    if not most_named:
+        return tr("{count} waiting").format(count=jobs.count)
+    words = one_line(waiting_words(jobs.first[0].waiting, now_ms), _SHORT_NAME)
+    if jobs.count == 1:
+        return f"{one_line(jobs.first[0].name, _SHORT_NAME)} {words}"
+    if jobs.is_alike:
+        return tr("{count} jobs {what}").format(count=jobs.count, what=words)
     named = [
-        tr("{name} for {what}").format(name=one.name, what=one.reason) for one in waiting.first[:MOST_NAMED]
+        f"{one_line(one.name, _SHORTER_NAME)} ({_shortly(one, now_ms)})" for one in jobs.first[:most_named]
     ]
-    more = ["…"] if waiting.count > len(named) else []
-    return tr("{count} waiting: {named}").format(count=waiting.count, named=", ".join(named + more))
+    more = ["…"] if jobs.count > len(named) else []
+    return tr("{count} waiting: {named}").format(count=jobs.count, named=", ".join(named + more))
+
+
+def _shortly(job: WaitingJob, now_ms: int) -> str:
+    # The numbers of a limit are told where there is more room.
+    return one_line(awaited_words(replace(job.waiting, capacity=None), now_ms), _SHORTER_NAME)

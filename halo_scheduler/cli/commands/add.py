@@ -11,12 +11,13 @@ from halo_scheduler.cli.options.jobs import fields_of_new, job_options
 from halo_scheduler.cli.options.sections import SectionCommand
 from halo_scheduler.cli.terminal.completing import complete_files
 from halo_scheduler.cli.terminal.job_notes import tell_notes
-from halo_scheduler.cli.terminal.terminal import next_words, tell_nobody_runs
+from halo_scheduler.cli.terminal.terminal import tell_nobody_runs
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.status import next_words
 
 
 @click.command(cls=SectionCommand)
@@ -51,7 +52,7 @@ def add(*, name: str, command: tuple[str, ...], **given: Any) -> None:
         job = scheduler.get_job(scheduler.add_job(name, **fields))
         if job is not None:
             click.echo(f"added {job.name}: {describe(job.schedule)}")
-            click.echo(f"  next: {next_words(job, now_ms)}")
+            click.echo(f"  next: {next_words(scheduler.jobs.situation(job.id), now_ms)}")
             tell_notes(scheduler, job, now_ms)
         if job is not None and job.next_run_at is not None and scheduler.status().state != "running":
             tell_nobody_runs()

@@ -7,12 +7,13 @@ from dataclasses import fields
 import click
 
 from halo_scheduler.cli.terminal.completing import complete_jobs
-from halo_scheduler.cli.terminal.terminal import next_words, typed
+from halo_scheduler.cli.terminal.terminal import typed
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.model import JobSpec
 from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.status import next_words
 
 
 @click.command()
@@ -39,8 +40,9 @@ def duplicate(*, name: str, new_name: str | None, enable: bool) -> None:
         # What nobody has looked at yet does not run because it has another name now.
         paused_by = job.review
         copy = scheduler.get_job(scheduler.add_job(**given, paused_by=paused_by)) or job
+        situation = scheduler.jobs.situation(copy.id)
     click.echo(f"copied {job.name} to {copy.name}")
     if copy.next_run_at is not None:
-        click.echo(f"  next: {next_words(copy, SystemClock().now_ms())}")
+        click.echo(f"  next: {next_words(situation, SystemClock().now_ms())}")
     elif not enable or paused_by:
         click.echo(f"  let it run with: halo resume {typed(copy.name)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from halo_scheduler.cli.terminal.completing import complete_jobs
-from halo_scheduler.cli.terminal.terminal import folded, next_words
+from halo_scheduler.cli.terminal.terminal import folded
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import require_interval
@@ -17,6 +17,7 @@ from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.rules.hints import usual_ttl, usual_ttl_of_pace
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
+from halo_scheduler.wording.status import next_words
 
 _LONGEST = 500
 
@@ -85,6 +86,7 @@ def _advise_run(scheduler: Scheduler, job_id: str, when: str, ttl: str | None, r
 
 def _tell(scheduler: Scheduler, job: Job) -> None:
     """Say what is planned now, and why."""
-    click.echo(f"{job.name}; next: {next_words(job, SystemClock().now_ms())}")
+    situation = scheduler.jobs.situation(job.id)
+    click.echo(f"{job.name}; next: {next_words(situation, SystemClock().now_ms())}")
     for sentence in scheduler.jobs.explain(job.id).sentences:
         click.echo(click.style(f"  {folded(plain_line(sentence, _LONGEST), 2)}", dim=True))

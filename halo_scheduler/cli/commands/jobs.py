@@ -8,7 +8,13 @@ import click
 
 from halo_scheduler.cli.terminal.completing import complete_jobs
 from halo_scheduler.cli.terminal.confirm import ask_first
-from halo_scheduler.cli.terminal.job_details import Standing, print_details, standing_of
+from halo_scheduler.cli.terminal.job_details import (
+    Standing,
+    job_data,
+    print_details,
+    standing_of,
+    waiting_run_data,
+)
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.runs import cause_words, causes_of, run_data, run_words
 from halo_scheduler.cli.terminal.terminal import duration, folded, moment, outcome_mark, typed
@@ -40,7 +46,11 @@ def show(*, name: str, as_json: bool) -> None:
         standing = standing_of(scheduler, job)
         causes = causes_of(scheduler, runs)
     if as_json:
-        data = job.to_dict() | _beside(standing) | {"runs": [run_data(run) for run in runs]}
+        data = (
+            job_data(job, standing.situation, now_ms)
+            | _beside(standing, now_ms)
+            | {"runs": [run_data(run) for run in runs]}
+        )
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
     print_details(job, standing, now_ms)
@@ -50,14 +60,14 @@ def show(*, name: str, as_json: bool) -> None:
         click.echo(f"  {outcome_mark(run.outcome)} {folded(words, 4)}")
 
 
-def _beside(standing: Standing) -> dict[str, object]:
-    usage = standing.usage
+def _beside(standing: Standing, now_ms: int) -> dict[str, object]:
+    usage, waiting = standing.usage, standing.situation.waiting
     return {
         "today": {"day": usage.day, "runs": usage.runs, "cost": usage.cost, "resets_at": usage.resets_at},
         "questions": [question.to_dict() for question in standing.questions],
         "chain": encode(standing.chain),
-        "waiting_runs": [encode(run) for run in standing.waiting],
-        "waits_until": standing.waits_until,
+        "waiting_runs": [waiting_run_data(run, now_ms) for run in standing.waiting],
+        "waits_until": None if waiting is None else waiting.deadline,
     }
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from halo_scheduler.cli.options.sections import choice_of
-from halo_scheduler.cli.terminal.completing import complete_groups
 from halo_scheduler.cli.terminal.terminal import (
-    LATE_MS,
-    is_starting,
-    next_words,
     outcome_mark,
     print_json_list,
     print_table,
@@ -20,19 +15,26 @@ from halo_scheduler.cli.terminal.terminal import (
     tell_refusal,
 )
 from halo_scheduler.clock import SystemClock
-from halo_scheduler.grammar.english import counted, listed
-from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.grammar.interval import SECOND_MS
 from halo_scheduler.model import JobStatus
-from halo_scheduler.service.quick_list import JobLine, Overview, WaitingAfter
-from halo_scheduler.wording.schedules import describe, describe_when
+from halo_scheduler.service.quick_list import JobLine, Overview
+from halo_scheduler.wording.schedules import describe, elapsed_in_words
+from halo_scheduler.wording.status import next_words
 
-_MOST_NAMED = 2
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+def _complete_groups(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from halo_scheduler.cli.terminal.completing import complete_groups  # noqa: PLC0415 - not to list jobs
+
+    return complete_groups(ctx, param, incomplete)
 
 
 @click.command("list")
 @click.argument("text", required=False)
-@click.option("--group", metavar="GROUP", shell_complete=complete_groups, help="Only the jobs of a group.")
-@click.option("--status", type=choice_of(JobStatus), help="Only jobs that are so.")
+@click.option("--group", metavar="GROUP", shell_complete=_complete_groups, help="Only the jobs of a group.")
+@click.option("--status", type=click.Choice([*map(str, JobStatus)]), help="Only jobs with this status.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 def list_(*, text: str | None, group: str | None, status: str | None, as_json: bool) -> None:
     """List the jobs, the next to run first; a TEXT is looked for in name, description and group.
@@ -51,10 +53,7 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
     with Overview.open(now_ms) as overview:
         tell_refusal(overview.refusal)
         jobs = overview.list_jobs(status=wanted, group=group, text=text)
-        asking = overview.get_asking()
-        waiting = overview.get_waiting_after()
-        before = _before(jobs if text is group is status is None else overview.list_jobs())
-        is_overdue = any(_is_overdue(job, now_ms) for job in jobs) and not overview.is_run(now_ms)
+        is_overdue = any(one.is_late(now_ms) for _, one in jobs) and not overview.is_run(now_ms)
     if not jobs:
         click.echo(
             "no jobs yet; add one with: halo add" if text is group is status is None else "no such jobs"
@@ -62,56 +61,34 @@ def list_(*, text: str | None, group: str | None, status: str | None, as_json: b
         return
     rows = [
         [
-            status_mark(job, asks=job.id in asking, waits=job.id in waiting),
+            status_mark(situation),
             job.name,
             describe(job.schedule),
-            _next(job, now_ms, waiting.get(job.id), before.get(job.id, []), asks=job.id in asking),
+            next_words(situation, now_ms),
             _last(job, now_ms),
         ]
-        for job in jobs
+        for job, situation in jobs
     ]
     print_table(["", "NAME", "SCHEDULE", "NEXT", "LAST RUN"], rows, spare=["SCHEDULE", "LAST RUN"])
     if is_overdue:
         tell_nobody_runs()
 
 
-def _is_overdue(job: JobLine, now_ms: int) -> bool:
-    return job.next_run_at is not None and job.next_run_at <= now_ms - LATE_MS
-
-
 def _print_json(status: JobStatus | None, group: str | None, text: str | None) -> None:
     """Print everything about the jobs, for which everything has to be read."""
-    from halo_scheduler.cli.terminal.open_jobs import open_to_read  # noqa: PLC0415 - the table above comes without it
+    from halo_scheduler.cli.terminal.job_details import job_data  # noqa: PLC0415 - the table above comes without it
+    from halo_scheduler.cli.terminal.open_jobs import open_to_read  # noqa: PLC0415 - likewise
 
     with open_to_read() as scheduler:
         jobs = scheduler.list_jobs(status=status, group=group, text=text)
-    print_json_list([job.to_dict() for job in jobs])
-
-
-def _before(jobs: Sequence[JobLine]) -> dict[str, list[str]]:
-    """Return the names of the jobs that others run after, by the id of the other."""
-    found: dict[str, list[str]] = {}
-    for job in jobs:
-        for follower_id in job.follower_ids:
-            found.setdefault(follower_id, []).append(job.name)
-    return found
-
-
-def _next(job: JobLine, now_ms: int, waiting: WaitingAfter | None, before: list[str], *, asks: bool) -> str:
-    words = next_words(job, now_ms, asks=asks)
-    if asks or job.status is not JobStatus.IDLE or job.waiting_for is not None:
-        return words
-    if waiting is not None:
-        # What waits to start comes before what is planned for later.
-        return f"waiting for {plain_line(waiting.reason) or 'a place'}, after {waiting.cause_name}"
-    if job.next_run_at is None and before:
-        return f"after {listed(before) if len(before) <= _MOST_NAMED else counted(len(before), 'other job')}"
-    return words
+        situations = scheduler.jobs.situations()
+    now_ms = SystemClock().now_ms()
+    print_json_list([job_data(job, situations[job.id], now_ms) for job in jobs if job.id in situations])
 
 
 def _last(job: JobLine, now_ms: int) -> str:
     if job.last_run_at is None or job.last_outcome is None:
-        return "never" if job.last_run_at is None or is_starting(job) else "running"
-    return (
-        f"{outcome_mark(job.last_outcome)} {describe_when(job.last_run_at, now_ms).replace(' late', ' ago')}"
-    )
+        return "never" if job.last_run_at is None else "running"
+    past_ms = now_ms - job.last_run_at
+    when = "just now" if past_ms < SECOND_MS else f"{elapsed_in_words(past_ms)} ago"
+    return f"{outcome_mark(job.last_outcome)} {when}"

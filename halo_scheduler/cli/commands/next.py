@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -12,26 +12,21 @@ from halo_scheduler.cli.terminal.completing import complete_jobs
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
 from halo_scheduler.cli.terminal.terminal import (
     WAITS,
-    due_words,
     moment,
     print_table,
     tell_nobody_runs,
-    waiting_status,
 )
 from halo_scheduler.clock import SystemClock
-from halo_scheduler.grammar.text import plain_line
-from halo_scheduler.model import InQuietTime, SkipReason
+from halo_scheduler.model import InQuietTime, Situation, SituationKind
 from halo_scheduler.rules.chains import WaitingRun, alike
 from halo_scheduler.rules.upcoming import Upcoming
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.wording.plans import duration_in_words, moment_in_words
-from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.schedules import describe, describe_when
+from halo_scheduler.wording.status import awaited_words, next_words, waiting_words
 
 _MOST_RUNS = 1_000
-_HOLDS = {
-    SkipReason.NEEDS_INPUT: "will be skipped: it waits for your answer",
-    SkipReason.CAP: "will be skipped: its cap for the day is used up",
-}
+_HELD = (SituationKind.NEEDS_INPUT, SituationKind.CAPPED, SituationKind.WAITING)
 
 
 @click.command("next")
@@ -61,13 +56,15 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
             run for run in scheduler.runs.waiting_in_chains() if chosen is None or run.job_id in chosen
         ]
         called = {job.id: job.name for job in scheduler.jobs.names()}
+        situations = scheduler.jobs.situations({run.job.id for run in runs if run.is_planned})
         is_looked_after = scheduler.status().state == "running"
     if as_json:
-        data = [_as_data(run, called) for run in waiting] + [_run_data(run) for run in runs]
+        data = [_as_data(run, called, now_ms) for run in waiting]
+        data += [_run_data(run, _planned(run, situations), now_ms) for run in runs]
         click.echo(json.dumps(data[:count], ensure_ascii=False, indent=2))
         return
     rows = [_waiting_row(group, called, now_ms) for group in alike(waiting)]
-    rows += [_row(run, now_ms) for run in runs]
+    rows += [_row(run, _planned(run, situations), now_ms) for run in runs]
     if not rows:
         click.echo("nothing will run by itself")
         return
@@ -76,9 +73,14 @@ def next_(*, names: tuple[str, ...], count: int, as_json: bool) -> None:
         tell_nobody_runs()
 
 
-def _row(run: Upcoming, now_ms: int) -> list[str]:
-    held = _held_words(run, now_ms)
-    when = due_words(run.at, now_ms)
+def _planned(run: Upcoming, situations: Mapping[str, Situation]) -> Situation | None:
+    """Return the situation of a job whose planned run this is; a later grid point has none."""
+    return situations.get(run.job.id) if run.is_planned else None
+
+
+def _row(run: Upcoming, situation: Situation | None, now_ms: int) -> list[str]:
+    held = _held_words(run, situation, now_ms)
+    when = describe_when(run.at, now_ms)
     words = "; ".join(part for part in (held, _then(run)) if part)
     return [WAITS if held else " ", moment(run.at), when, run.job.name, words]
 
@@ -93,12 +95,10 @@ def _then(run: Upcoming) -> str:
     return f"then {describe(run.job.schedule)}"
 
 
-def _held_words(run: Upcoming, now_ms: int) -> str:
+def _held_words(run: Upcoming, situation: Situation | None, now_ms: int) -> str:
     """Return what keeps a run from starting at its time, if something does."""
-    if run.hold is not None:
-        return _HOLDS.get(run.hold, f"will be skipped: {run.hold}")
-    if run.is_planned and run.job.waiting_for is not None:
-        return waiting_status(run.job)
+    if situation is not None and situation.kind in _HELD:
+        return next_words(situation, now_ms)
     if run.quiet is None:
         return ""
     name = f"the quiet time {run.quiet.by.name}".rstrip()
@@ -109,12 +109,11 @@ def _held_words(run: Upcoming, now_ms: int) -> str:
 
 def _waiting_row(runs: Sequence[WaitingRun], called: dict[str, str], now_ms: int) -> list[str]:
     run, count = runs[0], "" if len(runs) == 1 else f"{len(runs)} runs, "
-    reason = plain_line(run.reason) or "a place"
-    words = f"{count}waiting for {reason}, after {run.cause_name}"
+    words = f"{count}{waiting_words(run.waiting, now_ms)}, after {run.cause_name}"
     return [WAITS, moment(min(run.at, now_ms)), "now", called.get(run.job_id, run.job_id), words]
 
 
-def _as_data(run: WaitingRun, called: dict[str, str]) -> dict[str, object]:
+def _as_data(run: WaitingRun, called: dict[str, str], now_ms: int) -> dict[str, object]:
     return {
         "job_id": run.job_id,
         "name": called.get(run.job_id),
@@ -122,8 +121,8 @@ def _as_data(run: WaitingRun, called: dict[str, str]) -> dict[str, object]:
         "trigger": "chain",
         "is_planned": True,
         "source": None,
-        "waiting_for": None,
-        "waiting_reason": run.reason,
+        "waiting_for": run.waiting_for,
+        "waiting_reason": awaited_words(run.waiting, now_ms),
         "caused_by": run.caused_by,
         "hold": None,
         "quiet_until": None,
@@ -131,8 +130,10 @@ def _as_data(run: WaitingRun, called: dict[str, str]) -> dict[str, object]:
     }
 
 
-def _run_data(run: Upcoming) -> dict[str, object]:
+def _run_data(run: Upcoming, situation: Situation | None, now_ms: int) -> dict[str, object]:
     job = run.job
+    waiting = None if situation is None else situation.waiting
+    is_held = situation is not None and situation.is_held
     return {
         "job_id": job.id,
         "name": job.name,
@@ -140,10 +141,10 @@ def _run_data(run: Upcoming) -> dict[str, object]:
         "trigger": "schedule",
         "is_planned": run.is_planned,
         "source": job.next_source if run.is_planned else job.schedule.kind,
-        "waiting_for": job.waiting_for if run.is_planned else None,
-        "waiting_reason": job.waiting_reason if run.is_planned else "",
+        "waiting_for": None if waiting is None else waiting.kind,
+        "waiting_reason": "" if waiting is None else awaited_words(waiting, now_ms),
         "caused_by": None,
-        "hold": run.hold,
+        "hold": situation.blocker if situation is not None and is_held else None,
         "quiet_until": None if run.quiet is None else run.quiet.until,
         "goes_on": run.goes_on,
     }

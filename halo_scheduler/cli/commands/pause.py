@@ -9,7 +9,7 @@ import click
 
 from halo_scheduler.cli.terminal.completing import complete_jobs
 from halo_scheduler.cli.terminal.job_details import print_details, standing_of
-from halo_scheduler.cli.terminal.terminal import WAITS, moment, next_words, status_words
+from halo_scheduler.cli.terminal.terminal import WAITS, moment
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import ScheduleError
 from halo_scheduler.grammar.checks import require_interval
@@ -20,6 +20,7 @@ from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_job
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.transfer.review import Reviewer
+from halo_scheduler.wording.status import next_words, status_words
 
 _NEED_A_LOOK = (StatusReason.ASSISTANT, StatusReason.IMPORTED)
 _MOST_NAMED = 5
@@ -81,7 +82,8 @@ def _tell_paused(
     for job in asked:
         after = now.get(job.id, job)
         if after.status_reason in _NEED_A_LOOK:
-            click.echo(f"{job.name} is paused already: {status_words(after)}")
+            words = status_words(scheduler.jobs.situation(job.id), SystemClock().now_ms())
+            click.echo(f"{job.name} is paused already: {words}")
         elif after.status is JobStatus.RUNNING:
             click.echo(f"paused {job.name}{end}; it runs just now, to its end")
         elif after.status is JobStatus.DISABLED:
@@ -118,8 +120,8 @@ def resume(*, names: tuple[str, ...], everything: bool, imported: bool, yes: boo
         for job in _find(scheduler, names):
             _show_first(scheduler, job, yes=yes)
             scheduler.resume_job(job.id, seen=job.spec)
-            resumed = scheduler.get_job(job.id) or job
-            click.echo(f"{job.name} goes on; next: {next_words(resumed, SystemClock().now_ms())}")
+            situation = scheduler.jobs.situation(job.id)
+            click.echo(f"{job.name} goes on; next: {next_words(situation, SystemClock().now_ms())}")
 
 
 def _show_first(scheduler: Scheduler, job: Job, *, yes: bool) -> None:

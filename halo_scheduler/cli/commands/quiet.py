@@ -16,8 +16,8 @@ from halo_scheduler.clock import SystemClock
 from halo_scheduler.errors import SchedulerError
 from halo_scheduler.grammar.english import spans
 from halo_scheduler.model.changes import TERMINAL
-from halo_scheduler.model.quiet_times import QuietTime, Weekday
-from halo_scheduler.schedule.quiet_times import Quiet, quiet_at
+from halo_scheduler.model.quiet_times import Quiet, QuietTime, Weekday
+from halo_scheduler.schedule.quiet_times import quiet_at
 from halo_scheduler.service.lookup import near_name
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.plans import moment_in_words

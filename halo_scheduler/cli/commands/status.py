@@ -9,19 +9,20 @@ from pathlib import Path
 
 import click
 
+from halo_scheduler.cli.terminal.job_details import waiting_run_data
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.terminal import WAITS, waiting_status
+from halo_scheduler.cli.terminal.terminal import WAITS
 from halo_scheduler.clock import SystemClock
+from halo_scheduler.grammar.english import counted
 from halo_scheduler.grammar.text import plain_line
 from halo_scheduler.host.disk_space import disk_space
-from halo_scheduler.model import Job
-from halo_scheduler.model.codec import encode
+from halo_scheduler.model import Situation
 from halo_scheduler.rules.chains import WaitingRun, alike
 from halo_scheduler.service.engine_control import Status
 from halo_scheduler.wording.schedules import describe_when
+from halo_scheduler.wording.status import awaited_words, status_words, waiting_words
 
 _LONGEST = 500
-_WAITING_FIELDS = ("id", "name", "waiting_for", "waiting_reason", "next_run_at")
 
 
 @click.command()
@@ -36,20 +37,23 @@ def status(*, as_json: bool) -> None:
     """
     with open_to_read() as scheduler:
         found = scheduler.status()
-        jobs = scheduler.list_jobs()
+        situations = scheduler.jobs.situations()
         runs = scheduler.runs.waiting_in_chains()
-    waiting = [job for job in jobs if job.waiting_for is not None]
+    now_ms = SystemClock().now_ms()
+    waiting = [one for one in situations.values() if one.waiting is not None and not one.waiting.cause_name]
     if as_json:
         data = dataclasses.asdict(found) | {
-            "waiting": [{name: getattr(job, name) for name in _WAITING_FIELDS} for job in waiting],
-            "waiting_runs": [encode(run) for run in runs],
+            "waiting": [_waiting_data(one, now_ms) for one in waiting],
+            "waiting_runs": [waiting_run_data(run, now_ms) for run in runs],
         }
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
-    # What waits is due already, and told of below.
-    ahead = [job.next_run_at for job in jobs if job.next_run_at is not None and job.waiting_for is None]
-    _show(found, min(ahead, default=None), SystemClock().now_ms())
-    _show_waiting(waiting, runs, {job.id: job.name for job in jobs})
+    # What waits is due already, and listed below.
+    ahead = [
+        one.next_run_at for one in situations.values() if one.next_run_at is not None and one.waiting is None
+    ]
+    _show(found, min(ahead, default=None), now_ms)
+    _show_waiting(waiting, runs, {one.job_id: one.name for one in situations.values()}, now_ms)
     _show_disk(scheduler.path)
 
 
@@ -58,16 +62,18 @@ def _show(found: Status, next_due_at: int | None, now_ms: int) -> None:
         click.echo(f"{click.style('●', fg='green')} running: {found.owner}")
     else:
         click.echo(f"{click.style('◌', dim=True)} not running; start it with: halo daemon")
-    click.echo(f"  runs under way: {found.running}")
+    click.echo(f"  running: {found.running}")
     if next_due_at is not None:
-        click.echo(f"  next due: {describe_when(next_due_at, now_ms)}")
+        click.echo(f"  next: {describe_when(next_due_at, now_ms)}")
 
 
-def _show_waiting(jobs: Sequence[Job], runs: Sequence[WaitingRun], names: dict[str, str]) -> None:
-    lines = [f"{job.name}: {waiting_status(job)}" for job in jobs]
+def _show_waiting(
+    waiting: Sequence[Situation], runs: Sequence[WaitingRun], names: dict[str, str], now_ms: int
+) -> None:
+    lines = [f"{one.name}: {status_words(one, now_ms)}" for one in waiting]
     lines += [
-        f"{names.get(run.job_id, run.job_id)}: {_runs_words(count)} after {run.cause_name}, "
-        f"waiting for {run.reason or 'a place'}"
+        f"{names.get(run.job_id, run.job_id)}: {waiting_words(run.waiting, now_ms)} "
+        f"({counted(count, 'run')} after {run.cause_name})"
         for run, count in ((group[0], len(group)) for group in alike(runs))
     ]
     for line in lines:
@@ -83,5 +89,12 @@ def _show_disk(database: Path) -> None:
         )
 
 
-def _runs_words(count: int) -> str:
-    return "a run" if count == 1 else f"{count} runs"
+def _waiting_data(situation: Situation, now_ms: int) -> dict[str, object]:
+    waiting = situation.waiting
+    return {
+        "id": situation.job_id,
+        "name": situation.name,
+        "waiting_for": None if waiting is None else waiting.kind,
+        "waiting_reason": "" if waiting is None else awaited_words(waiting, now_ms),
+        "next_run_at": situation.next_run_at,
+    }

@@ -9,7 +9,7 @@ import click
 from halo_scheduler.cli.command_table import Subcommands
 from halo_scheduler.cli.terminal.completing import complete_removed
 from halo_scheduler.cli.terminal.open_jobs import open_to_read
-from halo_scheduler.cli.terminal.terminal import next_words, print_table, short_id
+from halo_scheduler.cli.terminal.terminal import print_table, short_id
 from halo_scheduler.clock import SystemClock
 from halo_scheduler.grammar.english import short_date
 from halo_scheduler.grammar.zone import local_time
@@ -17,6 +17,7 @@ from halo_scheduler.model.changes import TERMINAL
 from halo_scheduler.service.lookup import find_removed
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.status import next_words
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable; times in epoch milliseconds.")
 
@@ -91,4 +92,5 @@ def restore(*, name: str) -> None:
         removed = find_removed(scheduler, name)
         scheduler.restore_job(removed.id)
         job = scheduler.get_job(removed.id) or removed
-    click.echo(f"restored {job.name}; next: {next_words(job, SystemClock().now_ms())}")
+        situation = scheduler.jobs.situation(removed.id)
+    click.echo(f"restored {job.name}; next: {next_words(situation, SystemClock().now_ms())}")

@@ -11,15 +11,14 @@ from halo_scheduler.cli.terminal.terminal import (
     cost_words,
     folded,
     moment,
-    next_words,
     short_id,
     status_mark,
-    status_words,
 )
 from halo_scheduler.grammar.checks import LONGEST_NAME
 from halo_scheduler.grammar.english import assistant_words, counted, listed
 from halo_scheduler.grammar.text import plain_line, whole_line
-from halo_scheduler.model import FollowOn, InQuietTime, Job, JobStatus, Question
+from halo_scheduler.model import FollowOn, InQuietTime, Job, JobStatus, Question, Situation
+from halo_scheduler.model.codec import encode
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.rules.chains import Chain, ChainLink, LinkState, WaitingRun, alike
 from halo_scheduler.rules.statistics import Usage
@@ -32,6 +31,7 @@ from halo_scheduler.wording.hints import hint_words
 from halo_scheduler.wording.plans import moment_in_words
 from halo_scheduler.wording.policies import condition_words, policy_words
 from halo_scheduler.wording.schedules import describe
+from halo_scheduler.wording.status import awaited_words, next_words, status_words
 
 _LABEL_WIDTH = 12
 _ENDS = {
@@ -45,11 +45,11 @@ _ENDS = {
 class Standing:
     """What there is to know of a job beside itself."""
 
+    situation: Situation
     usage: Usage
     questions: Sequence[Question]
     chain: Chain
     waiting: Sequence[WaitingRun]
-    waits_until: int | None
     quiet_times: Sequence[QuietTime]
     notes: Sequence[str]
     paused_by: str | None
@@ -58,11 +58,11 @@ class Standing:
 def standing_of(scheduler: Scheduler, job: Job) -> Standing:
     """Read what there is to know of a job beside itself."""
     return Standing(
+        situation=scheduler.jobs.situation(job.id),
         usage=scheduler.jobs.usage(job.id),
         questions=open_questions(scheduler, job.id),
         chain=scheduler.jobs.chain(job.id),
         waiting=[run for run in scheduler.runs.waiting_in_chains() if run.job_id == job.id],
-        waits_until=scheduler.jobs.waits_until(job.id),
         quiet_times=[time for time in scheduler.settings.read().quiet_times if time.is_for(job.group)],
         notes=Reviewer(known.name for known in scheduler.jobs.names()).notes(job.spec),
         paused_by=scheduler.jobs.pausing_assistant(job.id),
@@ -71,12 +71,12 @@ def standing_of(scheduler: Scheduler, job: Job) -> Standing:
 
 def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
     """Return what there is to say of a job, and nothing that is empty."""
-    asks = bool(standing.questions)
+    situation = standing.situation
     found = [
         ("id", job.id),
         (
             "status",
-            f"{status_words(job)}{_pause_words(job, standing)}{_end_words(standing.waits_until, now_ms)}",
+            f"{status_words(situation, now_ms)}{_pause_words(job, standing)}{_deadline_words(situation, now_ms)}",
         ),
         *(("beware", note) for note in standing.notes),
         ("about", job.description),
@@ -89,7 +89,7 @@ def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
         ("quiet", _quiet_words(job, standing.quiet_times, now_ms)),
         *(("follows", _link_words(link)) for link in standing.chain.before),
         *(("then", _link_words(link)) for link in standing.chain.after),
-        ("next", next_words(job, now_ms, asks=asks)),
+        ("next", next_words(situation, now_ms)),
         *(("waits", _waiting_words(runs, now_ms)) for runs in alike(standing.waiting)),
         ("advice", hint_words(job.hints, now_ms)),
         ("policy", policy_words(job)),
@@ -103,7 +103,7 @@ def details(job: Job, standing: Standing, now_ms: int) -> list[tuple[str, str]]:
 def print_details(job: Job, standing: Standing, now_ms: int) -> None:
     """Print everything about a job but its runs."""
     name = click.style(plain_line(job.name, LONGEST_NAME), bold=True)
-    click.echo(f"{status_mark(job, asks=bool(standing.questions))} {name}")
+    click.echo(f"{status_mark(standing.situation)} {name}")
     for label, text in details(job, standing, now_ms):
         words = folded(whole_line(text), _LABEL_WIDTH)
         click.echo(f"  {click.style(f'{label:<9}', dim=True)} {words}")
@@ -136,7 +136,26 @@ def _waiting_words(runs: Sequence[WaitingRun], now_ms: int) -> str:
     since = moment_in_words(first.at, now_ms)
     end = _end_words(first.waits_until, now_ms)
     who, since = ("a run", f"since {since}") if count == 1 else (f"{count} runs", f"the first since {since}")
-    return f"for {first.reason or 'a place'}: {who} after {first.cause_name}, {since}{end}"
+    return f"{awaited_words(first.waiting, now_ms)}: {who} after {first.cause_name}, {since}{end}"
+
+
+def waiting_run_data(run: WaitingRun, now_ms: int) -> dict[str, object]:
+    """Return a chain run that waits as JSON data."""
+    return {**encode(run), "reason": awaited_words(run.waiting, now_ms)}
+
+
+def job_data(job: Job, situation: Situation, now_ms: int) -> dict[str, object]:
+    """Return a job as JSON data, with its status in words."""
+    waiting = situation.waiting
+    return {
+        **job.to_dict(),
+        "waiting_reason": "" if waiting is None else awaited_words(waiting, now_ms),
+        "situation": status_words(situation, now_ms),
+    }
+
+
+def _deadline_words(situation: Situation, now_ms: int) -> str:
+    return "" if situation.waiting is None else _end_words(situation.waiting.deadline, now_ms)
 
 
 def _end_words(until: int | None, now_ms: int) -> str:

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from halo_scheduler.grammar.english import counted, short_date
+from halo_scheduler.grammar.english import short_date
 from halo_scheduler.grammar.interval import HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.grammar.text import hidden_characters, is_shown_whole, plain_line, shown_styled
+from halo_scheduler.grammar.text import hidden_characters, is_shown_whole, shown_styled
 from halo_scheduler.grammar.zone import local_time
-from halo_scheduler.model import JobStatus, Outcome, StatusReason
-from halo_scheduler.wording.schedules import describe_when
+from halo_scheduler.model import Outcome
+from halo_scheduler.model.situation import SituationKind
 
 if TYPE_CHECKING:
-    from halo_scheduler.model import Job
-    from halo_scheduler.service.quick_list import JobLine
+    from halo_scheduler.model.situation import Situation
 
 _OUTCOMES = {
     Outcome.RUNNING: ("▸", "blue"),
@@ -34,18 +33,22 @@ _OUTCOMES = {
     Outcome.MISSED: ("▲", "yellow"),
     Outcome.INTERRUPTED: ("■", "yellow"),
 }
-_STATUSES = {
-    JobStatus.IDLE: ("●", "green"),
-    JobStatus.RUNNING: ("▸", "blue"),
-    JobStatus.PAUSED: ("⏸", None),
-    JobStatus.DISABLED: ("◌", None),
+_KINDS = {
+    SituationKind.RUNNING: ("▸", "blue"),
+    SituationKind.NEEDS_INPUT: ("◆", "yellow"),
+    SituationKind.WAITING: ("▲", "yellow"),
+    SituationKind.DONE: ("◌", None),
+    SituationKind.DISABLED: ("◌", None),
+    SituationKind.PAUSED: ("⏸", None),
+    SituationKind.CAPPED: ("▲", "yellow"),
+    SituationKind.RETRYING: ("▲", "yellow"),
+    SituationKind.FAILING: ("▲", "yellow"),
+    SituationKind.READY: ("●", "green"),
 }
 ASKS = click.style("◆", fg="yellow")
 """The sign of what waits for an answer."""
 WAITS = click.style("▲", fg="yellow")
 """The sign of what is due and may not start yet, and of what needs a look."""
-LATE_MS = MINUTE_MS
-"""From here on, a run that has not started is not merely about to."""
 # Marks above and below others, and signs that only tell how to draw their neighbours.
 _TAKE_NO_ROOM = {"Mn", "Me", "Cf"}
 _GAP = "  "
@@ -61,62 +64,12 @@ def outcome_mark(outcome: Outcome | None) -> str:
     return " " if outcome is None else click.style(_OUTCOMES[outcome][0], fg=_OUTCOMES[outcome][1])
 
 
-def status_mark(job: Job | JobLine, *, asks: bool = False, waits: bool = False) -> str:
-    """Return the sign of what a job is doing, or that it, or a run of it after another job, waits."""
-    if asks and job.status is not JobStatus.RUNNING:
-        return ASKS
-    sign, colour = _STATUSES[job.status]
-    is_waiting = waits or job.waiting_for is not None
-    if is_starting(job) or (job.status is JobStatus.IDLE and (job.errors or is_waiting)):
-        sign, colour = "▲", "yellow"
-    if job.status_reason is StatusReason.ERRORS:
+def status_mark(situation: Situation) -> str:
+    """Return the sign of what a job is doing."""
+    sign, colour = _KINDS[situation.kind]
+    if situation.kind is SituationKind.DISABLED and situation.is_failing:
         sign, colour = "■", "red"
     return click.style(sign, fg=colour)
-
-
-def status_words(job: Job | JobLine) -> str:
-    """Return what a job is doing: "paused", "disabled after 5 errors"."""
-    if job.status_reason is StatusReason.DONE:
-        return "done"
-    if job.status_reason is StatusReason.ERRORS:
-        return (
-            f"disabled after {counted(job.errors, 'error')}" if job.errors else "disabled: it cannot be run"
-        )
-    if job.status_reason is StatusReason.ASSISTANT:
-        return "waits for you: an assistant made or changed it"
-    if job.status_reason is StatusReason.IMPORTED:
-        return "paused since it was imported"
-    return waiting_status(job) or str(job.status)
-
-
-def is_starting(job: Job | JobLine) -> bool:
-    """Tell whether a run is claimed, but the machine cannot start it yet."""
-    return job.waiting_for is not None and job.waiting_for.is_for_start
-
-
-def waiting_status(job: Job | JobLine) -> str:
-    """Return what a due job waits for: "waiting for mains power"; nothing for one that does not."""
-    return "" if job.waiting_for is None else f"waiting for {plain_line(job.waiting_reason) or 'a place'}"
-
-
-def next_words(job: Job | JobLine, now_ms: int, *, asks: bool = False) -> str:
-    """Return when a job runs next, or why it does not."""
-    if asks and job.status is JobStatus.IDLE:
-        return "waits for your answer"
-    if is_starting(job) or (job.status is JobStatus.IDLE and job.waiting_for is not None):
-        return waiting_status(job)
-    if job.next_run_at is not None:
-        return due_words(job.next_run_at, now_ms)
-    if job.paused_until is not None:
-        from halo_scheduler.wording.plans import moment_in_words  # noqa: PLC0415 - few lists need it
-
-        return f"paused until {moment_in_words(job.paused_until, now_ms)}"
-    return {JobStatus.RUNNING: "running", JobStatus.IDLE: "by hand"}.get(job.status, status_words(job))
-
-
-def due_words(at: int, now_ms: int) -> str:
-    """Return how far a planned run is: "in 4 min", "now"; "18 min late" when nothing has started it."""
-    return "now" if now_ms - LATE_MS < at <= now_ms else describe_when(at, now_ms)
 
 
 def tell_nobody_runs() -> None:

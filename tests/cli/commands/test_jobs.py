@@ -37,7 +37,7 @@ from halo_scheduler.schedule.days import local_day
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.store.outputs import StoredOutput
 from halo_scheduler.store.usage import Spent
-from halo_scheduler.wording.plans import moment_in_words
+from halo_scheduler.wording.status import moment_words
 
 _SECRET_NAME = "TOKEN"  # noqa: S105 - a name
 
@@ -110,7 +110,7 @@ def test_json_has_the_field_names_of_the_library() -> None:
         job = scheduler.get_job(job_id)
     (listed,) = json.loads(_halo("list", "--json").output)
     assert job is not None
-    assert listed == job.to_dict()
+    assert listed == {**job.to_dict(), "waiting_reason": "", "situation": "ready"}
     assert listed["next_run_at"] == job.next_run_at
     shown_job = json.loads(_halo("show", "backup", "--json").output)
     nothing: dict[str, object] = {"runs": [], "questions": [], "waiting_runs": [], "waits_until": None}
@@ -187,7 +187,7 @@ def test_what_asks_is_marked_in_the_list_and_shown_whole() -> None:
         question = ask(scheduler, job_id, "Which \x1b[31mone?")
     lines = _halo("list").output.splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["◆", "●"]
-    assert "waits for your answer" in lines[1]
+    assert "on hold until you answer" in lines[1]
     text = _halo("show", "backup").output
     assert "asks you  Which \\x1b[31mone?" in text
     assert f"halo answer {question.run_id[:8]} TEXT" in text
@@ -208,7 +208,7 @@ def test_a_run_is_shown_with_its_item_and_what_it_cost() -> None:
 def test_what_an_assistant_made_is_resumed_by_a_person() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("made", Every("15m"), Command(argv=("true",)), paused_by=StatusReason.ASSISTANT)
-    assert "waits for you: an assistant made or changed it" in _halo("list").output
+    assert "paused by an assistant" in _halo("list").output
     assert _halo("resume", "made").output == "made goes on; next: in 15 min\n"
     assert json.loads(_halo("show", "made", "--json").output)["status"] == "idle"
 
@@ -339,7 +339,7 @@ def test_a_pause_that_ends_fits_into_the_list() -> None:
     with Scheduler.open() as scheduler:
         until = SystemClock().now_ms() // 1_000 * 1_000 + 400 * 86_400_000
         scheduler.pause_job(scheduler.add_job("backup", Every("1h")), until)
-    assert f"paused until {moment_in_words(until, SystemClock().now_ms())}  never" in _halo("list").output
+    assert f"paused until {moment_words(until, SystemClock().now_ms())}  never" in _halo("list").output
 
 
 def test_a_long_text_goes_on_below_its_own_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,9 +402,9 @@ def test_what_nobody_has_started_is_late_in_the_list_which_says_so() -> None:
         assert _halo("list").stderr == ""
         scheduler.add_job("late", Every("15m"))
     done = _halo("list")
-    assert "late  every 15 minutes  5 min late" in done.stdout
+    assert "late  every 15 minutes  overdue by 5 min" in done.stdout
     assert done.stderr == "▲ nothing runs the jobs at the moment; start it with: halo daemon\n"
-    assert "5 min late" in _halo("next").stdout
+    assert "overdue by 5 min" in _halo("next").stdout
 
 
 def test_a_piped_table_is_as_wide_as_it_needs_and_has_no_colours(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from asking import ask
-from chain_waits import let_chain_wait
+from chain_waits import BEHIND, MAINS, let_chain_wait
 from click.testing import CliRunner, Result
 
 from halo_scheduler import Every, JobNotFoundError, Manual, Policy, SchedulerError
@@ -82,12 +82,12 @@ def test_what_keeps_a_run_from_its_time_is_said() -> None:
         ask(scheduler, asks)
         after = scheduler.add_job("after", Manual())
         scheduler.settings.change(quiet_times=(always,))
-        let_chain_wait(scheduler, asks, after, "mains power")
+        let_chain_wait(scheduler, asks, after, MAINS)
     lines = _words("-n", "20")
     assert lines[0].endswith("now after waiting for mains power, after asks")
     assert any("waits waits in the quiet time Always until " in line for line in lines)
     assert any(line.endswith("skips will be skipped in the quiet time Always") for line in lines)
-    assert any(line.endswith("asks will be skipped: it waits for your answer") for line in lines)
+    assert any(line.endswith("asks on hold until you answer") for line in lines)
     assert all(line.startswith("▲") for line in lines)
     data = json.loads(_halo("next", "--json").output)
     assert (data[0]["name"], data[0]["trigger"], data[0]["waiting_reason"]) == (
@@ -159,7 +159,7 @@ def test_runs_that_pile_up_after_a_job_hide_nothing() -> None:
         slow = scheduler.add_job("slow", Manual())
         quick = scheduler.add_job("quick", Every("1h"))
         for _ in range(7):
-            let_chain_wait(scheduler, quick, slow, "its last run to end")
+            let_chain_wait(scheduler, quick, slow, BEHIND)
     lines = _words("-n", "5")
-    assert lines[0].endswith("now slow 7 runs, waiting for its last run to end, after quick")
+    assert lines[0].endswith("now slow 7 runs, waiting for its previous run to end, after quick")
     assert " quick" in lines[1]

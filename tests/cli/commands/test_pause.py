@@ -65,9 +65,7 @@ def test_what_needs_a_look_stays_paused_and_is_named() -> None:
     with Scheduler.open() as scheduler:
         scheduler.add_job("from a file", Every("1h"), paused_by=StatusReason.IMPORTED)
         scheduler.add_job("made", After("1h"), paused_by=StatusReason.ASSISTANT)
-    assert (
-        "from a file is paused already: paused since it was imported" in _halo("pause", "from a file").output
-    )
+    assert "from a file is paused already: paused after import" in _halo("pause", "from a file").output
     done = _halo("resume", "--all")
     assert "still paused until you have looked at it: from a file and made" in done.stderr
     done = _halo("resume", "--imported")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from job_values import MINUTE, NOW, make_job
+from job_values import MINUTE, NOW
 from machine import Bench
 
-from halo_scheduler.model import After, Every, InQuietTime, JobStatus, Manual, Policy, Schedule, WaitingFor
+from halo_scheduler.model import After, Every, InQuietTime, Manual, Policy, Schedule
 from halo_scheduler.model.quiet_times import QuietTime
-from halo_scheduler.schedule.quiet_times import Quiet
-from ui.backend.quiet_times import QuietHours, next_runs
+from halo_scheduler.schedule.quiet_times import QuietHours
+from ui.backend.quiet_times import next_runs
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 # It is 09:00 in Berlin.
@@ -26,48 +25,6 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path / "halo.db", now_ms=NOW)
     yield made
     made.close()
-
-
-def test_without_quiet_times_nothing_is_quiet() -> None:
-    hours = QuietHours()
-    assert not hours.are_any
-    assert hours.of(make_job()) is None
-
-
-def test_a_run_that_is_due_in_a_quiet_time_is_found() -> None:
-    hours = QuietHours((_MEETING,))
-    assert hours.of(make_job(next_run_at=NOW + 9 * MINUTE)) is None
-    for at in (NOW + 10 * MINUTE, NOW + 10 * MINUTE + 1, _OVER - 1):
-        assert hours.of(make_job(next_run_at=at)) == Quiet(_OVER, _MEETING)
-    assert hours.of(make_job(next_run_at=_OVER)) is None
-
-
-def test_only_the_jobs_of_its_group_are_quiet() -> None:
-    hours = QuietHours((QuietTime(group="web", start="00:00", end="24:00"),))
-    assert hours.of(make_job(group="web")) is not None
-    assert hours.of(make_job(group="home")) is None
-    assert hours.of(make_job()) is None
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"next_run_at": None, "schedule": Manual()},
-        {"waiting_for": WaitingFor.CONDITION},
-        {"status": JobStatus.RUNNING},
-        {"status": JobStatus.PAUSED},
-    ],
-)
-def test_of_a_job_that_will_not_just_start_something_else_is_told(fields: dict[str, Any]) -> None:
-    all_day = QuietTime(start="00:00", end="24:00")
-    assert QuietHours((all_day,)).of(make_job(**fields)) is None
-
-
-def test_those_of_the_same_times_are_the_same() -> None:
-    assert QuietHours((_MEETING,)) == QuietHours((_MEETING,))
-    assert hash(QuietHours((_MEETING,))) == hash(QuietHours((_MEETING,)))
-    assert QuietHours((_MEETING,)) != QuietHours()
-    assert QuietHours() != ()
 
 
 def _minutes(bench: Bench, schedule: Schedule, in_quiet_time: InQuietTime) -> list[tuple[int, bool]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chain_waits import let_chain_wait
+from chain_waits import BEHIND, let_chain_wait
 
 from halo_scheduler import Manual, Scheduler
 from halo_scheduler.clock import ManualClock
@@ -51,11 +51,11 @@ def test_an_error_is_told_as_a_sentence_that_leaves_names_alone(error: str, sent
 @pytest.mark.usefixtures("machine_in_berlin")
 def test_a_scheduled_run_tells_when_and_why() -> None:
     run = _run(
-        slot_at=_NOW - 5_000, late_ms=5_000, exit_code=3, attempt=2, source=Source.RETRY, note="left one"
+        slot_at=_NOW - 65_000, late_ms=65_000, exit_code=3, attempt=2, source=Source.RETRY, note="left one"
     )
     assert _facts(run) == {
-        "Planned for": "Fri 15 Jan 2027, 08:59:55",
-        "Started": "Fri 15 Jan 2027, 09:00:00 (5.0 s late)",
+        "Planned for": "Fri 15 Jan 2027, 08:58:55",
+        "Started": "Fri 15 Jan 2027, 09:00:00 (1 min 5 s late)",
         "Ended": "Fri 15 Jan 2027, 09:00:02",
         "Took": "2.0 s",
         "Ended with": "exit code 3",
@@ -238,7 +238,7 @@ def test_what_still_waits_after_a_run_is_told(tmp_path: Path) -> None:
     with Scheduler.open(tmp_path / "halo.db", clock=ManualClock(_NOW)) as scheduler:
         then = scheduler.add_job("re<b>port</b>", Manual())
         first = scheduler.add_job("backup", Manual(), followers=(Follower(job_id=then),))
-        run = let_chain_wait(scheduler, first, then, "its last run to end")
+        run = let_chain_wait(scheduler, first, then, BEHIND)
         let_chain_wait(scheduler, first, then)
         relations = read_relations(scheduler, run)
     assert facts_of(run, _NOW, relations)[-1] == Fact("Then", "re<b>port</b>, which waits for its turn")

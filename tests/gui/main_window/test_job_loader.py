@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from asking import ask
-from chain_waits import let_chain_wait
+from chain_waits import NETWORK, let_chain_wait
 from job_values import NOW
 from machine import Bench
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.errors import SchedulerError
-from halo_scheduler.model import Caps, Every, Follower, FollowOn, Manual, Outcome, Policy, WaitingFor
+from halo_scheduler.model import Caps, Every, Follower, FollowOn, Manual, Outcome, Policy
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.service.jobs import Jobs
@@ -249,8 +249,7 @@ def test_that_a_run_is_due_in_a_quiet_time_is_known_as_soon_as_there_is_one(
     _load(qtbot, loader)
 
     def is_quiet() -> bool:
-        facts = model.facts(in_sight[0])
-        return facts is not None and facts.quiet is not None
+        return next(model.rows()).situation.quiet is not None
 
     assert not is_quiet()
     all_day = QuietTime(start="00:00", end="24:00")
@@ -266,7 +265,7 @@ def test_jobs_that_wait_for_an_answer_are_known_at_once(
     asks, quiet = (bench.scheduler.add_job(name, Manual()) for name in ("asks", "quiet"))
     ask(bench.scheduler, asks)
     _load(qtbot, loader)
-    assert {row.id: row.asks for row in model.rows()} == {asks: True, quiet: False}
+    assert {row.id: row.situation.question is not None for row in model.rows()} == {asks: True, quiet: False}
 
 
 def test_a_question_and_its_answer_change_the_row_of_its_job(
@@ -275,9 +274,9 @@ def test_a_question_and_its_answer_change_the_row_of_its_job(
     job_id = bench.scheduler.add_job("asks", Manual())
     _load(qtbot, loader)
     question = ask(bench.scheduler, job_id)
-    qtbot.waitUntil(lambda: next(model.rows()).asks)
+    qtbot.waitUntil(lambda: next(model.rows()).situation.question is not None)
     bench.scheduler.questions.dismiss(question.id)
-    qtbot.waitUntil(lambda: not next(model.rows()).asks)
+    qtbot.waitUntil(lambda: next(model.rows()).situation.question is None)
 
 
 def test_the_run_that_reaches_a_cap_changes_the_row_of_its_job(
@@ -286,12 +285,12 @@ def test_the_run_that_reaches_a_cap_changes_the_row_of_its_job(
     caps = Policy(caps=Caps(runs_per_day=1))
     job_id = bench.scheduler.add_job("capped", Every("1m"), policy=caps)
     _load(qtbot, loader)
-    assert not next(model.rows()).is_capped
+    assert not next(model.rows()).situation.is_held
     (run,) = bench.tick(60_000)
     bench.finish(run)
-    qtbot.waitUntil(lambda: next(model.rows()).is_capped)
+    qtbot.waitUntil(lambda: next(model.rows()).situation.is_held)
     bench.scheduler.update_job(job_id, policy=Policy())
-    qtbot.waitUntil(lambda: not next(model.rows()).is_capped)
+    qtbot.waitUntil(lambda: not next(model.rows()).situation.is_held)
 
 
 def test_a_run_that_another_job_started_and_that_waits_is_told(
@@ -299,11 +298,11 @@ def test_a_run_that_another_job_started_and_that_waits_is_told(
 ) -> None:
     first = bench.scheduler.add_job("first", Manual())
     then = bench.scheduler.add_job("then", Manual())
-    let_chain_wait(bench.scheduler, first, then, "network")
+    let_chain_wait(bench.scheduler, first, then, NETWORK)
     _load(qtbot, loader)
-    job = model.job(then)
-    assert job is not None
-    assert (job.waiting_for, job.waiting_reason) == (WaitingFor.CONDITION, "network")
+    waiting = model.row_at(model.row_of(then)).situation.waiting
+    assert waiting is not None
+    assert (waiting.kind, waiting.details) == (NETWORK.kind, NETWORK.details)
 
 
 def test_whom_a_job_starts_is_shown_there_as_soon_as_it_is_said_here(
@@ -314,7 +313,7 @@ def test_whom_a_job_starts_is_shown_there_as_soon_as_it_is_said_here(
     _load(qtbot, loader)
 
     def after() -> tuple[str, ...]:
-        return model.row_at(model.row_of(then)).after
+        return model.row_at(model.row_of(then)).situation.after
 
     assert after() == ("first",)
     bench.scheduler.update_job(first, name="renamed")

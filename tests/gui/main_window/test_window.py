@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from job_values import MINUTE, NASTY, NOW, make_job
+from job_values import MINUTE, NASTY, NOW, make_job, row_of
 from machine import Bench
 from PySide6.QtCore import QPoint, Qt, SignalInstance
 from PySide6.QtGui import QAction
@@ -32,7 +32,7 @@ from ui.main_window.details.sections import RunButton
 from ui.main_window.empty_state import EmptyState, NoMatch
 from ui.main_window.group_limits import GroupLimitDialog
 from ui.main_window.notes import UndoBar
-from ui.main_window.table.job_rows import Column, JobFilter, make_row
+from ui.main_window.table.job_rows import Column, JobFilter
 from ui.main_window.table.job_view import JobView
 from ui.main_window.toolbar import JobToolbar
 from ui.main_window.trash_dialog import TrashDialog
@@ -157,7 +157,7 @@ def test_the_first_job_is_selected_and_shown(qtbot: QtBot, bench: Bench, window:
     bench.scheduler.add_job("a", Every("1h"))
     _open(qtbot, window)
     assert _text(window, "detailName") == "a"
-    assert _text(window, "detailStatus").startswith("Ready, runs")
+    assert _text(window, "detailStatus").startswith("Ready, next run")
 
 
 def test_a_search_that_finds_nothing_offers_the_way_back(
@@ -350,7 +350,7 @@ def test_the_countdown_changes_the_times_in_sight(qtbot: QtBot, bench: Bench, wi
     with qtbot.waitSignal(model.dataChanged):
         window._countdown.due.emit()
     assert model.data(model.index(0, Column.NEXT)) == "in 5 min"
-    assert _text(window, "detailStatus") == "Ready, runs in 5 min"
+    assert _text(window, "detailStatus") == "Ready, next run in 5 min"
 
 
 def test_closing_only_hides_and_tells_so(qtbot: QtBot, window: MainWindow) -> None:
@@ -578,10 +578,10 @@ def test_a_job_without_a_place_is_said_to_wait(window: MainWindow) -> None:
     window.show()
     waiting = make_job("backup", next_run_at=NOW - MINUTE, waiting_for=WaitingFor.AT_CAPACITY)
     later = make_job("report")
-    window._model.replace([make_row(waiting), make_row(later)])
+    window._model.replace([row_of(waiting), row_of(later)])
     window._totals.sum_up()
     window.show_engine(EngineShown("here"))
-    assert _text(window, "statusWords").startswith("Idle · backup waits for a place · next: report at ")
+    assert _text(window, "statusWords").startswith("Idle · backup waiting: limit reached · next: report at ")
 
 
 def test_what_was_deleted_together_is_selected_together_again(
@@ -594,7 +594,7 @@ def test_what_was_deleted_together_is_selected_together_again(
     _action(window, "deleteAction").trigger()
     qtbot.waitUntil(lambda: _names(window) == ["c"])
     _click(window, "undoButton")
-    qtbot.waitUntil(lambda: [job.name for job in _view(window).selected_jobs()] == ["a", "b"])
+    qtbot.waitUntil(lambda: [row.job.name for row in _view(window).selected_rows()] == ["a", "b"])
 
 
 def test_every_button_tells_its_shortcut_also_after_its_words_changed(
@@ -623,10 +623,10 @@ def test_a_run_by_hand_that_waits_for_a_place_is_seen_to_wait(
     bench.scheduler.add_job("a", Every("1h"))
     _open(qtbot, window)
     _action(window, "runAction").trigger()
-    qtbot.waitUntil(lambda: _text(window, "detailStatus") == "Waiting for a place")
+    qtbot.waitUntil(lambda: _text(window, "detailStatus") == "Waiting to start")
     _settle(qtbot, window)
     index = window._model.index(0, Column.NEXT)
-    assert index.data() == "waiting for a place"
+    assert index.data() == "waiting to start"
     bench.tick()
     qtbot.waitUntil(lambda: _text(window, "detailStatus") == "Running for 0 s")
     _settle(qtbot, window)
@@ -657,4 +657,4 @@ def test_another_job_of_a_chain_is_one_click_away_and_its_state_stays_true(
     bench.scheduler.pause_job(then)
     qtbot.waitUntil(lambda: link.accessibleName() == "then, paused · when this succeeds")
     _click(window, "thenRuns0")
-    qtbot.waitUntil(lambda: [job.name for job in _view(window).selected_jobs()] == ["then"])
+    qtbot.waitUntil(lambda: [row.job.name for row in _view(window).selected_rows()] == ["then"])

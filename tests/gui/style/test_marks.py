@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from job_values import situation_of
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QApplication
@@ -89,12 +90,12 @@ def test_good_and_bad_differ_in_shape_and_colour() -> None:
     ],
 )
 def test_the_mark_of_a_job(job: Job, shape: Shape, tone: Tone) -> None:
-    mark = job_mark(job)
+    mark = job_mark(situation_of(job))
     assert (mark.shape, mark.tone) == (shape, tone)
 
 
 def test_what_waits_for_an_answer_has_its_own_mark_unless_it_runs() -> None:
     paused = Job(id="j", name="n", schedule=_EVERY, status=JobStatus.PAUSED)
-    assert job_mark(paused, asks=True) == ASKS
+    assert job_mark(situation_of(paused, asks=True)) == ASKS
     running = Job(id="j", name="n", schedule=_EVERY, status=JobStatus.RUNNING)
-    assert job_mark(running, asks=True).shape is Shape.PLAY
+    assert job_mark(situation_of(running, asks=True)).shape is Shape.PLAY

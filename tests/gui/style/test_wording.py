@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from halo_scheduler import Every, Manual, Outcome, Run, Source, Trigger
-from halo_scheduler.model import Job, JobStatus, SkipReason, StatusReason, WaitingFor
+from halo_scheduler import Every, Outcome, Run, Source, Trigger
+from halo_scheduler.model import JobStatus, Situation, SkipReason, StatusReason
 from ui.style.wording import (
     ago,
     at_moment,
     cost_words,
     duration,
     moment,
-    next_words,
     one_line,
     outcome_words,
     plain_tooltip,
@@ -22,9 +21,7 @@ from ui.style.wording import (
     short_moment,
     size_words,
     status_advice,
-    status_words,
     trigger_words,
-    waited_for,
 )
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -107,81 +104,6 @@ def test_moments_in_a_sentence(ahead_ms: int, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("job", "status", "when"),
-    [
-        (Job(id="j", name="n", schedule=_EVERY, next_run_at=_NOW + 4 * _MINUTE), "Ready", "in 4 min"),
-        (Job(id="j", name="n", schedule=Manual()), "Ready", "only by hand"),
-        (Job(id="j", name="n", schedule=_EVERY, next_run_at=_NOW - 1), "Ready", "now"),
-        (
-            Job(id="j", name="n", schedule=_EVERY, next_run_at=_NOW - 1, waiting_for=WaitingFor.AT_CAPACITY),
-            "Waiting for a place",
-            "waiting for a place",
-        ),
-        (
-            Job(
-                id="j",
-                name="n",
-                schedule=_EVERY,
-                next_run_at=_NOW - 1,
-                waiting_for=WaitingFor.CONDITION,
-                waiting_reason="mains power",
-            ),
-            "Waiting for mains power",
-            "waiting for mains power",
-        ),
-        (Job(id="j", name="n", schedule=_EVERY, status=JobStatus.RUNNING), "Running", "running now"),
-        (Job(id="j", name="n", schedule=_EVERY, status=JobStatus.PAUSED), "Paused", "Paused"),
-        (
-            Job(id="j", name="n", schedule=_EVERY, status=JobStatus.PAUSED, paused_until=_NOW + _HOUR),
-            "Paused",
-            "paused until 14:05",
-        ),
-        (
-            Job(
-                id="j",
-                name="n",
-                schedule=_EVERY,
-                status=JobStatus.PAUSED,
-                status_reason=StatusReason.ASSISTANT,
-            ),
-            "Paused by an assistant",
-            "Paused by an assistant",
-        ),
-        (
-            Job(
-                id="j",
-                name="n",
-                schedule=_EVERY,
-                status=JobStatus.DISABLED,
-                status_reason=StatusReason.ERRORS,
-                errors=5,
-            ),
-            "Stopped after 5 errors",
-            "Stopped after 5 errors",
-        ),
-        (
-            Job(
-                id="j", name="n", schedule=_EVERY, status=JobStatus.DISABLED, status_reason=StatusReason.DONE
-            ),
-            "Done",
-            "Done",
-        ),
-        (
-            Job(
-                id="j", name="n", schedule=_EVERY, status=JobStatus.DISABLED, status_reason=StatusReason.USER
-            ),
-            "Switched off",
-            "Switched off",
-        ),
-        (Job(id="j", name="n", schedule=_EVERY, errors=2, next_run_at=_NOW + _MINUTE), "Failing", "in 1 min"),
-    ],
-)
-def test_what_a_job_does_and_when(job: Job, status: str, when: str) -> None:
-    assert status_words(job) == status
-    assert next_words(job, _NOW) == when
-
-
-@pytest.mark.parametrize(
     ("status", "reason", "advice"),
     [
         (
@@ -197,8 +119,7 @@ def test_what_a_job_does_and_when(job: Job, status: str, when: str) -> None:
 def test_only_what_an_assistant_made_is_to_be_looked_at(
     status: JobStatus, reason: StatusReason | None, advice: str
 ) -> None:
-    job = Job(id="j", name="n", schedule=_EVERY, status=status, status_reason=reason)
-    assert status_advice(job) == advice
+    assert status_advice(Situation(job_id="j", name="n", status=status, reason=reason)) == advice
 
 
 def test_every_choice_has_words_of_its_own() -> None:
@@ -284,17 +205,3 @@ def test_short_lines_of_a_tooltip_stay_whole() -> None:
 @pytest.mark.parametrize("reason", list(SkipReason))
 def test_every_reason_why_a_job_did_not_run_has_words(reason: SkipReason) -> None:
     assert reason_words(reason)
-
-
-@pytest.mark.parametrize(
-    ("waiting_for", "words"),
-    [
-        (WaitingFor.AT_CAPACITY, "a place"),
-        (WaitingFor.CONDITION, "its conditions"),
-        (WaitingFor.QUIET_TIME, "the end of a quiet time"),
-    ],
-)
-def test_what_a_job_waits_for_has_words_also_when_nobody_gave_any(
-    waiting_for: WaitingFor, words: str
-) -> None:
-    assert waited_for(Job(id="j", name="n", schedule=_EVERY, waiting_for=waiting_for)) == words

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from asking import ask
-from chain_waits import let_chain_wait
+from chain_waits import MAINS, NETWORK, let_chain_wait, unmet, waits
 from PySide6.QtCore import QCoreApplication, QObject
 from PySide6.QtWidgets import QSystemTrayIcon
 from pytestqt.qtbot import QtBot
@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler import Callback, Every, Job, Manual, Outcome, Policy, Run, Scheduler
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.errors import StoreUnavailableError
-from halo_scheduler.model import Caps, InQuietTime, StatusReason, WaitingFor
+from halo_scheduler.model import Caps, InQuietTime, PathExists, StatusReason, Waiting
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.quiet_times import QuietTime
 from halo_scheduler.service.jobs import Jobs
@@ -101,26 +101,25 @@ def test_what_runs_is_counted(tray: Tray, scheduler: Scheduler, qtbot: QtBot) ->
     assert _icon(tray).icon().cacheKey() == picture("tray-running").cacheKey()
 
 
-def _let_wait(scheduler: Scheduler, name: str, reason: str) -> None:
+def _let_wait(scheduler: Scheduler, name: str, waiting: Waiting) -> None:
     """Add a job that is due and waits for something."""
     job_id = scheduler.add_job(name, Every("5m"))
     store = scheduler._store
     record = store.jobs.get(job_id)
     assert record is not None
-    waits = {"waiting_for": WaitingFor.CONDITION, "waiting_reason": reason}
-    store.jobs.save_states([record.evolve(next_run_at=_NOW - _MINUTE, **waits)])
+    store.jobs.save_states([record.evolve(next_run_at=_NOW - _MINUTE, **waits(waiting))])
     scheduler._session.changed(Change(ChangeKind.JOB, job_id=job_id))
 
 
 def test_what_waits_is_told_with_what_it_waits_for(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
-    _let_wait(scheduler, "backup", "network")
+    _let_wait(scheduler, "backup", NETWORK)
     scheduler.add_job("later", Every("9m"))
     _read(tray, qtbot)
-    assert _icon(tray).toolTip() == "backup waits for network · next: later at 08:09"
-    _let_wait(scheduler, "sync", "mains power")
+    assert _icon(tray).toolTip() == "backup waiting for network · next: later at 08:09"
+    _let_wait(scheduler, "sync", MAINS)
     state = _read(tray, qtbot)
     assert state.mood is Mood.IDLE
-    told = "2 waiting: backup for network, sync for mains power · next: later at 08:09"
+    told = "2 waiting: backup (network), sync (mains power) · next: later at 08:09"
     assert _icon(tray).toolTip() == told
 
 
@@ -128,15 +127,15 @@ def test_a_chain_run_that_waits_is_told_too(tray: Tray, scheduler: Scheduler, qt
     first, then = scheduler.add_job("first", Manual()), scheduler.add_job("then", Manual())
     let_chain_wait(scheduler, first, then)
     _read(tray, qtbot)
-    assert _icon(tray).toolTip() == "then waits for a place"
+    assert _icon(tray).toolTip() == "then waiting: limit reached"
 
 
 def test_what_many_wait_for_stays_a_short_plain_line(tray: Tray, scheduler: Scheduler, qtbot: QtBot) -> None:
     for number in range(7):
-        _let_wait(scheduler, f"{number} <b>{'x' * 100}</b>", f"/mnt/<i>{'y' * 300} to be there")
-    _let_wait(scheduler, "8", "network")
+        _let_wait(scheduler, f"{number} <b>{'x' * 100}</b>", unmet(PathExists(path=f"/mnt/<i>{'y' * 300}")))
+    _let_wait(scheduler, "8", NETWORK)
     state = _read(tray, qtbot)
-    assert (len(state.waiting), state.waiting_count) == (5, 8)
+    assert (len(state.waiting), state.waiting_jobs.count) == (5, 8)
     tooltip = _icon(tray).toolTip()
     assert tooltip.startswith("8 waiting: 0 ‹b›xxx")
     assert tooltip.endswith(", …")
@@ -379,6 +378,7 @@ def test_a_job_that_has_reached_its_cap_comes_next_only_after_midnight(
     caps = Policy(caps=Caps(runs_per_day=1))
     today = scheduler.add_job("agent", Every("5m"), policy=caps)
     scheduler._store.usage.add([(today, scheduler.jobs.usage(today).day, Spent(1, 0))])
+    scheduler._session.changed(Change(ChangeKind.JOB, job_id=today))
     assert _read(tray, qtbot).upcoming == ()
     assert _icon(tray).toolTip() == "1 job is held back"
     tomorrow = scheduler.add_job("nightly", Every("20h"), policy=caps)

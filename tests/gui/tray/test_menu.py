@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from chain_waits import NETWORK, unmet
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
+from halo_scheduler.model import PathExists
 from ui.style.theme import Appearance
 from ui.tray.menu import TrayMenu
-from ui.tray.state import JobName, TrayState, Underway, Upcoming, Waiting
+from ui.tray.state import JobName, TrayState, Underway, Upcoming, WaitingEntry
+from ui.widgets.waiting_text import WaitingJob, WaitingJobs
 
 _NOW = 1_800_000_000_000
 _MINUTE = 60_000
@@ -92,7 +97,7 @@ def test_the_next_ones_tell_how_far_they_are(menu: TrayMenu, qtbot: QtBot) -> No
 def test_unseen_failures_lead_to_the_history(menu: TrayMenu, qtbot: QtBot) -> None:
     menu.show_state(TrayState(unseen_failures=2, job_count=1))
     entry = _action(menu, "trayFailuresAction")
-    assert entry.text() == "2 failures you have not seen"
+    assert entry.text() == "2 new failures"
     with qtbot.waitSignal(menu.history_requested):
         entry.trigger()
 
@@ -196,16 +201,20 @@ def test_names_from_outside_stay_short_lines(menu: TrayMenu) -> None:
     assert shown == ["a && b", "two ↵ lines", "x" * 47 + "…", r"\u202eright", "<b>bold</b>"]
 
 
+def _in_short(waiting: tuple[WaitingEntry, ...]) -> WaitingJobs:
+    return WaitingJobs.of([WaitingJob(one.job.name, one.waiting) for one in waiting])
+
+
 def test_what_waits_has_a_row_that_says_for_what_and_opens_the_job(menu: TrayMenu, qtbot: QtBot) -> None:
     waiting = (
-        Waiting(JobName("a", "back & up"), "network"),
-        Waiting(JobName("b", "sync"), "a <b>x</b> to answer"),
+        WaitingEntry(JobName("a", "back & up"), NETWORK),
+        WaitingEntry(JobName("b", "sync"), unmet(PathExists(path="/<b>x</b>"))),
     )
-    menu.show_state(TrayState(waiting=waiting, waiting_count=2, job_count=2, active_count=2))
+    menu.show_state(TrayState(waiting=waiting, waiting_jobs=_in_short(waiting), job_count=2, active_count=2))
     assert _texts(menu)[:3] == [
         "2 waiting",
         "back && up — waiting for network",
-        "sync — waiting for a <b>x</b> to answer",
+        "sync — waiting for /<b>x</b> to be there",
     ]
     with qtbot.waitSignal(menu.job_requested) as told:
         _action(menu, "trayWaitingAction1").trigger()
@@ -213,9 +222,11 @@ def test_what_waits_has_a_row_that_says_for_what_and_opens_the_job(menu: TrayMen
 
 
 def test_more_waiting_than_fit_are_counted(menu: TrayMenu, qtbot: QtBot) -> None:
-    waiting = tuple(Waiting(job, "network") for job in _jobs(5))
+    waiting = tuple(WaitingEntry(job, NETWORK) for job in _jobs(5))
     menu.show_state(
-        TrayState(waiting=waiting, waiting_count=8, waits_alike=True, job_count=8, active_count=8)
+        TrayState(
+            waiting=waiting, waiting_jobs=replace(_in_short(waiting), count=8), job_count=8, active_count=8
+        )
     )
     more = _action(menu, "trayMoreWaitingAction")
     assert more.text() == "3 more waiting …"

@@ -33,9 +33,12 @@ def test_a_day_ahead_is_named_the_same_until_it_is_looked_at_again(ahead_ms: int
     assert describe_when(at, now_ms + min(wait_ms, LONGEST_WAIT_MS) - 1) == describe_when(at, now_ms)
 
 
-@pytest.mark.parametrize("ahead_ms", [-HOUR, 0, SECOND - 1])
-def test_what_is_due_does_not_count(ahead_ms: int) -> None:
-    assert until_next_changes(NOW + ahead_ms, NOW) is None
+@given(st.integers(-12 * HOUR + MINUTE, SECOND - 1))
+def test_what_is_due_or_overdue_changes_just_when_it_was_said_to(ahead_ms: int) -> None:
+    at = NOW + ahead_ms
+    wait_ms = until_next_changes(at, NOW)
+    assert describe_when(at, NOW + wait_ms - 1) == describe_when(at, NOW)
+    assert describe_when(at, NOW + wait_ms) != describe_when(at, NOW)
 
 
 @given(st.integers(0, 12 * HOUR - 1), st.integers(0, 100_000_000))

@@ -9,7 +9,6 @@ from pytestqt.qtbot import QtBot
 from ui.style.theme import Appearance
 from ui.widgets.pauses import PauseChoice
 from ui.widgets.status_strip import EngineShown, StatusStrip, Summary
-from ui.widgets.waiting_text import WaitingJob, WaitingJobs
 from ui.widgets.wrapped_text import WrappedText
 
 
@@ -49,11 +48,11 @@ def _button(strip: StatusStrip, name: str) -> QPushButton:
             EngineShown("here"),
             Summary(
                 ready=2,
-                waiting=WaitingJobs((WaitingJob("backup", "mains power"),), 1),
+                waiting="backup waiting for mains power",
                 next_name="a",
                 next_when="now",
             ),
-            "Idle · backup waits for mains power · next: a now",
+            "Idle · backup waiting for mains power · next: a now",
         ),
         (EngineShown("here"), Summary(paused=2), "All jobs are paused"),
         (
@@ -75,9 +74,9 @@ def test_failures_are_counted_and_can_be_shown(qtbot: QtBot, strip: StatusStrip)
     failing = _button(strip, "failingButton")
     assert failing.isHidden()
     strip.show_summary(Summary(ready=3, failing=1))
-    assert failing.text() == failing.accessibleName() == "1 job fails"
+    assert failing.text() == failing.accessibleName() == "1 failing"
     strip.show_summary(Summary(ready=3, failing=2))
-    assert failing.text() == "2 jobs fail"
+    assert failing.text() == "2 failing"
     with qtbot.waitSignal(strip.failing_wanted):
         failing.click()
 

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import pytest
+from chain_waits import LIMIT, MAINS, NETWORK
 
+from halo_scheduler.model import Capacity, Waiting, WaitingFor
 from ui.widgets.waiting_text import WaitingJob, WaitingJobs, waiting_line
 
-_BACKUP = WaitingJob("backup", "network")
-_SYNC = WaitingJob("sync", "mains power")
-
-
-_MAIL = WaitingJob("mail", "network")
+_FULL = Waiting(kind=WaitingFor.AT_CAPACITY, capacity=Capacity(2, 2))
+_BACKUP = WaitingJob("backup", NETWORK)
+_SYNC = WaitingJob("sync", MAINS)
+_MAIL = WaitingJob("mail", NETWORK)
+_REPORT = WaitingJob("report", _FULL)
 
 
 @pytest.mark.usefixtures("qapp")
 @pytest.mark.parametrize(
-    ("waiting", "words"),
+    ("jobs", "words"),
     [
-        (WaitingJobs(), ""),
-        (WaitingJobs((_BACKUP,), 1, is_alike=True), "backup waits for network"),
-        (WaitingJobs((_BACKUP, _SYNC), 2), "2 waiting: backup for network, sync for mains power"),
-        (WaitingJobs((_BACKUP, _MAIL), 2, is_alike=True), "2 jobs wait for network"),
-        (WaitingJobs((_BACKUP, _SYNC), 3), "3 waiting: backup for network, sync for mains power, …"),
-        (WaitingJobs((_BACKUP, _SYNC, _MAIL), 3), "3 waiting: backup for network, sync for mains power, …"),
+        ([], ""),
+        ([_BACKUP], "backup waiting for network"),
+        ([_REPORT], "report waiting: limit reached (2 of 2)"),
+        ([_BACKUP, _SYNC], "2 waiting: backup (network), sync (mains power)"),
+        ([_BACKUP, _MAIL], "2 jobs waiting for network"),
+        ([_REPORT, WaitingJob("other", LIMIT)], "2 jobs waiting: limit reached (2 of 2)"),
+        ([_REPORT, _SYNC, _MAIL], "3 waiting: report (limit reached), sync (mains power), …"),
     ],
 )
-def test_who_waits_for_what(waiting: WaitingJobs, words: str) -> None:
-    assert waiting_line(waiting) == words
+def test_who_waits_for_what(jobs: list[WaitingJob], words: str) -> None:
+    assert waiting_line(WaitingJobs.of(jobs), 0) == words
+
+
+@pytest.mark.usefixtures("qapp")
+def test_where_there_is_no_room_for_names_they_are_counted() -> None:
+    assert waiting_line(WaitingJobs.of([_BACKUP, _SYNC]), 0, most_named=0) == "2 waiting"

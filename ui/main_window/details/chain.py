@@ -8,9 +8,10 @@ from types import MappingProxyType
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from halo_scheduler.model import FollowOn
+from halo_scheduler.model import FollowOn, Waiting, WaitingFor
 from halo_scheduler.rules.chains import GONE, ChainLink, LinkState, WaitingRun, alike
-from halo_scheduler.wording.plans import FEWEST_PILED_UP, ITS_LAST_RUN
+from halo_scheduler.wording.plans import FEWEST_PILED_UP
+from halo_scheduler.wording.status import awaited_words, skipped_sentence
 from ui.style.marks import Mark, Shape
 from ui.style.theme import GRID, HALF, Appearance, Tone
 from ui.style.wording import one_line, short_moment
@@ -20,7 +21,6 @@ from ui.widgets.status_strip import MarkLabel
 from ui.widgets.wrapped_text import WrappedText
 
 from .sections import BESIDE_LINK, Section
-from .surroundings import skipped_words
 
 _MOST_SHOWN = 8
 _MOST_WAITING = 3
@@ -136,7 +136,11 @@ class RunsAfter(Links):
         self.column.addWidget(self._more_waiting)
 
     def show_before(
-        self, links: Sequence[ChainLink], waits: Sequence[WaitingRun], now_ms: int, told: str = ""
+        self,
+        links: Sequence[ChainLink],
+        waits: Sequence[WaitingRun],
+        now_ms: int,
+        told: Waiting | None = None,
     ) -> None:
         """Show the jobs before, and the runs that wait because one of them ended.
 
@@ -219,7 +223,7 @@ class _Waiting(QWidget):
         row.addWidget(self.cancel, 0, Qt.AlignmentFlag.AlignTop)
         self.setVisible(False)
 
-    def show_runs(self, waits: Sequence[WaitingRun], now_ms: int, told: str) -> None:
+    def show_runs(self, waits: Sequence[WaitingRun], now_ms: int, told: Waiting | None) -> None:
         """Show since when runs wait and, if that is not told elsewhere, for what; or nothing."""
         self.setVisible(bool(waits))
         if not waits:
@@ -233,28 +237,26 @@ class _Waiting(QWidget):
         self.cancel.setToolTip(_tr("Do not run it this time") if is_one else _tr("Do not run them this time"))
 
 
-def _waiting_words(waits: Sequence[WaitingRun], now_ms: int, told: str) -> str:
-    first, count = waits[0], len(waits)
-    is_told, is_behind = first.reason == told, first.reason == ITS_LAST_RUN
+def _waiting_words(waits: Sequence[WaitingRun], now_ms: int, told: Waiting | None) -> str:
+    first, count = waits[0].waiting, len(waits)
+    is_told = told is not None and (told.kind, told.details) == (first.kind, first.details)
+    is_behind = first.kind is WaitingFor.PREVIOUS_RUN
+    words = _tr("A run after {name} has waited since {when}: {what}.")
     if count == 1:
-        words = _tr("A run after {name} has waited since {when} for {what}.")
         words = _tr("A run after {name} has waited since {when}.") if is_told else words
-        skipped = skipped_words(first.waits_until, now_ms)
+    elif is_behind:
+        words = _tr("{count} runs after {name} wait, the first since {when}: one runs at a time.")
     else:
-        words = _tr("{count} runs wait to start after {name}, the first since {when}, for {what}.")
-        words = _tr("{count} runs wait to start after {name}, the first since {when}.") if is_told else words
-        if is_behind:
-            words = _tr(
-                "{count} runs wait to start after {name}, the first since {when}: one runs at a time."
-            )
-        skipped = skipped_words(first.waits_until, now_ms, is_first=True)
-    is_pile = is_behind and count >= FEWEST_PILED_UP
+        words = _tr("{count} runs after {name} wait, the first since {when}: {what}.")
+        words = _tr("{count} runs after {name} wait, the first since {when}.") if is_told else words
     sentence = words.format(
         count=count,
-        name=_cause_name(first),
-        when=short_moment(first.at, now_ms),
-        what=one_line(first.reason, _LONGEST_REASON) or _tr("a place"),
+        name=_cause_name(waits[0]),
+        when=short_moment(waits[0].at, now_ms),
+        what=one_line(awaited_words(first, now_ms), _LONGEST_REASON),
     )
+    is_pile = is_behind and count >= FEWEST_PILED_UP
+    skipped = "" if first.deadline is None else skipped_sentence(first.deadline, now_ms)
     return " ".join(
         filter(None, [sentence, skipped, _tr("They come faster than they end.") if is_pile else ""])
     )

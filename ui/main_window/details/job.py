@@ -10,13 +10,14 @@ from typing import Generic, TypeVar
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from halo_scheduler.model import Manual, SkipReason
+from halo_scheduler.model import Manual
+from halo_scheduler.wording.status import waiting_sentences
 from ui.main_window.job_actions import JobActions
-from ui.main_window.table.cells import quiet_words, status_sentence, streak_sentence
+from ui.main_window.table.cells import live_status, quiet_words, streak_sentence
 from ui.main_window.table.job_rows import schedule_words
 from ui.style.marks import ASKS, job_mark
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, title_font
-from ui.style.wording import one_line, status_advice
+from ui.style.wording import status_advice
 from ui.widgets.labels import button
 from ui.widgets.status_strip import MarkLabel
 from ui.widgets.wrapped_text import WrappedText
@@ -25,14 +26,12 @@ from .actions import ActionButtons
 from .chain import RunsAfter, ThenRuns
 from .job_details import JobDetails
 from .sections import NextRuns, OutputTail, RecentRuns, Section
-from .surroundings import Hint, StartsOnly, waiting_sentence
+from .surroundings import Hint, StartsOnly
 from .work import Today, WhatItDoes
 
 _QUESTION_LINES = 6
 
 T = TypeVar("T", bound=QWidget)
-
-_LONGEST_NAME = 60
 
 
 class AskedNote(QFrame):
@@ -247,14 +246,14 @@ class OneJob(QWidget):
             self._shown_id = job.id
             self._fold()
         self._name.set_text(job.name)
-        self._mark.set_mark(job_mark(job, asks=bool(details.questions)))
+        self._mark.set_mark(job_mark(details.situation))
         self._buttons.fit()
         self._description.set_text(job.description.strip())
         self._streak.set_text(streak_sentence(job))
         if details.questions or "_asked" in vars(self):
             self._asked.show_questions(details.questions)
         self._review.show_sentence(_sentences(details.notes))
-        advice = status_advice(job)
+        advice = status_advice(details.situation)
         self._advice.show_sentence(advice)
         self._what.show_job(job, details.default_agent)
         self._today.show_usage(details.usage)
@@ -279,33 +278,19 @@ class OneJob(QWidget):
 
     def show_times(self, details: JobDetails, now_ms: int) -> None:
         """Show the times as they are now."""
-        asks = bool(details.questions)
-        is_capped = details.held is SkipReason.CAP
-        before = details.chain.before
-        after = one_line(before[0].name, _LONGEST_NAME) if len(before) == 1 else self.tr("other jobs")
-        self._status.set_text(
-            status_sentence(
-                details.job,
-                now_ms,
-                details.running,
-                asks=asks,
-                is_capped=is_capped,
-                after=after if before else "",
-                quiet=None if is_capped else details.quiet.get(details.job.next_run_at or 0),
-            )
-        )
+        situation, before = details.situation, details.chain.before
+        asks, waiting = situation.question is not None, situation.waiting
+        self._status.set_text(live_status(situation, now_ms, details.running))
         # A run that another job started tells of itself beside that job.
-        is_own = not details.chain_waits
-        self._waiting.show_sentence(
-            waiting_sentence(details.job, details.waits_until, now_ms) if is_own else ""
-        )
+        is_own = waiting is not None and not details.chain_waits
+        sentences = waiting_sentences(waiting, now_ms) if is_own and waiting is not None else []
+        self._waiting.show_sentence(" ".join(sentences))
         if before or details.chain_waits or self._before.made is not None:
-            told = details.job.waiting_reason
-            self._before.get().show_before(before, details.chain_waits, now_ms, told)
+            self._before.get().show_before(before, details.chain_waits, now_ms, waiting)
         if details.job.hints.expires_at is not None or self._hint.made is not None:
             self._hint.get().show_hint(details.job, now_ms)
         self._order_stops()
-        waits = details.job.waiting_for is not None
+        waits = waiting is not None
         # What waits just now tells of it elsewhere, and what asks is skipped first of all.
         quiet = {
             at: quiet_words(details.job, one, now_ms)

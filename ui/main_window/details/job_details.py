@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from halo_scheduler.grammar.text import ShownText
-from halo_scheduler.model import Job, JobStatus, Outcome, Run, SkipReason
+from halo_scheduler.model import Job, JobStatus, Outcome, Run, Situation, SkipReason
+from halo_scheduler.model.quiet_times import Quiet
 from halo_scheduler.rules.chains import Chain, WaitingRun
 from halo_scheduler.rules.statistics import Usage
-from halo_scheduler.schedule.quiet_times import Quiet
+from halo_scheduler.schedule.quiet_times import QuietHours
 from halo_scheduler.service.scheduler import Scheduler
 from halo_scheduler.transfer.review import Reviewer
 from halo_scheduler.wording.plans import error_sentences
 from ui.backend.questions import MOST_READ, plain_lines
-from ui.backend.quiet_times import QuietHours, next_runs
-from ui.main_window.table.job_rows import as_waiting
+from ui.backend.quiet_times import next_runs
 
 NEXT_RUNS = 5
 RECENT_RUNS = 8
@@ -33,11 +33,10 @@ class JobDetails:
     """One job with what comes, why, what was, and what it said last."""
 
     job: Job
+    situation: Situation
     next_runs: tuple[int, ...] = ()
     quiet: Mapping[int, Quiet] = field(default_factory=dict)
     """Which of these fall into a quiet time."""
-    held: SkipReason | None = None
-    """Why its planned run will be skipped as things are; the next runs are those after a cap that is reached."""
     why: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
     output: str = ""
@@ -53,8 +52,6 @@ class JobDetails:
     """How many runs of other jobs that it started have not begun, by the id of the job."""
     notes: tuple[str, ...] = ()
     """What of it cannot be seen, and which other names look like its own."""
-    waits_until: int | None = None
-    """When its planned run is skipped if its conditions still do not hold."""
 
     @property
     def running(self) -> Run | None:
@@ -64,38 +61,33 @@ class JobDetails:
 
 def read_details(scheduler: Scheduler, job_id: str) -> JobDetails | None:
     """Read a job's details; None when it is gone."""
-    job = scheduler.get_job(job_id)
-    if job is None:
+    job, situation = scheduler.get_job(job_id), scheduler.jobs.situations([job_id]).get(job_id)
+    if job is None or situation is None:
         return None
     waits = scheduler.runs.waiting_in_chains()
-    chain_waits = tuple(one for one in waits if one.job_id == job_id)
-    if scheduler.runs.waiting_of(job_id) is not None:
-        job = as_waiting(job)
-    elif chain_waits and job.waiting_for is None:
-        job = as_waiting(job, chain_waits[0].reason)
     runs = _recent_runs(scheduler, job)
     spoke = _last_begun(scheduler, job_id, runs)
     asked = scheduler.questions.list(limit=MOST_READ)
-    usage, held = scheduler.jobs.usage(job_id), scheduler.jobs.holds([job_id]).get(job_id)
-    since = usage.resets_at if held is SkipReason.CAP else None
+    usage = scheduler.jobs.usage(job_id)
+    # The next runs are those after the daily limit.
+    since = usage.resets_at if situation.blocker is SkipReason.CAP else None
     settings = scheduler.settings.read()
     coming = next_runs(scheduler, job, QuietHours(settings.quiet_times), NEXT_RUNS, since)
     return JobDetails(
         job=job,
+        situation=situation,
         questions=tuple(plain_lines(one.text) for one in asked if one.job_id == job_id),
         usage=usage,
         default_agent=settings.default_agent,
         next_runs=tuple(at for at, _quiet in coming),
         quiet={at: quiet for at, quiet in coming if quiet is not None},
-        held=held,
         why=_why(scheduler, job),
         runs=tuple(runs),
         output="" if spoke is None else last_lines(scheduler.get_output(spoke.id)),
         output_run_id=None if spoke is None else spoke.id,
         chain=scheduler.jobs.chain(job_id),
-        chain_waits=chain_waits,
+        chain_waits=tuple(one for one in waits if one.job_id == job_id),
         caused_waits=Counter(one.job_id for one in waits if one.cause_job_id == job_id),
-        waits_until=scheduler.jobs.waits_until(job_id),
         notes=tuple(Reviewer(known.name for known in scheduler.jobs.names()).notes(job.spec)),
     )
 
@@ -130,3 +122,11 @@ def last_lines(output: bytes, most: int = OUTPUT_LINES) -> str:
     text = shown.feed(output[-_TAIL_BYTES:]) + shown.end()
     lines = [line.rstrip() for line in text.rstrip().split("\n")][-most:]
     return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)
+
+
+def cancel_waiting(scheduler: Scheduler, run_ids: Iterable[str]) -> None:
+    """Cancel those of some chain runs that still wait; what has begun meanwhile goes on."""
+    waiting = {one.run_id for one in scheduler.runs.waiting_in_chains()}
+    for run_id in run_ids:
+        if run_id in waiting:
+            scheduler.cancel_run(run_id)

@@ -12,18 +12,18 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from halo_scheduler.grammar.interval import SECOND_MS
-from halo_scheduler.model import Job, Run
+from halo_scheduler.model import Run
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Asked, Backend
-from ui.backend.waiting_jobs import cancel_waiting
 from ui.main_window.job_actions import JobActions
+from ui.main_window.table.job_rows import JobRow
 from ui.style.theme import GRID, MARGIN, Appearance, Tone
 from ui.widgets.labels import label
 from ui.widgets.line_icon import LineIcon
 from ui.widgets.tab_order import put_at
 
-from .job_details import JobDetails, read_details
+from .job_details import JobDetails, cancel_waiting, read_details
 
 if TYPE_CHECKING:
     from .job import OneJob
@@ -50,7 +50,7 @@ class DetailPane(QWidget):
         self.setObjectName("detailPane")
         self._backend = backend
         self._appearance = appearance
-        self._jobs: tuple[Job, ...] = ()
+        self._rows: tuple[JobRow, ...] = ()
         self._details: JobDetails | None = None
         self._asked: Asked | None = None
         self._is_dirty = False
@@ -108,27 +108,27 @@ class DetailPane(QWidget):
 
     # --- What is shown ------------------------------------------------------------------------------
 
-    def show_jobs(self, jobs: Iterable[Job], asking: Container[str] = ()) -> None:
-        """Show these, some of which ask; of a single one that is already shown, what it is now."""
+    def show_rows(self, rows: Iterable[JobRow]) -> None:
+        """Show these; of a single one that is already shown, what it is now."""
         before = self._shown_id()
-        self._jobs = tuple(jobs)
-        if len(self._jobs) > 1:
-            self._several.show_jobs(self._jobs, asking)
+        self._rows = tuple(rows)
+        if len(self._rows) > 1:
+            self._several.show_situations([row.situation for row in self._rows], self._backend.now_ms())
         self._turn_page()
-        if len(self._jobs) != 1:
+        if len(self._rows) != 1:
             self._details = None
             self.times_changed.emit()
             return
-        if self._jobs[0].id != before:
+        if self._rows[0].id != before:
             self._details = None
             # Most answers come at once; only for a late one half of it is shown meanwhile.
             self._late.start()
         self.refresh()
 
     def _turn_page(self) -> None:
-        if len(self._jobs) > 1:
+        if len(self._rows) > 1:
             self._pages.setCurrentWidget(self._several)
-        elif not self._jobs:
+        elif not self._rows:
             self._pages.setCurrentWidget(self._nothing)
         elif "_one" in vars(self):
             self._pages.setCurrentWidget(self._one)
@@ -181,11 +181,11 @@ class DetailPane(QWidget):
             yield SECOND_MS - (now_ms - run.started_at) % SECOND_MS
 
     def _shown_id(self) -> str | None:
-        return self._jobs[0].id if len(self._jobs) == 1 else None
+        return self._rows[0].id if len(self._rows) == 1 else None
 
     def _show_what_is_known(self) -> None:
-        if len(self._jobs) == 1 and self._details is None:
-            self._show_one(JobDetails(job=self._jobs[0]))
+        if len(self._rows) == 1 and self._details is None:
+            self._show_one(JobDetails(job=self._rows[0].job, situation=self._rows[0].situation))
 
     def _show_one(self, details: JobDetails) -> None:
         self._one.show_job(details, self._backend.now_ms())

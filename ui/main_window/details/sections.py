@@ -91,7 +91,7 @@ class NextRuns(Section):
         # What else falls due while one waits is passed over.
         times = [at for index, at in enumerate(times) if not (waits and index and at <= now_ms)]
         self._times = tuple(times)
-        words = self.tr("It waits for your answer first; until then these are skipped.")
+        words = self.tr("On hold until you answer; these runs are skipped.")
         self._held.set_text(words if asks else "")
         self.setVisible(bool(times))
         for index, (ahead, at) in enumerate(self._rows):

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
-from operator import attrgetter
+from collections.abc import Sequence
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from halo_scheduler.model import Job, JobStatus
+from halo_scheduler.model import Situation, SituationKind
+from halo_scheduler.wording.status import status_words
 from ui.main_window.job_actions import JobActions
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, Tone, title_font
-from ui.style.wording import status_words, waited_for
+from ui.style.wording import sentence_case
 from ui.widgets.wrapped_text import WrappedText
 
 from .actions import ActionButtons
-
-# What makes a job's status words: taken from thousands of jobs, the words made for a few.
-_STATUS = attrgetter("status", "status_reason", "waiting_for", "waiting_reason", "errors")
 
 
 class SeveralJobs(QWidget):
@@ -37,23 +34,19 @@ class SeveralJobs(QWidget):
         column.addWidget(self._buttons)
         column.addStretch(1)
 
-    def show_jobs(self, jobs: tuple[Job, ...], asking: Container[str] = ()) -> None:
-        """Show how many of some jobs do what; those of `asking` wait for an answer."""
-        self._title.set_text(self.tr("{count} jobs selected").format(count=len(jobs)))
-        statuses = [(_STATUS(job), job.id in asking) for job in jobs]
-        alike = dict(zip(statuses, jobs, strict=True))
-        counts: Counter[str] = Counter()
-        reasons = {waited_for(job) for (_, asks), job in alike.items() if _only_waits(job, asks=asks)}
-        for status, count in Counter(statuses).items():
-            job, asks = alike[status], status[1]
-            # What each of them waits for would be a long list.
-            is_one_of_many = len(reasons) > 1 and _only_waits(job, asks=asks)
-            words = self.tr("Waiting") if is_one_of_many else status_words(job, asks=asks)
-            counts[words] += count
+    def show_situations(self, situations: Sequence[Situation], now_ms: int) -> None:
+        """Show how many of some jobs do what."""
+        self._title.set_text(self.tr("{count} jobs selected").format(count=len(situations)))
+        reasons = {
+            (one.waiting.kind, one.waiting.details)
+            for one in situations
+            if one.kind is SituationKind.WAITING and one.waiting is not None
+        }
+        # What each of them waits for would be a long list.
+        waiting = self.tr("Waiting") if len(reasons) > 1 else ""
+        counts = Counter(
+            (waiting if one.kind is SituationKind.WAITING else "") or sentence_case(status_words(one, now_ms))
+            for one in situations
+        )
         self._counts.set_text("\n".join(f"{count} × {words}" for words, count in counts.most_common()))
         self._buttons.fit()
-
-
-def _only_waits(job: Job, *, asks: bool) -> bool:
-    """Tell whether a job's status is that it waits."""
-    return job.waiting_for is not None and job.status is JobStatus.IDLE and not asks

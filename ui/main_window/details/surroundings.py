@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from halo_scheduler.grammar.interval import interval_in_words
-from halo_scheduler.model import HintSource, Job, Policy, WaitingFor
+from halo_scheduler.model import HintSource, Job, Policy
 from halo_scheduler.wording.conditions import describe_condition
 from halo_scheduler.wording.plans import duration_in_words
 from ui.style.theme import GRID, HALF, Appearance, Tone
@@ -141,32 +141,3 @@ class StartsOnly(Section):
         words = _tr("It waits for that {time} at most; then the run is skipped.")
         is_told = bool(policy.conditions) and limit_ms is not None
         self._deadline.set_text(words.format(time=duration_in_words(limit_ms or 0)) if is_told else "")
-
-
-def waiting_sentence(job: Job, waits_until: int | None, now_ms: int) -> str:
-    """Return since when a due job waits, and how that ends; nothing for one that does not wait."""
-    if job.waiting_for is None:
-        return ""
-    is_due = job.next_run_at is not None and job.next_run_at <= now_ms
-    since = _tr("Due since {when}.").format(when=short_moment(job.next_run_at or 0, now_ms)) if is_due else ""
-    then = {
-        WaitingFor.AT_CAPACITY: _tr("As many jobs as may are running; it starts when one ends."),
-        WaitingFor.QUIET_TIME: _tr("It starts when the quiet time is over."),
-        WaitingFor.RESOURCES: _tr("Its start is tried again for a while."),
-        WaitingFor.DISK_SPACE: _tr("Its start is tried again for a while."),
-        WaitingFor.CONDITION: skipped_words(waits_until, now_ms) or _tr("It waits for as long as it takes."),
-    }[job.waiting_for]
-    return " ".join(filter(None, [since, then]))
-
-
-def skipped_words(waits_until: int | None, now_ms: int, *, is_first: bool = False) -> str:
-    """Return what happens to a run that waits in vain; nothing for one that waits as long as it takes.
-
-    `is_first` tells that it is the first of several.
-    """
-    if waits_until is None:
-        return ""
-    words = _tr("If it still waits {when}, this run is skipped.")
-    if is_first:
-        words = _tr("If it still waits {when}, it is skipped.")
-    return words.format(when=at_moment(waits_until, now_ms))

@@ -7,35 +7,29 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QCoreApplication
 
-from halo_scheduler.grammar.english import short_date, weekday_name
 from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from halo_scheduler.grammar.zone import local_time
-from halo_scheduler.model import Job, JobStatus, Manual, Outcome, Run, Source, StatusReason, WaitingFor
+from halo_scheduler.model import Job, JobStatus, Manual, Outcome, Run, Situation, SituationKind, Source
+from halo_scheduler.model.quiet_times import Quiet
 from halo_scheduler.rules.statistics import TrendPoint
-from halo_scheduler.schedule.quiet_times import Quiet
-from halo_scheduler.wording.schedules import describe_when
+from halo_scheduler.wording.status import next_words, status_sentence, status_words, waiting_sentences
 from ui.backend.quiet_times import is_skipped
 from ui.style.wording import (
     ago,
     at_moment,
     duration,
-    is_assistants,
     moment,
-    next_words,
     one_line,
     outcome_words,
     plain_tooltip,
     run_words,
+    sentence_case,
     short_moment,
     status_advice,
-    status_words,
-    waited_for,
 )
 from ui.widgets.action_text import action_words, work_words
 
 from .job_rows import Column, JobFacts, JobRow, schedule_words
 
-_DAYS_BY_NAME = 7
 _LONGEST_NAME = 60
 
 
@@ -46,86 +40,41 @@ def tr(text: str) -> str:
 
 def cell_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str:
     """Return what a cell shows; the trend is drawn."""
-    job = row.job
     match column:
         case Column.NAME:
-            return one_line(job.name)
+            return one_line(row.job.name)
         case Column.SCHEDULE:
             return one_line(pace_words(row))
         case Column.NEXT:
-            return next_text(row, run, now_ms, facts.quiet)
+            return next_text(row.situation, run, now_ms)
         case Column.LAST:
-            return last_text(job, facts, run, now_ms)
+            return last_text(row, facts, run, now_ms)
         case Column.TREND:
             return ""
 
 
 def pace_words(row: JobRow) -> str:
     """Return a job's schedule; of one that has none, whether it runs after another."""
-    if not row.after or not isinstance(row.job.schedule, Manual):
+    after = row.situation.after
+    if not after or not isinstance(row.job.schedule, Manual):
         return schedule_words(row.job.schedule)
-    return tr("After another job") if len(row.after) == 1 else tr("After other jobs")
+    return tr("After another job") if len(after) == 1 else tr("After other jobs")
 
 
-def _before_words(row: JobRow) -> str:
-    """Return the job that one runs after; which ones there are of several is told in the pane."""
-    return one_line(row.after[0], _LONGEST_NAME) if len(row.after) == 1 else tr("other jobs")
+def next_text(situation: Situation, run: Run | None, now_ms: int) -> str:
+    """Return when a job runs next, or how far its run has come."""
+    words = next_words(situation, now_ms)
+    if situation.kind is not SituationKind.RUNNING or run is None or run.progress is None:
+        return words
+    return f"{words}, {run.progress:.0%}"
 
 
-def next_text(row: JobRow, run: Run | None, now_ms: int, quiet: Quiet | None = None) -> str:
-    """Return when a job runs next and whether that is quiet, or how far it has come."""
-    job = row.job
-    if job.status is JobStatus.RUNNING and not job.is_starting:
-        progress = None if run is None else run.progress
-        return (
-            tr("running") if progress is None else tr("running, {percent}").format(percent=f"{progress:.0%}")
-        )
-    if job.waiting_for is not None:
-        return _waiting_text(job)
-    if job.status is JobStatus.DISABLED:
-        return {StatusReason.DONE: tr("done"), StatusReason.ERRORS: tr("off after errors")}.get(
-            job.status_reason or StatusReason.USER, tr("off")
-        )
-    return _pause_text(job, now_ms) if job.status is JobStatus.PAUSED else _idle_text(row, now_ms, quiet)
-
-
-def _waiting_text(job: Job) -> str:
-    if job.waiting_for is WaitingFor.QUIET_TIME:
-        # Which one, and until when, is too long for a column.
-        return tr("in a quiet time")
-    return tr("waiting for {what}").format(what=waited_for(job))
-
-
-def _idle_text(row: JobRow, now_ms: int, quiet: Quiet | None) -> str:
-    if row.is_held:
-        return tr("after your answer") if row.asks else tr("cap reached")
-    if row.after and row.job.next_run_at is None:
-        return tr("after {name}").format(name=_before_words(row))
-    when = next_words(row.job, now_ms)
-    # What becomes of it then is too long for a column.
-    return when if quiet is None else tr("{when} · quiet").format(when=when)
-
-
-def _pause_text(job: Job, now_ms: int) -> str:
-    """Return until when a job is paused, as short as a column needs it: the time of today, else the day."""
-    if job.paused_until is None:
-        return tr("paused by assistant") if is_assistants(job) else tr("paused")
-    local, today = local_time(job.paused_until), local_time(now_ms)
-    days = (local.date() - today.date()).days
-    when = short_date(local, year=False)
-    if days == 0:
-        when = f"{local:%H:%M}"
-    elif 0 < days < _DAYS_BY_NAME:
-        when = weekday_name(local)[:3]
-    return tr("paused until {when}").format(when=when)
-
-
-def last_text(job: Job, facts: JobFacts, run: Run | None, now_ms: int) -> str:
+def last_text(row: JobRow, facts: JobFacts, run: Run | None, now_ms: int) -> str:
     """Return when the last run was; of one under way, since when it runs."""
-    if job.status is JobStatus.RUNNING and not job.is_starting:
-        since = run.started_at if run is not None else job.last_run_at
+    if row.situation.kind is SituationKind.RUNNING:
+        since = run.started_at if run is not None else row.job.last_run_at
         return "" if since is None else tr("since {when}").format(when=short_moment(since, now_ms))
-    at = last_at(job, facts)
+    at = last_at(row.job, facts)
     return tr("never") if at is None else ago(at, now_ms)
 
 
@@ -138,11 +87,11 @@ def last_at(job: Job, facts: JobFacts) -> int | None:
     return job.last_completed_at or job.last_run_at
 
 
-def last_outcome(job: Job, facts: JobFacts, run: Run | None) -> Outcome | None:
+def last_outcome(row: JobRow, facts: JobFacts) -> Outcome | None:
     """Return how the last run ended, or that one is under way."""
-    if (job.status is JobStatus.RUNNING or run is not None) and not job.is_starting:
+    if row.situation.kind is SituationKind.RUNNING:
         return Outcome.RUNNING
-    return job.last_outcome if facts.last is None else facts.last.outcome
+    return row.job.last_outcome if facts.last is None else facts.last.outcome
 
 
 def short_duration(milliseconds: int | None) -> str:
@@ -167,55 +116,42 @@ def cell_tip(column: Column, row: JobRow, facts: JobFacts, run: Run | None, now_
     job = row.job
     match column:
         case Column.NAME:
-            after = _before_words(row) if row.after else ""
-            sentence = status_sentence(
-                job, now_ms, asks=row.asks, is_capped=row.is_capped, after=after, quiet=facts.quiet
-            )
+            sentence = sentence_case(status_sentence(row.situation, now_ms))
             work = work_words(job.action)
             takes = tr("Takes its work from: {source}").format(source=work) if work else ""
             does = [action_words(job.action), takes]
-            lines = [job.name, sentence, status_advice(job), *does, job.description]
+            lines = [job.name, sentence, status_advice(row.situation), *does, job.description]
         case Column.SCHEDULE:
             lines = [pace_words(row)]
         case Column.NEXT:
-            lines = _next_lines(row, run, now_ms, facts.quiet)
+            lines = _next_lines(row, run, now_ms)
         case Column.LAST:
-            lines = _last_lines(job, facts, run)
+            lines = _last_lines(row, facts, run)
         case Column.TREND:
             lines = [trend_sentence(facts.trend)]
     return plain_tooltip("\n".join(filter(None, lines)))
 
 
-def _next_lines(row: JobRow, run: Run | None, now_ms: int, quiet: Quiet | None) -> list[str]:
-    job, lines = row.job, []
+def _next_lines(row: JobRow, run: Run | None, now_ms: int) -> list[str]:
+    job, situation, lines = row.job, row.situation, []
     if run is not None and run.progress_text:
         lines.append(run.progress_text)
-    if job.next_run_at is not None:
-        is_due = job.waiting_for is not None and job.next_run_at <= now_ms
-        lines.append((tr("Due since {when}") if is_due else "{when}").format(when=moment(job.next_run_at)))
-    if job.paused_until is not None:
-        lines.append(tr("Paused until {when}").format(when=moment(job.paused_until)))
-    if job.next_source is not None and job.next_run_at is not None:
-        lines.append(source_words(job.next_source))
-    if job.waiting_for is not None:
-        lines.append(_waiting_sentence(job))
-    if row.asks:
-        lines.append(tr("It does not start by itself before its question is answered or dismissed."))
-    elif row.is_capped:
-        lines.append(tr("It has reached its cap for today: this run will be skipped."))
-    elif quiet is not None:
-        lines.append(quiet_words(job, quiet, now_ms))
-    return lines or [status_words(job)]
-
-
-def _waiting_sentence(job: Job) -> str:
-    """Return what a job waits for, and what happens then."""
-    if job.waiting_for is WaitingFor.AT_CAPACITY:
-        return tr("As many jobs as may are running; it starts when one ends.")
-    words = tr("It waits for {what}, and starts then.")
-    if job.is_starting:
-        words = tr("It waits for {what}; that is tried again for a while.")
-    return words.format(what=waited_for(job))
+    if situation.waiting is not None:
+        lines.append(sentence_case(status_words(situation, now_ms)))
+        lines += waiting_sentences(situation.waiting, now_ms)
+    elif situation.next_run_at is not None:
+        lines.append(moment(situation.next_run_at))
+    if situation.paused_until is not None:
+        lines.append(tr("Paused until {when}").format(when=moment(situation.paused_until)))
+    if situation.next_source is not None and situation.next_run_at is not None:
+        lines.append(source_words(situation.next_source))
+    if situation.question is not None:
+        lines.append(tr("On hold until its question is answered or dismissed."))
+    elif situation.kind is SituationKind.CAPPED:
+        lines.append(tr("Daily limit reached: this run will be skipped."))
+    elif situation.quiet is not None:
+        lines.append(quiet_words(job, situation.quiet, now_ms))
+    return lines or [sentence_case(status_words(situation, now_ms))]
 
 
 def quiet_words(job: Job, quiet: Quiet, now_ms: int) -> str:
@@ -228,9 +164,9 @@ def quiet_words(job: Job, quiet: Quiet, now_ms: int) -> str:
     return words.format(what=what, when=at_moment(quiet.until, now_ms))
 
 
-def _last_lines(job: Job, facts: JobFacts, run: Run | None) -> list[str]:
-    last = facts.last
-    if job.status is JobStatus.RUNNING and run is not None:
+def _last_lines(row: JobRow, facts: JobFacts, run: Run | None) -> list[str]:
+    job, last = row.job, facts.last
+    if row.situation.kind is SituationKind.RUNNING and run is not None:
         started = run.started_at
         return [run_words(run), "" if started is None else moment(started)]
     if last is None:
@@ -247,19 +183,20 @@ def spoken_text(column: Column, row: JobRow, facts: JobFacts, run: Run | None, n
     match column:
         case Column.NAME:
             group = tr("group {name}").format(name=one_line(job.group)) if job.group else ""
-            return ", ".join(filter(None, [text, group, status_words(job, asks=row.asks)]))
+            status = sentence_case(status_words(row.situation, now_ms))
+            return ", ".join(filter(None, [text, group, status]))
         case Column.SCHEDULE:
             return text
         case Column.NEXT:
             return tr("next run: {when}").format(when=text)
         case Column.LAST:
-            return _spoken_last(text, job, facts, run)
+            return _spoken_last(text, row, facts)
         case Column.TREND:
             return trend_sentence(facts.trend)
 
 
-def _spoken_last(text: str, job: Job, facts: JobFacts, run: Run | None) -> str:
-    outcome = last_outcome(job, facts, run)
+def _spoken_last(text: str, row: JobRow, facts: JobFacts) -> str:
+    outcome = last_outcome(row, facts)
     if outcome is None:
         return tr("last run: never")
     took = "" if facts.last is None else duration(facts.last.duration_ms)
@@ -284,56 +221,11 @@ def trend_sentence(trend: Iterable[TrendPoint]) -> str:
     )
 
 
-def status_sentence(
-    job: Job,
-    now_ms: int,
-    run: Run | None = None,
-    *,
-    asks: bool = False,
-    is_capped: bool = False,
-    after: str = "",
-    quiet: Quiet | None = None,
-) -> str:
-    """Return what a job is doing and what comes next: "Ready, runs in 4 min"; of a run, how far it has come.
-
-    `after` names a job after which it runs; `quiet` is the quiet time that its planned run falls into.
-    """
-    is_running = job.status is JobStatus.RUNNING and not job.is_starting
-    if is_running and run is not None and run.started_at is not None:
+def live_status(situation: Situation, now_ms: int, run: Run | None = None) -> str:
+    """Return what a job is doing and what comes next: "Ready, next run in 4 min"; of a run, how far it has come."""
+    if situation.kind is SituationKind.RUNNING and run is not None and run.started_at is not None:
         return _running_sentence(run, now_ms - run.started_at)
-    if asks and job.status is not JobStatus.RUNNING:
-        return _asking_sentence(job)
-    if job.status is JobStatus.IDLE and job.waiting_for is None:
-        return _idle_sentence(job, now_ms, is_capped=is_capped, after=after, quiet=quiet)
-    if job.waiting_for is not None:
-        return tr("Waiting for {what}").format(what=waited_for(job))
-    if job.status is JobStatus.PAUSED and job.paused_until is not None:
-        return tr("Paused until {when}").format(when=short_moment(job.paused_until, now_ms))
-    return status_words(job)
-
-
-def _idle_sentence(job: Job, now_ms: int, *, is_capped: bool, after: str, quiet: Quiet | None) -> str:
-    words = status_words(job)
-    if is_capped:
-        return tr("{status}, held back by its cap").format(status=words)
-    if job.next_run_at is None and after:
-        return tr("{status}, runs after {name}").format(status=words, name=after)
-    if job.next_run_at is None:
-        return tr("{status}, runs only by hand").format(status=words)
-    if job.next_run_at <= now_ms:
-        return words
-    when = next_words(job, now_ms)
-    if quiet is not None and is_skipped(job):
-        return tr("{status}, due {when}, but that will be skipped").format(status=words, when=when)
-    if quiet is not None:
-        when = describe_when(quiet.until, now_ms)
-    return tr("{status}, runs {when}").format(status=words, when=when)
-
-
-def _asking_sentence(job: Job) -> str:
-    words = tr("Needs you: it waits for your answer")
-    # What else keeps it from running is not over with the answer.
-    return words if job.status is JobStatus.IDLE else f"{words} · {status_words(job)}"
+    return sentence_case(status_sentence(situation, now_ms))
 
 
 def _running_sentence(run: Run, so_far_ms: int) -> str:
@@ -348,20 +240,16 @@ def streak_sentence(job: Job) -> str:
     """Return how often a job failed in a row and what happens at the limit; nothing when it has not."""
     if not job.errors:
         return ""
-    times = (
-        tr("Failed once.")
-        if job.errors == 1
-        else tr("Failed {count} times in a row.").format(count=job.errors)
+    times = {1: tr("Failed once."), 2: tr("Failed twice in a row.")}.get(
+        job.errors, tr("Failed {count} times in a row.").format(count=job.errors)
     )
     most = job.policy.max_errors
     if job.status is JobStatus.DISABLED:
-        return tr("{times} It was switched off; resume it when it is fixed.").format(times=times)
+        return tr("{times} Disabled; resume it when it's fixed.").format(times=times)
     if most == 0:
-        return tr("{times} It keeps trying, however often it fails.").format(times=times)
-    left = most - job.errors
-    if left == 1:
-        return tr("{times} At the next failure it is switched off.").format(times=times)
-    return tr("{times} After {count} more it is switched off.").format(times=times, count=max(left, 1))
+        return tr("{times} Keeps running on schedule.").format(times=times)
+    left = max(most - job.errors, 1)
+    return tr("{times} Disabled after {count} more.").format(times=times, count=left)
 
 
 def source_words(source: Source) -> str:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, Q
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen, QPixmap, QStaticText, QTransform
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
-from halo_scheduler.model import JobStatus
+from halo_scheduler.model import JobStatus, Situation, SituationKind
 from halo_scheduler.rules.statistics import TrendPoint
 from ui.style.marks import Mark, job_mark, outcome_mark, paint_mark
 from ui.style.theme import GRID, HALF, ROW, Appearance, Tone, number_font, small_font, strong_font
@@ -179,7 +179,7 @@ class RowDelegate(QStyledItemDelegate):
         painter.drawPixmap(left, area.center().y() - side // 2, picture)
 
     def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
-        is_quiet = row.job.status is JobStatus.DISABLED
+        is_quiet = row.situation.status is JobStatus.DISABLED
         self._text(painter, area, text, Letters.PLAIN, Tone.MUTED if is_quiet else Tone.TEXT)
 
     # --- Qt -----------------------------------------------------------------------------------------
@@ -209,11 +209,11 @@ class NameDelegate(RowDelegate):
 
     def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
         job = row.job
-        self._mark(painter, area.left() + GRID, area, _MARK, job_mark(job, asks=row.asks))
+        self._mark(painter, area.left() + GRID, area, _MARK, job_mark(row.situation))
         area = area.adjusted(GRID + _MARK + GRID + HALF, 0, 0, 0)
         chip = one_line(job.group) if job.group else ""
         room = self._chip_width(chip, area.width(), self._drawings.width(text, Letters.STRONG)) if chip else 0
-        tone = Tone.MUTED if job.status is JobStatus.DISABLED else Tone.TEXT
+        tone = Tone.MUTED if row.situation.status is JobStatus.DISABLED else Tone.TEXT
         name_area = area.adjusted(0, 0, -(room + GRID), 0) if room else area
         used = self._text(painter, name_area, text, Letters.STRONG, tone)
         if room:
@@ -251,16 +251,9 @@ class NextDelegate(RowDelegate):
     """When the next run is; of one under way how far it has come, with a thin bar below."""
 
     def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
-        job = row.job
-        is_running = job.status is JobStatus.RUNNING and not job.is_starting
-        has_news = job.next_run_at is not None or job.waiting_for is not None
-        tone = Tone.TEXT if has_news and not is_running else Tone.MUTED
-        if row.asks and job.status is JobStatus.IDLE:
-            tone = Tone.WARN
-        elif row.is_capped or (self._model.facts(job.id) or _NO_FACTS).quiet is not None:
-            tone = Tone.MUTED
-        self._text(painter, area, text, Letters.PLAIN, Tone.RUNNING if is_running else tone)
-        run = self._model.run_of(job.id)
+        is_running = row.situation.kind is SituationKind.RUNNING
+        self._text(painter, area, text, Letters.PLAIN, _next_tone(row.situation))
+        run = self._model.run_of(row.id)
         if not is_running or run is None or run.progress is None:
             return
         painter.save()
@@ -275,17 +268,28 @@ class NextDelegate(RowDelegate):
         painter.restore()
 
 
+def _next_tone(situation: Situation) -> Tone:
+    """Return the colour of when a job runs next: what will not start at that time is muted."""
+    if situation.kind is SituationKind.RUNNING:
+        return Tone.RUNNING
+    if situation.kind is SituationKind.NEEDS_INPUT and situation.status is JobStatus.IDLE:
+        return Tone.WARN
+    if situation.kind is SituationKind.CAPPED or situation.quiet is not None:
+        return Tone.MUTED
+    has_news = situation.next_run_at is not None or situation.waiting is not None
+    return Tone.TEXT if has_news else Tone.MUTED
+
+
 class LastDelegate(RowDelegate):
     """How the last run ended, when, and how long it took."""
 
     def _paint(self, painter: QPainter, area: QRect, row: JobRow, text: str) -> None:
-        job = row.job
-        facts = self._model.facts(job.id) or _NO_FACTS
-        outcome = last_outcome(job, facts, self._model.run_of(job.id))
+        facts = self._model.facts(row.id) or _NO_FACTS
+        outcome = last_outcome(row, facts)
         if outcome is not None:
             self._mark(painter, area.left(), area, _SMALL_MARK, outcome_mark(outcome))
         area = area.adjusted(_SMALL_MARK + GRID, 0, 0, 0)
-        is_over = facts.last is not None and job.status is not JobStatus.RUNNING
+        is_over = facts.last is not None and row.situation.kind is not SituationKind.RUNNING
         took = short_duration(facts.last.duration_ms) if is_over and facts.last is not None else ""
         room = self._drawings.width(took, Letters.SMALL) if took else 0
         used = self._text(painter, area, text, Letters.PLAIN, Tone.MUTED)

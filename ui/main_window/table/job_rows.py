@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from functools import lru_cache
 from math import inf
@@ -21,13 +21,11 @@ from halo_scheduler.model import (
     Once,
     Run,
     Schedule,
-    StatusReason,
-    WaitingFor,
+    Situation,
+    SituationKind,
 )
 from halo_scheduler.rules.statistics import TrendPoint
-from halo_scheduler.schedule.quiet_times import Quiet
 from halo_scheduler.wording.schedules import describe
-from ui.style.wording import is_end_of_quiet
 
 _NOBODY: tuple[str, tuple[Follower, ...]] = ("", ())
 # More digits than that are no number that anybody counts by.
@@ -58,23 +56,13 @@ class StatusChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job with its search text, its place by name, and what keeps it from starting by itself."""
+    """A job with its situation, its search text and its place by name."""
 
     id: str
     job: Job
+    situation: Situation
     text: str
     by_name: tuple[Any, ...]
-    asks: bool = False
-    """Whether it waits for an answer."""
-    is_capped: bool = False
-    """Whether its planned run comes too soon after what it has used up of its day."""
-    after: tuple[str, ...] = ()
-    """The names of the jobs that it also runs after."""
-
-    @property
-    def is_held(self) -> bool:
-        """Whether its planned run will not start as things are."""
-        return self.asks or self.is_capped
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +71,6 @@ class JobFacts:
 
     last: Run | None = None
     trend: tuple[TrendPoint, ...] = ()
-    quiet: Quiet | None = None
-    """The quiet time that its planned run falls into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,32 +105,19 @@ def has_status(row: JobRow, status: StatusChoice) -> bool:
 
 _CHOICES: dict[StatusChoice, Callable[[JobRow], bool]] = {
     StatusChoice.ALL: lambda _row: True,
-    StatusChoice.RUNNING: lambda row: row.job.status is JobStatus.RUNNING,
-    StatusChoice.ASKING: lambda row: row.asks,
-    StatusChoice.WAITING: lambda row: row.job.waiting_for is not None,
-    StatusChoice.FAILING: lambda row: row.job.errors > 0 or row.job.status_reason is StatusReason.ERRORS,
-    StatusChoice.PAUSED: lambda row: row.job.status is JobStatus.PAUSED,
-    StatusChoice.OFF: lambda row: row.job.status is JobStatus.DISABLED,
+    StatusChoice.RUNNING: lambda row: row.situation.kind is SituationKind.RUNNING,
+    StatusChoice.ASKING: lambda row: row.situation.question is not None,
+    StatusChoice.WAITING: lambda row: row.situation.waiting is not None,
+    StatusChoice.FAILING: lambda row: row.situation.is_failing,
+    StatusChoice.PAUSED: lambda row: row.situation.status is JobStatus.PAUSED,
+    StatusChoice.OFF: lambda row: row.situation.status is JobStatus.DISABLED,
 }
 
 
-def as_waiting(job: Job, reason: str = "") -> Job:
-    """Return a job whose run was asked for and has not begun: it waits as one that is due does.
-
-    Without a reason it waits for a place.
-    """
-    if job.status is JobStatus.RUNNING:
-        return job
-    waiting_for = WaitingFor.CONDITION if reason else WaitingFor.AT_CAPACITY
-    if is_end_of_quiet(reason):
-        waiting_for = WaitingFor.QUIET_TIME
-    return replace(job, waiting_for=waiting_for, waiting_reason=reason)
-
-
-def make_row(job: Job, *, asks: bool = False, is_capped: bool = False, after: tuple[str, ...] = ()) -> JobRow:
+def make_row(job: Job, situation: Situation) -> JobRow:
     """Work out what searching and sorting need; done away from the window's thread."""
     text = f"{job.name}\n{job.group or ''}\n{job.description}".casefold()
-    return JobRow(job.id, job, text, (_natural(job.name), job.id), asks, is_capped, after)
+    return JobRow(job.id, job, situation, text, (_natural(job.name), job.id))
 
 
 class Followers:
@@ -152,8 +125,7 @@ class Followers:
 
     def __init__(self, rows: Iterable[JobRow] = ()) -> None:
         self._by_job = {row.id: (row.job.name, row.job.followers) for row in rows if row.job.followers}
-        self.causes = self._all()
-        """The names of those that each of them runs after."""
+        self._causes = self._all()
 
     def take(self, rows: Iterable[JobRow], gone: Iterable[str]) -> frozenset[str]:
         """Take in jobs that have changed or are gone; return those that run after others than before."""
@@ -168,9 +140,9 @@ class Followers:
                 self._by_job[job_id] = told
         if not is_other:
             return frozenset()
-        before, self.causes = self.causes, self._all()
+        before, self._causes = self._causes, self._all()
         return frozenset(
-            one for one in before.keys() | self.causes.keys() if before.get(one) != self.causes.get(one)
+            one for one in before.keys() | self._causes.keys() if before.get(one) != self._causes.get(one)
         )
 
     def _all(self) -> dict[str, tuple[str, ...]]:
@@ -201,15 +173,15 @@ def _by_schedule(row: JobRow) -> tuple[Any, ...]:
 
 
 def _by_next(row: JobRow) -> tuple[Any, ...]:
-    job = row.job
-    if job.status is JobStatus.RUNNING:
+    job = row.situation
+    if job.kind is SituationKind.RUNNING:
         return (0, 0, row.by_name)
-    if job.waiting_for is not None:
+    if job.waiting is not None:
         # What was to start long ago starts first.
         return (1, job.next_run_at or 0, row.by_name)
     if job.next_run_at is not None:
         # What is held back starts at no time that can be told.
-        return (3, 0, row.by_name) if row.is_held else (2, job.next_run_at, row.by_name)
+        return (3, 0, row.by_name) if job.is_held else (2, job.next_run_at, row.by_name)
     return (3, inf if job.paused_until is None else job.paused_until, row.by_name)
 
 

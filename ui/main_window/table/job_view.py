@@ -19,7 +19,6 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QFontMetrics, QHoverEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
-from halo_scheduler.model import Job
 from ui.style.theme import GRID, HALF, MARGIN, ROW, Appearance, number_font
 from ui.widgets.countdown import until_ago_changes, until_next_changes
 
@@ -146,17 +145,10 @@ class JobView(QTableView):
 
     def selected_ids(self) -> list[str]:
         """Return the ids of the selected jobs from top to bottom."""
-        return [row.id for row in self._selected_rows()]
+        return [row.id for row in self.selected_rows()]
 
-    def selected_jobs(self) -> list[Job]:
-        """Return the selected jobs from top to bottom."""
-        return [row.job for row in self._selected_rows()]
-
-    def selected_asking(self) -> frozenset[str]:
-        """Return the ids of the selected jobs that wait for an answer."""
-        return frozenset(row.id for row in self._selected_rows() if row.asks)
-
-    def _selected_rows(self) -> list[JobRow]:
+    def selected_rows(self) -> list[JobRow]:
+        """Return the selected rows from top to bottom."""
         chosen = self.selectionModel().selection()
         ranges = sorted({(one.top(), one.bottom()) for one in map(chosen.at, range(chosen.count()))})
         # Ranges may overlap; thousands of rows are mostly one of them.
@@ -302,7 +294,7 @@ class JobView(QTableView):
         least = _SHORTEST_NAME + _SHORTEST_SCHEDULE
         if room - sum(widths.values()) >= _PLENTY:
             # The longest of what jobs often wait for, and of when they run.
-            longest = ("waiting for mains power", "tomorrow at 00:00 · quiet")
+            longest = ("waiting for mains power", "on hold until you answer", "tomorrow at 00:00 · quiet")
             widths[Column.NEXT] = max(map(metrics.horizontalAdvance, longest)) + 3 * GRID
         short_last = metrics.horizontalAdvance("yesterday 00:00") + 4 * GRID
         if room - sum(widths.values()) < least:

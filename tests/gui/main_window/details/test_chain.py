@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chain_waits import let_chain_wait
+from chain_waits import BEHIND, LIMIT, NETWORK, let_chain_wait
 from job_values import MINUTE, NOW
 from pane_desk import PaneDesk
 from PySide6.QtWidgets import QLabel, QWidget
@@ -14,7 +14,6 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler.model import Every, Follower, FollowOn, Manual
 from halo_scheduler.rules.chains import ChainLink, LinkState
-from halo_scheduler.wording.plans import ITS_LAST_RUN
 from ui.main_window.details.chain import ThenRuns
 from ui.style.theme import Appearance
 from ui.widgets.link_line import LinkLine
@@ -43,7 +42,7 @@ def test_the_jobs_of_a_chain_are_links_with_a_word_on_what_keeps_them(desk: Pane
     scheduler.remove_job(gone)
     scheduler.pause_job(first)
     desk.show(middle)
-    assert desk.text("detailStatus") == "Ready, runs after first"
+    assert desk.text("detailStatus") == "Ready, after first"
     assert desk.button("runsAfter0").accessibleName() == "first, paused · when it succeeds"
     assert desk.button("thenRuns0").accessibleName() == "la<b>st</b>, whenever this ends"
     assert desk.button("thenRuns1").accessibleName() == "off, switched off · when this fails"
@@ -65,10 +64,10 @@ def test_a_chain_run_that_waits_is_told_and_can_be_cancelled(
 ) -> None:
     then = desk.scheduler.add_job("then", Manual())
     first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
-    let_chain_wait(desk.scheduler, first, then, "network", NOW + 60 * MINUTE)
+    let_chain_wait(desk.scheduler, first, then, NETWORK, NOW + 60 * MINUTE)
     desk.show(then)
     assert desk.text("detailStatus") == "Waiting for network"
-    told = "A run after “first” has waited since 09:00. If it still waits at 10:00, this run is skipped."
+    told = "A run after “first” has waited since 09:00. Skipped if it still waits at 10:00."
     assert desk.text("chainWaits0") == told
     assert not desk.is_shown("waitingSentence")
     cancelled: list[str] = []
@@ -80,12 +79,12 @@ def test_a_chain_run_that_waits_is_told_and_can_be_cancelled(
 def test_of_several_chain_runs_each_says_what_it_waits_for_unless_the_job_does(desk: PaneDesk) -> None:
     then = desk.scheduler.add_job("then", Manual())
     first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
-    for reason in ("network", ""):
+    for reason in (NETWORK, LIMIT):
         let_chain_wait(desk.scheduler, first, then, reason)
     desk.show(then)
     assert desk.text("detailStatus") == "Waiting for network"
     assert desk.text("chainWaits0") == "A run after “first” has waited since 09:00."
-    assert desk.text("chainWaits1") == "A run after “first” has waited since 09:00 for a place."
+    assert desk.text("chainWaits1") == "A run after “first” has waited since 09:00: limit reached."
 
 
 def test_runs_after_one_job_that_pile_up_are_told_as_one_and_cancelled_together(
@@ -94,16 +93,16 @@ def test_runs_after_one_job_that_pile_up_are_told_as_one_and_cancelled_together(
     then = desk.scheduler.add_job("then", Manual())
     first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
     for _ in range(12):
-        let_chain_wait(desk.scheduler, first, then, ITS_LAST_RUN)
+        let_chain_wait(desk.scheduler, first, then, BEHIND)
         desk.bench.clock.advance(MINUTE)
     desk.show(then)
-    told = "12 runs wait to start after “first”, the first since 09:00: one runs at a time."
+    told = "12 runs after “first” wait, the first since 09:00: one runs at a time."
     assert desk.text("chainWaits0") == f"{told} They come faster than they end."
     assert not desk.is_shown("chainWaits1")
     cancel = desk.button("cancelChainRun0")
     assert cancel.text() == "Cancel all"
     other = desk.scheduler.add_job("other", Manual(), followers=(Follower(job_id=then),))
-    let_chain_wait(desk.scheduler, other, then, ITS_LAST_RUN)
+    let_chain_wait(desk.scheduler, other, then, BEHIND)
     cancel.click()
     qtbot.waitUntil(lambda: len(desk.scheduler.runs.waiting_in_chains()) == 1)
     assert desk.scheduler.runs.waiting_in_chains()[0].cause_job_id == other
@@ -143,9 +142,9 @@ def test_several_runs_say_when_the_first_is_skipped(desk: PaneDesk) -> None:
     then = desk.scheduler.add_job("then", Manual())
     first = desk.scheduler.add_job("first", Manual(), followers=(Follower(job_id=then),))
     for _ in range(3):
-        let_chain_wait(desk.scheduler, first, then, "network", NOW + 60 * MINUTE)
+        let_chain_wait(desk.scheduler, first, then, NETWORK, NOW + 60 * MINUTE)
     desk.show(then)
-    told = "3 runs wait to start after “first”, the first since 09:00. If it still waits at 10:00, it is skipped."
+    told = "3 runs after “first” wait, the first since 09:00. Skipped if it still waits at 10:00."
     assert desk.text("chainWaits0") == told
 
 
@@ -154,7 +153,7 @@ def test_of_runs_after_many_jobs_the_first_are_shown_and_the_rest_counted(desk: 
     then, other = scheduler.add_job("then", Manual()), scheduler.add_job("other", Manual())
     for number in range(5):
         first = scheduler.add_job(f"first {number}", Manual(), followers=(Follower(job_id=then),))
-        let_chain_wait(scheduler, first, then, "network")
+        let_chain_wait(scheduler, first, then, NETWORK)
         before = scheduler.add_job(f"before {number}", Manual(), followers=(Follower(job_id=other),))
         if number < 4:
             let_chain_wait(scheduler, before, other)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from asking import ask
-from job_values import MINUTE, NASTY, NOW, make_job
+from chain_waits import MAINS, NETWORK, waits
+from job_values import MINUTE, NASTY, NOW, make_job, row_of
 from machine import Bench
+from pane_desk import rows_of
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QPlainTextEdit, QWidget
@@ -19,14 +21,12 @@ from halo_scheduler.model import (
     Command,
     Every,
     HttpRequest,
-    Job,
     JobStatus,
     Manual,
     Outcome,
     Policy,
     Prompt,
     StatusReason,
-    WaitingFor,
 )
 from halo_scheduler.model.work_source import FolderSource, GithubSource
 from halo_scheduler.store.usage import Spent
@@ -80,10 +80,10 @@ def _button(pane: DetailPane, name: str) -> QAbstractButton:
 
 
 def _show(qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane, *job_ids: str) -> None:
-    jobs: dict[str, Job] = bench.scheduler.jobs.get_many(job_ids)
-    actions.set_jobs(jobs.values())
+    rows = rows_of(bench.scheduler, *job_ids)
+    actions.set_jobs(row.job for row in rows)
     with qtbot.waitSignal(pane.times_changed):
-        pane.show_jobs(jobs.values())
+        pane.show_rows(rows)
 
 
 def _failed(bench: Bench, times: int, description: str = "") -> str:
@@ -98,10 +98,10 @@ def test_everything_about_one_job(qtbot: QtBot, bench: Bench, actions: JobAction
     job_id = _failed(bench, 2, description="Copies <b>all</b>\nto the disk")
     _show(qtbot, bench, actions, pane, job_id)
     assert _text(pane, "detailName") == "backup"
-    assert _text(pane, "detailStatus").startswith("Failing, runs in ")
+    assert _text(pane, "detailStatus").startswith("Failing, next run in ")
     assert _text(pane, "detailDescription") == "Copies <b>all</b>\nto the disk"
     assert _text(pane, "detailSchedule") == "Every minute"
-    assert _text(pane, "detailStreak") == "Failed 2 times in a row. After 3 more it is switched off."
+    assert _text(pane, "detailStreak") == "Failed twice in a row. Disabled after 3 more."
     assert _text(pane, "detailWhy")
     first = pane.findChild(QLabel, "nextRun0")
     assert first is not None
@@ -153,12 +153,11 @@ def test_several_jobs_are_summed_up(
 def test_several_that_wait_are_counted_together_unless_all_wait_for_the_same(
     actions: JobActions, pane: DetailPane
 ) -> None:
-    waits = {"waiting_for": WaitingFor.CONDITION, "next_run_at": NOW}
-    jobs = [make_job(name, waiting_reason="network", **waits) for name in "ab"]
+    jobs = [make_job(name, next_run_at=NOW, **waits(NETWORK)) for name in "ab"]
     actions.set_jobs(jobs)
-    pane.show_jobs([*jobs, make_job("c")])
+    pane.show_rows(map(row_of, [*jobs, make_job("c")]))
     assert _text(pane, "severalCounts") == "2 × Waiting for network\n1 × Ready"
-    pane.show_jobs([*jobs, make_job("c", waiting_reason="mains power", **waits)])
+    pane.show_rows(map(row_of, [*jobs, make_job("c", next_run_at=NOW, **waits(MAINS))]))
     assert _text(pane, "severalCounts") == "3 × Waiting"
 
 
@@ -166,9 +165,10 @@ def test_those_of_several_that_ask_are_told_apart(
     bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     ids = [bench.scheduler.add_job(name, Manual()) for name in "abc"]
-    jobs = bench.scheduler.jobs.get_many(ids)
-    actions.set_jobs(jobs.values())
-    pane.show_jobs(jobs.values(), {ids[1]})
+    ask(bench.scheduler, ids[1])
+    rows = rows_of(bench.scheduler, *ids)
+    actions.set_jobs(row.job for row in rows)
+    pane.show_rows(rows)
     assert _text(pane, "severalCounts") == "2 × Ready\n1 × Needs you"
 
 
@@ -178,7 +178,7 @@ def test_the_next_runs_of_a_job_that_asks_come_after_the_answer(
     job_id = bench.scheduler.add_job("agent", Every("1h"))
     question = ask(bench.scheduler, job_id)
     _show(qtbot, bench, actions, pane, job_id)
-    assert _text(pane, "nextHeld") == "It waits for your answer first; until then these are skipped."
+    assert _text(pane, "nextHeld") == "On hold until you answer; these runs are skipped."
     assert "But it will be skipped then: it waits for your answer" in _text(pane, "detailWhy")
     bench.scheduler.questions.dismiss(question.id)
     _show(qtbot, bench, actions, pane, job_id)
@@ -196,7 +196,7 @@ def test_the_next_runs_of_a_job_that_has_reached_its_cap_begin_after_midnight(
     bench.scheduler._store.usage.add([(job_id, bench.scheduler.jobs.usage(job_id).day, Spent(1, 0))])
     _show(qtbot, bench, actions, pane, job_id)
     assert first.text().startswith("tomorrow at 00:")
-    assert _text(pane, "detailStatus") == "Ready, held back by its cap"
+    assert _text(pane, "detailStatus") == "Daily limit reached"
     assert "as many as its cap allows" in _text(pane, "detailWhy")
 
 
@@ -228,10 +228,10 @@ def test_another_job_chosen_meanwhile_is_the_one_that_is_shown(
     qtbot: QtBot, bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     one, two = bench.scheduler.add_job("one", Every("1h")), bench.scheduler.add_job("two", Every("2h"))
-    jobs = bench.scheduler.jobs.get_many([one, two])
-    actions.set_jobs([jobs[two]])
-    pane.show_jobs([jobs[one]])
-    pane.show_jobs([jobs[two]])
+    first, second = rows_of(bench.scheduler, one, two)
+    actions.set_jobs([second.job])
+    pane.show_rows([first])
+    pane.show_rows([second])
     qtbot.waitUntil(lambda: pane._asked is None)
     assert _text(pane, "detailName") == "two"
     assert _text(pane, "detailSchedule") == "Every 2 hours"
@@ -240,7 +240,7 @@ def test_another_job_chosen_meanwhile_is_the_one_that_is_shown(
 def test_while_it_is_hidden_nothing_is_asked(bench: Bench, actions: JobActions, pane: DetailPane) -> None:
     job_id = bench.scheduler.add_job("a", Manual())
     pane.hide()
-    pane.show_jobs(bench.scheduler.jobs.get_many([job_id]).values())
+    pane.show_rows(rows_of(bench.scheduler, job_id))
     assert pane._asked is None
     assert list(pane.waits(NOW)) == []
     actions.set_jobs(())
@@ -299,9 +299,9 @@ def test_of_a_job_that_is_read_late_what_is_known_is_shown_meanwhile(
     bench: Bench, actions: JobActions, pane: DetailPane
 ) -> None:
     job_id = bench.scheduler.add_job("late", Every("1h"))
-    jobs = bench.scheduler.jobs.get_many([job_id])
-    actions.set_jobs(jobs.values())
-    pane.show_jobs(jobs.values())
+    rows = rows_of(bench.scheduler, job_id)
+    actions.set_jobs(row.job for row in rows)
+    pane.show_rows(rows)
     # Nothing is shown rather than headings with nothing below them.
     assert pane.findChild(QWidget, "detailContent") is None
     pane._late.timeout.emit()
@@ -337,7 +337,7 @@ def test_an_open_question_is_shown_with_the_way_to_its_answer(
     question = ask(bench.scheduler, job_id, "Which <b>branch</b>?\nmain or next")
     _show(qtbot, bench, actions, pane, job_id)
     assert _text(pane, "askedText") == "Which <b>branch</b>?\nmain or next"
-    assert _text(pane, "detailStatus") == "Needs you: it waits for your answer"
+    assert _text(pane, "detailStatus") == "Needs you"
     assert not _is_seen(pane, "askedMore")
     with qtbot.waitSignal(pane.answer_wanted) as told:
         _button(pane, "askedAnswerButton").click()

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from job_values import MINUTE, NOW, make_job
+from chain_waits import NETWORK, waits
+from job_values import MINUTE, NOW
 from pane_desk import PaneDesk
 from pytestqt.qtbot import QtBot
 
@@ -17,15 +18,12 @@ from halo_scheduler.model import (
     Follower,
     HintSource,
     InQuietTime,
-    JobStatus,
     Manual,
     Network,
     PathExists,
     Policy,
-    WaitingFor,
 )
 from halo_scheduler.model.quiet_times import QuietTime
-from ui.main_window.details.surroundings import skipped_words, waiting_sentence
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
 
@@ -37,19 +35,18 @@ def desk(qtbot: QtBot, tmp_path: Path) -> Iterator[PaneDesk]:
     made.bench.close()
 
 
-def _waiting(desk: PaneDesk, reason: str, waits_until: int | None = None, **policy: Any) -> str:
+def _waiting(desk: PaneDesk, waits_until: int | None = None, **policy: Any) -> str:
     """Add a job that is due and waits for its conditions, as the engine leaves it."""
     job_id = desk.scheduler.add_job("backup", Every("1h"), policy=Policy(**policy))
     store = desk.scheduler._store
     record = store.jobs.get(job_id)
     assert record is not None
-    waits = record.evolve(
+    state = record.evolve(
         next_run_at=NOW - 5 * MINUTE,
-        waiting_for=WaitingFor.CONDITION,
-        waiting_reason=reason,
         waits_until=waits_until,
+        **waits(NETWORK),
     )
-    store.jobs.save_states([waits])
+    store.jobs.save_states([state])
     return job_id
 
 
@@ -96,9 +93,9 @@ def test_a_hint_is_gone_when_it_no_longer_counts(desk: PaneDesk) -> None:
 def test_a_job_that_waits_tells_for_what_since_when_and_how_long(desk: PaneDesk) -> None:
     conditions = (Network(), PathExists(path="/mnt/<b>disk</b>"))
     policy = {"conditions": conditions, "condition_deadline": "2h", "keep_awake": True}
-    desk.show(_waiting(desk, "network", NOW + 115 * MINUTE, **policy))
+    desk.show(_waiting(desk, NOW + 115 * MINUTE, **policy))
     assert desk.text("detailStatus") == "Waiting for network"
-    assert desk.text("waitingSentence") == "Due since 08:55. If it still waits at 10:55, this run is skipped."
+    assert desk.text("waitingSentence") == "Due since 08:55. Skipped if it still waits at 10:55."
     assert desk.text("detailConditions") == "with a network\nwhen /mnt/<b>disk</b> is there"
     assert desk.text("detailDeadline") == "It waits for that 2 h at most; then the run is skipped."
     assert desk.text("detailAwake") == "Keeps the machine awake while it runs"
@@ -116,7 +113,7 @@ def test_a_job_that_is_kept_from_assistants_says_so(desk: PaneDesk) -> None:
 
 def test_what_does_not_apply_is_not_shown(desk: PaneDesk) -> None:
     plain = desk.scheduler.add_job("plain", Manual())
-    desk.show(_waiting(desk, "network", conditions=(Network(),)))
+    desk.show(_waiting(desk, conditions=(Network(),)))
     assert desk.text("detailDeadline") == ""
     desk.show(plain)
     late = ("hintSection", "detailConditions", "runsAfter", "thenRuns")
@@ -131,56 +128,20 @@ def test_a_changed_setting_is_looked_at_anew(desk: PaneDesk, qtbot: QtBot) -> No
     assert "That is in the quiet time All day" in desk.text("detailWhy")
 
 
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        ({}, ""),
-        (
-            {"waiting_for": WaitingFor.AT_CAPACITY, "next_run_at": NOW - MINUTE},
-            "Due since 08:59. As many jobs as may are running; it starts when one ends.",
-        ),
-        # A run that was asked for has no time of its own.
-        (
-            {"waiting_for": WaitingFor.AT_CAPACITY},
-            "As many jobs as may are running; it starts when one ends.",
-        ),
-        (
-            {"waiting_for": WaitingFor.QUIET_TIME, "next_run_at": NOW - MINUTE},
-            "Due since 08:59. It starts when the quiet time is over.",
-        ),
-        (
-            {"waiting_for": WaitingFor.CONDITION, "next_run_at": NOW},
-            "Due since 09:00. It waits for as long as it takes.",
-        ),
-        (
-            {"status": JobStatus.RUNNING, "waiting_for": WaitingFor.DISK_SPACE, "next_run_at": None},
-            "Its start is tried again for a while.",
-        ),
-    ],
-)
-def test_since_when_a_job_waits(state: dict[str, Any], words: str) -> None:
-    assert waiting_sentence(make_job(**state), None, NOW) == words
-
-
-def test_what_becomes_of_a_run_that_waits_in_vain() -> None:
-    assert skipped_words(None, NOW) == ""
-    assert skipped_words(NOW + MINUTE, NOW) == "If it still waits at 09:01, this run is skipped."
-
-
 def test_the_times_that_are_quiet_are_told_among_the_next(desk: PaneDesk) -> None:
     # It is 09:00 in Berlin.
     meeting = QuietTime(name="Meeting", start="09:50", end="11:30")
     desk.scheduler.settings.change(quiet_times=(meeting,))
     waits = desk.scheduler.add_job("waits", Every("1h"))
     desk.show(waits)
-    assert desk.text("detailStatus") == "Ready, runs today at 11:30"
+    assert desk.text("detailStatus") == "Ready, next run today at 10:00 · quiet"
     assert desk.label("nextRunAt0").text() == "Fri 15 Jan, 10:00 · quiet"
     assert "it starts when that ends, at 11:30" in desk.label("nextRunAt0").toolTip()
     # 11:00 is passed over.
     assert desk.label("nextRunAt1").text() == "Fri 15 Jan, 12:00"
     skips = desk.scheduler.add_job("skips", Every("1h"), policy=Policy(in_quiet_time=InQuietTime.SKIP))
     desk.show(skips)
-    assert desk.text("detailStatus") == "Ready, due today at 10:00, but that will be skipped"
+    assert desk.text("detailStatus") == "Ready, next run today at 10:00 · skipped"
     assert [desk.label(f"nextRunAt{row}").text() for row in range(3)] == [
         "Fri 15 Jan, 10:00 · quiet",
         "Fri 15 Jan, 11:00 · quiet",
@@ -190,7 +151,7 @@ def test_the_times_that_are_quiet_are_told_among_the_next(desk: PaneDesk) -> Non
 
 
 def test_what_passes_while_a_job_waits_makes_room_for_what_comes(desk: PaneDesk, qtbot: QtBot) -> None:
-    desk.show(_waiting(desk, "network"))
+    desk.show(_waiting(desk))
     assert desk.label("nextRun0").text() == "waiting"
     assert desk.label("nextRunAt4").isVisible()
     last = desk.label("nextRunAt4").text()

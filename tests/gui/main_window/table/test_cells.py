@@ -6,52 +6,40 @@ import re
 from typing import Any
 
 import pytest
-from job_values import HOUR, MINUTE, NOW, SECOND, make_job, make_run
+from chain_waits import quiet, unmet, waits
+from job_values import HOUR, MINUTE, NOW, SECOND, make_job, make_run, row_of, situation_of
 
 from halo_scheduler.model import (
     InQuietTime,
     JobStatus,
+    MainsPower,
     Manual,
     Outcome,
+    PathExists,
     Policy,
     Source,
     StatusReason,
     WaitingFor,
 )
-from halo_scheduler.model.quiet_times import QuietTime
+from halo_scheduler.model.quiet_times import Quiet, QuietTime
 from halo_scheduler.rules.statistics import TrendPoint
-from halo_scheduler.schedule.quiet_times import Quiet
 from ui.main_window.table.cells import (
     cell_text,
     cell_tip,
     last_outcome,
     last_text,
+    live_status,
     next_text,
     short_duration,
     source_words,
     spoken_text,
-    status_sentence,
     streak_sentence,
     trend_sentence,
 )
-from ui.main_window.table.job_rows import Column, JobFacts, make_row
+from ui.main_window.table.job_rows import Column, JobFacts
 
 _NO_FACTS = JobFacts()
 pytestmark = pytest.mark.usefixtures("qapp")
-_STARTING: dict[str, Any] = {
-    "status": JobStatus.RUNNING,
-    "next_run_at": None,
-    "waiting_for": WaitingFor.RESOURCES,
-    "waiting_reason": "free memory to start",
-}
-
-
-def test_a_start_that_is_tried_again_says_so_everywhere() -> None:
-    row, run = make_row(make_job(**_STARTING)), make_run(started_at=NOW - SECOND)
-    assert status_sentence(row.job, NOW, run) == "Waiting for free memory to start"
-    tip = cell_tip(Column.NEXT, row, _NO_FACTS, run, NOW)
-    assert "It waits for free memory to start; that is tried again for a while." in tip
-    assert "Waiting for free memory to start" in spoken_text(Column.NAME, row, _NO_FACTS, run, NOW)
 
 
 @pytest.mark.parametrize(
@@ -60,75 +48,74 @@ def test_a_start_that_is_tried_again_says_so_everywhere() -> None:
         ({}, "in 4 min"),
         ({"status": JobStatus.RUNNING}, "running"),
         ({"status": JobStatus.PAUSED, "next_run_at": None}, "paused"),
-        ({"status": JobStatus.DISABLED, "status_reason": StatusReason.USER}, "off"),
+        ({"status": JobStatus.DISABLED, "status_reason": StatusReason.USER}, "disabled"),
         ({"status": JobStatus.DISABLED, "status_reason": StatusReason.DONE}, "done"),
-        ({"status": JobStatus.DISABLED, "status_reason": StatusReason.ERRORS}, "off after errors"),
-        ({"next_run_at": NOW - 1, "waiting_for": WaitingFor.AT_CAPACITY}, "waiting for a place"),
-        (_STARTING, "waiting for free memory to start"),
-        ({"next_run_at": None}, "only by hand"),
-        ({"status": JobStatus.PAUSED, "status_reason": StatusReason.ASSISTANT}, "paused by assistant"),
+        ({"status": JobStatus.DISABLED, "status_reason": StatusReason.ERRORS}, "disabled: cannot be run"),
+        ({"next_run_at": NOW - 1, "waiting_for": WaitingFor.AT_CAPACITY}, "waiting: limit reached"),
+        ({"next_run_at": None}, "manual only"),
+        ({"status": JobStatus.PAUSED, "status_reason": StatusReason.ASSISTANT}, "paused by an assistant"),
     ],
 )
 def test_when_a_job_runs_next(state: dict[str, Any], expected: str) -> None:
-    assert next_text(make_row(make_job(**state)), None, NOW) == expected
+    assert next_text(row_of(make_job(**state)).situation, None, NOW) == expected
 
 
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        ({}, "after your answer"),
+        ({}, "on hold until you answer"),
         ({"status": JobStatus.RUNNING}, "running"),
         # What was answered and waits is no longer held back by the other question.
-        ({"waiting_for": WaitingFor.AT_CAPACITY}, "waiting for a place"),
-        ({"status": JobStatus.PAUSED}, "paused"),
-        ({"status": JobStatus.DISABLED, "status_reason": StatusReason.USER}, "off"),
+        ({"waiting_for": WaitingFor.AT_CAPACITY}, "waiting: limit reached"),
+        ({"status": JobStatus.PAUSED}, "needs you, paused"),
+        ({"status": JobStatus.DISABLED, "status_reason": StatusReason.USER}, "needs you, disabled"),
     ],
 )
 def test_a_job_that_asks_runs_after_the_answer_unless_something_else_keeps_it(
     state: dict[str, Any], expected: str
 ) -> None:
-    assert next_text(make_row(make_job(**state), asks=True), None, NOW) == expected
+    assert next_text(row_of(make_job(**state), asks=True).situation, None, NOW) == expected
 
 
 def test_a_job_that_asks_says_so_on_hover_and_aloud() -> None:
-    row = make_row(make_job(), asks=True)
-    assert "Needs you: it waits for your answer" in cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
-    assert "before its question is answered" in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
+    row = row_of(make_job(), asks=True)
+    assert "Needs you" in cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
+    assert "On hold until its question is answered" in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
     assert spoken_text(Column.NAME, row, _NO_FACTS, None, NOW) == "backup, Needs you"
 
 
 def test_a_job_that_has_reached_its_cap_promises_no_time() -> None:
-    row = make_row(make_job(), is_capped=True)
-    assert next_text(row, None, NOW) == "cap reached"
+    row = row_of(make_job(), is_capped=True)
+    assert next_text(row.situation, None, NOW) == "daily limit reached"
     assert "this run will be skipped" in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
-    assert "Ready, held back by its cap" in cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
-    running = make_row(make_job(status=JobStatus.RUNNING), is_capped=True)
-    assert next_text(running, None, NOW) == "running"
+    assert "Daily limit reached" in cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
+    running = row_of(make_job(status=JobStatus.RUNNING), is_capped=True)
+    assert next_text(running.situation, None, NOW) == "running"
 
 
 def test_what_else_keeps_a_job_that_asks_from_running_is_told_too() -> None:
     paused = make_job(status=JobStatus.PAUSED)
-    assert status_sentence(paused, NOW, asks=True) == "Needs you: it waits for your answer · Paused"
+    assert live_status(situation_of(paused, asks=True), NOW) == "Needs you, paused"
     running = make_job(status=JobStatus.RUNNING)
-    assert status_sentence(running, NOW, asks=True) == "Running"
+    assert live_status(situation_of(running, asks=True), NOW) == "Running"
 
 
 def test_what_an_assistant_made_says_what_to_do_on_hover() -> None:
-    row = make_row(make_job(status=JobStatus.PAUSED, status_reason=StatusReason.ASSISTANT))
+    row = row_of(make_job(status=JobStatus.PAUSED, status_reason=StatusReason.ASSISTANT))
     tip = cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
     assert "Paused by an assistant" in tip
     assert "look at it, then resume it" in tip
 
 
 def test_a_job_that_never_ran_says_so() -> None:
-    assert last_text(make_job(), _NO_FACTS, None, NOW) == "never"
-    assert last_outcome(make_job(), _NO_FACTS, None) is None
+    assert last_text(row_of(make_job()), _NO_FACTS, None, NOW) == "never"
+    assert last_outcome(row_of(make_job()), _NO_FACTS) is None
 
 
 def test_until_a_row_is_read_the_job_itself_tells_of_its_last_run() -> None:
     job = make_job(last_completed_at=NOW - 3 * MINUTE, last_outcome=Outcome.FAILURE)
-    assert last_text(job, _NO_FACTS, None, NOW) == "3 min ago"
-    assert last_outcome(job, _NO_FACTS, None) is Outcome.FAILURE
+    assert last_text(row_of(job), _NO_FACTS, None, NOW) == "3 min ago"
+    assert last_outcome(row_of(job), _NO_FACTS) is Outcome.FAILURE
 
 
 @pytest.mark.parametrize(
@@ -151,15 +138,15 @@ def test_a_column_shows_the_largest_unit_of_a_duration(took_ms: int | None, expe
     ("fields", "expected"),
     [
         ({}, ""),
-        ({"errors": 1}, "Failed once. After 4 more it is switched off."),
-        ({"errors": 4}, "Failed 4 times in a row. At the next failure it is switched off."),
+        ({"errors": 1}, "Failed once. Disabled after 4 more."),
+        ({"errors": 4}, "Failed 4 times in a row. Disabled after 1 more."),
         (
             {"errors": 9, "policy": Policy(max_errors=0)},
-            "Failed 9 times in a row. It keeps trying, however often it fails.",
+            "Failed 9 times in a row. Keeps running on schedule.",
         ),
         (
             {"errors": 5, "status": JobStatus.DISABLED},
-            "Failed 5 times in a row. It was switched off; resume it when it is fixed.",
+            "Failed 5 times in a row. Disabled; resume it when it's fixed.",
         ),
     ],
 )
@@ -170,20 +157,20 @@ def test_the_error_streak_and_what_happens_at_the_limit(fields: dict[str, Any], 
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        ({}, "Ready, runs in 4 min"),
-        ({"next_run_at": None}, "Ready, runs only by hand"),
-        ({"errors": 2}, "Failing, runs in 4 min"),
+        ({}, "Ready, next run in 4 min"),
+        ({"next_run_at": None}, "Ready, manual only"),
+        ({"errors": 2}, "Failing, next run in 4 min"),
         ({"status": JobStatus.RUNNING}, "Running"),
     ],
 )
 def test_what_a_job_is_doing(state: dict[str, Any], expected: str) -> None:
-    assert status_sentence(make_job(**state), NOW) == expected
+    assert live_status(situation_of(make_job(**state)), NOW) == expected
 
 
 def test_a_pause_tells_its_end() -> None:
     job = make_job(status=JobStatus.PAUSED, paused_until=NOW + HOUR, next_run_at=None)
-    assert status_sentence(job, NOW).startswith("Paused until ")
-    assert "Paused until" in cell_tip(Column.NEXT, make_row(job), _NO_FACTS, None, NOW)
+    assert live_status(situation_of(job), NOW).startswith("Paused until ")
+    assert "Paused until" in cell_tip(Column.NEXT, row_of(job), _NO_FACTS, None, NOW)
 
 
 def test_a_trend_in_words() -> None:
@@ -194,7 +181,7 @@ def test_a_trend_in_words() -> None:
 
 def test_the_last_run_on_hover_tells_why_it_failed_and_how_long_it_took() -> None:
     facts = JobFacts(last=make_run(Outcome.FAILURE, error="exited with <code> 1"))
-    tip = cell_tip(Column.LAST, make_row(make_job()), facts, None, NOW)
+    tip = cell_tip(Column.LAST, row_of(make_job()), facts, None, NOW)
     assert "Failed: exited with &lt;code&gt; 1" in tip
     assert "took 12 s" in tip
 
@@ -202,76 +189,76 @@ def test_the_last_run_on_hover_tells_why_it_failed_and_how_long_it_took() -> Non
 def test_a_run_under_way_tells_its_progress_on_hover() -> None:
     run = make_run(Outcome.RUNNING, progress=0.5, progress_text="half way", finished_at=None)
     job = make_job(status=JobStatus.RUNNING)
-    assert "half way" in cell_tip(Column.NEXT, make_row(job), _NO_FACTS, run, NOW)
-    assert "Running 50%" in cell_tip(Column.LAST, make_row(job), _NO_FACTS, run, NOW)
+    assert "half way" in cell_tip(Column.NEXT, row_of(job), _NO_FACTS, run, NOW)
+    assert "Running 50%" in cell_tip(Column.LAST, row_of(job), _NO_FACTS, run, NOW)
 
 
 def test_waiting_for_a_place_is_explained() -> None:
     job = make_job(next_run_at=NOW - SECOND, waiting_for=WaitingFor.AT_CAPACITY)
-    assert "it starts when one ends" in cell_tip(Column.NEXT, make_row(job), _NO_FACTS, None, NOW)
+    assert "Limit reached. Starts when a run ends." in cell_tip(
+        Column.NEXT, row_of(job), _NO_FACTS, None, NOW
+    )
 
 
 def test_a_job_that_waits_says_for_what() -> None:
     job = make_job(
         next_run_at=NOW - HOUR,
-        waiting_for=WaitingFor.CONDITION,
-        waiting_reason="mains power and <i>nas</i>\u202e:22 to answer",
+        **waits(unmet(MainsPower(), PathExists(path="/<i>nas</i>\u202e"))),
     )
-    row = make_row(job)
-    reason = "mains power and <i>nas</i>\\u202e:22 to answer"
-    assert next_text(row, None, NOW) == f"waiting for {reason}"
-    assert status_sentence(job, NOW) == f"Waiting for {reason}"
+    row = row_of(job)
+    reason = "mains power and /<i>nas</i>\\u202e to be there"
+    assert next_text(row.situation, None, NOW) == f"waiting for {reason}"
+    assert live_status(situation_of(job), NOW) == f"Waiting for {reason}"
     tip = cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
     assert "Due since" in tip
-    assert "It waits for mains power and &lt;i&gt;nas" in tip
+    assert "Waiting for mains power and /&lt;i&gt;nas" in tip
     assert spoken_text(Column.NAME, row, _NO_FACTS, None, NOW) == f"backup, Waiting for {reason}"
 
 
 def test_a_quiet_time_is_told_shortly_in_the_column_and_whole_on_hover() -> None:
-    words = "the end of the quiet time Nights at 06:00"
-    row = make_row(make_job(next_run_at=NOW - 1, waiting_for=WaitingFor.QUIET_TIME, waiting_reason=words))
-    assert next_text(row, None, NOW) == "in a quiet time"
-    assert words in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
+    row = row_of(make_job(next_run_at=NOW - 1, **waits(quiet("Nights", NOW + HOUR))))
+    assert re.fullmatch(r"quiet until \d\d:\d\d", next_text(row.situation, None, NOW))
+    assert "Starts when quiet hours “Nights” end." in cell_tip(Column.NEXT, row, _NO_FACTS, None, NOW)
 
 
 @pytest.mark.usefixtures("machine_in_berlin")
 def test_a_run_that_is_due_in_a_quiet_time_is_told_as_such() -> None:
-    quiet = Quiet(NOW + 60 * MINUTE, QuietTime(name="<i>Night</i>"))
-    facts, row = JobFacts(quiet=quiet), make_row(make_job())
+    night = Quiet(NOW + 60 * MINUTE, QuietTime(name="<i>Night</i>"))
+    facts, row = _NO_FACTS, row_of(make_job(), quiet=night)
     assert cell_text(Column.NEXT, row, facts, None, NOW) == "in 4 min · quiet"
     assert spoken_text(Column.NEXT, row, facts, None, NOW) == "next run: in 4 min · quiet"
     tip = cell_tip(Column.NEXT, row, facts, None, NOW)
     assert "That is in the quiet time &lt;i&gt;Night&lt;/i&gt;: it starts when that ends, at 10:00." in tip
-    assert "Ready, runs today at 10:00" in cell_tip(Column.NAME, row, facts, None, NOW)
-    skips = make_row(make_job(policy=Policy(in_quiet_time=InQuietTime.SKIP)))
-    nameless = JobFacts(quiet=Quiet(NOW + 60 * MINUTE, QuietTime()))
-    tip = cell_tip(Column.NEXT, skips, nameless, None, NOW)
+    assert "Ready, next run in 4 min · quiet" in cell_tip(Column.NAME, row, facts, None, NOW)
+    nameless = Quiet(NOW + 60 * MINUTE, QuietTime())
+    skips = row_of(make_job(policy=Policy(in_quiet_time=InQuietTime.SKIP)), quiet=nameless)
+    tip = cell_tip(Column.NEXT, skips, facts, None, NOW)
     assert "That is in a quiet time: it will be skipped." in tip
-    told = "Ready, due in 4 min, but that will be skipped"
-    assert told in cell_tip(Column.NAME, skips, nameless, None, NOW)
+    told = "Ready, next run in 4 min · skipped"
+    assert told in cell_tip(Column.NAME, skips, facts, None, NOW)
 
 
 def test_what_keeps_a_run_from_starting_before_a_quiet_time_does_is_told_instead() -> None:
-    facts = JobFacts(quiet=Quiet(NOW + 60 * MINUTE, QuietTime()))
-    capped = make_row(make_job(), is_capped=True)
-    assert cell_text(Column.NEXT, capped, facts, None, NOW) == "cap reached"
+    facts = _NO_FACTS
+    capped = row_of(make_job(), is_capped=True, quiet=Quiet(NOW + 60 * MINUTE, QuietTime()))
+    assert cell_text(Column.NEXT, capped, facts, None, NOW) == "daily limit reached"
     assert "quiet" not in cell_tip(Column.NEXT, capped, facts, None, NOW)
 
 
 def test_a_job_without_a_time_of_its_own_tells_that_another_starts_it() -> None:
     by_hand = make_job(schedule=Manual(), next_run_at=None)
-    row = make_row(by_hand, after=("<b>mirror</b>",))
+    row = row_of(by_hand, after=("<b>mirror</b>",))
     assert cell_text(Column.SCHEDULE, row, _NO_FACTS, None, NOW) == "After another job"
-    assert next_text(row, None, NOW) == "after <b>mirror</b>"
+    assert next_text(row.situation, None, NOW) == "after <b>mirror</b>"
     tip = cell_tip(Column.NAME, row, _NO_FACTS, None, NOW)
-    assert "Ready, runs after &lt;b&gt;mirror&lt;/b&gt;" in tip
-    several = make_row(by_hand, after=("a", "b"))
+    assert "Ready, after &lt;b&gt;mirror&lt;/b&gt;" in tip
+    several = row_of(by_hand, after=("a", "b"))
     assert cell_text(Column.SCHEDULE, several, _NO_FACTS, None, NOW) == "After other jobs"
-    assert next_text(several, None, NOW) == "after other jobs"
+    assert next_text(several.situation, None, NOW) == "after a and b"
     # Its own time says more.
-    timed = make_row(make_job(), after=("mirror",))
+    timed = row_of(make_job(), after=("mirror",))
     assert cell_text(Column.SCHEDULE, timed, _NO_FACTS, None, NOW) == "Every 15 minutes"
-    assert next_text(timed, None, NOW) == "in 4 min"
+    assert next_text(timed.situation, None, NOW) == "in 4 min"
 
 
 @pytest.mark.parametrize("source", list(Source))
@@ -284,17 +271,17 @@ def test_a_run_says_how_far_it_has_come() -> None:
         Outcome.RUNNING, started_at=NOW - 65_000, finished_at=None, progress=0.3, progress_text="3 <of> 9"
     )
     job = make_job(status=JobStatus.RUNNING)
-    assert status_sentence(job, NOW, run) == "Running for 1 min 5 s · 30% · 3 <of> 9"
+    assert live_status(situation_of(job), NOW, run) == "Running for 1 min 5 s · 30% · 3 <of> 9"
 
 
 @pytest.mark.parametrize(
     ("ahead_ms", "words"),
     [
         (MINUTE, r"paused until \d\d:\d\d"),
-        (24 * HOUR, r"paused until [A-Z][a-z]{2}"),
-        (20 * 24 * HOUR, r"paused until \d+ [A-Z][a-z]{2}"),
+        (24 * HOUR, r"paused until [A-Z][a-z]{2} \d\d:\d\d"),
+        (20 * 24 * HOUR, r"paused until \d+ [A-Z][a-z]{2} \d\d:\d\d"),
     ],
 )
 def test_a_pause_is_told_as_short_as_a_column_needs_it(ahead_ms: int, words: str) -> None:
     job = make_job(status=JobStatus.PAUSED, next_run_at=None, paused_until=NOW + ahead_ms)
-    assert re.fullmatch(words, next_text(make_row(job), None, NOW))
+    assert re.fullmatch(words, next_text(row_of(job).situation, None, NOW))

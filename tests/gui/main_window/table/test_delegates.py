@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from job_values import NOW, make_job, make_run
+from job_values import NOW, make_job, make_run, row_of
 from PySide6.QtGui import QColor, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import JobStatus, Outcome
 from ui.main_window.table.delegates import Letters, NameDelegate
-from ui.main_window.table.job_rows import Column, make_row
+from ui.main_window.table.job_rows import Column
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
 from ui.style.theme import Appearance, contrast
@@ -53,7 +53,7 @@ def test_a_long_group_is_shortened_not_the_name(delegate: NameDelegate) -> None:
 
 
 def test_a_running_job_has_a_bar_of_its_progress(view: JobView, model: JobTableModel) -> None:
-    model.replace([make_row(make_job(status=JobStatus.RUNNING, next_run_at=None))])
+    model.replace([row_of(make_job(status=JobStatus.RUNNING, next_run_at=None))])
     seen = []
     for progress in (None, 0.1, 0.9):
         model.set_running({"backup": make_run(Outcome.RUNNING, progress=progress)})
@@ -63,10 +63,10 @@ def test_a_running_job_has_a_bar_of_its_progress(view: JobView, model: JobTableM
 
 @pytest.mark.parametrize("status", [JobStatus.PAUSED, JobStatus.DISABLED, JobStatus.RUNNING])
 def test_a_status_can_be_told_without_colour(view: JobView, model: JobTableModel, status: JobStatus) -> None:
-    model.replace([make_row(make_job(last_outcome=Outcome.SUCCESS))])
+    model.replace([row_of(make_job(last_outcome=Outcome.SUCCESS))])
     place = (16, 32, 10, 36)
     ready = view.grab().toImage().convertToFormat(view.grab().toImage().Format.Format_Mono).copy(*place)
-    model.replace([make_row(make_job(status=status, last_outcome=Outcome.SUCCESS))])
+    model.replace([row_of(make_job(status=status, last_outcome=Outcome.SUCCESS))])
     other = view.grab().toImage().convertToFormat(view.grab().toImage().Format.Format_Mono).copy(*place)
     assert ready != other
 
@@ -74,7 +74,7 @@ def test_a_status_can_be_told_without_colour(view: JobView, model: JobTableModel
 def test_the_border_of_a_group_is_seen_on_a_selected_row_too(
     view: JobView, model: JobTableModel, delegate: NameDelegate
 ) -> None:
-    model.replace([make_row(make_job("a"))])
+    model.replace([row_of(make_job("a"))])
     view.select_ids(["a"])
     view.grab()
     ground = Appearance().colours.selected
@@ -90,6 +90,6 @@ def test_the_border_of_a_group_is_seen_on_a_selected_row_too(
 def test_a_job_that_asks_looks_different_from_one_that_is_ready(view: JobView, model: JobTableModel) -> None:
     seen = []
     for asks in (False, True):
-        model.replace([make_row(make_job(last_outcome=Outcome.SUCCESS), asks=asks)])
+        model.replace([row_of(make_job(last_outcome=Outcome.SUCCESS), asks=asks)])
         seen.append(view.grab().toImage().convertToFormat(QImage.Format.Format_Mono).copy(16, 32, 10, 36))
     assert seen[0] != seen[1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from job_values import HOUR, MINUTE, NOW, make_job
+from chain_waits import MAINS, waits
+from job_values import HOUR, MINUTE, NOW, make_job, row_of
 
 from halo_scheduler.model import (
     After,
@@ -25,19 +26,17 @@ from ui.main_window.table.job_rows import (
     Followers,
     JobFilter,
     StatusChoice,
-    as_waiting,
-    make_row,
     schedule_words,
     sort_key,
 )
 
 
 def _sorted(jobs: Sequence[Job], column: Column) -> list[str]:
-    return [row.job.name for row in sorted(map(make_row, jobs), key=sort_key(column))]
+    return [row.job.name for row in sorted(map(row_of, jobs), key=sort_key(column))]
 
 
 def _found(jobs: Sequence[Job], chosen: JobFilter) -> list[str]:
-    return [row.job.name for row in chosen.choose([make_row(job) for job in jobs])]
+    return [row.job.name for row in chosen.choose([row_of(job) for job in jobs])]
 
 
 def test_numbers_in_names_sort_as_numbers() -> None:
@@ -62,10 +61,10 @@ def test_what_runs_comes_before_what_is_next_and_what_never_runs_comes_last() ->
 
 def test_what_is_held_back_comes_after_what_runs_at_a_time() -> None:
     rows = [
-        make_row(make_job("capped", next_run_at=NOW), is_capped=True),
-        make_row(make_job("asks", next_run_at=NOW), asks=True),
-        make_row(make_job("paused", next_run_at=None, status=JobStatus.PAUSED)),
-        make_row(make_job("soon", next_run_at=NOW + 1)),
+        row_of(make_job("capped", next_run_at=NOW), is_capped=True),
+        row_of(make_job("asks", next_run_at=NOW), asks=True),
+        row_of(make_job("paused", next_run_at=None, status=JobStatus.PAUSED)),
+        row_of(make_job("soon", next_run_at=NOW + 1)),
     ]
     found = sorted(rows, key=sort_key(Column.NEXT))
     assert [row.job.name for row in found] == ["soon", "asks", "capped", "paused"]
@@ -125,9 +124,9 @@ def test_a_status_is_chosen(status: StatusChoice, expected: list[str]) -> None:
 
 def test_what_waits_for_an_answer_is_chosen_whatever_its_status() -> None:
     rows = [
-        make_row(make_job("ready")),
-        make_row(make_job("asks"), asks=True),
-        make_row(make_job("asks and is paused", status=JobStatus.PAUSED), asks=True),
+        row_of(make_job("ready")),
+        row_of(make_job("asks"), asks=True),
+        row_of(make_job("asks and is paused", status=JobStatus.PAUSED), asks=True),
     ]
     found = JobFilter(status=StatusChoice.ASKING).choose(rows)
     assert [row.job.name for row in found] == ["asks", "asks and is paused"]
@@ -148,7 +147,7 @@ def test_a_schedule_begins_a_sentence() -> None:
 
 
 def test_what_waits_stands_between_what_runs_and_what_comes_the_longest_first() -> None:
-    mains = {"waiting_for": WaitingFor.CONDITION, "waiting_reason": "mains power"}
+    mains = waits(MAINS)
     jobs = [
         make_job("soon", next_run_at=NOW + MINUTE),
         make_job("by hand", next_run_at=None),
@@ -163,27 +162,17 @@ def test_what_waits_stands_between_what_runs_and_what_comes_the_longest_first() 
     ]
 
 
-def test_a_run_that_was_asked_for_waits_for_what_it_says_or_for_a_place() -> None:
-    job = make_job(waiting_for=WaitingFor.CONDITION, waiting_reason="mains power")
-    assert as_waiting(job).waiting_for is WaitingFor.AT_CAPACITY
-    assert as_waiting(job).waiting_reason == ""
-    assert as_waiting(job, "network").waiting_reason == "network"
-    running = make_job(status=JobStatus.RUNNING)
-    assert as_waiting(running, "network") is running
-
-
 def test_who_runs_after_another_is_known_from_what_the_other_says() -> None:
-    first = make_row(make_job("first", followers=(Follower(job_id="then"),)))
-    followers = Followers([first, make_row(make_job("then"))])
-    assert followers.causes == {"then": ("first",)}
+    first = row_of(make_job("first", followers=(Follower(job_id="then"),)))
+    followers = Followers([first, row_of(make_job("then"))])
     assert followers.take([first], []) == frozenset()
-    other = make_row(make_job("first", followers=(Follower(job_id="last"),)))
+    other = row_of(make_job("first", followers=(Follower(job_id="last"),)))
     assert followers.take([other], []) == {"then", "last"}
-    assert followers.causes == {"last": ("first",)}
-    second = make_row(make_job("a second", followers=(Follower(job_id="last"),)))
+    assert followers._causes == {"last": ("first",)}
+    second = row_of(make_job("a second", followers=(Follower(job_id="last"),)))
     assert followers.take([second], []) == {"last"}
-    assert followers.causes == {"last": ("a second", "first")}
+    assert followers._causes == {"last": ("a second", "first")}
     assert followers.take([], ["a second"]) == {"last"}
     assert followers.take([], ["then"]) == frozenset()
     assert followers.take([], ["first"]) == {"last"}
-    assert followers.causes == {}
+    assert followers._causes == {}

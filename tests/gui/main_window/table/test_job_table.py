@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from job_values import MINUTE, NASTY, NOW, make_job, make_run
+from job_values import MINUTE, NASTY, NOW, make_job, make_run, row_of
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Job, JobStatus, Outcome, Source
 from halo_scheduler.rules.statistics import TrendPoint
-from ui.main_window.table.job_rows import Column, JobFacts, JobFilter, make_row, sort_key
+from ui.main_window.table.job_rows import Column, JobFacts, JobFilter, sort_key
 from ui.main_window.table.job_table import ID_ROLE, JobTableModel
 
 _ROLE = Qt.ItemDataRole
@@ -31,7 +31,7 @@ def model(qtbot: QtBot) -> Iterator[JobTableModel]:  # noqa: ARG001 - an applica
 
 
 def _fill(model: JobTableModel, *jobs: Job) -> None:
-    model.replace([make_row(job) for job in jobs])
+    model.replace([row_of(job) for job in jobs])
 
 
 def _names(model: JobTableModel) -> list[str]:
@@ -91,7 +91,7 @@ def test_whatever_comes_the_right_rows_are_shown_in_order(
     for what, name, number in changes:
         if what == "put":
             jobs[name] = make_job(name, next_run_at=NOW + number, group=str(number % 2))
-            model.update([make_row(jobs[name])])
+            model.update([row_of(jobs[name])])
         elif what == "drop":
             jobs.pop(name, None)
             model.update([], [name])
@@ -102,7 +102,7 @@ def test_whatever_comes_the_right_rows_are_shown_in_order(
         else:
             chosen = JobFilter(group=(None, "0", "1")[number % 3])
             model.set_filter(chosen)
-        rows = sorted(chosen.choose([make_row(job) for job in jobs.values()]), key=sort_key(column))
+        rows = sorted(chosen.choose([row_of(job) for job in jobs.values()]), key=sort_key(column))
         expected = [row.id for row in rows]
         assert _names(model) == (expected[::-1] if is_descending else expected)
         assert all(model.row_of(job_id) == row for row, job_id in enumerate(_names(model)))
@@ -119,7 +119,7 @@ def test_a_job_whose_time_changes_moves_to_its_place(
     )
     model.sort(Column.NEXT, order)
     with qtbot.assertNotEmitted(model.modelReset):
-        model.update([make_row(make_job("b", next_run_at=NOW + minutes * MINUTE))])
+        model.update([row_of(make_job("b", next_run_at=NOW + minutes * MINUTE))])
     times = [model.job_at(row).next_run_at or 0 for row in range(4)]
     assert times == sorted(times, reverse=order is Qt.SortOrder.DescendingOrder)
     assert sorted(_names(model)) == list("abcd")
@@ -128,14 +128,14 @@ def test_a_job_whose_time_changes_moves_to_its_place(
 def test_a_changed_job_changes_its_row_and_nothing_else(qtbot: QtBot, model: JobTableModel) -> None:
     _fill(model, make_job("a"), make_job("b"), make_job("c"))
     with qtbot.waitSignal(model.dataChanged) as told, qtbot.assertNotEmitted(model.modelReset):
-        model.update([make_row(make_job("b", errors=1))])
+        model.update([row_of(make_job("b", errors=1))])
     first, last, *_ = told.args or []
     assert (first.row(), last.row()) == (1, 1)
 
 
 def test_many_changes_at_once_are_one(qtbot: QtBot, model: JobTableModel) -> None:
     with qtbot.waitSignals([model.modelReset]), qtbot.assertNotEmitted(model.rowsInserted):
-        model.update([make_row(make_job(str(index))) for index in range(200)])
+        model.update([row_of(make_job(str(index))) for index in range(200)])
     assert model.rowCount() == 200
 
 

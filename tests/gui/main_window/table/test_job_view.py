@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from job_values import HOUR, MINUTE, NASTY, NOW, make_job, make_run
+from job_values import HOUR, MINUTE, NASTY, NOW, make_job, make_run, row_of
 from PySide6.QtCore import (
     QEvent,
     QItemSelection,
@@ -24,7 +24,7 @@ from pytestqt.qtbot import QtBot
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.model import Job, JobStatus, Outcome
 from halo_scheduler.rules.statistics import TrendPoint
-from ui.main_window.table.job_rows import Column, JobFacts, JobFilter, make_row
+from ui.main_window.table.job_rows import Column, JobFacts, JobFilter
 from ui.main_window.table.job_table import JobTableModel
 from ui.main_window.table.job_view import JobView
 from ui.style.theme import Appearance
@@ -45,7 +45,7 @@ def view(qtbot: QtBot, model: JobTableModel) -> JobView:
 
 
 def _fill(model: JobTableModel, names: Iterable[str]) -> None:
-    model.replace([make_row(make_job(name)) for name in names])
+    model.replace([row_of(make_job(name)) for name in names])
 
 
 def _hundred() -> list[str]:
@@ -63,7 +63,7 @@ def _drawn(view: JobView) -> bool:
 def test_the_selection_stays_when_everything_is_read_again(model: JobTableModel, view: JobView) -> None:
     _fill(model, "abcd")
     view.select_ids(["b", "c"])
-    model.replace([make_row(make_job(name)) for name in "xbdcay"])
+    model.replace([row_of(make_job(name)) for name in "xbdcay"])
     assert view.selected_ids() == ["b", "c"]
 
 
@@ -72,7 +72,7 @@ def test_the_selection_stays_when_rows_come_go_and_move(model: JobTableModel, vi
     view.sort_by(Column.NEXT, Qt.SortOrder.AscendingOrder)
     view.select_ids(["d"])
     later = make_job("d", next_run_at=NOW + HOUR)
-    model.update([make_row(later), make_row(make_job("a"))], ["b"])
+    model.update([row_of(later), row_of(make_job("a"))], ["b"])
     assert view.selected_ids() == ["d"]
     assert model.row_of("d") == model.rowCount() - 1
 
@@ -81,7 +81,7 @@ def test_keeping_the_selection_tells_nobody(qtbot: QtBot, model: JobTableModel, 
     _fill(model, "abc")
     view.select_ids(["b"])
     with qtbot.assertNotEmitted(view.selection_changed):
-        model.replace([make_row(make_job(name)) for name in "zbx"])
+        model.replace([row_of(make_job(name)) for name in "zbx"])
 
 
 def test_rows_that_come_above_do_not_move_what_is_in_sight(model: JobTableModel, view: JobView) -> None:
@@ -89,16 +89,16 @@ def test_rows_that_come_above_do_not_move_what_is_in_sight(model: JobTableModel,
     view.doItemsLayout()
     view.verticalScrollBar().setValue(50 * 36 + 10)
     before, offset = _top(view, model), view.rowViewportPosition(view.rows_in_sight()[0])
-    model.update([make_row(make_job("a first")), make_row(make_job("b second"))])
+    model.update([row_of(make_job("a first")), row_of(make_job("b second"))])
     assert _top(view, model) == before
     assert view.rowViewportPosition(view.rows_in_sight()[0]) == offset
-    model.replace([make_row(make_job(name)) for name in [*_hundred(), "a third"]])
+    model.replace([row_of(make_job(name)) for name in [*_hundred(), "a third"]])
     assert _top(view, model) == before
 
 
 def test_at_the_top_it_stays_at_the_top(model: JobTableModel, view: JobView) -> None:
     _fill(model, _hundred())
-    model.update([make_row(make_job("a first"))])
+    model.update([row_of(make_job("a first"))])
     assert _top(view, model) == "a first"
 
 
@@ -149,7 +149,7 @@ def test_without_rows_nothing_is_in_sight(view: JobView) -> None:
 
 
 def test_past_runs_are_waited_for_too(model: JobTableModel, view: JobView) -> None:
-    model.replace([make_row(make_job(next_run_at=None))])
+    model.replace([row_of(make_job(next_run_at=None))])
     model.set_facts({"backup": JobFacts(last=make_run(finished_at=NOW - MINUTE // 2))})
     assert list(view.waits(NOW)) == [MINUTE // 2]
 
@@ -239,7 +239,7 @@ def _every_kind() -> list[Job]:
 
 
 def test_every_kind_of_job_can_be_drawn(model: JobTableModel, view: JobView) -> None:
-    model.replace([make_row(job) for job in _every_kind()])
+    model.replace([row_of(job) for job in _every_kind()])
     trend = tuple(TrendPoint(outcome, outcome, 900, NOW) for outcome in Outcome)
     model.set_facts({job.id: JobFacts(last=make_run(), trend=trend) for job in _every_kind()})
     model.set_running({"running": make_run(Outcome.RUNNING, job_id="running", progress=0.4)})
@@ -262,7 +262,7 @@ def test_many_selected_neighbours_are_selected_as_one_after_sorting(
     view.sort_by(Column.NEXT, order)
     assert view.selectionModel().selection().count() == 1
     assert len(view.selected_ids()) == 100
-    assert [job.id for job in view.selected_jobs()] == view.selected_ids()
+    assert [row.job.id for row in view.selected_rows()] == view.selected_ids()
 
 
 def test_ranges_that_overlap_count_each_job_once(model: JobTableModel, view: JobView) -> None:

@@ -1,0 +1,175 @@
+"""A job's situation: what it is doing, what it waits for, when it runs next, and what keeps it from that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from halo_scheduler.grammar.interval import MINUTE_MS
+from halo_scheduler.model.codec import Value
+from halo_scheduler.model.words import JobStatus, Outcome, SkipReason, Source, StatusReason, WaitingFor
+
+if TYPE_CHECKING:
+    from halo_scheduler.model.conditions import Condition
+    from halo_scheduler.model.quiet_times import Quiet
+
+LATE_MS = MINUTE_MS
+"""A run that has not started this long after its planned time is late; up to then it is about to start."""
+
+
+def is_late(late_ms: int) -> bool:
+    """Tell whether a run that starts this long after its planned time is late."""
+    return late_ms > LATE_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingDetails(Value):
+    """The parameters of what a due run waits for; the kind says which of them are set."""
+
+    conditions: tuple[Condition, ...] = ()
+    """The conditions that are not met."""
+    is_unobservable: bool = False
+    """Whether these conditions cannot be observed at the moment."""
+    name: str = ""
+    """The name of the quiet time, or of the job whose output is still being stored."""
+    until: int | None = None
+    """When the quiet time ends."""
+
+
+NO_DETAILS = WaitingDetails()
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """A concurrency limit that is reached: of a group, or of all jobs, and the jobs whose runs count."""
+
+    limit: int
+    running: int
+    group: str | None = None
+    holders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """What a due run waits for, since when, and when it is skipped if it still waits then.
+
+    `cause_name` is the job whose end asked for the run, if one did.
+    """
+
+    kind: WaitingFor
+    details: WaitingDetails = NO_DETAILS
+    since: int | None = None
+    deadline: int | None = None
+    capacity: Capacity | None = None
+    cause_name: str = ""
+
+
+class _Waits(Protocol):
+    """Something whose due run may wait: a job, or its stored record."""
+
+    @property
+    def waiting_for(self) -> WaitingFor | None: ...
+    @property
+    def waiting_details(self) -> WaitingDetails: ...
+    @property
+    def next_run_at(self) -> int | None: ...
+
+
+def waiting_of(job: _Waits) -> Waiting | None:
+    """Return what a job's due run waits for."""
+    if job.waiting_for is None:
+        return None
+    return Waiting(kind=job.waiting_for, details=job.waiting_details, since=job.next_run_at)
+
+
+class SituationKind(StrEnum):
+    """The one answer to "what is this job doing?", from which every surface makes its words and marks."""
+
+    RUNNING = "running"
+    NEEDS_INPUT = "needs_input"
+    WAITING = "waiting"
+    DONE = "done"
+    DISABLED = "disabled"
+    PAUSED = "paused"
+    CAPPED = "capped"
+    RETRYING = "retrying"
+    FAILING = "failing"
+    READY = "ready"
+
+
+_REVIEWED = (StatusReason.IMPORTED, StatusReason.ASSISTANT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What a job is doing now, computed from one read of the store."""
+
+    job_id: str
+    name: str
+    status: JobStatus = JobStatus.IDLE
+    reason: StatusReason | None = None
+    """Why it is paused or disabled."""
+    paused_until: int | None = None
+    question: str | None = None
+    """The oldest open question."""
+    waiting: Waiting | None = None
+    blocker: SkipReason | None = None
+    """Why its planned run will be skipped as things are: an open question, a daily limit, a quiet time."""
+    quiet: Quiet | None = None
+    """The quiet time that its planned run falls into."""
+    next_run_at: int | None = None
+    next_source: Source | None = None
+    after: tuple[str, ...] = ()
+    """The names of the jobs whose ends start it."""
+    errors: int = 0
+    last_run_at: int | None = None
+    last_outcome: Outcome | None = None
+    last_error: str = ""
+
+    @property
+    def kind(self) -> SituationKind:
+        """What the job is doing; the first that applies."""
+        if self.status is JobStatus.RUNNING:
+            # A claimed run may still wait until the machine can start it.
+            return SituationKind.RUNNING if self.waiting is None else SituationKind.WAITING
+        if self.question is not None:
+            return SituationKind.NEEDS_INPUT
+        if self.waiting is not None:
+            # Also of a paused or disabled job: somebody asked for this run.
+            return SituationKind.WAITING
+        return self._resting if self.status is JobStatus.IDLE else self._stopped
+
+    @property
+    def _stopped(self) -> SituationKind:
+        if self.status is JobStatus.PAUSED:
+            return SituationKind.PAUSED
+        return SituationKind.DONE if self.reason is StatusReason.DONE else SituationKind.DISABLED
+
+    @property
+    def _resting(self) -> SituationKind:
+        if self.blocker is SkipReason.CAP:
+            return SituationKind.CAPPED
+        if self.errors:
+            return SituationKind.RETRYING if self.next_source is Source.RETRY else SituationKind.FAILING
+        return SituationKind.READY
+
+    @property
+    def is_held(self) -> bool:
+        """Whether its planned run will be skipped because of an open question or a daily limit."""
+        return self.blocker in (SkipReason.NEEDS_INPUT, SkipReason.CAP)
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether a person has to look at the job before it may run: it was imported, or an assistant wrote it."""
+        return self.status is not JobStatus.RUNNING and self.reason in _REVIEWED
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether its last runs failed, or it was disabled because of that."""
+        return self.errors > 0 or self.reason is StatusReason.ERRORS
+
+    def is_late(self, now_ms: int) -> bool:
+        """Tell whether its planned run should have started and nothing says why it has not."""
+        is_waiting = self.waiting is not None or self.next_run_at is None
+        return not is_waiting and is_late(now_ms - (self.next_run_at or now_ms))

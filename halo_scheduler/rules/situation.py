@@ -1,0 +1,153 @@
+"""Computes the situations of jobs: every surface shows these, and none decides on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from halo_scheduler.model.situation import Capacity, Situation, Waiting
+from halo_scheduler.model.words import JobStatus, SkipReason, WaitingFor
+from halo_scheduler.store.connection import Database
+from halo_scheduler.store.job_lines import AskedRun, JobLine, JobLineTable, RunningJob
+
+if TYPE_CHECKING:
+    from halo_scheduler.model.quiet_times import Quiet
+    from halo_scheduler.schedule.quiet_times import QuietHours
+
+
+def read_situations(
+    database: Database, now_ms: int, job_ids: Iterable[str] | None = None
+) -> list[tuple[JobLine, Situation]]:
+    """Return the situations of all jobs by next run, or of some jobs, as they are at one moment."""
+    table = JobLineTable(database)
+    with database.snapshot():
+        lines = table.all() if job_ids is None else table.get_many(job_ids)
+        shared = _Shared(database, table, now_ms)
+        return [(line, shared.situation(line)) for line in lines]
+
+
+class _Shared:
+    """What the situations of jobs depend on beside the jobs; read once, and the rarer part only if needed."""
+
+    def __init__(self, database: Database, table: JobLineTable, now_ms: int) -> None:
+        self._database = database
+        self._table = table
+        self._now_ms = now_ms
+        self._questions = table.questions()
+        self._asked_runs = table.asked_runs()
+        self._predecessors = table.predecessors()
+        self._reached_caps = table.reached_caps()
+        self._has_quiet_times = table.has_quiet_times()
+
+    def situation(self, line: JobLine) -> Situation:
+        waiting = self._waiting(line)
+        is_planned = line.next_run_at is not None
+        quiet = self._quiet(line) if is_planned and waiting is None else None
+        question = self._questions.get(line.id)
+        return Situation(
+            job_id=line.id,
+            name=line.name,
+            status=line.status,
+            reason=line.status_reason,
+            paused_until=line.paused_until,
+            question=question,
+            waiting=waiting,
+            blocker=self._blocker(line, quiet) if is_planned else None,
+            quiet=quiet,
+            next_run_at=line.next_run_at,
+            next_source=line.next_source,
+            after=self._predecessors.get(line.id, ()),
+            errors=line.errors,
+            last_run_at=line.last_run_at,
+            last_outcome=line.last_outcome,
+            last_error=line.last_error,
+        )
+
+    # --- Waiting -------------------------------------------------------------------------------------
+
+    def _waiting(self, line: JobLine) -> Waiting | None:
+        """Return what the first run to start waits for: one asked for by hand, the due one, one of a chain."""
+        asked = None if line.status is JobStatus.RUNNING else self._asked_runs.get(line.id)
+        if asked is not None and (not asked.cause_name or line.waiting_for is None):
+            return self._asked_waiting(line, asked)
+        if line.waiting_for is None:
+            return None
+        return Waiting(
+            kind=line.waiting_for,
+            details=line.waiting_details,
+            since=line.next_run_at,
+            deadline=line.waits_until,
+            capacity=self._capacity(line) if line.waiting_for is WaitingFor.AT_CAPACITY else None,
+        )
+
+    def _asked_waiting(self, line: JobLine, asked: AskedRun) -> Waiting:
+        kind = asked.waiting_for or WaitingFor.START
+        capacity = self._capacity(line) if kind in (WaitingFor.START, WaitingFor.AT_CAPACITY) else None
+        if kind is WaitingFor.START and capacity is not None:
+            kind = WaitingFor.AT_CAPACITY
+        return Waiting(
+            kind=kind,
+            details=asked.waiting_details,
+            since=asked.at if asked.cause_name else None,
+            deadline=asked.waits_until,
+            capacity=capacity,
+            cause_name=asked.cause_name,
+        )
+
+    def _capacity(self, line: JobLine) -> Capacity | None:
+        """Return the limit that keeps a job from starting: its group's, else that of all; None if none is reached."""
+        in_group = tuple(job.name for job in self._running if job.group == line.group)
+        limit = self._limits.get(line.group or "")
+        if limit is not None and len(in_group) >= limit:
+            return Capacity(limit, len(in_group), line.group, in_group)
+        if len(self._running) >= self._limit:
+            return Capacity(self._limit, len(self._running), None, tuple(job.name for job in self._running))
+        return None
+
+    @cached_property
+    def _limits(self) -> dict[str, int]:
+        from halo_scheduler.store.settings import GroupTable  # noqa: PLC0415 - only if a job waits for a limit
+
+        return GroupTable(self._database).limits()
+
+    @cached_property
+    def _limit(self) -> int:
+        from halo_scheduler.store.settings import MAX_CONCURRENT, SettingTable  # noqa: PLC0415 - likewise
+
+        return SettingTable(self._database).number(MAX_CONCURRENT)
+
+    @cached_property
+    def _running(self) -> list[RunningJob]:
+        return self._table.running()
+
+    # --- What will skip or delay the planned run -----------------------------------------------------
+
+    def _blocker(self, line: JobLine, quiet: Quiet | None) -> SkipReason | None:
+        if line.id in self._questions:
+            return SkipReason.NEEDS_INPUT
+        if self._reached_caps and self._is_capped(line):
+            return SkipReason.CAP
+        is_skipped = quiet is not None and line.id in self._skipping_quiet
+        return SkipReason.QUIET_TIME if is_skipped else None
+
+    def _is_capped(self, line: JobLine) -> bool:
+        from halo_scheduler.schedule.days import local_day  # noqa: PLC0415 - only if a job has reached a limit
+
+        return (line.id, local_day(max(self._now_ms, line.next_run_at or 0))) in self._reached_caps
+
+    def _quiet(self, line: JobLine) -> Quiet | None:
+        if not self._has_quiet_times:
+            return None
+        return self._quiet_hours.find(line.group, max(self._now_ms, line.next_run_at or 0))
+
+    @cached_property
+    def _quiet_hours(self) -> QuietHours:
+        from halo_scheduler.schedule.quiet_times import QuietHours  # noqa: PLC0415 - only if there are any
+        from halo_scheduler.store.settings import SettingTable  # noqa: PLC0415 - likewise
+
+        return QuietHours(SettingTable(self._database).quiet_times())
+
+    @cached_property
+    def _skipping_quiet(self) -> set[str]:
+        return self._table.skipping_quiet()

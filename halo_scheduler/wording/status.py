@@ -1,0 +1,227 @@
+"""A job's situation in words: the same on every surface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from halo_scheduler.grammar.english import clock_time, counted, listed, short_date, weekday_name
+from halo_scheduler.grammar.interval import DAY_MS
+from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.grammar.zone import local_time
+from halo_scheduler.model.situation import SituationKind, Waiting
+from halo_scheduler.model.words import JobStatus, SkipReason, StatusReason, WaitingFor
+from halo_scheduler.wording.schedules import describe_when
+
+if TYPE_CHECKING:
+    from halo_scheduler.model.situation import Situation
+
+_DAYS_BY_NAME = 7
+_MOST_NAMED = 2
+_MOST_HOLDERS = 3
+_LONGEST_NAME = 60
+_LONGEST_REASON = 120
+_HELD = {
+    SkipReason.NEEDS_INPUT: "on hold until you answer",
+    SkipReason.CAP: "daily limit reached",
+}
+
+_ENDS = {
+    WaitingFor.PREVIOUS_RUN: ["Starts when its previous run ends."],
+    WaitingFor.RESOURCES: ["Halo keeps trying to start it for a while."],
+    WaitingFor.DISK_SPACE: ["Halo keeps trying to start it for a while."],
+}
+
+
+def status_words(situation: Situation, now_ms: int) -> str:
+    """Return what a job is doing: "running", "paused until 18:00", "waiting for network", "ready"."""
+    kind = situation.kind
+    match kind:
+        case SituationKind.NEEDS_INPUT:
+            return _asking_words(situation, now_ms)
+        case SituationKind.WAITING if situation.waiting is not None:
+            return waiting_words(situation.waiting, now_ms)
+        case SituationKind.DISABLED:
+            return _disabled_words(situation)
+        case SituationKind.PAUSED:
+            return _paused_words(situation, now_ms)
+        case SituationKind.CAPPED:
+            return _HELD[SkipReason.CAP]
+        case _:
+            return str(kind)
+
+
+def next_words(situation: Situation, now_ms: int) -> str:
+    """Return when a job runs next, or what keeps it from running: "in 4 min", "after backup", "manual only"."""
+    match situation.kind:
+        case SituationKind.NEEDS_INPUT if situation.waiting is not None:
+            # A run that somebody asked for starts before the answer.
+            return waiting_words(situation.waiting, now_ms)
+        case SituationKind.NEEDS_INPUT if situation.status is JobStatus.IDLE:
+            return _HELD[SkipReason.NEEDS_INPUT]
+        case SituationKind.READY | SituationKind.FAILING | SituationKind.RETRYING:
+            return _planned_words(situation, now_ms)
+        case _:
+            return status_words(situation, now_ms)
+
+
+def status_sentence(situation: Situation, now_ms: int) -> str:
+    """Return what a job is doing and what comes next: "ready, next run in 4 min"."""
+    words = status_words(situation, now_ms)
+    if situation.kind not in (SituationKind.READY, SituationKind.FAILING, SituationKind.RETRYING):
+        return words
+    is_planned = situation.next_run_at is not None
+    return f"{words}, {'next run ' if is_planned else ''}{_planned_words(situation, now_ms)}"
+
+
+def waiting_words(waiting: Waiting, now_ms: int) -> str:
+    """Return what a due run waits for: "waiting for network", "waiting: limit reached (2 of 2)"."""
+    if waiting.kind is WaitingFor.START:
+        return "waiting to start"
+    awaited = awaited_words(waiting, now_ms)
+    return awaited if waiting.kind is WaitingFor.QUIET_TIME else f"waiting{_link(waiting)}{awaited}"
+
+
+def waiting_sentences(waiting: Waiting, now_ms: int) -> list[str]:
+    """Return since when a due run waits, and how that ends: "Due since 16:26.", "No deadline."."""
+    since = [] if waiting.since is None else [f"Due since {moment_words(waiting.since, now_ms)}."]
+    match waiting.kind:
+        case WaitingFor.AT_CAPACITY:
+            return [*since, f"Limit reached{_numbers(waiting)}. Starts when a run ends.", *_holders(waiting)]
+        case WaitingFor.QUIET_TIME:
+            name = plain_line(waiting.details.name, _LONGEST_NAME)
+            return [*since, f"Starts when quiet hours{f' “{name}”' if name else ''} end."]
+        case WaitingFor.CONDITION if waiting.deadline is None:
+            return [*since, "No deadline."]
+        case WaitingFor.CONDITION:
+            return [*since, skipped_sentence(waiting.deadline or now_ms, now_ms)]
+        case _:
+            return since + _ENDS.get(waiting.kind, [])
+
+
+def skipped_sentence(deadline: int, now_ms: int) -> str:
+    """Return what happens to a run whose conditions are not met in time."""
+    return f"Skipped if it still waits at {moment_words(deadline, now_ms)}."
+
+
+def waited_words(waiting: Waiting, now_ms: int) -> str:
+    """Return what a run waited for before it started: "waited for network", "waited: limit reached"."""
+    if waiting.kind is WaitingFor.QUIET_TIME:
+        name = plain_line(waiting.details.name, _LONGEST_NAME)
+        return f"waited for quiet hours to end{f' ({name})' if name else ''}"
+    return f"waited{_link(waiting)}{awaited_words(waiting, now_ms)}"
+
+
+def awaited_words(waiting: Waiting, now_ms: int) -> str:
+    """Return what a due run waits for, in as few words as possible: "network", "limit reached (2 of 2)"."""
+    details = waiting.details
+    match waiting.kind:
+        case WaitingFor.AT_CAPACITY:
+            return f"limit reached{_numbers(waiting)}"
+        case WaitingFor.CONDITION:
+            from halo_scheduler.wording.conditions import waiting_words as unmet  # noqa: PLC0415 - few lists need it
+
+            unknown = " (can't be checked right now)" if details.is_unobservable else ""
+            return f"{plain_line(unmet(details.conditions), _LONGEST_REASON) or 'its conditions'}{unknown}"
+        case WaitingFor.QUIET_TIME:
+            return (
+                "quiet hours"
+                if details.until is None
+                else f"quiet until {moment_words(details.until, now_ms)}"
+            )
+        case WaitingFor.PREVIOUS_RUN:
+            return "its previous run to end"
+        case WaitingFor.OUTPUT:
+            return f"the output of {plain_line(details.name, _LONGEST_NAME)}"
+        case WaitingFor.START | WaitingFor.RESOURCES | WaitingFor.DISK_SPACE:
+            return details.name or "not started yet"
+        case _:
+            assert_never(waiting.kind)
+
+
+def moment_words(at: int, now_ms: int) -> str:
+    """Return an instant as short as it stays clear: "18:00" within a day, "Mon 18:00", "24 Dec 18:00"."""
+    moment, today = local_time(at), local_time(now_ms)
+    days = (moment.date() - today.date()).days
+    if days == 0 or 0 <= at - now_ms < DAY_MS:
+        return clock_time(moment)
+    if days == -1:
+        return f"yesterday {clock_time(moment)}"
+    is_near = 0 < days < _DAYS_BY_NAME
+    day = weekday_name(moment)[:3] if is_near else short_date(moment, year=moment.year != today.year)
+    return f"{day} {clock_time(moment)}"
+
+
+def _asking_words(situation: Situation, now_ms: int) -> str:
+    words = "needs you"
+    # The answer does not end whatever else keeps the job from running.
+    match situation.status:
+        case JobStatus.PAUSED:
+            return f"{words}, {_paused_words(situation, now_ms)}"
+        case JobStatus.DISABLED:
+            return f"{words}, {_disabled_words(situation)}"
+        case _:
+            return words
+
+
+def _disabled_words(situation: Situation) -> str:
+    match situation.reason:
+        case StatusReason.DONE:
+            return str(SituationKind.DONE)
+        case StatusReason.ERRORS if situation.errors:
+            return f"disabled after {counted(situation.errors, 'failure')}"
+        case StatusReason.ERRORS:
+            return "disabled: cannot be run"
+        case StatusReason.IMPORTED | StatusReason.ASSISTANT:
+            return "disabled, needs review"
+        case _:
+            return "disabled"
+
+
+def _paused_words(situation: Situation, now_ms: int) -> str:
+    until = situation.paused_until
+    end = "" if until is None else f" until {moment_words(until, now_ms)}"
+    match situation.reason:
+        case StatusReason.ASSISTANT:
+            return f"paused by an assistant{end}"
+        case StatusReason.IMPORTED:
+            return f"paused after import{end}"
+        case _:
+            return f"paused{end}"
+
+
+def _planned_words(situation: Situation, now_ms: int) -> str:
+    if situation.next_run_at is None:
+        return _after_words(situation)
+    when = describe_when(situation.next_run_at, now_ms)
+    if situation.quiet is None:
+        return when
+    return f"{when} · {'skipped' if situation.blocker is SkipReason.QUIET_TIME else 'quiet'}"
+
+
+def _after_words(situation: Situation) -> str:
+    names = situation.after
+    if not names:
+        return "manual only"
+    if len(names) > _MOST_NAMED:
+        return f"after {counted(len(names), 'other job')}"
+    return f"after {listed([plain_line(name, _LONGEST_NAME) for name in names])}"
+
+
+def _link(waiting: Waiting) -> str:
+    return ": " if waiting.kind is WaitingFor.AT_CAPACITY else " for "
+
+
+def _numbers(waiting: Waiting) -> str:
+    capacity = waiting.capacity
+    return "" if capacity is None else f" ({capacity.running} of {capacity.limit})"
+
+
+def _holders(waiting: Waiting) -> list[str]:
+    """Return which jobs hold the places of a limit that is reached."""
+    names = () if waiting.capacity is None else waiting.capacity.holders
+    if not names:
+        return []
+    more = [counted(len(names) - _MOST_HOLDERS, "other")] if len(names) > _MOST_HOLDERS else []
+    return [
+        f"Running: {listed([*(plain_line(name, _LONGEST_NAME) for name in names[:_MOST_HOLDERS]), *more])}."
+    ]
