@@ -83,6 +83,23 @@ def waiting_of(job: _Waits) -> Waiting | None:
     return Waiting(kind=job.waiting_for, details=job.waiting_details, since=job.next_run_at)
 
 
+def asked_waiting(
+    kind: WaitingFor | None,
+    details: WaitingDetails,
+    *,
+    since: int | None,
+    deadline: int | None,
+    capacity: Capacity | None,
+    cause_name: str,
+) -> Waiting:
+    """Return what a run waits for that somebody, or another job's end, asked for; the engine may not know it yet."""
+    if kind is None:
+        kind = WaitingFor.START if capacity is None else WaitingFor.AT_CAPACITY
+    return Waiting(
+        kind=kind, details=details, since=since, deadline=deadline, capacity=capacity, cause_name=cause_name
+    )
+
+
 class SituationKind(StrEnum):
     """The one answer to "what is this job doing?", from which every surface makes its words and marks."""
 

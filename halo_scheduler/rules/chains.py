@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from halo_scheduler.model import (
     NO_DETAILS,
+    Capacity,
     FollowOn,
     JobSpec,
     Outcome,
@@ -19,6 +20,8 @@ from halo_scheduler.model import (
 )
 from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.model.ids import new_run_id
+from halo_scheduler.model.situation import asked_waiting
+from halo_scheduler.rules.situation import Capacities
 from halo_scheduler.schedule.days import local_day
 from halo_scheduler.store.events import EventKind
 from halo_scheduler.store.job_records import JobRecord
@@ -116,15 +119,18 @@ class WaitingRun:
     waiting_for: WaitingFor | None = None
     waiting_details: WaitingDetails = NO_DETAILS
     waits_until: int | None = None
+    capacity: Capacity | None = None
+    """The limit that is reached, if it waits for that."""
 
     @property
     def waiting(self) -> Waiting:
         """What it waits for."""
-        return Waiting(
-            kind=self.waiting_for or WaitingFor.START,
-            details=self.waiting_details,
+        return asked_waiting(
+            self.waiting_for,
+            self.waiting_details,
             since=self.at,
             deadline=self.waits_until,
+            capacity=self.capacity,
             cause_name=self.cause_name,
         )
 
@@ -156,11 +162,16 @@ def waiting_runs(store: Store) -> list[WaitingRun]:
     """Return the chain runs that wait for their turn, the one that waits longest first."""
     requests = store.requests.chain_runs()
     causes = store.history.get_many(request.payload for request in requests) if requests else {}
-    jobs = store.jobs.get_many({run.job_id for run in causes.values()}) if causes else {}
+    wanted = {*(run.job_id for run in causes.values()), *(request.job_id for request in requests)}
+    jobs = store.jobs.get_many(wanted) if requests else {}
+    capacities = Capacities(store.database) if requests else None
     waiting: list[WaitingRun] = []
     for request in requests:
         cause = causes.get(request.payload)
         job = None if cause is None else jobs.get(cause.job_id)
+        own = jobs.get(request.job_id)
+        needs_place = request.waiting_for in (None, WaitingFor.AT_CAPACITY)
+        group = None if own is None else own.spec.group
         waiting.append(
             WaitingRun(
                 run_id=request.run_id,
@@ -172,6 +183,7 @@ def waiting_runs(store: Store) -> list[WaitingRun]:
                 waiting_for=request.waiting_for,
                 waiting_details=request.waiting_details,
                 waits_until=request.waits_until,
+                capacity=capacities.find(group) if needs_place and capacities is not None else None,
             )
         )
     return waiting

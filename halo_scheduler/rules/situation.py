@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from halo_scheduler.model.situation import Capacity, Situation, Waiting
+from halo_scheduler.model.situation import Capacity, Situation, Waiting, asked_waiting
 from halo_scheduler.model.words import JobStatus, SkipReason, WaitingFor
 from halo_scheduler.store.connection import Database
-from halo_scheduler.store.job_lines import AskedRun, JobLine, JobLineTable, RunningJob
+from halo_scheduler.store.job_lines import AskedRun, JobLine, JobLineTable
 
 if TYPE_CHECKING:
     from halo_scheduler.model.quiet_times import Quiet
@@ -25,6 +25,27 @@ def read_situations(
         lines = table.all() if job_ids is None else table.get_many(job_ids)
         shared = _Shared(database, table, now_ms)
         return [(line, shared.situation(line)) for line in lines]
+
+
+class Capacities:
+    """Finds which concurrency limit keeps jobs from starting; read when the first job asks."""
+
+    def __init__(self, database: Database) -> None:
+        from halo_scheduler.store.settings import MAX_CONCURRENT, GroupTable, SettingTable  # noqa: PLC0415 - rare
+
+        self._running = JobLineTable(database).running()
+        self._limit = SettingTable(database).number(MAX_CONCURRENT)
+        self._group_limits = GroupTable(database).limits()
+
+    def find(self, group: str | None) -> Capacity | None:
+        """Return the limit that is reached: the group's, else that of all jobs; None if neither is."""
+        in_group = tuple(job.name for job in self._running if job.group == group)
+        limit = self._group_limits.get(group or "")
+        if limit is not None and len(in_group) >= limit:
+            return Capacity(limit, len(in_group), group, in_group)
+        if len(self._running) >= self._limit:
+            return Capacity(self._limit, len(self._running), None, tuple(job.name for job in self._running))
+        return None
 
 
 class _Shared:
@@ -82,44 +103,22 @@ class _Shared:
         )
 
     def _asked_waiting(self, line: JobLine, asked: AskedRun) -> Waiting:
-        kind = asked.waiting_for or WaitingFor.START
-        capacity = self._capacity(line) if kind in (WaitingFor.START, WaitingFor.AT_CAPACITY) else None
-        if kind is WaitingFor.START and capacity is not None:
-            kind = WaitingFor.AT_CAPACITY
-        return Waiting(
-            kind=kind,
-            details=asked.waiting_details,
+        needs_place = asked.waiting_for in (None, WaitingFor.AT_CAPACITY)
+        return asked_waiting(
+            asked.waiting_for,
+            asked.waiting_details,
             since=asked.at if asked.cause_name else None,
             deadline=asked.waits_until,
-            capacity=capacity,
+            capacity=self._capacity(line) if needs_place else None,
             cause_name=asked.cause_name,
         )
 
     def _capacity(self, line: JobLine) -> Capacity | None:
-        """Return the limit that keeps a job from starting: its group's, else that of all; None if none is reached."""
-        in_group = tuple(job.name for job in self._running if job.group == line.group)
-        limit = self._limits.get(line.group or "")
-        if limit is not None and len(in_group) >= limit:
-            return Capacity(limit, len(in_group), line.group, in_group)
-        if len(self._running) >= self._limit:
-            return Capacity(self._limit, len(self._running), None, tuple(job.name for job in self._running))
-        return None
+        return self._capacities.find(line.group)
 
     @cached_property
-    def _limits(self) -> dict[str, int]:
-        from halo_scheduler.store.settings import GroupTable  # noqa: PLC0415 - only if a job waits for a limit
-
-        return GroupTable(self._database).limits()
-
-    @cached_property
-    def _limit(self) -> int:
-        from halo_scheduler.store.settings import MAX_CONCURRENT, SettingTable  # noqa: PLC0415 - likewise
-
-        return SettingTable(self._database).number(MAX_CONCURRENT)
-
-    @cached_property
-    def _running(self) -> list[RunningJob]:
-        return self._table.running()
+    def _capacities(self) -> Capacities:
+        return Capacities(self._database)
 
     # --- What will skip or delay the planned run -----------------------------------------------------
 

@@ -623,7 +623,10 @@ def _make_old(path: Path, version: int) -> Database:
     columns = [row[1] for row in database.rows("PRAGMA table_info(scheduler_jobs)")]
     store = Store.open(path.with_name("new.db"), _NOW)
     store.jobs.insert([_record()])
-    (job,) = store.database.rows(f"SELECT {', '.join(columns)} FROM scheduler_jobs")
+    renamed = {"waiting_reason": "waiting_details"}
+    (job,) = store.database.rows(
+        f"SELECT {', '.join(renamed.get(name, name) for name in columns)} FROM scheduler_jobs"
+    )
     store.close()
     database.rows(f"INSERT INTO scheduler_jobs VALUES ({', '.join('?' * len(job))})", job)
     policy = json.loads(job[columns.index("policy")])

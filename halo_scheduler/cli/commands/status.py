@@ -20,7 +20,7 @@ from halo_scheduler.model import Situation
 from halo_scheduler.rules.chains import WaitingRun, alike
 from halo_scheduler.service.engine_control import Status
 from halo_scheduler.wording.schedules import describe_when
-from halo_scheduler.wording.status import awaited_words, status_words, waiting_words
+from halo_scheduler.wording.status import awaited_words, waiting_words
 
 _LONGEST = 500
 
@@ -70,7 +70,7 @@ def _show(found: Status, next_due_at: int | None, now_ms: int) -> None:
 def _show_waiting(
     waiting: Sequence[Situation], runs: Sequence[WaitingRun], names: dict[str, str], now_ms: int
 ) -> None:
-    lines = [f"{one.name}: {status_words(one, now_ms)}" for one in waiting]
+    lines = [f"{one.name}: {waiting_words(one.waiting, now_ms)}" for one in waiting if one.waiting]
     lines += [
         f"{names.get(run.job_id, run.job_id)}: {waiting_words(run.waiting, now_ms)} "
         f"({counted(count, 'run')} after {run.cause_name})"
