@@ -167,9 +167,10 @@ class Situation:
     def _resting(self) -> SituationKind:
         if self.blocker is SkipReason.CAP:
             return SituationKind.CAPPED
-        if self.errors:
-            return SituationKind.RETRYING if self.next_source is Source.RETRY else SituationKind.FAILING
-        return SituationKind.READY
+        if self.next_source is Source.RETRY:
+            # The failure is counted when the last attempt has failed.
+            return SituationKind.RETRYING
+        return SituationKind.FAILING if self.errors else SituationKind.READY
 
     @property
     def is_held(self) -> bool:

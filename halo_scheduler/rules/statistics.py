@@ -136,7 +136,7 @@ def run_after(record: JobRecord, at: int) -> int | None:
 
 def explanation(store: Store, record: JobRecord, now_ms: int) -> Explanation:
     """Return why a job's next run is when it is, or why there is none; and what would keep it from starting then."""
-    hold = _find_holds(store, [record], now_ms).get(record.id)
+    hold = _hold(store, record, now_ms)
     outlook = _outlook(store, record, now_ms, is_held=hold is not None)
     found = explain_plan(record.job, trail_of(record), now_ms, attempt=record.attempt, outlook=outlook)
     skipped = "But it will be skipped then"
@@ -166,20 +166,11 @@ def _outlook(store: Store, record: JobRecord, now_ms: int, *, is_held: bool) -> 
     )
 
 
-def _find_holds(store: Store, records: Iterable[JobRecord], now_ms: int) -> dict[str, Hold]:
-    by_day: dict[str, Holds] = {}
-    found: dict[str, Hold] = {}
-    for record in records:
-        if record.next_run_at is None:
-            continue
-        at = max(now_ms, record.next_run_at)
-        day = local_day(at)
-        if day not in by_day:
-            by_day[day] = Holds(store, at)
-        hold = by_day[day].find(record)
-        if hold is not None:
-            found[record.id] = hold
-    return found
+def _hold(store: Store, record: JobRecord, now_ms: int) -> Hold | None:
+    """Return why the planned run of a job would be skipped as things are."""
+    if record.next_run_at is None:
+        return None
+    return Holds(store, max(now_ms, record.next_run_at)).find(record)
 
 
 def trail_of(record: JobRecord) -> list[Step]:

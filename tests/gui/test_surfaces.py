@@ -117,7 +117,7 @@ _STATES = {
     "planned": _State(),
     "due": _State({"next_run_at": NOW}),
     "overdue": _State({"next_run_at": NOW - 18 * MINUTE}),
-    "retrying": _State({"errors": 1, "next_source": Source.RETRY, "last_outcome": Outcome.FAILURE}),
+    "retrying": _State({"next_source": Source.RETRY, "last_outcome": Outcome.FAILURE}),
     "backing off": _State({"errors": 3, "next_source": Source.BACKOFF, "last_outcome": Outcome.FAILURE}),
     "by hand": _State(_OFF, {"schedule": Manual()}),
     "after another": _State(_OFF, {"schedule": Manual()}, _precede),
