@@ -308,7 +308,8 @@ def _start(job: Job, at: int, now_ms: int, outlook: PlanText) -> list[str]:
     since = f"Due since {moment_in_words(at, now_ms)}, {waiting_words(waiting, now_ms)}."
     match waiting.kind:
         case WaitingFor.QUIET_TIME:
-            return [since, *_conditions(job)]
+            name = waiting.details.name
+            return [since, *([f"The quiet hours are “{name}”."] if name else []), *_conditions(job)]
         case WaitingFor.CONDITION:
             return [since, *_then_skipped(outlook.waits_until, now_ms)]
         case WaitingFor.RESOURCES | WaitingFor.DISK_SPACE:

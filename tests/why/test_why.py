@@ -346,7 +346,10 @@ def test_a_quiet_time_is_waited_for_or_skipped(morning: Morning) -> None:
         "Both lie in the quiet time Calls: one run, at its end at 08:50, will stand for them."
     )
     morning.until("8:20")
-    assert morning.said("8:15")[1][-1] == ("Due since 08:15, quiet until 08:50.")
+    assert morning.said("8:15")[1][-2:] == [
+        "Due since 08:15, quiet until 08:50.",
+        "The quiet hours are “Calls”.",
+    ]
     morning.until("8:52")
     assert morning.said("8:15") == (
         Verdict.LATE,

@@ -310,6 +310,7 @@ def test_a_job_that_waits_for_the_end_of_a_quiet_time_says_what_comes_then() -> 
     waiting = _due(quiet("Nights", _NOW + 4 * _HOUR), conditions=(Load(below=2),))
     assert _sentences(waiting) == [
         "Due since 13:45, quiet until 17:50.",
+        "The quiet hours are “Nights”.",
         "It starts only with a load below 2.",
     ]
     assert _sentences(_due(Waiting(kind=WaitingFor.QUIET_TIME))) == ["Due since 13:45, quiet hours."]

@@ -294,7 +294,7 @@ class JobView(QTableView):
         least = _SHORTEST_NAME + _SHORTEST_SCHEDULE
         if room - sum(widths.values()) >= _PLENTY:
             # The longest of what jobs often wait for, and of when they run.
-            longest = ("waiting for mains power", "on hold until you answer", "tomorrow at 00:00 · quiet")
+            longest = ("waiting: limit reached (2 of 2)", "tomorrow at 00:00 · quiet")
             widths[Column.NEXT] = max(map(metrics.horizontalAdvance, longest)) + 3 * GRID
         short_last = metrics.horizontalAdvance("yesterday 00:00") + 4 * GRID
         if room - sum(widths.values()) < least:
