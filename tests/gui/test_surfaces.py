@@ -106,7 +106,7 @@ def _run(scheduler: Scheduler, job_id: str) -> None:
 
 
 def _spend(scheduler: Scheduler, job_id: str) -> None:
-    scheduler._store.usage.add([(job_id, scheduler.get_usage(job_id).day, Spent(1, 0))])
+    scheduler._store.usage.add([(job_id, scheduler.jobs.usage(job_id).day, Spent(1, 0))])
 
 
 def _precede(scheduler: Scheduler, job_id: str) -> None:
@@ -184,7 +184,7 @@ def _fill(bench: Bench) -> dict[str, Situation]:
     """Add a job in every state, once with an open question and once without; return the situations by name."""
     scheduler = bench.scheduler
     night = QuietTime(name="Night", group=_NIGHT, start="08:00", end="12:00")
-    scheduler.change_settings(quiet_times=(night,), max_concurrent=10)
+    scheduler.settings.change(quiet_times=(night,), max_concurrent=10)
     scheduler.set_group_limit(_FULL, 2)
     names: dict[str, str] = {}
     for (name, state), asks in itertools.product(_STATES.items(), (False, True)):
@@ -197,7 +197,7 @@ def _fill(bench: Bench) -> dict[str, Situation]:
         if asks:
             ask(scheduler, job_id)
         names[job_id] = job_id
-    return scheduler.get_situations(names)
+    return scheduler.jobs.situations(names)
 
 
 def _listed() -> dict[str, str]:
@@ -276,7 +276,7 @@ def test_the_explanation_names_what_the_status_says(desk: PaneDesk) -> None:
     for name, situation in _fill(desk.bench).items():
         planned = Verdict.NOT_PLANNED if situation.next_run_at is None else Verdict.PLANNED
         expected = verdicts.get(situation.status, planned)
-        verdict = desk.scheduler.why(name).verdict
+        verdict = desk.scheduler.jobs.why(name).verdict
         assert verdict is (Verdict.WAITING if situation.waiting is not None else expected), name
 
 
@@ -284,5 +284,5 @@ def test_whether_an_engine_runs_changes_no_words(desk: PaneDesk) -> None:
     before = _fill(desk.bench)
     lines = _listed()
     desk.scheduler._store.lease.give_up(1, NOW)
-    assert desk.scheduler.get_situations(before) == before
+    assert desk.scheduler.jobs.situations(before) == before
     assert _listed() == lines

@@ -41,13 +41,13 @@ _DISK = PathExists(path="/mnt/disk")
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path / "halo.db", max_concurrent=2)
-    made.scheduler.change_settings(max_concurrent=2)
+    made.scheduler.settings.change(max_concurrent=2)
     yield made
     made.close()
 
 
 def _of(bench: Bench, job_id: str) -> Situation:
-    return bench.scheduler.get_situation(job_id)
+    return bench.scheduler.jobs.situation(job_id)
 
 
 def _waiting(bench: Bench, job_id: str) -> Waiting:
@@ -59,7 +59,7 @@ def _waiting(bench: Bench, job_id: str) -> Waiting:
 def test_a_job_that_does_not_exist_has_no_situation(bench: Bench) -> None:
     gone = bench.scheduler.add_job("gone", Manual())
     bench.scheduler.remove_job(gone)
-    assert bench.scheduler.get_situations([gone, "unknown"]) == {}
+    assert bench.scheduler.jobs.situations([gone, "unknown"]) == {}
     for job_id in (gone, "unknown"):
         with pytest.raises(JobNotFoundError):
             _of(bench, job_id)
@@ -141,14 +141,14 @@ def test_details_that_cannot_be_read_disturb_nobody(bench: Bench, text: str) -> 
 def test_a_planned_run_says_what_will_skip_or_delay_it(bench: Bench) -> None:
     scheduler = bench.scheduler
     night = QuietTime(name="Night", group="quiet", start="01:00", end="06:00", timezone="UTC")
-    scheduler.change_settings(quiet_times=(night,))
+    scheduler.settings.change(quiet_times=(night,))
     skip = Policy(in_quiet_time=InQuietTime.SKIP)
     waits = scheduler.add_job("waits", Every("2h"), group="quiet")
     skips = scheduler.add_job("skips", Every("2h"), group="quiet", policy=skip)
     loud = scheduler.add_job("loud", Every("2h"), policy=skip)
     asks = scheduler.add_job("asks", Every("2h"), group="quiet", policy=skip)
     ask(scheduler, asks)
-    found = scheduler.get_situations()
+    found = scheduler.jobs.situations()
     assert {job_id: one.blocker for job_id, one in found.items()} == {
         waits: None,
         skips: SkipReason.QUIET_TIME,
