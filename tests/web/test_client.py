@@ -111,6 +111,29 @@ def test_encrypted_connections_are_used_again(
     assert len(set(ports)) == 1
 
 
+def test_an_encrypted_connection_on_which_the_server_sent_more_is_not_used_again(
+    pool: ConnectionPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.own.file))
+    ports: list[int] = []
+
+    def page(visit: Visit) -> None:
+        ports.append(visit.client_address[1])
+        if hasattr(socket, "TCP_CORK"):  # Both records arrive at once.
+            visit.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        visit.answer(body=b"safe")
+        visit.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+        if hasattr(socket, "TCP_CORK"):
+            visit.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
+
+    with open_site(authority.signed("good", "IP:127.0.0.1")) as site:
+        url = site.page(page)
+        assert [_get(url, pool) for _ in range(2)] == [b"safe"] * 2
+        pool.close()
+    assert len(set(ports)) == 2
+
+
 @pytest.mark.parametrize(
     "answer",
     [

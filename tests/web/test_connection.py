@@ -205,6 +205,15 @@ def test_a_connection_is_not_used_again_after(raw: bytes) -> None:
     assert not _read(raw)[2]
 
 
+def test_a_request_that_cannot_be_sent_has_no_response() -> None:
+    class Broken(ScriptedTransport):
+        def send(self, data: bytes) -> None:  # noqa: ARG002 - as its base has it
+            raise BrokenPipeError
+
+    with Broken(b"") as transport, pytest.raises(RemoteDisconnected):
+        _connection(transport).exchange("GET", "/", {}, b"", decodes=True)
+
+
 def test_a_request_leaves_in_one_write() -> None:
     with ScriptedTransport(_OK + b"\r\n") as transport:
         headers = {"X": "ä", "User-Agent": "u", "Accept-Encoding": "identity"}
