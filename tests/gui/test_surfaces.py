@@ -105,6 +105,16 @@ def _run(scheduler: Scheduler, job_id: str) -> None:
     scheduler._store.jobs.save_states([record.evolve(run_id=run.id)])
 
 
+def _wait_to_start(waiting_for: WaitingFor, name: str) -> _State:
+    """Return that a run is claimed and the machine cannot start it yet."""
+
+    def let_wait(scheduler: Scheduler, job_id: str) -> None:
+        _run(scheduler, job_id)
+        scheduler._store.jobs.save_start_wait(f"run {job_id}", waiting_for, name)
+
+    return _State(_OFF, {}, let_wait)
+
+
 def _spend(scheduler: Scheduler, job_id: str) -> None:
     scheduler._store.usage.add([(job_id, scheduler.jobs.usage(job_id).day, Spent(1, 0))])
 
@@ -124,6 +134,8 @@ _STATES = {
     "running": _State(_OFF, {}, _run),
     "running beside its slot": _State({}, {}, _run),
     "running in a full group": _State(_OFF, {"group": _FULL}, _run),
+    "waiting for memory": _wait_to_start(WaitingFor.RESOURCES, "free memory to start"),
+    "waiting for disk space": _wait_to_start(WaitingFor.DISK_SPACE, "free disk space to start"),
     "paused": _paused(),
     "paused for an hour": _paused(paused_until=NOW + HOUR),
     "paused for days": _paused(paused_until=NOW + 72 * HOUR),
@@ -184,7 +196,7 @@ def _fill(bench: Bench) -> dict[str, Situation]:
     """Add a job in every state, once with an open question and once without; return the situations by name."""
     scheduler = bench.scheduler
     night = QuietTime(name="Night", group=_NIGHT, start="08:00", end="12:00")
-    scheduler.settings.change(quiet_times=(night,), max_concurrent=10)
+    scheduler.settings.change(quiet_times=(night,), max_concurrent=20)
     scheduler.set_group_limit(_FULL, 2)
     names: dict[str, str] = {}
     for (name, state), asks in itertools.product(_STATES.items(), (False, True)):

@@ -88,7 +88,8 @@ def _print_json(status: JobStatus | None, group: str | None, text: str | None) -
 
 def _last(job: JobLine, now_ms: int) -> str:
     if job.last_run_at is None or job.last_outcome is None:
-        return "never" if job.last_run_at is None else "running"
+        is_running = job.last_run_at is not None and job.waiting_for is None
+        return "running" if is_running else "never"
     past_ms = now_ms - job.last_run_at
     when = "just now" if past_ms < SECOND_MS else f"{elapsed_in_words(past_ms)} ago"
     return f"{outcome_mark(job.last_outcome)} {when}"
