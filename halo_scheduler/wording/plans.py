@@ -312,8 +312,6 @@ def _start(job: Job, at: int, now_ms: int, outlook: PlanText) -> list[str]:
             return [since, *([f"The quiet hours are “{name}”."] if name else []), *_conditions(job)]
         case WaitingFor.CONDITION:
             return [since, *_then_skipped(outlook.waits_until, now_ms)]
-        case WaitingFor.RESOURCES | WaitingFor.DISK_SPACE:
-            return []  # Told of with the run that waits for it.
         case _:
             return [since]
 
