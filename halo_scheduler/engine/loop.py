@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Protocol
 
-from PySide6.QtCore import QEventLoop, QObject, QSocketNotifier, Qt, QTimer, Signal
+from PySide6.QtCore import QEventLoop, QObject, Qt
 
 from halo_scheduler.clock import Clock
 from halo_scheduler.engine.engine import MAX_DELAY_MS, Engine
@@ -21,6 +21,7 @@ from halo_scheduler.errors import (
     StoreError,
     StoreReplacedError,
 )
+from halo_scheduler.host.event_loop import Mailbox, Notifier, Timer
 from halo_scheduler.host.signals import ClockChanges
 from halo_scheduler.host.watch import ThreadWatch
 from halo_scheduler.ipc.server import ChangeServer
@@ -51,22 +52,25 @@ class WakeSource(Protocol):
 class Listener(QObject):
     """Listens to a source; where there is none, the engine itself notices within a minute."""
 
-    heard = Signal()
-
-    def __init__(self, open_source: Callable[[], WakeSource | None], parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        open_source: Callable[[], WakeSource | None],
+        heard: Callable[[], None],
+        parent: QObject | None = None,
+    ) -> None:
         """`open_source` returns None where the system has no such source."""
         super().__init__(parent)
         self._open_source = open_source
+        self._heard = heard
         self._source: WakeSource | None = None
-        self._notifier: QSocketNotifier | None = None
+        self._notifier: Notifier | None = None
 
     def start(self) -> bool:
         """Listen; tell whether there is something to listen to."""
         self._source = self._open_source()
         if self._source is None:
             return False
-        self._notifier = QSocketNotifier(self._source.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._take)
+        self._notifier = Notifier(self._source.fileno(), self._take, self)
         return True
 
     def close(self) -> None:
@@ -87,7 +91,7 @@ class Listener(QObject):
             self.close()
             return
         if has_happened:
-            self.heard.emit()
+            self._heard()
 
 
 def _open_wake_events() -> WakeSource | None:
@@ -104,14 +108,10 @@ def _open_wake_events() -> WakeSource | None:
 
 
 class EngineLoop(QObject):
-    """Drives an engine from a Qt event loop."""
+    """Drives an engine from a Qt event loop.
 
-    woken = Signal()
-    changed_elsewhere = Signal(object)
-    idle = Signal()
-    lost = Signal(object)
-    """The SchedulerError that made this engine stop for good."""
-    _go_on_wanted = Signal(object)
+    It and its parts are connected to nothing, so that it can be destroyed beside the window's thread (docs/adr/0010).
+    """
 
     def __init__(
         self,
@@ -119,55 +119,50 @@ class EngineLoop(QObject):
         clock: Clock,
         store: Store,
         *,
+        changed: Callable[[Change], None],
+        lost: Callable[[SchedulerError], None],
         heartbeat: Callable[[], None] = lambda: None,
         heartbeat_ms: int | None = None,
         alarmed: Callable[[Alarm], None] = lambda _alarm: None,
     ) -> None:
-        """`heartbeat` is called whenever the loop works, at least once in `heartbeat_ms`.
+        """`changed` is called with what another process changed, `lost` with what made this engine stop for good.
+
+        `heartbeat` is called whenever the loop works, at least once in `heartbeat_ms`.
 
         `alarmed` is called on any thread when the engine does not do its work.
         """
         super().__init__()
         self._engine = engine
-        self._watch = NotifierWatch(self) if HAS_PIDFD else None
+        # Several calls from other threads make one tick.
+        self._mailbox = Mailbox(self)
+        self._watch = NotifierWatch(self._mailbox.post, self) if HAS_PIDFD else None
         engine.resources.equip(self._watch or ThreadWatch(engine.handle.post))
         self._clock = clock
         self._path = store.database.path
         self._maintenance = Maintenance(store)
-        self._server = ChangeServer(store.database.path)
-        self._wake_listener = Listener(_open_wake_events, self)
-        self._clock_listener = Listener(ClockChanges.open, self)
+        self._server = ChangeServer(store.database.path, self._hear_change, self)
+        self._wake_listener = Listener(_open_wake_events, self.look_again, self)
+        self._clock_listener = Listener(ClockChanges.open, self.look_again, self)
+        self._changed = changed
+        self._lost = lost
         self._heartbeat = heartbeat
         self._longest_sleep_ms = min(max(heartbeat_ms or MAX_DELAY_MS, _LEAST_SLEEP_MS), MAX_DELAY_MS)
         self._alarmed = alarmed
         self._loop_watch = LoopWatch(clock, lambda: self._raise_alarm(AlarmKind.SILENT))
         self._start_watch = StartWatch(clock)
-        self._timer = _single_shot_timer(self)
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._waiting = QEventLoop(self)
-        self._wait_limit = _single_shot_timer(self)
+        self._timer = Timer(self._wake_up, self, Qt.TimerType.PreciseTimer)
+        # No child: an engine that is lost while `stop` waits is destroyed before the wait returns.
+        self._waiting = QEventLoop()
+        self._wait_limit = Timer(self._waiting.quit, self._waiting)
         self._must_tick = True
         self._is_stopped = False
         self._last_fault = ""
         self._faults = 0
-        self._connect_signals()
-
-    def _connect_signals(self) -> None:
-        """Connect everything once: docs/adr/0010 says why nothing is connected or destroyed later."""
-        self._server.changed.connect(self._hear_change)
-        self._wake_listener.heard.connect(self.look_again)
-        self._clock_listener.heard.connect(self.look_again)
-        self._timer.timeout.connect(self._wake_up)
-        # Other threads emit these: the calls are queued here, and several at once make one tick.
-        self._go_on_wanted.connect(self._go_on, Qt.ConnectionType.QueuedConnection)
-        self.woken.connect(self._drain_inbox, Qt.ConnectionType.QueuedConnection)
-        self._wait_limit.timeout.connect(self._waiting.quit)
-        self.idle.connect(self._waiting.quit)
 
     def start(self) -> None:
         """Take the lease and begin."""
         self._engine.start()
-        self._engine.handle.wake = self.woken.emit
+        self._engine.handle.wake = lambda: self._mailbox.post(self._drain_inbox)
         self._engine.resources.read_environment()
         self._server.start()
         self._wake_listener.start()
@@ -184,6 +179,7 @@ class EngineLoop(QObject):
     def stop(self) -> None:
         """Never tick again."""
         self._is_stopped = True
+        self._waiting.quit()
         self._timer.stop()
         self._loop_watch.stop()
         self._wake_listener.close()
@@ -194,6 +190,7 @@ class EngineLoop(QObject):
         self._engine.leave_runs()
         if self._watch is not None:
             self._watch.close()
+        self._mailbox.close()
 
     def wait_until_idle(self, timeout_ms: int) -> int:
         """Let the event loop go on until all runs are recorded or the time is over; return how many have not ended.
@@ -213,7 +210,7 @@ class EngineLoop(QObject):
     def _hear_change(self, change: Change) -> None:
         # Several at once make one tick: the timer only fires when all of them are heard.
         self.look_again()
-        self.changed_elsewhere.emit(change)
+        self._changed(change)
 
     def _keep_house(self) -> None:
         try:
@@ -259,7 +256,7 @@ class EngineLoop(QObject):
             self._timer.start(min(max(delay_ms, 0), self._longest_sleep_ms))
         is_stuck = self._faults >= _MOST_FAULTS and not self._engine.living_count
         if is_stuck or not self._engine.running_count:
-            self.idle.emit()
+            self._waiting.quit()
 
     def _tick(self) -> None:
         self._must_tick = False
@@ -273,7 +270,7 @@ class EngineLoop(QObject):
     def _lose(self, error: SchedulerError) -> None:
         _LOG.error("%s; this engine stops.", error)
         self.stop()
-        self.lost.emit(error)
+        self._lost(error)
 
     # --- The watchdog --------------------------------------------------------------------------------
 
@@ -281,7 +278,7 @@ class EngineLoop(QObject):
         """Record and tell, on whatever thread, that the engine does not do its work; then try once to go on."""
         alarm = Alarm(kind, self._clock.now_ms())
         record_alarm(self._path, alarm)
-        self._go_on_wanted.emit(kind)
+        self._mailbox.post(lambda: self._go_on(kind))
         self._alarmed(alarm)
 
     def _go_on(self, kind: AlarmKind) -> None:
@@ -291,10 +288,4 @@ class EngineLoop(QObject):
         if kind is AlarmKind.STARVED:
             self._engine.reset_claims()
         self.look_again()
-        self.changed_elsewhere.emit(Change(ChangeKind.ENGINE))
-
-
-def _single_shot_timer(parent: QObject) -> QTimer:
-    timer = QTimer(parent)
-    timer.setSingleShot(True)
-    return timer
+        self._changed(Change(ChangeKind.ENGINE))

@@ -7,8 +7,9 @@ import selectors
 import sys
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QSocketNotifier, Qt, Signal
+from PySide6.QtCore import QObject
 
+from halo_scheduler.host.event_loop import Notifier
 from halo_scheduler.host.watch import ThreadWatch
 
 HAS_PIDFD = sys.platform == "linux" and hasattr(os, "pidfd_open")
@@ -20,15 +21,12 @@ class NotifierWatch(QObject):
     They are gathered in one selector, so that a run costs no notifier of its own.
     """
 
-    _heard = Signal(object)
-
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, post: Callable[[Callable[[], None]], None], parent: QObject) -> None:
+        """`post` has a function called in this thread, for processes that only another one can wait for."""
         super().__init__(parent)
-        self._heard.connect(self._hear, Qt.ConnectionType.QueuedConnection)
-        self._threads = ThreadWatch(self._heard.emit)
+        self._threads = ThreadWatch(post)
         self._selector = selectors.DefaultSelector()
-        self._notifier = QSocketNotifier(_fileno(self._selector), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._see_gone)
+        self._notifier = Notifier(_fileno(self._selector), self._see_gone, self)
 
     def add(self, pid: int, wait: Callable[[], object], gone: Callable[[], None]) -> None:
         try:
@@ -48,9 +46,6 @@ class NotifierWatch(QObject):
             self._selector.unregister(key.fd)
             os.close(key.fd)
             key.data()
-
-    def _hear(self, gone: Callable[[], None]) -> None:
-        gone()
 
     def close(self) -> None:
         """Watch nothing any more."""

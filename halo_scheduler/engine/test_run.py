@@ -103,7 +103,7 @@ class Trial(QObject):
             id=uuid.uuid4().hex, job_id=uuid.uuid4().hex, trigger=Trigger.TEST, source=Source.MANUAL
         )
         self._spool = Spool(folder, self._run.id)
-        self._watch = NotifierWatch(self) if HAS_PIDFD else None
+        self._watch = NotifierWatch(self.post, self) if HAS_PIDFD else None
         self._runner = self._make_runner(folder, login_environment or LoginEnvironment().get)
         self._work: Work | None = None
         self._reader_of_output: SpoolReader | None = None

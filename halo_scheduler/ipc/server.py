@@ -1,7 +1,6 @@
 """The private socket's server side: hears that something changed, and tells subscribers.
 
-A connection costs no Qt object: connecting and destroying those in the engine's thread, while the window's thread
-makes or destroys widgets, can stop both for ever (docs/adr/0010).
+All connections share one selector and one notifier: none costs a Qt object of its own.
 """
 
 from __future__ import annotations
@@ -11,11 +10,13 @@ import logging
 import selectors
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal
+from PySide6.QtCore import QObject
 
+from halo_scheduler.host.event_loop import Notifier, Timer
 from halo_scheduler.host.peer import is_own_peer
 from halo_scheduler.host.private_files import make_private_folder
 from halo_scheduler.ipc.client import LONGEST_LINE, change_of, decoded, message_of, socket_path
@@ -31,24 +32,25 @@ _MOST_UNREAD = 1_000_000
 class ChangeServer(QObject):
     """Listens on a socket that only its user can reach."""
 
-    changed = Signal(object)
-
-    def __init__(self, database: Path) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        database: Path,
+        changed: Callable[[Change], None] = lambda _change: None,
+        parent: QObject | None = None,
+    ) -> None:
+        """`changed` is called with what a client says that it changed."""
+        super().__init__(parent)
         self._database = database
+        self._changed = changed
         self._path: Path | None = None
         self._inode: int | None = None
         self._listener: socket.socket | None = None
         self._clients: list[_Client] = []
         # One selector for all connections, and one notifier for the selector.
         self._selector: selectors.BaseSelector | None = None
-        self._notifier: QSocketNotifier | None = None
-        self._silence = QTimer(self)
-        self._silence.setSingleShot(True)
-        self._silence.timeout.connect(self._drop_silent)
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.timeout.connect(self._listen_again)
+        self._notifier: Notifier | None = None
+        self._silence = Timer(self._drop_silent, self)
+        self._rest = Timer(self._listen_again, self)
 
     def start(self) -> bool:
         """Listen; a socket left by an engine that is gone is removed, as we hold the engine's row."""
@@ -77,8 +79,7 @@ class ChangeServer(QObject):
         self._listener, self._path, self._inode = listener, path, path.stat().st_ino
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ)
-        self._notifier = QSocketNotifier(self._selector.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._look)
+        self._notifier = Notifier(self._selector.fileno(), self._look, self)
 
     def stop(self) -> None:
         """Hang up on everyone."""
@@ -160,7 +161,7 @@ class ChangeServer(QObject):
         for line in lines or ():
             said, message = _heard(line)
             if said == "changed":
-                self.changed.emit(change_of(message))
+                self._changed(change_of(message))
             elif said == "subscribe":
                 client.is_subscriber = True
             else:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from halo_scheduler.actions.threads import DaemonPool
     from halo_scheduler.conditions.surroundings import Surroundings
     from halo_scheduler.engine.engine import Engine
-    from halo_scheduler.engine.loop import EngineLoop
     from halo_scheduler.engine.test_run import Trial
     from halo_scheduler.model.alarms import Alarm
 
@@ -63,9 +62,6 @@ class EngineControl:
         self._has_tried = False
         self.surroundings: Surroundings | None = None
         """What conditions are checked against; None for the machine's own surroundings."""
-        # Loops that have ended live as long as this does: destroying one in a thread beside the window's is not
-        # safe (docs/adr/0010).
-        self._ended_loops: list[EngineLoop] = []
 
     @property
     def is_running(self) -> bool:
@@ -135,18 +131,18 @@ class EngineControl:
             engine,
             self._session.clock,
             self._store,
+            changed=self._session.publish,
+            lost=self._lose_engine,
             heartbeat=heartbeat,
             heartbeat_ms=heartbeat_ms,
             alarmed=alarmed,
         )
-        loop.changed_elsewhere.connect(self._session.publish)
-        loop.lost.connect(self._lose_engine)
         try:
             loop.start()
         except BaseException:
             # It holds descriptors from the moment it is made.
             loop.stop()
-            self._ended_loops.append(loop)
+            loop.deleteLater()
             engine.release()
             self._engine = None
             raise
@@ -236,8 +232,9 @@ class EngineControl:
             self._session.changed()
 
     def _retire_loop(self) -> None:
-        loop = self._session.loop
-        self._ended_loops += [] if loop is None else [loop]
+        # It may be what calls us: it is destroyed when its event loop has its turn.
+        if self._session.loop is not None:
+            self._session.loop.deleteLater()
         self._session.loop = None
 
     def _longest_grace_ms(self) -> int:

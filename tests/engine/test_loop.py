@@ -6,22 +6,25 @@ import errno
 import logging
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from process_probe import LONG_S
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 from stand_in_services import LoginService, private_buses
 
 from halo_scheduler import Cron, Every, Job, Outcome, Run, SchedulerShutdownError
 from halo_scheduler.engine.loop import EngineLoop
-from halo_scheduler.errors import EngineHeldError
+from halo_scheduler.errors import EngineHeldError, StaleEngineError
 from halo_scheduler.ipc import client as ipc
 from halo_scheduler.ipc.client import ChangeStream, poke, socket_path
 from halo_scheduler.ipc.server import ChangeServer
-from halo_scheduler.model.changes import ChangeKind
+from halo_scheduler.model.changes import Change, ChangeKind
 from halo_scheduler.service.scheduler import Scheduler
 
 
@@ -107,6 +110,26 @@ def test_stopping_gives_up_on_a_hung_run(scheduler: Scheduler, qtbot: QtBot) -> 
     qtbot.waitUntil(lambda: scheduler.get_run(run_id) is not None)
     with pytest.raises(SchedulerShutdownError):
         scheduler.stop(timeout_ms=50)
+
+
+@pytest.mark.usefixtures("qapp")
+def test_an_engine_lost_while_stopping_is_waited_for_no_longer(scheduler: Scheduler, qtbot: QtBot) -> None:
+    release = threading.Event()
+    scheduler.on_job_due(lambda *_: release.wait(LONG_S))
+    scheduler.start()
+    loop = scheduler._session.loop
+    assert isinstance(loop, EngineLoop)
+    run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
+    qtbot.waitUntil(lambda: scheduler.get_run(run_id) is not None)
+    scheduler._store.database.rows("UPDATE scheduler_engine SET generation = generation + 1")
+    loop._mailbox.post(loop.look_again)
+    began = time.monotonic()
+    with pytest.raises(SchedulerShutdownError):
+        scheduler.stop(timeout_ms=10_000)
+    release.set()
+    assert time.monotonic() - began < 5
+    assert isinstance(scheduler.engine.lost_by, StaleEngineError)
+    qtbot.waitUntil(lambda: not isValid(loop))
 
 
 @pytest.mark.usefixtures("qapp")
@@ -215,10 +238,12 @@ def test_an_engine_that_lost_its_place_leaves_the_new_ones_socket(tmp_path: Path
 @pytest.mark.usefixtures("qapp")
 def test_a_stranger_is_turned_away(tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halo_scheduler.ipc.server.is_own_peer", lambda _connection: False)
-    server = ChangeServer(tmp_path / "halo.db")
+    heard: list[Change] = []
+    server = ChangeServer(tmp_path / "halo.db", heard.append)
     assert server.start()
-    with qtbot.assertNotEmitted(server.changed, wait=200):
-        poke(tmp_path / "halo.db")
+    poke(tmp_path / "halo.db")
+    qtbot.wait(200)
+    assert not heard
     server.stop()
 
 
@@ -265,7 +290,8 @@ def test_without_descriptors_nobody_is_let_in_for_a_moment_and_then_they_are(
     tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("halo_scheduler.ipc.server._REST_MS", 60_000)
-    server = ChangeServer(tmp_path / "halo.db")
+    heard: list[Change] = []
+    server = ChangeServer(tmp_path / "halo.db", heard.append)
     assert server.start()
     tries: list[socket.socket] = []
 
@@ -279,8 +305,9 @@ def test_without_descriptors_nobody_is_let_in_for_a_moment_and_then_they_are(
         qtbot.waitUntil(lambda: bool(tries))
         qtbot.wait(30)
         assert len(tries) == 1, "it tried again without a pause"
-    with qtbot.waitSignal(server.changed):
-        server._rest.start(0)
+    assert not heard
+    server._rest.start(0)
+    qtbot.waitUntil(lambda: bool(heard))
     server.stop()
 
 
@@ -291,8 +318,9 @@ def test_a_lost_engine_stops(scheduler: Scheduler, qtbot: QtBot, caplog: pytest.
     loop = scheduler._session.loop
     assert isinstance(loop, EngineLoop)
     scheduler._store.database.rows("UPDATE scheduler_engine SET generation = generation + 1")
-    with caplog.at_level(logging.ERROR), qtbot.waitSignal(loop.lost):
+    with caplog.at_level(logging.ERROR):
         loop.look_again()
+        qtbot.waitUntil(lambda: scheduler.engine.lost_by is not None)
     assert not scheduler.engine.is_running
     run_id = scheduler.trigger(scheduler.add_job("job", Every("1h")))
     qtbot.wait(50)

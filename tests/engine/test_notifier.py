@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
 from halo_scheduler.engine.notifier import HAS_PIDFD, NotifierWatch
+from halo_scheduler.host.event_loop import Mailbox
 
 pytestmark = pytest.mark.skipif(not HAS_PIDFD, reason="this system has no descriptors of processes")
 
@@ -21,9 +22,11 @@ pytestmark = pytest.mark.skipif(not HAS_PIDFD, reason="this system has no descri
 @pytest.fixture
 def watch(qtbot: QtBot) -> Iterator[NotifierWatch]:
     parent = QObject()
-    found = NotifierWatch(parent)
+    mailbox = Mailbox(parent)
+    found = NotifierWatch(mailbox.post, parent)
     yield found
     found.close()
+    mailbox.close()
     qtbot.wait(0)
 
 
@@ -81,7 +84,7 @@ def test_without_a_descriptor_a_thread_waits(
 def test_a_closed_watch_holds_no_descriptor(sleeper: subprocess.Popen[bytes], qtbot: QtBot) -> None:
     before = descriptor_count()
     parent = QObject()
-    watch = NotifierWatch(parent)
+    watch = NotifierWatch(lambda _call: None, parent)
     watch.add(sleeper.pid, sleeper.wait, lambda: None)
     assert descriptor_count() > before
     watch.close()

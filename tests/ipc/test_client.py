@@ -252,7 +252,7 @@ def test_a_closed_stream_is_closed(pair: tuple[ChangeStream, socket.socket]) -> 
 
 def test_the_changes_of_a_poke_reach_the_server(server: ChangeServer, tmp_path: Path, qtbot: QtBot) -> None:
     heard: list[Change] = []
-    server.changed.connect(heard.append)
+    server._changed = heard.append
     told = [
         Change(ChangeKind.JOB, "1"),
         Change(ChangeKind.SETTINGS),
@@ -268,7 +268,7 @@ def test_the_changes_of_a_poke_reach_the_server(server: ChangeServer, tmp_path: 
 
 def test_a_poke_without_details_is_understood(server: ChangeServer, tmp_path: Path, qtbot: QtBot) -> None:
     heard: list[Change] = []
-    server.changed.connect(heard.append)
+    server._changed = heard.append
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(socket_path(tmp_path / "halo.db")))
         client.sendall(b'{"say":"changed"}\n{"say":"changed","kind":"x","job_id":7}\n')
