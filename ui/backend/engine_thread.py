@@ -136,8 +136,8 @@ class _Host(QObject):
         self._is_stopping = False
         self._trials: dict[int, _Stoppable] = {}
         self._trier: Scheduler | None = None
-        # Kept, never destroyed beside the window's thread.
-        self._past: list[object] = []
+        # Test runs have connections: they are kept, never destroyed beside the window's thread (docs/adr/0010).
+        self._past_trials: list[_Stoppable] = []
 
     @Slot()
     def start(self) -> None:
@@ -152,11 +152,9 @@ class _Host(QObject):
             scheduler.start(adopt_orphans=True, alarmed=self.alarmed.emit)
         except EngineHeldError as error:
             scheduler.close()
-            self._past.append(scheduler)
             self.held.emit(str(error))
         except SchedulerError as error:
             scheduler.close()
-            self._past.append(scheduler)
             self.failed.emit(error)
         else:
             self._scheduler = scheduler
@@ -176,7 +174,6 @@ class _Host(QObject):
     def _forget(self) -> None:
         if self._scheduler is not None:
             self._scheduler.close()
-            self._past.append(self._scheduler)
             self._scheduler = None
 
     @Slot(object)
@@ -231,5 +228,5 @@ class _Host(QObject):
             self._trials[number].stop()
 
     def _end_trial(self, number: int, ended: object) -> None:
-        self._past.append(self._trials.pop(number))
+        self._past_trials.append(self._trials.pop(number))
         self.trial_ended.emit(number, ended)
