@@ -142,7 +142,7 @@ def test_only_the_front_end_knows_windows(path: Path) -> None:
 
 
 def test_qt_speaks_no_d_bus_for_us() -> None:
-    """QtDBus starts a thread of its own and costs 2 MB; `halo_scheduler.host.bus` is the one client."""
+    """QtDBus starts a thread of its own; `halo_scheduler.host.bus` is the one client."""
     assert [path for path in _SOURCES if "QtDBus" in path.read_text(encoding="utf-8")] == []
 
 
