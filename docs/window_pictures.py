@@ -28,7 +28,7 @@ from halo_scheduler.model.settings import Theme
 from halo_scheduler.service.scheduler import Scheduler
 from ui.app.greeting import Greeting
 from ui.backend.backend import Backend
-from ui.editor.draft import Draft, Place
+from ui.editor.draft import Draft, PageNumber
 from ui.editor.job_editor import JobEditor
 from ui.forms.templates import TEMPLATES
 from ui.history.window import HistoryWindow
@@ -148,7 +148,7 @@ def _take_editor(album: Album, appearance: Appearance) -> None:
         editor = JobEditor(
             backend, appearance, Draft(spec=TEMPLATES["backup"].spec, groups=("Backups", "Home"))
         )
-        for place in (Place.WHAT, Place.WHEN, Place.TROUBLE, Place.ALSO):
+        for place in (PageNumber.WHAT, PageNumber.WHEN, PageNumber.FAILURE, PageNumber.OPTIONS):
             editor.turn_to(place)
             album.take(editor, f"editor-{place.name.lower()}")
         editor.hide()
@@ -157,7 +157,10 @@ def _take_editor(album: Album, appearance: Appearance) -> None:
 def _take_chain(album: Album, appearance: Appearance) -> None:
     """Show what a job waits for and what runs after one as their owner edits that, and a run of a chain."""
     with _backend(appearance) as backend:
-        for name, place in (("Copy photos to the NAS", Place.WAITS), ("Back up documents", Place.AFTER)):
+        for name, place in (
+            ("Copy photos to the NAS", PageNumber.CONDITIONS),
+            ("Back up documents", PageNumber.NEXT_JOBS),
+        ):
             editor = JobEditor(backend, appearance, _draft_of(backend, name))
             editor.turn_to(place)
             album.take_and_close(editor, f"editor-{place.name.lower()}")
@@ -187,7 +190,7 @@ def _take_prompt(album: Album, appearance: Appearance) -> None:
         album.take(editor, "editor-prompt")
         _unfold(editor, "workFold")
         album.take(editor, "editor-work")
-        editor.turn_to(Place.ALSO)
+        editor.turn_to(PageNumber.OPTIONS)
         QTest.qWait(_SETTLE_MS)
         _unfold(editor, "capsFold")
         album.take_and_close(editor, "editor-caps")

@@ -16,7 +16,7 @@ from halo_scheduler.rules.notices import Notice, NoticeKind
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend, Lane
 from ui.backend.engine_thread import EngineThread
-from ui.editor.sessions import Editing
+from ui.editor.sessions import EditorSessions
 from ui.main_window.window import MainWindow
 from ui.style.theme import Appearance
 from ui.tray.icon import Tray
@@ -58,7 +58,7 @@ class Windows(QObject):
         self._log = log
         self._memory = WindowMemory(log.path.parents[1] / "windows", backend, self)
         self.main = main
-        self.editing = Editing(backend, appearance, engine, self)
+        self.editing = EditorSessions(backend, appearance, engine, self)
         self._history: HistoryWindow | None = None
         self._settings: SettingsDialog | None = None
         self._about: AboutDialog | None = None

@@ -12,15 +12,15 @@ NEW_JOB_CRON = "0 9 * * *"
 _NO_COMMAND = Command(argv=("true",))
 
 
-class Place(IntEnum):
-    """Where a page stands, counted from 0."""
+class PageNumber(IntEnum):
+    """The position of each page in the editor, counted from 0."""
 
     WHAT = 0
     WHEN = 1
-    WAITS = 2
-    TROUBLE = 3
-    AFTER = 4
-    ALSO = 5
+    CONDITIONS = 2
+    FAILURE = 3
+    NEXT_JOBS = 4
+    OPTIONS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class FailurePolicy:
     """What the page says."""
 
     time_limit: str | None
@@ -41,7 +41,7 @@ class Trouble:
     max_errors: int
 
 
-class TroublePage(Page):
+class FailurePage(Page):
     """Time limit, retries, another job after a failure, rest after errors, and the end of patience."""
 
     failure_job_chosen = Signal(str)
@@ -49,14 +49,14 @@ class TroublePage(Page):
 
     def __init__(self, catalogue: JobCatalogue, parent: QWidget) -> None:
         super().__init__(
-            QCoreApplication.translate("TroublePage", "If it goes wrong"), name="troublePage", parent=parent
+            QCoreApplication.translate("FailurePage", "If it goes wrong"), name="failurePage", parent=parent
         )
         self._given_backoff = Backoff.ladder()
         self._build_limit()
         self._build_retry()
         self._build_failure_job(catalogue)
-        self._build_rest()
-        self._build_patience()
+        self._build_backoff()
+        self._build_max_errors()
         self.column.addStretch(1)
 
     def _build_limit(self) -> None:
@@ -107,20 +107,20 @@ class TroublePage(Page):
         self._failure_field = self.add_field(
             Field(self.tr("After a failure run another job"), self._failure_job)
         )
-        self._failure_job.chosen.connect(self._tell_failure_job)
+        self._failure_job.chosen.connect(self._announce_failure_job)
         self._failure_job.refused.connect(self._failure_field.set_hint)
 
-    def _build_rest(self) -> None:
-        self._rest = QComboBox()
-        self._rest.setObjectName("backoff")
-        self._rest.setAccessibleName(self.tr("Rest after errors"))
-        self._rest.addItem(self.tr("Longer with every error in a row"), BackoffKind.LADDER)
-        self._rest.addItem(self.tr("Twice the interval with every error"), BackoffKind.DOUBLE)
-        self._rest.addItem(self.tr("No rest: keep to the schedule"), BackoffKind.NONE)
+    def _build_backoff(self) -> None:
+        self._backoff = QComboBox()
+        self._backoff.setObjectName("backoff")
+        self._backoff.setAccessibleName(self.tr("Rest after errors"))
+        self._backoff.addItem(self.tr("Longer with every error in a row"), BackoffKind.LADDER)
+        self._backoff.addItem(self.tr("Twice the interval with every error"), BackoffKind.DOUBLE)
+        self._backoff.addItem(self.tr("No rest: keep to the schedule"), BackoffKind.NONE)
         self.add_field(
             Field(
                 self.tr("Rest after errors"),
-                self._rest,
+                self._backoff,
                 path="policy.backoff.kind",
                 subject=self.tr("The choice"),
             )
@@ -138,11 +138,11 @@ class TroublePage(Page):
                 subject=self.tr("The list"),
             )
         )
-        self._rest.currentIndexChanged.connect(self._show_ladder)
-        self._rest.currentIndexChanged.connect(self.edited)
+        self._backoff.currentIndexChanged.connect(self._show_ladder)
+        self._backoff.currentIndexChanged.connect(self.edited)
         self._ladder.textChanged.connect(self.edited)
 
-    def _build_patience(self) -> None:
+    def _build_max_errors(self) -> None:
         self._max_errors = number_box(
             0,
             _MOST_ERRORS,
@@ -178,7 +178,7 @@ class TroublePage(Page):
             hint = self.tr("{names} run then too: see “After it”.").format(names=listed(names))
         self._failure_field.set_hint(hint)
 
-    def _tell_failure_job(self) -> None:
+    def _announce_failure_job(self) -> None:
         self.failure_job_chosen.emit(self._failure_job.job_id)
 
     def focus_first(self) -> None:
@@ -195,13 +195,13 @@ class TroublePage(Page):
         is_ladder = policy.backoff.kind is BackoffKind.LADDER
         ladder = policy.backoff if is_ladder else Backoff.ladder()
         self._ladder.setText(write_intervals(ladder.delays_ms))
-        self._rest.setCurrentIndex(self._rest.findData(policy.backoff.kind))
+        self._backoff.setCurrentIndex(self._backoff.findData(policy.backoff.kind))
         self._max_errors.setValue(policy.max_errors)
         self._show_delay()
         self._show_ladder()
         self._show_errors_words()
 
-    def read(self, findings: Findings) -> Trouble | None:
+    def read(self, findings: Findings) -> FailurePolicy | None:
         """Return what the page says, or None after noting what is wrong."""
         limit = findings.take("policy", self._read_limit)
         retry = findings.take(
@@ -211,13 +211,13 @@ class TroublePage(Page):
         self._ladder_field.set_hint("" if backoff is None else ladder_words(backoff))
         if limit is None or retry is None or backoff is None:
             return None
-        return Trouble(limit.time_limit, retry, backoff, self._max_errors.value())
+        return FailurePolicy(limit.time_limit, retry, backoff, self._max_errors.value())
 
     def _read_limit(self) -> Policy:
         return Policy(time_limit=self._limit.text if self._has_limit.isChecked() else None)
 
     def _read_backoff(self) -> Backoff:
-        kind = BackoffKind(self._rest.currentData())
+        kind = BackoffKind(self._backoff.currentData())
         if kind is not BackoffKind.LADDER:
             return Backoff(kind=kind)
         given = self._given_backoff
@@ -231,7 +231,7 @@ class TroublePage(Page):
         show_if(self._delay_words, is_on)
 
     def _show_ladder(self) -> None:
-        show_if(self._ladder_field, self._rest.currentData() == BackoffKind.LADDER)
+        show_if(self._ladder_field, self._backoff.currentData() == BackoffKind.LADDER)
 
     def _show_errors_words(self) -> None:
         show_if(self._errors_words, self._max_errors.value() > 0)

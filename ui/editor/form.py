@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from halo_scheduler.model import Cron, JobSpec
 from ui.backend.backend import Backend
-from ui.editor.conditions.page import WaitsPage
-from ui.editor.next_jobs.page import AfterPage
+from ui.editor.conditions.page import ConditionsPage
+from ui.editor.next_jobs.page import NextJobsPage
 from ui.editor.what.page import WhatPage
 from ui.editor.when.page import WhenPage
 from ui.forms.fields import Field, Page
@@ -19,9 +19,9 @@ from ui.forms.snapshot import snapshot
 from ui.style.theme import Appearance
 
 from .draft import Draft
-from .failure_page import TroublePage
+from .failure_page import FailurePage
 from .job_catalogue import JobCatalogue
-from .options_page import AlsoPage
+from .options_page import OptionsPage
 from .reading import Pages, Reading, read_pages
 
 _TURN_MS = 4
@@ -122,13 +122,13 @@ class Form(QStackedWidget):
         """Select the name, to be overwritten, or leave nothing selected that a stray key would replace."""
         self._what.select_name(is_on=is_on)
 
-    def look_ahead(self, reading: Reading) -> None:
+    def preview_prompt(self, reading: Reading) -> None:
         """Show what the agent of a prompt would read."""
-        self._what.look_ahead(reading.what, self._draft.job_id)
+        self._what.preview_prompt(reading.what, self._draft.job_id)
 
-    def part_schedule(self) -> Cron | None:
+    def split_off_schedule(self) -> Cron | None:
         """Take out the times that need a second job, and return its schedule."""
-        return self.pages.when.part_schedule()
+        return self.pages.when.split_off_schedule()
 
     # --- Building -------------------------------------------------------------------------------------
 
@@ -148,27 +148,29 @@ class Form(QStackedWidget):
         yield
         when = yield from self._build_when(spec)
         yield
-        waits = WaitsPage(self._backend, self._appearance, self._draft.settings, self)
-        yield from waits.build()
-        waits.load(spec.policy, is_stored=not self._draft.is_new)
-        self._add(waits)
+        conditions = ConditionsPage(self._backend, self._appearance, self._draft.settings, self)
+        yield from conditions.build()
+        conditions.load(spec.policy, is_stored=not self._draft.is_new)
+        self._add(conditions)
         yield
         catalogue = JobCatalogue(self._backend, self._appearance, self._draft.job_id, self)
-        trouble = TroublePage(catalogue, self)
-        trouble.load(spec.policy)
-        self._add(trouble)
+        failure = FailurePage(catalogue, self)
+        failure.load(spec.policy)
+        self._add(failure)
         yield
-        after = AfterPage(self._backend, self._appearance, catalogue, self._draft.job_id, self)
-        yield from after.build()
-        after.load(spec.followers)
-        self._add(after)
+        next_jobs = NextJobsPage(self._backend, self._appearance, catalogue, self._draft.job_id, self)
+        yield from next_jobs.build()
+        next_jobs.load(spec.followers)
+        self._add(next_jobs)
         yield
-        also = yield from self._build_also(spec)
+        options = yield from self._build_options(spec)
         yield
-        self._pages = Pages(what=what, when=when, waits=waits, trouble=trouble, after=after, also=also)
+        self._pages = Pages(
+            what=what, when=when, conditions=conditions, failure=failure, next_jobs=next_jobs, options=options
+        )
         self._is_complete = True
         self._link_pages()
-        self._note_beginning()
+        self._remember_start()
 
     def _build_what(self, spec: JobSpec) -> Generator[None, None, WhatPage]:
         """Make the first page; its field for the name first of all, to be typed into meanwhile."""
@@ -178,16 +180,16 @@ class Form(QStackedWidget):
         what.begin("" if self._draft.spec is None else spec.name)
         self.addWidget(what)
         name_at_first = snapshot(what)
-        what.edited.connect(self._note_edit)
+        what.edited.connect(self._announce_edit)
         yield
         yield from what.build()
         yield
         quiet = QSignalBlocker(what)
         what.load(spec, is_empty=self._draft.spec is None)
         quiet.unblock()
-        self._note_part(what)
+        self._remember_contents(what)
         self._start_contents |= name_at_first
-        what.part_made.connect(self._note_part)
+        what.part_made.connect(self._remember_contents)
         return what
 
     def _build_when(self, spec: JobSpec) -> Generator[None, None, WhenPage]:
@@ -199,58 +201,58 @@ class Form(QStackedWidget):
         self._add(when)
         return when
 
-    def _build_also(self, spec: JobSpec) -> Generator[None, None, AlsoPage]:
-        also = AlsoPage(self._backend, self._appearance, self._draft.groups, self)
-        yield from also.build()
-        also.load(spec)
+    def _build_options(self, spec: JobSpec) -> Generator[None, None, OptionsPage]:
+        options = OptionsPage(self._backend, self._appearance, self._draft.groups, self)
+        yield from options.build()
+        options.load(spec)
         if self._draft.job_id is not None:
-            also.ask_for_usage(self._draft.job_id)
-        self._add(also)
-        return also
+            options.load_usage(self._draft.job_id)
+        self._add(options)
+        return options
 
     def _link_pages(self) -> None:
         """Let what is said on one page be seen on another."""
         pages = self._pages
         pages.what.kind_changed.connect(self._follow_kind)
-        pages.also.group_changed.connect(self._follow_group)
-        pages.after.rows.changed.connect(self._follow_chain)
-        pages.after.learned.connect(self._follow_chain)
-        pages.trouble.failure_job_chosen.connect(pages.after.rows.set_failure_job)
-        pages.after.job_wanted.connect(self.job_wanted)
-        pages.waits.quiet_times_wanted.connect(self.quiet_times_wanted)
+        pages.options.group_changed.connect(self._follow_group)
+        pages.next_jobs.rows.changed.connect(self._follow_chain)
+        pages.next_jobs.learned.connect(self._follow_chain)
+        pages.failure.failure_job_chosen.connect(pages.next_jobs.rows.set_failure_job)
+        pages.next_jobs.job_wanted.connect(self.job_wanted)
+        pages.conditions.quiet_times_wanted.connect(self.quiet_times_wanted)
         self._follow_kind()
         self._follow_group()
         self._follow_chain()
 
     def _follow_kind(self) -> None:
         what = self._pages.what
-        self._pages.also.follow(is_prompt=what.is_prompt, is_http=what.is_http)
+        self._pages.options.follow(is_prompt=what.is_prompt, is_http=what.is_http)
 
     def _follow_group(self) -> None:
-        self._pages.waits.follow_group(self._pages.also.group)
+        self._pages.conditions.follow_group(self._pages.options.group)
 
     def _follow_chain(self) -> None:
-        rows = self._pages.after.rows
-        self._pages.trouble.show_failure_job(rows.failure_job(), rows.other_failure_names())
+        rows = self._pages.next_jobs.rows
+        self._pages.failure.show_failure_job(rows.failure_job(), rows.other_failure_names())
 
     def _add(self, page: Page) -> None:
         self.addWidget(page)
-        self._note_part(page)
-        page.part_made.connect(self._note_part)
-        page.edited.connect(self._note_edit)
+        self._remember_contents(page)
+        page.part_made.connect(self._remember_contents)
+        page.edited.connect(self._announce_edit)
         page.learned.connect(self.learned)
 
-    def _note_part(self, part: QWidget) -> None:
+    def _remember_contents(self, part: QWidget) -> None:
         """Remember how a part was when it was made, be that late."""
         self._start_contents.update(snapshot(part))
 
-    def _note_beginning(self) -> None:
+    def _remember_start(self) -> None:
         # What was typed before all was there must not count as how it began. What cannot be read yet, as with an
         # agent that the settings have lost, may be readable later.
         given = self._draft.spec
         self._start_spec = given if self._is_edited else self.read(self._opened_at).spec or given
         self.completed.emit()
 
-    def _note_edit(self) -> None:
+    def _announce_edit(self) -> None:
         self._is_edited = True
         self.edited.emit()

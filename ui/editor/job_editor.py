@@ -16,7 +16,7 @@ from ui.style.theme import MARGIN, Appearance
 from ui.style.wording import one_line
 from ui.widgets.labels import frame
 
-from .draft import Draft, Place
+from .draft import Draft, PageNumber
 from .footer import SAVE_KEYS, TEST_KEYS, Footer
 from .form import Form
 from .page_list import PageEntry, PageList
@@ -25,7 +25,7 @@ from .side_panel import PANEL_WIDTH, PlanPreview, SidePanel
 from .trial_panel import TrialEnd, TrialPanel
 
 _DEBOUNCE_MS = 120
-_LOOK_AGAIN_MS = 30_000
+_REFRESH_MS = 30_000
 _WIDTH, _HEIGHT = 1000, 680
 # The longest row of controls needs as much.
 _LEAST = QSize(720, 400)
@@ -62,7 +62,7 @@ class JobEditor(QDialog):
         self._backend = backend
         self._appearance = appearance
         self._draft = draft
-        self._told_error: Problem | None = None
+        self._save_error: Problem | None = None
         self._is_closing = False
         self._is_saving = False
         self._reading: Reading | None = None
@@ -73,13 +73,13 @@ class JobEditor(QDialog):
         self._footer = Footer(appearance)
         self._trial: TrialPanel | None = None
         self._lay_out()
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_DEBOUNCE_MS)
-        self._timer.timeout.connect(self._check)
-        self._again = QTimer(self)
-        self._again.setInterval(_LOOK_AGAIN_MS)
-        self._again.timeout.connect(self._look_ahead)
+        self._check_timer = QTimer(self)
+        self._check_timer.setSingleShot(True)
+        self._check_timer.setInterval(_DEBOUNCE_MS)
+        self._check_timer.timeout.connect(self._check)
+        self._refresh_timer = QTimer(self)
+        self._refresh_timer.setInterval(_REFRESH_MS)
+        self._refresh_timer.timeout.connect(self._refresh_previews)
         self._connect()
         self._form.begin()
         self._form.focus_first_page()
@@ -114,9 +114,9 @@ class JobEditor(QDialog):
         left_layout.setContentsMargins(0, MARGIN, 0, 0)
         left_layout.addWidget(self._list)
         middle.addWidget(left)
-        middle.addWidget(_upright())
+        middle.addWidget(_vertical_line())
         middle.addWidget(self._form, 1)
-        middle.addWidget(_upright())
+        middle.addWidget(_vertical_line())
         middle.addWidget(self._side)
         layout.addWidget(self._footer)
 
@@ -124,11 +124,11 @@ class JobEditor(QDialog):
         self._form.edited.connect(self._note_edit)
         self._form.completed.connect(self._check)
         self._form.second_wanted.connect(self._make_second)
-        self._form.learned.connect(self._timer.start)
+        self._form.learned.connect(self._check_timer.start)
         self._form.job_wanted.connect(self.job_requested)
         self._form.quiet_times_wanted.connect(self.quiet_times_requested)
         for number in range(self._list.count()):
-            QShortcut(QKeySequence(f"Ctrl+{number + 1}"), self).activated.connect(_Turn(self, number))
+            QShortcut(QKeySequence(f"Ctrl+{number + 1}"), self).activated.connect(_TurnTo(self, number))
         QShortcut(QKeySequence(SAVE_KEYS), self).activated.connect(self._save)
         QShortcut(QKeySequence(TEST_KEYS), self).activated.connect(self._test)
         self._list.page_chosen.connect(self._show_page)
@@ -138,7 +138,7 @@ class JobEditor(QDialog):
         self._footer.discard_wanted.connect(self._discard)
         self._footer.reason_clicked.connect(self._go_to_problem)
         self._plan_preview.words_found.connect(self._show_words)
-        self._again.start()
+        self._refresh_timer.start()
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.focusChanged.connect(self._note_visit)
@@ -162,20 +162,20 @@ class JobEditor(QDialog):
         # Otherwise the next key would press whatever gets the keyboard instead.
         self.setFocus()
         self._form.setEnabled(False)
-        self._form.pages.waits.stop_looking()
+        self._form.pages.conditions.stop_checks()
         self._show_state()
 
     def show_error(self, path: str, sentence: str) -> None:
         """Put a sentence beside the field that a path names; it stays until something is changed."""
         self._is_saving = False
         self._form.setEnabled(True)
-        self._told_error = Problem(path, sentence)
+        self._save_error = Problem(path, sentence)
         self._check()
         self._go_to_problem()
 
     def show_test_started(self) -> None:
         """Show that the test run is under way."""
-        trial = self._the_trial()
+        trial = self._make_trial()
         trial.begin()
         # Switched off, the button would hand the keyboard on to the one that cancels.
         if self._footer.test_has_keyboard:
@@ -184,18 +184,18 @@ class JobEditor(QDialog):
 
     def feed_test(self, data: bytes) -> None:
         """Show what the test run printed."""
-        self._the_trial().feed(data)
+        self._make_trial().feed(data)
 
     def show_test_ended(self, run: TrialEnd | None, sentence: str = "") -> None:
         """Show how the test run ended; None when it could not be started."""
-        trial = self._the_trial()
+        trial = self._make_trial()
         was_there = trial.has_keyboard
         trial.end(run, sentence)
         self._show_state()
         if was_there:
             self._footer.focus_test()
 
-    def _the_trial(self) -> TrialPanel:
+    def _make_trial(self) -> TrialPanel:
         """Return the panel of test runs, which few who edit a job ever see."""
         if self._trial is None:
             self._trial = TrialPanel(self._backend.now_ms, self._appearance, self)
@@ -219,9 +219,9 @@ class JobEditor(QDialog):
     # --- Checking -------------------------------------------------------------------------------------
 
     def _note_edit(self) -> None:
-        self._told_error = None
+        self._save_error = None
         self._footer.stop_asking()
-        self._timer.start()
+        self._check_timer.start()
 
     def _note_visit(self, left: QWidget | None, entered: QWidget | None) -> None:
         """Remember that a field was left: only now may it be told that it is empty."""
@@ -233,19 +233,19 @@ class JobEditor(QDialog):
             return
         if self.isAncestorOf(field):
             field.is_touched = True
-            self._timer.start()
+            self._check_timer.start()
 
     def _check(self) -> None:
         """Read the form anew and show what is wrong with it and what it will do."""
         self._form.complete()
-        self._timer.stop()
+        self._check_timer.stop()
         reading = self._reading = self._form.read(self._backend.now_ms())
         problems = self._problems()
         self._form.show_problems(problems)
         self._form.pages.when.can_split(reading.name is not None and reading.action is not None)
         self._show_summaries(reading, problems)
         self._show_state()
-        self._look_ahead()
+        self._refresh_previews()
 
     @property
     def _read(self) -> Reading:
@@ -255,11 +255,11 @@ class JobEditor(QDialog):
         return self._reading
 
     def _problems(self) -> list[Problem]:
-        told = [] if self._told_error is None else [self._told_error]
+        told = [] if self._save_error is None else [self._save_error]
         return [*told, *self._read.problems]
 
     def _show_summaries(self, reading: Reading, problems: list[Problem]) -> None:
-        summaries = reading.summaries(self._list.summary(Place.WHEN))
+        summaries = reading.summaries(self._list.summary(PageNumber.WHEN))
         for number, (page, summary) in enumerate(zip(self._form.pages.all(), summaries, strict=True)):
             found = [problem for problem in problems if page.field_of(problem.path) is not None]
             shown = [
@@ -301,13 +301,13 @@ class JobEditor(QDialog):
         page.reveal(field)
         page.show_problems(problems)
 
-    def _look_ahead(self) -> None:
+    def _refresh_previews(self) -> None:
         if self._form.is_complete:
-            self._form.look_ahead(self._read)
-            self._plan_preview.appearance(self._read, self._form.pages.waits.quiet_times)
+            self._form.preview_prompt(self._read)
+            self._plan_preview.refresh(self._read, self._form.pages.conditions.quiet_times)
 
     def _show_words(self, words: str) -> None:
-        self._list.set_state(Place.WHEN, words, has_problem=self._list.has_problem(Place.WHEN))
+        self._list.set_state(PageNumber.WHEN, words, has_problem=self._list.has_problem(PageNumber.WHEN))
 
     # --- Acting ---------------------------------------------------------------------------------------
 
@@ -325,7 +325,7 @@ class JobEditor(QDialog):
             self.test_requested.emit(self._read.spec)
 
     def _make_second(self) -> None:
-        schedule = self._form.part_schedule()
+        schedule = self._form.split_off_schedule()
         self._check()
         spec = self._read.spec
         if schedule is not None and self._read.name is not None and self._read.action is not None:
@@ -378,7 +378,7 @@ def _field_around(widget: QWidget | None) -> Field | None:
     return widget
 
 
-class _Turn:
+class _TurnTo:
     """Turns to one page."""
 
     def __init__(self, editor: JobEditor, number: int) -> None:
@@ -389,7 +389,7 @@ class _Turn:
         self._editor.turn_to(self._number)
 
 
-def _upright() -> QFrame:
+def _vertical_line() -> QFrame:
     made = frame("line")
     made.setMinimumHeight(0)
     made.setMaximumHeight(16_777_215)

@@ -21,8 +21,8 @@ from ui.style.theme import Appearance
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
 
-from .caps_part import CapsPart
-from .lines_part import LinesPart
+from .daily_limits import DailyLimits
+from .output_commands import OutputCommands
 from .summary import joined, short_interval
 
 _MOST_JITTER = 10
@@ -32,7 +32,7 @@ _DEFAULT_MAX_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Also:
+class Options:
     """What the page says; the policy holds its own part only."""
 
     policy: Policy
@@ -40,7 +40,7 @@ class Also:
     enabled: bool
 
 
-class AlsoPage(Page):
+class OptionsPage(Page):
     """Everything that has a good default."""
 
     group_changed = Signal()
@@ -48,7 +48,7 @@ class AlsoPage(Page):
     def __init__(
         self, backend: Backend, appearance: Appearance, groups: tuple[str, ...], parent: QWidget
     ) -> None:
-        super().__init__(QCoreApplication.translate("AlsoPage", "Also"), name="alsoPage", parent=parent)
+        super().__init__(QCoreApplication.translate("OptionsPage", "Also"), name="optionsPage", parent=parent)
         self._backend = backend
         self._appearance = appearance
         self._groups = groups
@@ -66,7 +66,7 @@ class AlsoPage(Page):
         self._folds = QVBoxLayout()
         self._folds.setSpacing(0)
         self.column.addLayout(self._folds)
-        self._build_caps()
+        self._build_daily_limits()
         yield
         self._build_spacing(self._appearance)
         self.column.addStretch(1)
@@ -189,13 +189,13 @@ class AlsoPage(Page):
         )
         self._assistants.toggled.connect(self.edited)
 
-    def _build_caps(self) -> None:
-        self._caps = CapsPart(self._backend, self._appearance, self)
-        self._lines = LinesPart(self._appearance, self)
-        for part in (self._caps, self._lines):
+    def _build_daily_limits(self) -> None:
+        self._daily_limits = DailyLimits(self._backend, self._appearance, self)
+        self._output_commands = OutputCommands(self._appearance, self)
+        for part in (self._daily_limits, self._output_commands):
             self._folds.addWidget(part)
             part.changed.connect(self.edited)
-        self._lines.changed.connect(self._follow_lines)
+        self._output_commands.changed.connect(self._follow_output_commands)
 
     def _build_spacing(self, appearance: Appearance) -> None:
         self._fold = Fold(appearance, self.tr("Spread and limits"), name="spacingFold")
@@ -228,9 +228,9 @@ class AlsoPage(Page):
             self._fold.add(
                 self.watch_field(Field("", optional_interval(name, has, edit), path=path, subject=subject))
             )
-            has.toggled.connect(self._tell_spacing)
-            edit.changed.connect(self._tell_spacing)
-        self._jitter.valueChanged.connect(self._tell_spacing)
+            has.toggled.connect(self._announce_spacing)
+            edit.changed.connect(self._announce_spacing)
+        self._jitter.valueChanged.connect(self._announce_spacing)
         self._folds.addWidget(self._fold)
 
     def focus_first(self) -> None:
@@ -257,9 +257,9 @@ class AlsoPage(Page):
         self._max.set_milliseconds(limits.max_ms or _DEFAULT_MAX_MS)
         set_optional(self._has_min, self._min, is_on=limits.min_ms is not None)
         set_optional(self._has_max, self._max, is_on=limits.max_ms is not None)
-        self._caps.load(policy.caps)
-        self._lines.load(policy.reads_lines)
-        self._follow_lines()
+        self._daily_limits.load(policy.caps)
+        self._output_commands.load(policy.reads_lines)
+        self._follow_output_commands()
         self._show_age()
         self._summarise()
 
@@ -270,20 +270,20 @@ class AlsoPage(Page):
 
     def follow(self, *, is_prompt: bool, is_http: bool) -> None:
         """Follow the kind of the job in what depends on it."""
-        self._lines.follow(is_prompt=is_prompt, is_http=is_http)
-        self._follow_lines()
+        self._output_commands.follow(is_prompt=is_prompt, is_http=is_http)
+        self._follow_output_commands()
 
-    def ask_for_usage(self, job_id: str) -> None:
+    def load_usage(self, job_id: str) -> None:
         """Show what a stored job used up today."""
-        self._caps.ask_for_usage(job_id)
+        self._daily_limits.load_usage(job_id)
 
-    def _follow_lines(self) -> None:
-        self._caps.set_reading(self._lines.is_reading)
+    def _follow_output_commands(self) -> None:
+        self._daily_limits.set_reading(self._output_commands.is_reading)
 
-    def read(self, findings: Findings) -> Also | None:
+    def read(self, findings: Findings) -> Options | None:
         """Return what the page says, or None after noting what is wrong."""
         limits = findings.take("policy.limits", self._read_limits)
-        caps = self._caps.read(findings)
+        caps = self._daily_limits.read(findings)
         group = self.group
         policy = findings.take(
             "policy",
@@ -294,7 +294,7 @@ class AlsoPage(Page):
                 jitter_percent=self._jitter.value(),
                 notify=self._notify.currentData(),
                 caps=caps or Caps(),
-                reads_lines=self._lines.chosen,
+                reads_lines=self._output_commands.chosen,
                 keep_awake=self._awake.isChecked(),
                 assistants_may_run=self._assistants.isChecked(),
             ),
@@ -302,7 +302,7 @@ class AlsoPage(Page):
         checked = findings.take("", lambda: JobSpec(name="?", schedule=Manual(), group=group))
         if limits is None or caps is None or policy is None or checked is None:
             return None
-        return Also(policy, group, self._enabled.isChecked())
+        return Options(policy, group, self._enabled.isChecked())
 
     def _read_limits(self) -> Limits:
         min_ms = self._min.milliseconds if self._has_min.isChecked() else None
@@ -314,7 +314,7 @@ class AlsoPage(Page):
     def _show_age(self) -> None:
         show_if(self._age_field, self._catch_up.currentData() == CatchUp.ONCE)
 
-    def _tell_spacing(self) -> None:
+    def _announce_spacing(self) -> None:
         self._summarise()
         self.edited.emit()
 

@@ -38,7 +38,7 @@ class Preview:
     """Whether a run in a quiet time is skipped, and does not wait."""
 
 
-def look_ahead(
+def preview_schedule(
     schedule: Schedule,
     now_ms: int,
     *,
@@ -64,14 +64,14 @@ def look_ahead(
         runs=tuple(runs),
         notes=tuple(lint(schedule, now_ms, anchor_at=anchor_at, time_limit_ms=limit_ms)),
         is_after=isinstance(schedule, After),
-        capped_at=most if most is not None and _goes_beyond(most, schedule, now_ms, anchor_at) else None,
+        capped_at=most if most is not None and _exceeds(most, schedule, now_ms, anchor_at) else None,
         waits_for="" if policy is None else waiting_words(policy.conditions),
         quiet=tuple((at, found) for at, found in quiet if found is not None),
         is_left_out=policy is not None and policy.in_quiet_time is InQuietTime.SKIP,
     )
 
 
-def _goes_beyond(most: int, schedule: Schedule, now_ms: int, anchor_at: int) -> bool:
+def _exceeds(most: int, schedule: Schedule, now_ms: int, anchor_at: int) -> bool:
     """Tell whether a schedule has more runs than so many in the day to come."""
     if isinstance(schedule, After):
         # There are the most when each run takes no time at all.

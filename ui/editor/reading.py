@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from halo_scheduler.model import Action, JobSpec, Policy, Schedule
-from ui.editor.conditions.page import Waits, WaitsPage
-from ui.editor.next_jobs.page import AfterPage, Afterwards
+from ui.editor.conditions.page import ConditionPolicy, ConditionsPage
+from ui.editor.next_jobs.page import NextJobs, NextJobsPage
 from ui.editor.what.page import What, WhatPage
 from ui.editor.when.page import When, WhenPage
 from ui.forms.problems import Findings, Problem
 
 from .draft import Draft
-from .failure_page import Trouble, TroublePage
-from .options_page import Also, AlsoPage
-from .summary import action_summary, after_summary, also_summary, trouble_summary, waits_summary
+from .failure_page import FailurePage, FailurePolicy
+from .options_page import Options, OptionsPage
+from .summary import action_summary, conditions_summary, failure_summary, next_jobs_summary, options_summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +25,10 @@ class Reading:
     action: Action | None
     description: str | None
     when: When | None
-    waits: Waits | None
-    trouble: Trouble | None
-    after: Afterwards | None
-    also: Also | None
+    conditions: ConditionPolicy | None
+    failure: FailurePolicy | None
+    next_jobs: NextJobs | None
+    options: Options | None
     policy: Policy | None
     spec: JobSpec | None
     problems: tuple[Problem, ...]
@@ -41,7 +41,7 @@ class Reading:
     @property
     def is_enabled(self) -> bool:
         """Whether the job is switched on; it is while that cannot be told."""
-        return self.also is None or self.also.enabled
+        return self.options is None or self.options.enabled
 
     def stand_in(self, schedule: Schedule) -> JobSpec:
         """Return as much of a spec as there is, for a schedule of another job."""
@@ -53,21 +53,25 @@ class Reading:
             action=self.action,
             description=self.description or "",
             policy=self.policy or Policy(),
-            group=None if self.also is None else self.also.group,
+            group=None if self.options is None else self.options.group,
             enabled=self.is_enabled,
-            followers=() if self.after is None else self.after.followers,
+            followers=() if self.next_jobs is None else self.next_jobs.followers,
         )
 
     def summaries(self, when_words: str) -> tuple[str, ...]:
         """Return what each page says on one line; nothing where it cannot be read."""
-        waits, trouble, after, also = self.waits, self.trouble, self.after, self.also
+        conditions, failure, next_jobs, options = self.conditions, self.failure, self.next_jobs, self.options
         return (
             "" if self.action is None else action_summary(self.action),
             "" if self.when is None else when_words,
-            "" if waits is None else waits_summary(waits.conditions, waits.deadline, waits.in_quiet_time),
-            "" if trouble is None else trouble_summary(trouble.time_limit, trouble.retry),
-            "" if after is None else after_summary(after.followers, after.names),
-            "" if also is None else also_summary(also.policy, also.group, enabled=also.enabled),
+            ""
+            if conditions is None
+            else conditions_summary(conditions.conditions, conditions.deadline, conditions.in_quiet_time),
+            "" if failure is None else failure_summary(failure.time_limit, failure.retry),
+            "" if next_jobs is None else next_jobs_summary(next_jobs.followers, next_jobs.names),
+            ""
+            if options is None
+            else options_summary(options.policy, options.group, enabled=options.enabled),
         )
 
 
@@ -77,35 +81,35 @@ class Pages:
 
     what: WhatPage
     when: WhenPage
-    waits: WaitsPage
-    trouble: TroublePage
-    after: AfterPage
-    also: AlsoPage
+    conditions: ConditionsPage
+    failure: FailurePage
+    next_jobs: NextJobsPage
+    options: OptionsPage
 
-    def all(self) -> tuple[WhatPage, WhenPage, WaitsPage, TroublePage, AfterPage, AlsoPage]:
+    def all(self) -> tuple[WhatPage, WhenPage, ConditionsPage, FailurePage, NextJobsPage, OptionsPage]:
         """Return them in their order."""
-        return self.what, self.when, self.waits, self.trouble, self.after, self.also
+        return self.what, self.when, self.conditions, self.failure, self.next_jobs, self.options
 
 
 def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
     """Read all pages; the order of what is wrong is the order of the pages."""
     findings = Findings()
-    said = pages.what.read(findings)
-    times = pages.when.read(findings, now_ms)
-    surroundings = pages.waits.read(findings)
-    troubles = pages.trouble.read(findings)
-    afterwards = pages.after.read(findings)
-    rest = pages.also.read(findings)
+    what = pages.what.read(findings)
+    when = pages.when.read(findings, now_ms)
+    conditions = pages.conditions.read(findings)
+    failure = pages.failure.read(findings)
+    next_jobs = pages.next_jobs.read(findings)
+    options = pages.options.read(findings)
     reading = Reading(
-        name=said.name,
-        action=said.action,
-        description=said.description,
-        when=times,
-        waits=surroundings,
-        trouble=troubles,
-        after=afterwards,
-        also=rest,
-        policy=_policy(draft, surroundings, troubles, rest),
+        name=what.name,
+        action=what.action,
+        description=what.description,
+        when=when,
+        conditions=conditions,
+        failure=failure,
+        next_jobs=next_jobs,
+        options=options,
+        policy=_policy(draft, conditions, failure, options),
         spec=None,
         problems=(),
     )
@@ -114,28 +118,30 @@ def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
     return replace(reading, problems=tuple(findings.problems))
 
 
-def _policy(draft: Draft, waits: Waits | None, trouble: Trouble | None, also: Also | None) -> Policy | None:
-    if waits is None or trouble is None or also is None:
+def _policy(
+    draft: Draft, conditions: ConditionPolicy | None, failure: FailurePolicy | None, options: Options | None
+) -> Policy | None:
+    if conditions is None or failure is None or options is None:
         return None
     # What this form does not know of a policy stays as it is.
     return replace(
         draft.start_spec().policy,
-        time_limit=trouble.time_limit,
-        retry=trouble.retry,
-        backoff=trouble.backoff,
-        max_errors=trouble.max_errors,
-        catch_up=also.policy.catch_up,
-        catch_up_max_age=also.policy.catch_up_max_age,
-        limits=also.policy.limits,
-        jitter_percent=also.policy.jitter_percent,
-        notify=also.policy.notify,
-        caps=also.policy.caps,
-        reads_lines=also.policy.reads_lines,
-        keep_awake=also.policy.keep_awake,
-        assistants_may_run=also.policy.assistants_may_run,
-        conditions=waits.conditions,
-        condition_deadline=waits.deadline,
-        in_quiet_time=waits.in_quiet_time,
+        time_limit=failure.time_limit,
+        retry=failure.retry,
+        backoff=failure.backoff,
+        max_errors=failure.max_errors,
+        catch_up=options.policy.catch_up,
+        catch_up_max_age=options.policy.catch_up_max_age,
+        limits=options.policy.limits,
+        jitter_percent=options.policy.jitter_percent,
+        notify=options.policy.notify,
+        caps=options.policy.caps,
+        reads_lines=options.policy.reads_lines,
+        keep_awake=options.policy.keep_awake,
+        assistants_may_run=options.policy.assistants_may_run,
+        conditions=conditions.conditions,
+        condition_deadline=conditions.deadline,
+        in_quiet_time=conditions.in_quiet_time,
     )
 
 

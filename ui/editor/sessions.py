@@ -32,10 +32,10 @@ _SPEC_NAMES = tuple(field.name for field in fields(JobSpec))
 
 def tr(text: str) -> str:
     """Return a text in the user's language."""
-    return QCoreApplication.translate("Editing", text)
+    return QCoreApplication.translate("EditorSessions", text)
 
 
-class Editing(QObject):
+class EditorSessions(QObject):
     """Keeps one editor for each job that is being edited."""
 
     job_saved = Signal(str)
@@ -61,14 +61,14 @@ class Editing(QObject):
         from ui.forms.templates import TEMPLATES  # noqa: PLC0415 - once one is wanted
 
         spec = None if template is None else TEMPLATES[template].spec
-        self._ask_for(lambda scheduler: _new_draft(scheduler, spec))
+        self._open_draft(lambda scheduler: _new_draft(scheduler, spec))
 
     def new_from(self, spec: JobSpec, review: StatusReason | None = None) -> None:
         """Open an editor for a new job that takes over a part of another one, as yet unsaved.
 
         `review` says why a person has yet to look at that other job.
         """
-        self._ask_for(lambda scheduler: replace(_new_draft(scheduler, spec), is_begun=True, review=review))
+        self._open_draft(lambda scheduler: replace(_new_draft(scheduler, spec), is_begun=True, review=review))
 
     def edit(self, job_id: str) -> None:
         """Open the editor of a job, or raise the one that is open."""
@@ -77,11 +77,11 @@ class Editing(QObject):
                 session.editor.raise_()
                 session.editor.activateWindow()
                 return
-        self._ask_for(lambda scheduler: _edit_draft(scheduler, job_id))
+        self._open_draft(lambda scheduler: _edit_draft(scheduler, job_id))
 
     def duplicate(self, job_id: str) -> None:
         """Open an editor for a copy of a job."""
-        self._ask_for(lambda scheduler: _copy_draft(scheduler, job_id))
+        self._open_draft(lambda scheduler: _copy_draft(scheduler, job_id))
 
     def unsaved_names(self) -> list[str]:
         """Return the titles of the editors that hold something unsaved."""
@@ -97,7 +97,7 @@ class Editing(QObject):
                 session.editor.activateWindow()
                 return
 
-    def _ask_for(self, draft: Callable[[Scheduler], Draft]) -> None:
+    def _open_draft(self, draft: Callable[[Scheduler], Draft]) -> None:
         def work(scheduler: Scheduler) -> Draft:
             # The editor's many parts, once, and not in the window's thread.
             importlib.import_module("ui.editor.job_editor")
@@ -159,9 +159,9 @@ class _Session(QObject):
         if is_slow:
             self.editor.show_saving()
         lane = Lane.SLOW if is_slow else Lane.QUICK
-        self._backend.ask(work, self._have_saved, self._refuse, owner=self, lane=lane)
+        self._backend.ask(work, self._finish_save, self._refuse, owner=self, lane=lane)
 
-    def _have_saved(self, job_id: str) -> None:
+    def _finish_save(self, job_id: str) -> None:
         self.saved.emit(job_id)
         self.editor.accept()
 
@@ -244,10 +244,7 @@ class _Test(QObject):
 
     def start(self, job_id: str, spec: JobSpec) -> None:
         self._backend.ask(
-            lambda scheduler: scheduler.runs.request_test(job_id, spec),
-            self._have_asked,
-            self._refuse,
-            owner=self,
+            lambda scheduler: scheduler.runs.request_test(job_id, spec), self._follow_run, self._refuse, owner=self
         )
 
     def stop(self) -> None:
@@ -255,11 +252,11 @@ class _Test(QObject):
         if run_id is not None:
             self._backend.ask(lambda scheduler: scheduler.cancel_run(run_id), failed=lambda _error: None)
 
-    def _have_asked(self, run_id: str) -> None:
+    def _follow_run(self, run_id: str) -> None:
         self._run_id = run_id
         self._editor.show_test_started()
         self._feed.follow(run_id)
-        self._appearance()
+        self._poll()
 
     def _refuse(self, error: SchedulerError) -> None:
         self._editor.show_test_ended(None, str(error))
@@ -268,14 +265,14 @@ class _Test(QObject):
         if self._run_id is not None and change.run_id == self._run_id:
             if change.kind is ChangeKind.RUN_STARTED:
                 self._feed.follow(self._run_id)
-            self._appearance()
+            self._poll()
 
-    def _appearance(self) -> None:
+    def _poll(self) -> None:
         run_id = self._run_id
         if run_id is not None:
-            self._backend.ask(lambda scheduler: scheduler.get_run(run_id), self._see, owner=self)
+            self._backend.ask(lambda scheduler: scheduler.get_run(run_id), self._show_result, owner=self)
 
-    def _see(self, run: Run | None) -> None:
+    def _show_result(self, run: Run | None) -> None:
         if run is None or run.id != self._run_id or run.outcome is Outcome.RUNNING:
             return
         self._run_id = None
@@ -283,26 +280,26 @@ class _Test(QObject):
 
 
 @dataclass(frozen=True, slots=True)
-class _Surroundings:
+class _Existing:
     groups: tuple[str, ...]
     names: frozenset[str]
 
 
-def _surroundings(scheduler: Scheduler) -> _Surroundings:
+def _existing(scheduler: Scheduler) -> _Existing:
     found = scheduler.jobs.names_and_groups()
     groups = sorted({group for _, group in found if group is not None}, key=str.casefold)
-    return _Surroundings(tuple(groups), frozenset(name for name, _ in found))
+    return _Existing(tuple(groups), frozenset(name for name, _ in found))
 
 
 def _new_draft(scheduler: Scheduler, spec: JobSpec | None) -> Draft:
-    around = _surroundings(scheduler)
-    if spec is not None and spec.name in around.names:
+    existing = _existing(scheduler)
+    if spec is not None and spec.name in existing.names:
         spec = replace(spec, name=scheduler.jobs.unused_name(spec.name))
     return Draft(
         spec=spec,
         settings=scheduler.settings.read(),
-        groups=around.groups,
-        taken_names=around.names,
+        groups=existing.groups,
+        taken_names=existing.names,
     )
 
 
@@ -310,15 +307,15 @@ def _edit_draft(scheduler: Scheduler, job_id: str) -> Draft:
     job = scheduler.get_job(job_id)
     if job is None:
         raise JobNotFoundError("this job is not there any more")
-    around = _surroundings(scheduler)
+    existing = _existing(scheduler)
     return Draft(
         spec=job.spec,
         job_id=job_id,
         is_new=False,
         review=job.review,
         settings=scheduler.settings.read(),
-        groups=around.groups,
-        taken_names=around.names,
+        groups=existing.groups,
+        taken_names=existing.names,
     )
 
 

@@ -30,7 +30,7 @@ from ui.style.wording import moment, one_line, plain_tooltip
 from ui.widgets.labels import label
 from ui.widgets.wrapped_text import WrappedText
 
-from .preview import Preview, look_ahead
+from .preview import Preview, preview_schedule
 from .reading import Reading
 
 PANEL_WIDTH = 280
@@ -57,23 +57,23 @@ class PlanPreview(QObject):
         self._asked: Asked | None = None
         self._is_enabled = True
 
-    def appearance(self, reading: Reading, quiet_times: Sequence[QuietTime]) -> None:
+    def refresh(self, reading: Reading, quiet_times: Sequence[QuietTime]) -> None:
         """Show what a job will do as it stands in the form."""
         if self._asked is not None:
             self._asked.cancel()
         self._is_enabled = reading.is_enabled
-        when, policy, also = reading.when, reading.policy, reading.also
+        when, policy, options = reading.when, reading.policy, reading.options
         if when is None:
             self._side.show_nothing()
             return
         now_ms = self._backend.now_ms()
         self._asked = self._backend.ask(
-            lambda _scheduler: look_ahead(
+            lambda _scheduler: preview_schedule(
                 when.schedule,
                 now_ms,
                 anchor_at=when.anchor_at,
                 policy=policy,
-                group=None if also is None else also.group,
+                group=None if options is None else options.group,
                 quiet_times=quiet_times,
             ),
             self._show,

@@ -59,7 +59,7 @@ def action_summary(action: Action) -> str:
     return joined(one_line(action_words(action), _LONGEST_WITH_WORK), work) if work else action_words(action)
 
 
-def trouble_summary(limit: str | None, retry: Retry) -> str:
+def failure_summary(limit: str | None, retry: Retry) -> str:
     """Return what happens when a run goes wrong: "stops after 2 h · retries never"."""
     stops = (
         tr("no time limit")
@@ -76,7 +76,9 @@ def trouble_summary(limit: str | None, retry: Retry) -> str:
     return joined(stops, retries)
 
 
-def waits_summary(conditions: tuple[Condition, ...], deadline: str | None, in_quiet_time: InQuietTime) -> str:
+def conditions_summary(
+    conditions: tuple[Condition, ...], deadline: str | None, in_quiet_time: InQuietTime
+) -> str:
     """Return what a due job waits for: "mains power and network · for 2 h at most"."""
     waits = waiting_words(conditions) if conditions else tr("nothing")
     gives_up = ""
@@ -86,7 +88,7 @@ def waits_summary(conditions: tuple[Condition, ...], deadline: str | None, in_qu
     return joined(waits, gives_up, skips)
 
 
-def after_summary(followers: tuple[Follower, ...], names: tuple[str, ...]) -> str:
+def next_jobs_summary(followers: tuple[Follower, ...], names: tuple[str, ...]) -> str:
     """Return what runs when a job has ended: "Report after success · Alert me after failure"."""
     if not followers:
         return tr("nothing follows")
@@ -103,7 +105,7 @@ def after_summary(followers: tuple[Follower, ...], names: tuple[str, ...]) -> st
     )
 
 
-def also_summary(policy: Policy, group: str | None, *, enabled: bool) -> str:
+def options_summary(policy: Policy, group: str | None, *, enabled: bool) -> str:
     """Return the rest of a policy: "catches up once · tells of failures · at most 5 runs a day"."""
     catch_up = tr("catches up once") if policy.catch_up is CatchUp.ONCE else tr("no catching up")
     tells = {
@@ -116,11 +118,11 @@ def also_summary(policy: Policy, group: str | None, *, enabled: bool) -> str:
     awake = tr("keeps the machine awake") if policy.keep_awake else ""
     assistants = "" if policy.assistants_may_run else tr("not for assistants")
     return joined(
-        switch, caps_words(policy.caps), awake, assistants, catch_up, tells, one_line(group or "", 40)
+        switch, daily_limit_words(policy.caps), awake, assistants, catch_up, tells, one_line(group or "", 40)
     )
 
 
-def caps_words(caps: Caps) -> str:
+def daily_limit_words(caps: Caps) -> str:
     """Return what a job may do in a day: "at most 5 runs and a cost of 2.00 a day"; nothing when it may do anything."""
     runs = "" if caps.runs_per_day is None else counted(caps.runs_per_day, "run")
     cost = (

@@ -103,8 +103,8 @@ class TrialPanel(QFrame):
         self.setFixedHeight(_HEIGHT)
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK_MS)
-        self._timer.timeout.connect(self._tell_elapsed)
-        self._stop.clicked.connect(self._ask_to_stop)
+        self._timer.timeout.connect(self._show_elapsed)
+        self._stop.clicked.connect(self._request_stop)
         self._close.clicked.connect(self._shut)
 
     @property
@@ -124,7 +124,7 @@ class TrialPanel(QFrame):
         self._stop.setEnabled(True)
         self._stop.show()
         self._close.setEnabled(False)
-        self._tell_elapsed()
+        self._show_elapsed()
         self._timer.start()
         self.show()
 
@@ -146,7 +146,7 @@ class TrialPanel(QFrame):
         self._is_running = False
         self._timer.stop()
         self._output.end()
-        self._tell_elapsed()
+        self._show_elapsed()
         outcome = Outcome.FAILURE if ended is None else ended.outcome
         self._show_mark(outcome)
         words = sentence or self._describe(ended)
@@ -180,7 +180,7 @@ class TrialPanel(QFrame):
     def _show_mark(self, outcome: Outcome) -> None:
         self._mark.show_mark(outcome_mark(outcome), outcome_words(outcome))
 
-    def _ask_to_stop(self) -> None:
+    def _request_stop(self) -> None:
         self._stop.setEnabled(False)
         self._stop.setText(self.tr("Stopping…"))
         self.stop_requested.emit()
@@ -189,5 +189,5 @@ class TrialPanel(QFrame):
         self.hide()
         self.closed.emit()
 
-    def _tell_elapsed(self) -> None:
+    def _show_elapsed(self) -> None:
         self._elapsed.setText(duration(max(0, self._now_ms() - self._began_at)))

@@ -67,8 +67,8 @@ class Choices(QWidget):
             layout.addStretch(1)
         self._arrange(columns)
         self._group.button(0).setChecked(True)
-        self._group.idToggled.connect(self._tell)
-        self._let_tab_stop()
+        self._group.idToggled.connect(self._announce_choice)
+        self._update_tab_stop()
 
     @property
     def value(self) -> str:
@@ -99,15 +99,15 @@ class Choices(QWidget):
             # The style sheet's least height of a button would let a card be squeezed in a low window.
             self._grid.setRowMinimumHeight(index // columns, card.sizeHint().height())
 
-    def _let_tab_stop(self) -> None:
+    def _update_tab_stop(self) -> None:
         """Let the Tab key stop at what is chosen only; from there the arrow keys go to the others."""
         for one in self._group.buttons():
             takes = Qt.FocusPolicy.StrongFocus if one.isChecked() else Qt.FocusPolicy.ClickFocus
             one.setFocusPolicy(takes)
 
-    def _tell(self, index: int, is_chosen: bool) -> None:  # noqa: FBT001 - a slot of idToggled
+    def _announce_choice(self, index: int, is_chosen: bool) -> None:  # noqa: FBT001 - a slot of idToggled
         if is_chosen:
-            self._let_tab_stop()
+            self._update_tab_stop()
             self.chosen.emit(self._values[index])
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name

@@ -164,8 +164,8 @@ class PairRow(QWidget):
         layout.addWidget(self._remove)
         for line in (self.key, self.value):
             line.textChanged.connect(self.changed)
-            line.returnPressed.connect(self._tell_finished)
-        self._remove.clicked.connect(self._tell_removal)
+            line.returnPressed.connect(self._announce_finished)
+        self._remove.clicked.connect(self._request_removal)
 
     @property
     def stops(self) -> list[QWidget]:
@@ -182,8 +182,8 @@ class PairRow(QWidget):
         ):
             widget.setObjectName(f"{name}{suffix}")
 
-    def _tell_finished(self) -> None:
+    def _announce_finished(self) -> None:
         self.finished.emit(self)
 
-    def _tell_removal(self) -> None:
+    def _request_removal(self) -> None:
         self.removal_wanted.emit(self)

@@ -29,7 +29,7 @@ class DirectoryEdit(QWidget):
         self._choose = choose = icon_button(
             appearance, "folder", self.tr("Choose a folder…"), name=f"{name}Choose"
         )
-        choose.clicked.connect(self._look_for_it)
+        choose.clicked.connect(self._choose_folder)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
@@ -41,7 +41,7 @@ class DirectoryEdit(QWidget):
         """What the Tab key visits."""
         return [self.line, self._choose]
 
-    def _look_for_it(self) -> None:
+    def _choose_folder(self) -> None:
         # Path's own way would raise for the home of somebody who is not known here.
         start = os.path.expanduser(self.line.text())  # noqa: PTH111 - see above
         dialog = QFileDialog(self.window(), self._title, start)

@@ -29,14 +29,14 @@ class SecretPicker(QWidget):
         self.button: QToolButton = icon_button(appearance, "key", self.tr("Insert a secret"), name=name)
         self._menu = QMenu(self.button)
         self._menu.setObjectName(f"{name}Menu")
-        self.button.clicked.connect(self._ask)
+        self.button.clicked.connect(self._load_names)
         self.hide()
 
     @property
     def menu(self) -> QMenu:
         return self._menu
 
-    def _ask(self) -> None:
+    def _load_names(self) -> None:
         self._backend.ask(_names, self._show, self._show_fault, owner=self)
 
     def _show(self, names: list[str]) -> None:
@@ -45,15 +45,15 @@ class SecretPicker(QWidget):
             # A name has no sign that a menu would take for a shortcut.
             self._menu.addAction(name).triggered.connect(self._emitter(name))
         if not names:
-            self._say(self.tr("No secrets yet: add them in the settings"))
+            self._add_message(self.tr("No secrets yet: add them in the settings"))
         self._pop_up()
 
     def _show_fault(self, error: SchedulerError) -> None:
         self._menu.clear()
-        self._say(one_line(str(error)))
+        self._add_message(one_line(str(error)))
         self._pop_up()
 
-    def _say(self, text: str) -> None:
+    def _add_message(self, text: str) -> None:
         self._menu.addAction(text.replace("&", "&&")).setEnabled(False)
 
     def _pop_up(self) -> None:

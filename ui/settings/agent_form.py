@@ -50,7 +50,7 @@ class AgentForm(EntryForm):
         self._line.setText("" if agent is None else agent_line(agent.argv))
         self._line.setCursorPosition(0)
         self._follow()
-        self._come_up()
+        self._open()
         self._name.setFocus()
 
     def know_others(self, taken: frozenset[str]) -> None:

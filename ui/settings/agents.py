@@ -55,10 +55,10 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
         self._form.cancelled.connect(self._give_up)
         link.follow(self._show)
 
-    def come_up(self) -> None:
+    def refresh(self) -> None:
         """Look which jobs use them, and which programs are there."""
         self._link.backend.ask(read_users, self._take_users, owner=self, lane=Lane.SLOW)
-        self._look_for_programs()
+        self._find_missing_programs()
 
     # --- What is shown -------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
         self._agents, self._default = agents, default
         if is_new:
             self._fill()
-            self._look_for_programs()
+            self._find_missing_programs()
         self._show_states()
 
     def _fill(self) -> None:
@@ -104,7 +104,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
         self._users = users
         self._show_states()
 
-    def _look_for_programs(self) -> None:
+    def _find_missing_programs(self) -> None:
         agents, environment = self._agents or (), self._environment
 
         def work(_scheduler: Scheduler) -> frozenset[str]:
@@ -125,7 +125,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
         self._open_form(self._find(name))
 
     def _open_form(self, agent: Agent | None) -> None:
-        if self._holds_on():
+        if self._has_unsaved_entry():
             return
         self._drop_note()
         self._edited = own = "" if agent is None else agent.name
@@ -160,17 +160,17 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
     def _remove(self, name: str) -> None:
         agents = self._agents or ()
         place = next((index for index, one in enumerate(agents) if one.name == name), None)
-        if place is None or self._holds_on():
+        if place is None or self._has_unsaved_entry():
             return
-        self._form.close_up()
+        self._form.discard()
         was_default = name == self._default
         rest = agents[:place] + agents[place + 1 :]
         default = rest[0].name if rest and was_default else self._default
         self._apply(rest, default, self._show_error)
         words = self._removed_words(name, default, was_default=was_default)
-        self._offer_back(words, partial(self._put_back, agents[place], place, was_default=was_default))
+        self._offer_undo(words, partial(self._restore, agents[place], place, was_default=was_default))
 
-    def _put_back(self, agent: Agent, place: int, *, was_default: bool) -> None:
+    def _restore(self, agent: Agent, place: int, *, was_default: bool) -> None:
         agents = self._agents or ()
         if self._find(agent.name) is not None:
             return

@@ -92,7 +92,7 @@ class AssistantsPage(Page):
         link.follow(self._show)
         link.backend.changed.connect(self._notice)
 
-    def come_up(self) -> None:
+    def refresh(self) -> None:
         """Look whether what speaks with assistants is installed by now, and what they did."""
         self._missing.setVisible(not is_installed())
         self._load_acts()

@@ -49,18 +49,18 @@ class BackupsPage(Page):
         self._make = button(self.tr("&Make a backup now"), name="makeBackupButton")
         tint(self._make, appearance, "backup")
         self._make.clicked.connect(self._make_one)
-        self._told = label("", "ok", name="backupToldLabel", wrap=True)
+        self._message = label("", "ok", name="backupToldLabel", wrap=True)
         bar = QWidget()
         box = QHBoxLayout(bar)
         box.setContentsMargins(0, 0, 0, 0)
         box.addWidget(self._make)
-        box.addWidget(self._told, 1)
+        box.addWidget(self._message, 1)
         self.add(bar)
         self._card = Card()
         self.add(self._card)
         link.loaded.connect(self._end_busy)
 
-    def come_up(self) -> None:
+    def refresh(self) -> None:
         """Look which backups there are."""
         self._link.backend.ask(_list, self._show, self._fail, owner=self)
 
@@ -68,7 +68,7 @@ class BackupsPage(Page):
         """Say that the program is going back to a backup."""
         self._is_busy = True
         self._make.setEnabled(False)
-        self._tell("", "muted")
+        self._show_message("", "muted")
         if self._confirmation is not None:
             self._confirmation.show_busy(self.tr("Going back to this backup …"))
 
@@ -77,7 +77,7 @@ class BackupsPage(Page):
         self._is_busy = False
         self._make.setEnabled(True)
         self._drop_confirmation()
-        self._tell(text, "error")
+        self._show_message(text, "error")
 
     def _show(self, backups: list[_Listed]) -> None:
         self._confirmation = None
@@ -95,7 +95,7 @@ class BackupsPage(Page):
         if self._is_busy:
             self._is_busy = False
             self._make.setEnabled(True)
-            self.come_up()
+            self.refresh()
 
     def _row(self, backup: _Listed, now_ms: int) -> Row:
         when = moment(backup.made_at)
@@ -132,7 +132,7 @@ class BackupsPage(Page):
 
     def _make_one(self) -> None:
         self._make.setEnabled(False)
-        self._tell(self.tr("Making a backup …"), "muted")
+        self._show_message(self.tr("Making a backup …"), "muted")
         self._link.backend.ask(
             lambda scheduler: scheduler.backups.make().made_at,
             self._take_made,
@@ -143,16 +143,16 @@ class BackupsPage(Page):
 
     def _take_made(self, _made_at: int) -> None:
         self._make.setEnabled(True)
-        self._tell(self.tr("✓ The backup is made."), "ok")
-        self.come_up()
+        self._show_message(self.tr("✓ The backup is made."), "ok")
+        self.refresh()
 
     def _fail(self, error: SchedulerError) -> None:
         self._make.setEnabled(True)
-        self._tell(sentence(error), "error")
+        self._show_message(sentence(error), "error")
 
-    def _tell(self, text: str, role: str) -> None:
-        self._told.setText(text)
-        set_role(self._told, role)
+    def _show_message(self, text: str, role: str) -> None:
+        self._message.setText(text)
+        set_role(self._message, role)
 
 
 def _list(scheduler: Scheduler) -> list[_Listed]:

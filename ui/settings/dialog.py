@@ -25,13 +25,13 @@ from ui.widgets.labels import button, frame
 from .agents import AgentsPage
 from .assistants import AssistantsPage
 from .backups import BackupsPage
+from .concurrency import ConcurrencyPage
 from .general import GeneralPage
-from .history import KeepingPage
+from .history import HistoryPage
 from .link import SettingsLink
 from .notifications import NotificationsPage
 from .page import Page
 from .quiet_times import QuietTimesPage
-from .running import RunningPage
 from .secrets import SecretsPage
 
 _LIST_WIDTH = 184
@@ -58,11 +58,11 @@ class SettingsDialog(QDialog):
         self._makers: tuple[tuple[str, str, Callable[[], Page]], ...] = (
             ("settings", self.tr("General"), lambda: GeneralPage(self._link, appearance, autostart)),
             ("bell", self.tr("Notifications"), lambda: NotificationsPage(self._link)),
-            ("run", self.tr("Running"), lambda: RunningPage(self._link, appearance)),
+            ("run", self.tr("Running"), lambda: ConcurrencyPage(self._link, appearance)),
             ("quiet", self.tr("Quiet times"), lambda: QuietTimesPage(self._link, appearance)),
             ("terminal", self.tr("Agents"), lambda: AgentsPage(self._link, appearance)),
             ("assistant", self.tr("Assistants"), lambda: AssistantsPage(self._link, appearance)),
-            ("history", self.tr("Keeping"), lambda: KeepingPage(self._link)),
+            ("history", self.tr("Keeping"), lambda: HistoryPage(self._link)),
             ("backup", self.tr("Backups"), self._make_backups),
             ("key", self.tr("Secrets"), lambda: SecretsPage(self._link, appearance)),
         )
@@ -173,13 +173,13 @@ class SettingsDialog(QDialog):
         page = self._page(row)
         self._stack.setCurrentWidget(page)
         if self.isVisible():
-            page.come_up()
+            page.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         super().showEvent(event)
         if not event.spontaneous():
             self._link.load()
-            self._page(self._list.currentRow()).come_up()
+            self._page(self._list.currentRow()).refresh()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         # Enter ends the typing in a field; it does not close what was typed into.

@@ -48,13 +48,13 @@ class EntryForm(QFrame):
         self._error.setText(text)
         self._error.setVisible(bool(text))
 
-    def _come_up(self) -> None:
+    def _open(self) -> None:
         """Be seen with what is asked for."""
         self._asked = snapshot(self)
         self.show_error("")
         self.show()
 
-    def close_up(self) -> None:
+    def discard(self) -> None:
         """Forget what was typed, and go."""
         self.hide()
 

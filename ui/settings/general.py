@@ -33,7 +33,7 @@ class GeneralPage(Page):
         self._add_theme()
         link.follow(self._show)
 
-    def come_up(self) -> None:
+    def refresh(self) -> None:
         """Read whether the program is started at login: the system's own settings may have changed it."""
         autostart = self._autostart
 

@@ -21,7 +21,7 @@ _MOST_DAYS = 36_500
 _MOST_MEGABYTES = 1 << 30
 
 
-class KeepingPage(Page):
+class HistoryPage(Page):
     """How many runs, for how long, and how much output."""
 
     def __init__(self, link: SettingsLink) -> None:
@@ -55,7 +55,7 @@ class KeepingPage(Page):
         self._size.setObjectName("databaseSizeLabel")
         link.follow(self._show)
 
-    def come_up(self) -> None:
+    def refresh(self) -> None:
         """Ask how large the database is now."""
         self._link.backend.ask(_database_size, self._show_size, owner=self, lane=Lane.SLOW)
 

@@ -64,7 +64,7 @@ class ListPage(Page, Generic[RowT, FormT]):
         super().__init__()
         self._appearance = appearance
         self._rows: list[RowT] = []
-        self._bring_back: Callable[[], None] | None = None
+        self._undo_removal: Callable[[], None] | None = None
         self._form = form
         self._note = RemovedNote(appearance)
         self._card = Card()
@@ -92,7 +92,7 @@ class ListPage(Page, Generic[RowT, FormT]):
             # Somebody else may have changed them meanwhile.
             self._focus(focused)
 
-    def _holds_on(self) -> bool:
+    def _has_unsaved_entry(self) -> bool:
         """Tell whether something typed is still to be saved; then that is said, and nothing else begins."""
         if not self._form.is_changed:
             return False
@@ -107,7 +107,7 @@ class ListPage(Page, Generic[RowT, FormT]):
 
     def _close_form(self, key: object) -> None:
         """Let the form go, and the keyboard to an entry."""
-        self._form.close_up()
+        self._form.discard()
         self._focus(key)
 
     def _show_error(self, text: str) -> None:
@@ -126,20 +126,20 @@ class ListPage(Page, Generic[RowT, FormT]):
 
     # --- The way back --------------------------------------------------------------------------------
 
-    def _offer_back(self, text: str, bring_back: Callable[[], None]) -> None:
+    def _offer_undo(self, text: str, restore: Callable[[], None]) -> None:
         """Say what was removed, and let it be brought back."""
-        self._bring_back = bring_back
+        self._undo_removal = restore
         self._note.offer(text)
         self.verticalScrollBar().setValue(0)
 
     def _undo(self) -> None:
-        bring_back = self._bring_back
+        restore = self._undo_removal
         self._drop_note()
-        if bring_back is not None:
-            bring_back()
+        if restore is not None:
+            restore()
 
     def _drop_note(self) -> None:
-        self._bring_back = None
+        self._undo_removal = None
         self._note.hide()
 
     # --- Qt ------------------------------------------------------------------------------------------

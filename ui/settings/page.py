@@ -137,5 +137,5 @@ class Page(QScrollArea):
         self.add(remark)
         return remark
 
-    def come_up(self) -> None:
+    def refresh(self) -> None:
         """Read what may have changed since the page was last seen."""

@@ -123,7 +123,7 @@ class QuietTimeForm(EntryForm):
         self._offer_groups(groups, shown.group)
         self._zone.set_zone(shown.timezone)
         self._follow()
-        self._come_up()
+        self._open()
         self._name.setFocus()
 
     # --- What was typed ------------------------------------------------------------------------------

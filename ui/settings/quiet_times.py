@@ -101,7 +101,7 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
         self._form.cancelled.connect(self._give_up)
         link.follow(self._show)
 
-    def come_up(self) -> None:
+    def refresh(self) -> None:
         """Look which groups there are."""
         self._link.backend.ask(_groups, self._take_groups, owner=self)
 
@@ -147,7 +147,7 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
     # --- What is wanted ------------------------------------------------------------------------------
 
     def _open_form(self, time: QuietTime | None) -> None:
-        if self._holds_on():
+        if self._has_unsaved_entry():
             return
         self._edited = time
         self._drop_note()
@@ -166,15 +166,15 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
 
     def _remove(self, time: QuietTime) -> None:
         times = self._times or ()
-        if time not in times or self._holds_on():
+        if time not in times or self._has_unsaved_entry():
             return
         place = times.index(time)
-        self._form.close_up()
+        self._form.discard()
         self._apply(times[:place] + times[place + 1 :], self._show_error)
         words = self.tr("{name} is removed.").format(name=called(time))
-        self._offer_back(words, partial(self._put_back, time, place))
+        self._offer_undo(words, partial(self._restore, time, place))
 
-    def _put_back(self, time: QuietTime, place: int) -> None:
+    def _restore(self, time: QuietTime, place: int) -> None:
         times = self._times or ()
         self._apply((*times[:place], time, *times[place:]), self._show_error)
         self._focus(time)

@@ -77,7 +77,7 @@ class SecretForm(QFrame):
         self._error.setVisible(bool(text))
         self._set_busy(False)
 
-    def close_up(self) -> None:
+    def discard(self) -> None:
         """Forget what was typed, and go."""
         self._value.clear()
         self.hide()

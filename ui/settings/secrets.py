@@ -43,8 +43,8 @@ class SecretsPage(Page):
         )
         self._new = button(self.tr("&Add a secret…"), name="addSecretButton")
         tint(self._new, appearance, "add")
-        self._told = label("", "ok", name="secretToldLabel", wrap=True)
-        self.add(_bar(self._new, self._told))
+        self._message = label("", "ok", name="secretToldLabel", wrap=True)
+        self.add(_bar(self._new, self._message))
         self._form = SecretForm()
         self._form.hide()
         self.add(self._form)
@@ -52,9 +52,9 @@ class SecretsPage(Page):
         self.add(self._card)
         self._new.clicked.connect(lambda: self._ask(""))
         self._form.submitted.connect(self._save)
-        self._form.cancelled.connect(self._form.close_up)
+        self._form.cancelled.connect(self._form.discard)
 
-    def come_up(self) -> None:
+    def refresh(self) -> None:
         """Look which secrets there are."""
         self._link.backend.ask(_list, self._show, self._fail, owner=self)
 
@@ -97,7 +97,7 @@ class SecretsPage(Page):
 
     def _ask(self, name: str) -> None:
         self._drop_confirmation()
-        self._tell("", "ok")
+        self._show_message("", "ok")
         self._form.ask(name)
         self._link.backend.ask(
             lambda scheduler: scheduler.secrets.has_keyring(),
@@ -117,14 +117,14 @@ class SecretsPage(Page):
         )
 
     def _take_saved(self, name: str, _nothing: None) -> None:
-        self._form.close_up()
-        self._tell(self.tr("✓ {name} is saved.").format(name=name), "ok")
+        self._form.discard()
+        self._show_message(self.tr("✓ {name} is saved.").format(name=name), "ok")
         self._new.setFocus()
-        self.come_up()
+        self.refresh()
 
     def _confirm(self, row: Row, name: str) -> None:
         self._drop_confirmation()
-        self._form.close_up()
+        self._form.discard()
         confirmation = Confirmation(
             self.tr(
                 "{name} is forgotten for good: its value cannot be brought back. Jobs that use it fail from then on."
@@ -149,13 +149,13 @@ class SecretsPage(Page):
         )
 
     def _take_removed(self, name: str, _nothing: None) -> None:
-        self._tell(self.tr("✓ {name} is removed.").format(name=name), "ok")
+        self._show_message(self.tr("✓ {name} is removed.").format(name=name), "ok")
         self._new.setFocus()
-        self.come_up()
+        self.refresh()
 
     def _fail(self, error: SchedulerError) -> None:
         self._drop_confirmation()
-        self._tell(sentence(error), "error")
+        self._show_message(sentence(error), "error")
         self._new.setFocus()
 
     def _drop_confirmation(self) -> None:
@@ -164,9 +164,9 @@ class SecretsPage(Page):
             self._confirmation.deleteLater()
             self._confirmation = None
 
-    def _tell(self, text: str, role: str) -> None:
-        self._told.setText(text)
-        set_role(self._told, role)
+    def _show_message(self, text: str, role: str) -> None:
+        self._message.setText(text)
+        set_role(self._message, role)
 
 
 def _bar(*widgets: QWidget) -> QWidget:

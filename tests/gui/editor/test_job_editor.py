@@ -40,7 +40,7 @@ from halo_scheduler import (
 from halo_scheduler.model import BodyKind, Caps, CatchUp, JobSpec, Notify, Redirects
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.model.work_source import FolderSource, GithubSource
-from ui.editor.draft import Place
+from ui.editor.draft import PageNumber
 
 
 @pytest.fixture
@@ -172,14 +172,14 @@ def test_a_job_is_made_by_keyboard_alone(bench: Bench) -> None:
 def test_the_pages_have_shortcuts(bench: Bench) -> None:
     desk = bench.open()
     keys = {child.key().toString() for child in desk.editor.findChildren(QShortcut)}
-    assert {f"Ctrl+{page + 1}" for page in Place} <= keys
+    assert {f"Ctrl+{page + 1}" for page in PageNumber} <= keys
     assert {"Ctrl+S", "Ctrl+T"} <= keys
     assert "Ctrl+S" in desk.find(QAbstractButton, "saveButton").toolTip()
 
 
 def test_saving_what_cannot_be_saved_leads_to_what_is_missing(bench: Bench) -> None:
     desk = bench.open()
-    desk.editor.turn_to(Place.ALSO)
+    desk.editor.turn_to(PageNumber.OPTIONS)
     desk.key(Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
     assert (desk.saved, desk.focus, desk.error("name")) == ([], "name", "Give the job a name.")
 
@@ -319,7 +319,7 @@ def test_faults_on_several_pages_are_all_marked(bench: Bench) -> None:
     desk.write("ladder", "5x")
     desk.write("noWorkCode", "0")
     pages = desk.pages
-    assert [row for row in Place if pages.has_problem(row)] == [Place.WHAT, Place.TROUBLE]
+    assert [row for row in PageNumber if pages.has_problem(row)] == [PageNumber.WHAT, PageNumber.FAILURE]
     assert desk.error("noWorkCode") == "The exit code must not also be a success code."
     assert "the unit is unknown" in desk.error("ladder")
     desk.write("noWorkCode", "")
@@ -329,7 +329,7 @@ def test_faults_on_several_pages_are_all_marked(bench: Bench) -> None:
 def test_the_reason_leads_to_its_field_out_of_its_fold(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.write("successCodes", "many")
-    desk.editor.turn_to(Place.TROUBLE)
+    desk.editor.turn_to(PageNumber.FAILURE)
     desk.press("saveReason")
     assert desk.pages.currentRow() == 0
     assert desk.focus == "successCodes"
@@ -339,7 +339,7 @@ def test_the_reason_leads_to_its_field_out_of_its_fold(bench: Bench) -> None:
 def test_a_refusal_of_the_service_stands_beside_its_field_until_something_changes(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.write("name", "other")
-    desk.editor.turn_to(Place.WHEN)
+    desk.editor.turn_to(PageNumber.WHEN)
     desk.editor.show_error("name", "there is already a job named 'other'; choose another name")
     assert desk.error("name") == "There is already a job named 'other'; choose another name."
     assert (desk.pages.currentRow(), desk.can_save) == (0, False)

@@ -7,13 +7,13 @@ import pytest
 from halo_scheduler import After, Cron, Every, Manual, Once, Policy
 from halo_scheduler.model import Caps, Schedule
 from halo_scheduler.wording.lint import LintCode
-from ui.editor.preview import look_ahead
+from ui.editor.preview import preview_schedule
 
 _NOW = 1_784_000_000_000
 
 
 def test_the_next_five_runs_follow_the_anchor() -> None:
-    found = look_ahead(Every("1h"), _NOW, anchor_at=_NOW - 600_000)
+    found = preview_schedule(Every("1h"), _NOW, anchor_at=_NOW - 600_000)
     assert found.runs == tuple(_NOW + 3_000_000 + step * 3_600_000 for step in range(5))
     assert found.words == "every hour"
 
@@ -23,13 +23,13 @@ def test_the_next_five_runs_follow_the_anchor() -> None:
     [(Manual(), ()), (Once(_NOW + 5), (_NOW + 5,)), (Once(_NOW), ()), (After("5m"), (_NOW,))],
 )
 def test_some_schedules_have_fewer(schedule: Schedule, runs: tuple[int, ...]) -> None:
-    found = look_ahead(schedule, _NOW, anchor_at=0)
+    found = preview_schedule(schedule, _NOW, anchor_at=0)
     assert (found.runs, found.is_after) == (runs, isinstance(schedule, After))
 
 
 def test_the_notes_tell_of_the_next_clock_change_and_of_the_time_limit() -> None:
     schedule = Cron("30 2 * * *", "Europe/Berlin")
-    found = look_ahead(schedule, _NOW, anchor_at=0, policy=Policy(time_limit="200000s"))
+    found = preview_schedule(schedule, _NOW, anchor_at=0, policy=Policy(time_limit="200000s"))
     assert {note.code for note in found.notes} == {LintCode.CLOCK_CHANGE, LintCode.OVERLAPS_ITSELF}
 
 
@@ -51,4 +51,4 @@ def test_a_cap_that_the_schedule_goes_beyond_is_told(
     schedule: Schedule, most: int | None, capped_at: int | None
 ) -> None:
     policy = Policy(caps=Caps(runs_per_day=most))
-    assert look_ahead(schedule, _NOW, anchor_at=_NOW, policy=policy).capped_at == capped_at
+    assert preview_schedule(schedule, _NOW, anchor_at=_NOW, policy=policy).capped_at == capped_at

@@ -21,7 +21,7 @@ from halo_scheduler.model.agents import Agent
 from halo_scheduler.model.settings import Theme
 from ui.backend.backend import Backend
 from ui.editor.job_editor import JobEditor
-from ui.editor.sessions import Editing
+from ui.editor.sessions import EditorSessions
 from ui.style.theme import Appearance
 
 _NOW = 1_800_000_000_000
@@ -55,7 +55,7 @@ class Stage:
         self.scheduler = Scheduler.open(path, clock=ManualClock(_NOW))
         self.engine = FakeEngine()
         backend = Backend.inline(self.scheduler, ManualClock(_NOW))
-        self.editing = Editing(backend, Appearance(Theme.LIGHT), self.engine)  # type: ignore[arg-type] # a stand-in
+        self.editing = EditorSessions(backend, Appearance(Theme.LIGHT), self.engine)  # type: ignore[arg-type] # a stand-in
         self.saved: list[str] = []
         self.editing.job_saved.connect(self.saved.append)
 

@@ -21,13 +21,13 @@ from halo_scheduler.model import (
 from halo_scheduler.model.work_source import FolderSource, GithubSource
 from ui.editor.summary import (
     action_summary,
-    after_summary,
-    also_summary,
-    caps_words,
+    conditions_summary,
+    daily_limit_words,
+    failure_summary,
     ladder_words,
+    next_jobs_summary,
+    options_summary,
     short_interval,
-    trouble_summary,
-    waits_summary,
 )
 
 
@@ -63,7 +63,7 @@ def test_a_long_command_is_cut() -> None:
     ],
 )
 def test_what_happens_when_it_goes_wrong(policy: Policy, words: str) -> None:
-    assert trouble_summary(policy.time_limit, policy.retry) == words
+    assert failure_summary(policy.time_limit, policy.retry) == words
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_what_happens_when_it_goes_wrong(policy: Policy, words: str) -> None:
     ],
 )
 def test_the_rest(policy: Policy, group: str | None, enabled: bool, words: str) -> None:
-    assert also_summary(policy, group, enabled=enabled) == words
+    assert options_summary(policy, group, enabled=enabled) == words
 
 
 @pytest.mark.parametrize(
@@ -114,15 +114,15 @@ def test_the_rest(policy: Policy, group: str | None, enabled: bool, words: str) 
 def test_what_is_waited_for(
     conditions: tuple[Condition, ...], deadline: str | None, in_quiet_time: InQuietTime, words: str
 ) -> None:
-    assert waits_summary(conditions, deadline, in_quiet_time) == words
+    assert conditions_summary(conditions, deadline, in_quiet_time) == words
 
 
 def test_what_follows() -> None:
     followers = tuple(Follower(job_id=str(on), on=on) for on in FollowOn)
     names = ("a", "x" * 100, "")
     words = f"a after success · {'x' * 39}… after failure · a job in any case"
-    assert after_summary(followers, names) == words
-    assert after_summary((), ()) == "nothing follows"
+    assert next_jobs_summary(followers, names) == words
+    assert next_jobs_summary((), ()) == "nothing follows"
 
 
 def test_the_rests_after_errors_are_told_in_a_sentence() -> None:
@@ -153,4 +153,4 @@ def test_intervals_are_short() -> None:
     ],
 )
 def test_caps_in_words(caps: Caps, words: str) -> None:
-    assert caps_words(caps) == words
+    assert daily_limit_words(caps) == words

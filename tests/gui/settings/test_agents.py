@@ -55,7 +55,7 @@ def page(scheduler: Scheduler, programs: Path, qapp: QApplication, qtbot: QtBot)
     made.resize(560, 480)
     made.show()
     link.load()
-    made.come_up()
+    made.refresh()
     qtbot.waitUntil(lambda: _names(made) == [preset.name for preset in PRESETS])
     return made
 
@@ -124,7 +124,7 @@ def test_jobs_are_counted_for_the_agent_that_works_for_them(
     scheduler.add_job("one", Manual(), Prompt(text="do", agent="codex"))
     for name in ("two", "three"):
         scheduler.add_job(name, Manual(), Prompt(text="do"))
-    page.come_up()
+    page.refresh()
     qtbot.waitUntil(lambda: _about(page, "claude") == "prompt by standard input · 2 jobs")
     assert _about(page, "codex") == "prompt by standard input · 1 job"
     assert "one" in child(_row(page, "codex"), WrappedText, "agentAbout").toolTip()
@@ -249,7 +249,7 @@ def test_who_loses_an_agent_by_its_new_name_is_counted(
     page: AgentsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
     scheduler.add_job("one", Manual(), Prompt(text="do", agent="codex"))
-    page.come_up()
+    page.refresh()
     qtbot.waitUntil(lambda: "1 job" in _about(page, "codex"))
     _press(page, "editAgentButton", "codex")
     _type(page, "coder", "codex exec -")
@@ -381,7 +381,7 @@ def test_jobs_that_are_left_without_their_agent_are_named(
 ) -> None:
     for name in "abcd":
         scheduler.add_job(name, Manual(), Prompt(text="do", agent="codex"))
-    page.come_up()
+    page.refresh()
     qtbot.waitUntil(lambda: "4 jobs" in _about(page, "codex"))
     _press(page, "removeAgentButton", "codex")
     assert child(page, WrappedText, "removedText").text() == (

@@ -44,7 +44,7 @@ def page(scheduler: Scheduler, qapp: QApplication, qtbot: QtBot) -> AssistantsPa
     made.show()
     with qtbot.waitSignal(link.loaded):
         link.load()
-    made.come_up()
+    made.refresh()
     return made
 
 
@@ -90,7 +90,7 @@ def test_what_assistants_did_is_listed_the_newest_first(
     with scheduler.acting_as(Actor.assistant("claude-code")):
         Assistant(scheduler).pause_job(job_id)
         Assistant(scheduler).resume_job(job_id)
-    page.come_up()
+    page.refresh()
     qtbot.waitUntil(lambda: "Nothing yet" not in _texts(page))
     card = child(page, QFrame, "assistantActs")
     lines = [label.text() for label in card.findChildren(QLabel) if label.isVisible()]
@@ -122,11 +122,11 @@ def test_what_is_missing_is_told_with_the_command_that_brings_it(
 ) -> None:
     assert not child(page, QFrame, "mcpMissing").isVisible()
     monkeypatch.setattr(assistants, "is_installed", lambda: False)
-    page.come_up()
+    page.refresh()
     assert child(page, QFrame, "mcpMissing").isVisible()
     assert child(page, QLineEdit, "installText").text() == install_command()
     monkeypatch.setattr(assistants, "is_installed", lambda: True)
-    page.come_up()
+    page.refresh()
     assert not child(page, QFrame, "mcpMissing").isVisible()
 
 

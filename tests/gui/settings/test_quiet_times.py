@@ -61,7 +61,7 @@ def page(scheduler: Scheduler, clock: ManualClock, qapp: QApplication, qtbot: Qt
     made.resize(580, 480)
     made.show()
     link.load()
-    made.come_up()
+    made.refresh()
     qtbot.waitUntil(child(made, QPushButton, "addQuietButton").isEnabled)
     return made
 

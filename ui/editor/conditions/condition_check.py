@@ -28,7 +28,7 @@ _LACKS = Mark(Shape.TRIANGLE, Tone.WARN)
 _BLIND = Mark(Shape.SQUARE, Tone.ERROR)
 
 
-class ConditionLook(QWidget):
+class ConditionCheck(QWidget):
     """Asks while it is seen, and shows only answers to the condition as it stands."""
 
     learned = Signal()
@@ -40,7 +40,7 @@ class ConditionLook(QWidget):
         self._backend = backend
         self._condition: Condition | None = None
         self._state: ConditionState | None = None
-        self._asked: Asked | None = None
+        self._request: Asked | None = None
         self._is_silent = False
         self._sign = MarkSign(appearance, _UNKNOWN)
         self._words = WrappedText(
@@ -58,10 +58,10 @@ class ConditionLook(QWidget):
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_PAUSE_MS)
-        self._timer.timeout.connect(self.look_again)
+        self._timer.timeout.connect(self.recheck)
         self._show_parts()
 
-    def look_at(self, condition: Condition | None) -> None:
+    def check(self, condition: Condition | None) -> None:
         """Look at another condition after a pause; None is one that cannot be read yet."""
         if condition == self._condition:
             return
@@ -72,13 +72,13 @@ class ConditionLook(QWidget):
         if condition is not None:
             self._timer.start()
 
-    def look_again(self) -> None:
+    def recheck(self) -> None:
         """Ask now how things stand, if anybody sees it; what is shown stays until the answer is there."""
         condition = self._condition
         if condition is None or not self.isVisible():
             return
         self.stop()
-        self._asked = self._backend.ask(
+        self._request = self._backend.ask(
             lambda scheduler: scheduler.jobs.check_condition(condition),
             self._take,
             self._refuse,
@@ -99,12 +99,12 @@ class ConditionLook(QWidget):
     def stop(self) -> None:
         """Wait for no answer any more; others may want to ask."""
         self._timer.stop()
-        if self._asked is not None:
-            self._asked.cancel()
-            self._asked = None
+        if self._request is not None:
+            self._request.cancel()
+            self._request = None
 
     def _take(self, state: ConditionState) -> None:
-        self._asked = None
+        self._request = None
         self._state = state
         if not state.is_observable:
             self._show(_BLIND, state.sentence)
@@ -117,7 +117,7 @@ class ConditionLook(QWidget):
         self.learned.emit()
 
     def _refuse(self, error: SchedulerError) -> None:
-        self._asked = None
+        self._request = None
         self._show(_UNKNOWN, self.tr("Not known now. {sentence}").format(sentence=str(error)))
 
     def _show(self, mark: Mark, words: str) -> None:

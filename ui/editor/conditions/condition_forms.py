@@ -63,9 +63,9 @@ def form_of(kind: ConditionKind, appearance: Appearance, *, name: str) -> Condit
     """Return an empty form."""
     match kind:
         case ConditionKind.MAINS:
-            return WordsForm(MainsPower(), _tr("the machine is on mains power"), name=name)
+            return FixedForm(MainsPower(), _tr("the machine is on mains power"), name=name)
         case ConditionKind.NETWORK:
-            return WordsForm(Network(), _tr("there is a network"), name=name)
+            return FixedForm(Network(), _tr("there is a network"), name=name)
         case ConditionKind.HOST:
             return HostForm(name=name)
         case ConditionKind.IDLE:
@@ -112,7 +112,7 @@ class ConditionForm(QWidget):
         raise NotImplementedError
 
 
-class WordsForm(ConditionForm):
+class FixedForm(ConditionForm):
     """Nothing to fill in."""
 
     def __init__(self, condition: Condition, words: str, *, name: str) -> None:
@@ -137,7 +137,7 @@ class HostForm(ConditionForm):
         self.row.addWidget(label(self.tr("answers on port")))
         self.row.addWidget(self._port)
         self._host.textChanged.connect(self.changed)
-        self._host.editingFinished.connect(self._take_port)
+        self._host.editingFinished.connect(self._split_port)
         self._port.valueChanged.connect(self.changed)
 
     @property
@@ -159,7 +159,7 @@ class HostForm(ConditionForm):
         """Return the host with its port."""
         return Network(host=self._host.text().strip(), port=self._port.value())
 
-    def _take_port(self) -> None:
+    def _split_port(self) -> None:
         """Take an address apart that was typed or pasted as one."""
         match = _HOST_AND_PORT.fullmatch(self._host.text().strip())
         if match is not None and 1 <= int(match[3]) <= _HIGHEST_PORT:
@@ -238,7 +238,7 @@ class PathForm(ConditionForm):
         super().__init__(name=name)
         self._path = _line(f"{name}Path", self.tr("File or folder"), "/media/backup")
         choose = icon_button(appearance, "folder", self.tr("Choose a folder…"), name=f"{name}Choose")
-        choose.clicked.connect(self._look_for_it)
+        choose.clicked.connect(self._choose_path)
         both = QHBoxLayout()
         both.setSpacing(HALF)
         both.addWidget(self._path, 1)
@@ -265,7 +265,7 @@ class PathForm(ConditionForm):
         """Return the path; a blank at its end may be meant."""
         return PathExists(path=self._path.text().lstrip())
 
-    def _look_for_it(self) -> None:
+    def _choose_path(self) -> None:
         # Path's own way would raise for the home of somebody who is not known here.
         start = os.path.expanduser(self._path.text())  # noqa: PTH111 - see above
         dialog = QFileDialog(self.window(), self.tr("File or folder"), start)

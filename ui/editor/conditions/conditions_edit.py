@@ -20,12 +20,12 @@ from ui.forms.snapshot import CONTENT
 from ui.style.theme import GRID, HALF, ICON, MARGIN, Appearance
 from ui.widgets.labels import button, icon_button, label, tint
 
-from .condition_check import ConditionLook
+from .condition_check import ConditionCheck
 from .condition_forms import SINGLE, ConditionForm, ConditionKind, form_of, kind_of
 
 _COLUMNS = 3
 # Nobody is told of a change meanwhile: this is only for those who look.
-_AGAIN_MS = 10_000
+_RECHECK_MS = 10_000
 
 
 class ConditionsEdit(QWidget):
@@ -53,12 +53,12 @@ class ConditionsEdit(QWidget):
         layout.setSpacing(MARGIN)
         layout.addWidget(self._none)
         layout.addLayout(self._rows.layout)
-        layout.addWidget(self._offer())
-        self._again = QTimer(self)
-        self._again.setInterval(_AGAIN_MS)
-        self._again.timeout.connect(self._look_again)
+        layout.addWidget(self._add_buttons())
+        self._recheck_timer = QTimer(self)
+        self._recheck_timer.setInterval(_RECHECK_MS)
+        self._recheck_timer.timeout.connect(self._recheck)
 
-    def _offer(self) -> QWidget:
+    def _add_buttons(self) -> QWidget:
         made = QWidget()
         made.setObjectName("conditionOffer")
         # Once for all of them: each sheet takes its time.
@@ -144,8 +144,8 @@ class ConditionsEdit(QWidget):
             findings.miss(path, row.form.missing)
             return None
         condition = findings.take(path, row.form.read)
-        refusal = "" if condition is None or condition in self._known else row.appearance.refusal(condition)
-        row.appearance.set_silent(bool(refusal))
+        refusal = "" if condition is None or condition in self._known else row.check.refusal(condition)
+        row.check.set_silent(bool(refusal))
         if refusal:
             findings.refuse(path, self.tr("{sentence} Remove this condition.").format(sentence=refusal))
             return None
@@ -157,7 +157,7 @@ class ConditionsEdit(QWidget):
         self._follow()
         # Qt would show it later, and what is not seen is not looked at.
         row.field.show()
-        row.appearance.look_again()
+        row.check.recheck()
         if row.has_input:
             row.field.focus(Qt.FocusReason.TabFocusReason)
         self.changed.emit()
@@ -167,8 +167,8 @@ class ConditionsEdit(QWidget):
         row = ConditionRow(self._backend, self._appearance, kind, name=self._rows.next_name)
         self._rows.append(row)
         tab_before(self._add[ConditionKind.MAINS], [stop for one in self._rows for stop in one.stops])
-        row.form.changed.connect(self._tell)
-        row.appearance.learned.connect(self.learned)
+        row.form.changed.connect(self._announce_change)
+        row.check.learned.connect(self.learned)
         row.removal_wanted.connect(self._remove)
         return row
 
@@ -181,7 +181,7 @@ class ConditionsEdit(QWidget):
             self._add[row.kind].setFocus()
         self.changed.emit()
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._follow()
         self.changed.emit()
 
@@ -194,24 +194,24 @@ class ConditionsEdit(QWidget):
         for kind, one in self._add.items():
             one.setEnabled(len(self._rows) < MOST_CONDITIONS and (kind not in SINGLE or kind not in kinds))
 
-    def stop_looking(self) -> None:
+    def stop_checks(self) -> None:
         """Wait for no answers any more: some take seconds, and others stand behind them."""
         for row in self._rows:
-            row.appearance.stop()
+            row.check.stop()
 
-    def _look_again(self) -> None:
+    def _recheck(self) -> None:
         for row in self._rows:
-            row.appearance.look_again()
+            row.check.recheck()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         super().showEvent(event)
-        self._again.start()
-        self._look_again()
+        self._recheck_timer.start()
+        self._recheck()
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
         super().hideEvent(event)
-        self._again.stop()
-        self.stop_looking()
+        self._recheck_timer.stop()
+        self.stop_checks()
 
 
 class ConditionRow(QWidget):
@@ -225,7 +225,7 @@ class ConditionRow(QWidget):
         self.setProperty(CONTENT, kind)
         self.kind = kind
         self.form: ConditionForm = form_of(kind, appearance, name=f"{name}Form")
-        self.appearance = ConditionLook(backend, appearance, name=f"{name}Look")
+        self.check = ConditionCheck(backend, appearance, name=f"{name}Look")
         self._remove = icon_button(
             appearance, "close", self.tr("Remove this condition"), name=f"{name}Remove"
         )
@@ -237,7 +237,7 @@ class ConditionRow(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
         layout.addLayout(head)
-        layout.addWidget(self.appearance)
+        layout.addWidget(self.check)
         self.field = Field("", self, subject=self.tr("This"), targets=self.form.targets)
         self._remove.clicked.connect(self._want_removal)
 
@@ -256,9 +256,9 @@ class ConditionRow(QWidget):
     def follow(self) -> None:
         """Look at what the form says now."""
         try:
-            self.appearance.look_at(None if self.form.missing else self.form.read())
+            self.check.check(None if self.form.missing else self.form.read())
         except ScheduleError:
-            self.appearance.look_at(None)
+            self.check.check(None)
 
     def _want_removal(self) -> None:
         self.removal_wanted.emit(self)

@@ -21,13 +21,13 @@ from ui.style.theme import Appearance
 from ui.widgets.labels import label
 
 from .conditions_edit import ConditionsEdit
-from .quiet_part import QuietPart
+from .quiet_hours import QuietHoursChoice
 
 _DEFAULT_DEADLINE = "2h"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waits:
+class ConditionPolicy:
     """What the page says."""
 
     conditions: tuple[Condition, ...]
@@ -35,14 +35,16 @@ class Waits:
     in_quiet_time: InQuietTime
 
 
-class WaitsPage(Page):
+class ConditionsPage(Page):
     """Conditions, how long they are waited for, and quiet times."""
 
     quiet_times_wanted = Signal()
 
     def __init__(self, backend: Backend, appearance: Appearance, settings: Settings, parent: QWidget) -> None:
         super().__init__(
-            QCoreApplication.translate("WaitsPage", "It starts only when …"), name="waitsPage", parent=parent
+            QCoreApplication.translate("ConditionsPage", "It starts only when …"),
+            name="conditionsPage",
+            parent=parent,
         )
         self._backend = backend
         self._appearance = appearance
@@ -75,12 +77,12 @@ class WaitsPage(Page):
             )
         )
         yield
-        self._quiet = QuietPart(self._backend, self._settings, self)
+        self._quiet = QuietHoursChoice(self._backend, self._settings, self)
         self.add(self._quiet)
         self.column.addStretch(1)
-        self._has_deadline.toggled.connect(self._tell)
+        self._has_deadline.toggled.connect(self._announce_edit)
         self._deadline.changed.connect(self.edited)
-        self._conditions.changed.connect(self._tell)
+        self._conditions.changed.connect(self._announce_edit)
         self._conditions.learned.connect(self.learned)
         self._quiet.changed.connect(self.edited)
         self._quiet.learned.connect(self.learned)
@@ -103,15 +105,15 @@ class WaitsPage(Page):
         self._quiet.load(policy.in_quiet_time)
         self._show_deadline()
 
-    def stop_looking(self) -> None:
+    def stop_checks(self) -> None:
         """Let others ask first."""
-        self._conditions.stop_looking()
+        self._conditions.stop_checks()
 
     def follow_group(self, group: str | None) -> None:
         """Show the quiet times that hold for a group."""
         self._quiet.follow(group)
 
-    def read(self, findings: Findings) -> Waits | None:
+    def read(self, findings: Findings) -> ConditionPolicy | None:
         """Return what the page says, or None after noting what is wrong."""
         conditions = self._conditions.read(findings)
         if conditions is None:
@@ -120,9 +122,9 @@ class WaitsPage(Page):
         policy = findings.take("policy", lambda: Policy(conditions=conditions, condition_deadline=deadline))
         if policy is None:
             return None
-        return Waits(conditions=conditions, deadline=deadline, in_quiet_time=self._quiet.choice)
+        return ConditionPolicy(conditions=conditions, deadline=deadline, in_quiet_time=self._quiet.choice)
 
-    def _tell(self) -> None:
+    def _announce_edit(self) -> None:
         self._show_deadline()
         self.edited.emit()
 

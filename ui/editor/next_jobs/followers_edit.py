@@ -108,7 +108,7 @@ class FollowersEdit(QWidget):
             row.job.set_job(job_id)
         elif job_id and other is None and len(self._rows) < MOST_FOLLOWERS:
             self._add_row(FollowOn.FAILURE, job_id)
-        self._tell()
+        self._announce_change()
 
     def _failure_row(self) -> FollowerRow | None:
         return next((row for row in self._rows if row.choice is FollowOn.FAILURE), None)
@@ -128,7 +128,7 @@ class FollowersEdit(QWidget):
         row.job.set_job(job_id)
         self._rows.append(row)
         tab_before(self._add, [stop for one in self._rows for stop in one.stops])
-        row.changed.connect(self._tell)
+        row.changed.connect(self._announce_change)
         row.removal_wanted.connect(self._remove)
         row.job_wanted.connect(self.job_wanted)
         return row
@@ -139,9 +139,9 @@ class FollowersEdit(QWidget):
             neighbour.on.setFocus()
         else:
             self._add.setFocus()
-        self._tell()
+        self._announce_change()
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._follow()
         self.changed.emit()
 
@@ -197,7 +197,7 @@ class FollowerRow(QWidget):
         self._note.hide()
         self.field = _RowField(self)
         self.on.currentIndexChanged.connect(self.changed)
-        self.job.chosen.connect(self._tell)
+        self.job.chosen.connect(self._announce_change)
         self.job.refused.connect(self._show_refusal)
         self._open.clicked.connect(self._want_job)
         self._remove.clicked.connect(self._want_removal)
@@ -238,7 +238,7 @@ class FollowerRow(QWidget):
         show_if(self._note, bool(shown))
         self._open.setEnabled(bool(self.job.job_id) and state is not LinkState.REMOVED)
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._refusal = ""
         self.changed.emit()
 

@@ -18,19 +18,19 @@ from ui.forms.rows import explanations
 from ui.style.theme import Appearance
 from ui.widgets.labels import label
 
-from .before_part import BeforePart
 from .followers_edit import FollowersEdit
+from .triggered_by import TriggeredBy
 
 
 @dataclass(frozen=True, slots=True)
-class Afterwards:
+class NextJobs:
     """What the page says; the names are those of the followers, as far as they are known."""
 
     followers: tuple[Follower, ...]
     names: tuple[str, ...]
 
 
-class AfterPage(Page):
+class NextJobsPage(Page):
     """The jobs that follow, what they are given, and the jobs before."""
 
     job_wanted = Signal(str)
@@ -44,7 +44,9 @@ class AfterPage(Page):
         parent: QWidget,
     ) -> None:
         super().__init__(
-            QCoreApplication.translate("AfterPage", "When it has ended"), name="afterPage", parent=parent
+            QCoreApplication.translate("NextJobsPage", "When it has ended"),
+            name="nextJobsPage",
+            parent=parent,
         )
         self._backend = backend
         self._appearance = appearance
@@ -67,16 +69,16 @@ class AfterPage(Page):
         self.rows = FollowersEdit(self._catalogue, self._appearance, self)
         self.add(self.rows)
         yield
-        self._given = Fold(self._appearance, self.tr("What they are told"), name="chainFold")
-        self._given.set_summary(self.tr("how it ended, and its output"))
-        self._given.opened.connect(self._explain)
-        self.add(self._given)
-        self._before = BeforePart(self._backend, self._appearance, self._job_id)
-        self.add(self._before)
+        self._variables = Fold(self._appearance, self.tr("What they are told"), name="chainFold")
+        self._variables.set_summary(self.tr("how it ended, and its output"))
+        self._variables.opened.connect(self._explain)
+        self.add(self._variables)
+        self._triggered_by = TriggeredBy(self._backend, self._appearance, self._job_id)
+        self.add(self._triggered_by)
         self.column.addStretch(1)
         self.rows.changed.connect(self.edited)
         self.rows.job_wanted.connect(self.job_wanted)
-        self._before.job_wanted.connect(self.job_wanted)
+        self._triggered_by.job_wanted.connect(self.job_wanted)
         self._catalogue.changed.connect(self.learned)
 
     def _explain(self) -> None:
@@ -84,7 +86,7 @@ class AfterPage(Page):
         if self._is_explained:
             return
         self._is_explained = True
-        self._given.add(
+        self._variables.add(
             explanations(
                 ("HALO_CHAIN_JOB", self.tr("this job's name")),
                 ("HALO_CHAIN_OUTCOME", self.tr("how its run ended, like success or failure")),
@@ -108,7 +110,7 @@ class AfterPage(Page):
         """Show which jobs follow."""
         self.rows.load(followers)
 
-    def read(self, findings: Findings) -> Afterwards | None:
+    def read(self, findings: Findings) -> NextJobs | None:
         """Return what the page says, or None after noting what is wrong."""
         followers = self.rows.read(findings)
-        return None if followers is None else Afterwards(followers, self.rows.names())
+        return None if followers is None else NextJobs(followers, self.rows.names())

@@ -51,7 +51,7 @@ class AgentPicker(QWidget):
         for widget in (self._box, self._how, self._missing):
             layout.addWidget(widget)
         self._fill("")
-        self._box.currentIndexChanged.connect(self._tell)
+        self._box.currentIndexChanged.connect(self._announce_change)
         backend.changed.connect(self._notice)
 
     @property
@@ -105,9 +105,9 @@ class AgentPicker(QWidget):
         if (settings.agents, settings.default_agent) != (self._settings.agents, self._settings.default_agent):
             self._settings = settings
             self._fill(self.agent)
-            self._tell()
+            self._announce_change()
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._show_how()
         self.changed.emit()
 

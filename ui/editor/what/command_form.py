@@ -108,7 +108,7 @@ class CommandForm(QWidget):
         self._signs = label("", "warn", wrap=True, name="shellSigns")
         self._signs.hide()
         choose = icon_button(appearance, "file", self.tr("Insert the path of a file…"), name="commandFile")
-        choose.clicked.connect(self._look_for_file)
+        choose.clicked.connect(self._choose_file)
         self._line_row = _with_buttons(self._line, [choose], below=[self._chips, self._signs])
 
     def _build_shell(self, appearance: Appearance) -> None:
@@ -117,7 +117,7 @@ class CommandForm(QWidget):
         self._script.setFont(mono_font(self._script.font()))
         self._script.setFixedHeight(self._script.fontMetrics().lineSpacing() * _LINES + MARGIN)
         choose = icon_button(appearance, "file", self.tr("Insert the path of a file…"), name="shellFile")
-        choose.clicked.connect(self._look_for_file)
+        choose.clicked.connect(self._choose_file)
         self._script_row = _with_buttons(self._script, [choose])
         self._shell = QComboBox()
         self._shell.setObjectName("shell")
@@ -203,7 +203,7 @@ class CommandForm(QWidget):
                 ).format(signs=signs[0][:40])
             )
 
-    def _look_for_file(self) -> None:
+    def _choose_file(self) -> None:
         dialog = QFileDialog(self.window(), self.tr("Choose a file"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(self._insert_path)

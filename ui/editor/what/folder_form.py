@@ -42,7 +42,7 @@ class FolderForm(QWidget):
         self._missing = MissingFolder(backend, name="workFolderMissing")
         layout.addWidget(self._missing)
         layout.addWidget(self._explanation())
-        self._folder.changed.connect(self._tell)
+        self._folder.changed.connect(self._announce_change)
         self._missing.noticed.connect(self.noticed)
         self._missing.created.connect(self.changed)
 
@@ -67,8 +67,8 @@ class FolderForm(QWidget):
             return None
         return findings.take("action.work_source", lambda: FolderSource(path=path))
 
-    def _tell(self) -> None:
-        self._missing.look_at(self._path)
+    def _announce_change(self) -> None:
+        self._missing.check(self._path)
         self.changed.emit()
 
     @property

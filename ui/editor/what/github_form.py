@@ -41,7 +41,7 @@ class GithubForm(QWidget):
             layout.addWidget(widget)
         self._closes.toggled.connect(self.changed)
         for line in (self._repository, self._token, self._ready, self._in_progress, self._base_url):
-            line.textChanged.connect(self._tell)
+            line.textChanged.connect(self._announce_change)
         self._fill_in(_DEFAULTS)
         self._repository.clear()
 
@@ -145,7 +145,7 @@ class GithubForm(QWidget):
             return self.tr("GitHub issues")
         return self.tr("issues of {repository}").format(repository=repository)
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._summarise()
         self.changed.emit()
 

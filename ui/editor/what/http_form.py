@@ -159,13 +159,13 @@ class HttpForm(QWidget):
             self._redirects.addItem(words, value)
 
     def _connect(self) -> None:
-        self._method.editTextChanged.connect(self._tell)
-        self._url.textChanged.connect(self._tell)
-        self._headers.changed.connect(self._tell)
-        self._kind.chosen.connect(self._tell)
-        self._body.textChanged.connect(self._tell)
-        self._statuses.textChanged.connect(self._tell)
-        self._redirects.currentIndexChanged.connect(self._tell)
+        self._method.editTextChanged.connect(self._announce_change)
+        self._url.textChanged.connect(self._announce_change)
+        self._headers.changed.connect(self._announce_change)
+        self._kind.chosen.connect(self._announce_change)
+        self._body.textChanged.connect(self._announce_change)
+        self._statuses.textChanged.connect(self._announce_change)
+        self._redirects.currentIndexChanged.connect(self._announce_change)
 
     def first_stops(self) -> list[QWidget]:
         """Return what the Tab key visits first."""
@@ -209,7 +209,7 @@ class HttpForm(QWidget):
         )
         return None if headers is None or statuses is None else request
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._summarise()
         self.changed.emit()
 

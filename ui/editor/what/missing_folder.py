@@ -46,11 +46,11 @@ class MissingFolder(QWidget):
         layout.addWidget(self._words, 1)
         layout.addWidget(self._create)
         self._timer = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
-        self._timer.timeout.connect(self._look)
+        self._timer.timeout.connect(self._check_now)
         self._create.clicked.connect(self._make)
         self.hide()
 
-    def look_at(self, path: str) -> None:
+    def check(self, path: str) -> None:
         """Look for a folder as soon as nobody types any more."""
         self._path = path
         self._forget()
@@ -65,7 +65,7 @@ class MissingFolder(QWidget):
         if self._asked is not None:
             self._asked.cancel()
 
-    def _look(self) -> None:
+    def _check_now(self) -> None:
         path = self._path
         self._asked = self._backend.ask(
             lambda _scheduler: _is_missing(path), self._show, self._ignore, owner=self, lane=Lane.SLOW

@@ -121,7 +121,7 @@ class WhatPage(Page):
         self._command.changed.connect(self.edited)
         self._process.changed.connect(self._follow_work)
         self._process.changed.connect(self.edited)
-        self._description.textChanged.connect(self._tell_description)
+        self._description.textChanged.connect(self._announce_description)
         self._show_kind()
         # In a window that is seen already Qt would do so later, and the Tab key would pass them over until then.
         forms.show()
@@ -148,24 +148,24 @@ class WhatPage(Page):
 
     # --- Forms that are made when they are wanted -----------------------------------------------------
 
-    def _the_http(self) -> HttpForm:
+    def _http_form(self) -> HttpForm:
         if self._http is None:
             made = self._http = HttpForm(self._backend, self._appearance, self, self._stage)
-            self._put_in(made)
+            self._insert_form(made)
             made.changed.connect(self.edited)
         return self._http
 
-    def _the_prompt(self) -> PromptForm:
+    def _prompt_form(self) -> PromptForm:
         if self._prompt is None:
             made = self._prompt = PromptForm(
                 self._backend, self._appearance, self._settings, self, self._stage
             )
-            self._put_in(made)
+            self._insert_form(made)
             made.set_has_work(self._process.has_work)
             made.changed.connect(self.edited)
         return self._prompt
 
-    def _put_in(self, form: HttpForm | PromptForm) -> None:
+    def _insert_form(self, form: HttpForm | PromptForm) -> None:
         self._forms.insertWidget(0, form)
         form.load(None)
         put_after(self._kind.buttons()[-1], form)
@@ -213,10 +213,10 @@ class WhatPage(Page):
         kind = _Kind.COMMAND
         match action:
             case HttpRequest():
-                self._the_http().load(action)
+                self._http_form().load(action)
                 kind = _Kind.HTTP
             case Prompt():
-                self._the_prompt().load(action)
+                self._prompt_form().load(action)
                 kind = _Kind.PROMPT
             case Callback():
                 self._show_kept(action)
@@ -235,14 +235,14 @@ class WhatPage(Page):
         )
         return What(self._read_name(findings), checked, self._read_action(findings))
 
-    def look_ahead(self, what: What, job_id: str | None) -> None:
+    def preview_prompt(self, what: What, job_id: str | None) -> None:
         """Show what an agent would read, where there is one."""
         if self._prompt is None or not self.is_prompt:
             return
         spec = None
         if isinstance(what.action, Prompt):
             spec = JobSpec(name=what.name or self.tr("New job"), schedule=_PROBE, action=what.action)
-        self._prompt.look_ahead(spec, job_id)
+        self._prompt.refresh(spec, job_id)
 
     def _read_name(self, findings: Findings) -> str | None:
         if not self.name:
@@ -262,8 +262,8 @@ class WhatPage(Page):
         if self._kept is not None:
             return self._kept
         if self._kind.value == _Kind.HTTP:
-            return self._the_http().read(findings)
-        form = self._the_prompt() if self._kind.value == _Kind.PROMPT else self._command
+            return self._http_form().read(findings)
+        form = self._prompt_form() if self._kind.value == _Kind.PROMPT else self._command
         action = form.read(findings)
         process = self._process.read(findings)
         if action is None or process is None:
@@ -284,9 +284,9 @@ class WhatPage(Page):
         show_if(self._words, is_kept)
         show_if(self._command, kind == _Kind.COMMAND)
         if kind == _Kind.HTTP or self._http is not None:
-            show_if(self._the_http(), kind == _Kind.HTTP)
+            show_if(self._http_form(), kind == _Kind.HTTP)
         if kind == _Kind.PROMPT or self._prompt is not None:
-            show_if(self._the_prompt(), kind == _Kind.PROMPT)
+            show_if(self._prompt_form(), kind == _Kind.PROMPT)
         show_if(self._process, kind in (_Kind.COMMAND, _Kind.PROMPT))
         self._process.show_for(is_prompt=kind == _Kind.PROMPT)
 
@@ -302,7 +302,7 @@ class WhatPage(Page):
         for name, words in (("keptTitle", head), ("keptText", text)):
             titles[name].setProperty("text", words)
 
-    def _tell_description(self) -> None:
+    def _announce_description(self) -> None:
         self._show_description()
         self.edited.emit()
 

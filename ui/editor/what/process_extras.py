@@ -95,7 +95,7 @@ class ProcessExtras(QWidget):
             self._needs_input.textChanged,
             self._grace.changed,
         ):
-            signal.connect(self._tell)
+            signal.connect(self._announce_change)
 
     def _build_given(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         self._given.add(
@@ -214,7 +214,7 @@ class ProcessExtras(QWidget):
             raise ScheduleError(self.tr("give one number, or leave it empty"))
         return codes
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._summarise()
         self.changed.emit()
 

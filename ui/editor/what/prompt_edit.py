@@ -27,7 +27,7 @@ class PromptEdit(GrowingText):
         self._given_shape = ""
         self._marks = _Marks(appearance, self.document())
         self._last_shape = ""
-        self.textChanged.connect(self._tell)
+        self.textChanged.connect(self._announce_change)
 
     @property
     def text(self) -> str:
@@ -49,7 +49,7 @@ class PromptEdit(GrowingText):
         """Say whether the variables of work items can be filled in."""
         self._marks.set_has_work(has_work)
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         # Qt says so also when only the colours were changed.
         shape = self._shape()
         if shape != self._last_shape:

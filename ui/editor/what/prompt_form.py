@@ -111,7 +111,7 @@ class PromptPreview(QWidget):
         layout.addWidget(self._fold)
         self.show_nothing()
 
-    def look_ahead(self, spec: JobSpec, job_id: str | None) -> None:
+    def refresh(self, spec: JobSpec, job_id: str | None) -> None:
         """Ask for the prompt of a job on another thread: what its last run printed is read from the disk."""
         self._forget()
         self._asked = self._backend.ask(
@@ -124,7 +124,7 @@ class PromptPreview(QWidget):
     def show_nothing(self) -> None:
         """Say that the prompt cannot be read yet: why stands beside what is wrong."""
         self._forget()
-        self._say(self.tr("Shown once this page is in order."))
+        self._show_message(self.tr("Shown once this page is in order."))
 
     def _forget(self) -> None:
         if self._asked is not None:
@@ -141,9 +141,9 @@ class PromptPreview(QWidget):
         show_if(self._text, is_wanted=True)
 
     def _refuse(self, error: SchedulerError) -> None:
-        self._say(as_sentence("", str(error)))
+        self._show_message(as_sentence("", str(error)))
 
-    def _say(self, sentence: str) -> None:
+    def _show_message(self, sentence: str) -> None:
         self._words.setText(sentence)
         self._fold.set_summary(sentence)
         show_if(self._text, is_wanted=False)
@@ -192,7 +192,7 @@ class PromptForm(QWidget):
         layout.addLayout(text)
         layout.addWidget(agent_field)
         self._variables.picked.connect(self._text.insert_variable)
-        self._text.edited.connect(self._tell)
+        self._text.edited.connect(self._announce_change)
         self._agent.changed.connect(self.changed)
         self._show_hint()
 
@@ -237,14 +237,14 @@ class PromptForm(QWidget):
         agent = findings.take("action", self._agent.read)
         return None if agent is None else prompt
 
-    def look_ahead(self, spec: JobSpec | None, job_id: str | None) -> None:
+    def refresh(self, spec: JobSpec | None, job_id: str | None) -> None:
         """Show what the agent of a job would read; None while that cannot be told."""
         if spec is None:
             self._preview.show_nothing()
         else:
-            self._preview.look_ahead(spec, job_id)
+            self._preview.refresh(spec, job_id)
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._show_hint()
         self.changed.emit()
 

@@ -25,14 +25,14 @@ class ReadyItems(QWidget):
     """Asks when it is told to, and never by itself: a source may be far away."""
 
     wanted = Signal()
-    """Somebody wants to look; answer with `look` or `say`."""
+    """Somebody wants to look; answer with `load` or `show_error`."""
 
     def __init__(self, backend: Backend, appearance: Appearance, *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
         self._backend = backend
         self._asked: Asked | None = None
-        self._is_looking = False
+        self._is_loading = False
         self._button = button(
             self.tr("Look now"), name=f"{name}Look", tip=self.tr("Ask what is ready; nothing is taken")
         )
@@ -57,14 +57,14 @@ class ReadyItems(QWidget):
 
     def _want(self) -> None:
         # A button that is switched off meanwhile would hand the keyboard on to what comes after it.
-        if not self._is_looking:
+        if not self._is_loading:
             self.wanted.emit()
 
-    def appearance(self, source: WorkSource) -> None:
+    def load(self, source: WorkSource) -> None:
         """Ask a source what is ready."""
         self.clear()
-        self._say(self.tr("Looking…"), "muted")
-        self._is_looking = True
+        self._show_message(self.tr("Looking…"), "muted")
+        self._is_loading = True
         self._asked = self._backend.ask(
             lambda scheduler: scheduler.jobs.ready_items(source),
             self._show,
@@ -73,17 +73,17 @@ class ReadyItems(QWidget):
             lane=Lane.SLOW,
         )
 
-    def say(self, message: str) -> None:
+    def show_error(self, message: str) -> None:
         """Say why it cannot be asked."""
         self.clear()
-        self._say(as_sentence("", message), "error")
+        self._show_message(as_sentence("", message), "error")
 
     def clear(self) -> None:
         """Show nothing: what was found may not be so any more."""
         if self._asked is not None:
             self._asked.cancel()
-        self._is_looking = False
-        self._say("", "muted")
+        self._is_loading = False
+        self._show_message("", "muted")
         for row in self._shown:
             self._rows.removeWidget(row)
             row.hide()
@@ -93,9 +93,9 @@ class ReadyItems(QWidget):
     def _show(self, items: list[Item]) -> None:
         self.clear()
         if not items:
-            self._say(self.tr("Nothing is ready."), "muted")
+            self._show_message(self.tr("Nothing is ready."), "muted")
             return
-        self._say(self.tr("{items} ready:").format(items=counted(len(items), "item")), "ok")
+        self._show_message(self.tr("{items} ready:").format(items=counted(len(items), "item")), "ok")
         rest = len(items) - _SHOWN
         for index, item in enumerate(items[:_SHOWN]):
             self._add_row(_item_row(item, index))
@@ -107,9 +107,9 @@ class ReadyItems(QWidget):
         self._shown.append(row)
 
     def _refuse(self, error: SchedulerError) -> None:
-        self.say(str(error))
+        self.show_error(str(error))
 
-    def _say(self, text: str, role: str) -> None:
+    def _show_message(self, text: str, role: str) -> None:
         self._words.setText(one_line(text))
         set_role(self._words, role)
         show_if(self._words, bool(text))

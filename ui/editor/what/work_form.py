@@ -81,11 +81,11 @@ class WorkForm(QWidget):
             made.show_for(is_prompt=self._is_prompt)
             put_after(self._fold.head, made)
             self._page.part_made.emit(made)
-            made.changed.connect(self._tell)
+            made.changed.connect(self._announce_change)
             made.noticed.connect(self._summarise)
         return self._choice
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._summarise()
         self.changed.emit()
 
@@ -130,11 +130,11 @@ class _SourceChoice(QWidget):
         layout.addLayout(head)
         for widget in (self._folder, self._github, self._given, self._items):
             layout.addWidget(widget)
-        self._kind.chosen.connect(self._tell)
-        self._folder.changed.connect(self._tell)
+        self._kind.chosen.connect(self._announce_change)
+        self._folder.changed.connect(self._announce_change)
         self._folder.noticed.connect(self.noticed)
-        self._github.changed.connect(self._tell)
-        self._items.wanted.connect(self._look_for_items)
+        self._github.changed.connect(self._announce_change)
+        self._items.wanted.connect(self._preview_items)
         self._show_kind()
 
     @property
@@ -171,7 +171,7 @@ class _SourceChoice(QWidget):
         """Return what was chosen in a few words; nothing when it is nothing."""
         return {_FOLDER: self._folder.words, _GITHUB: self._github.words}.get(self._kind.value, str)()
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._items.clear()
         self._show_kind()
         self.changed.emit()
@@ -201,11 +201,11 @@ class _SourceChoice(QWidget):
         show_if(self._given, kind != _NONE)
         show_if(self._items, kind != _NONE)
 
-    def _look_for_items(self) -> None:
+    def _preview_items(self) -> None:
         """Ask the source what is ready; what is missing in the form is said beside its button."""
         findings = Findings()
         work = self.read(findings)
         if work is not None and work.source is not None:
-            self._items.appearance(work.source)
+            self._items.load(work.source)
         elif findings.problems:
-            self._items.say(findings.problems[0].message)
+            self._items.show_error(findings.problems[0].message)

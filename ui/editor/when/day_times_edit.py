@@ -158,7 +158,7 @@ class _TimeCell(QWidget):
         layout.addWidget(self.edit)
         layout.addWidget(self._remove)
         self.edit.timeChanged.connect(self.changed)
-        self._remove.clicked.connect(self._tell)
+        self._remove.clicked.connect(self._request_removal)
 
     @property
     def stops(self) -> list[QWidget]:
@@ -179,7 +179,7 @@ class _TimeCell(QWidget):
         self.edit.setFocus(Qt.FocusReason.TabFocusReason)
         self.edit.setSelectedSection(QTimeEdit.Section.HourSection)
 
-    def _tell(self) -> None:
+    def _request_removal(self) -> None:
         self.removal_wanted.emit(self)
 
 

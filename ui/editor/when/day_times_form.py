@@ -50,7 +50,7 @@ class DayTimesForm(QWidget):
         layout.addWidget(self._two_jobs)
         layout.addWidget(self._written)
         self.load(NEW_JOB_CRON)
-        self._edit.changed.connect(self._tell)
+        self._edit.changed.connect(self._announce_change)
 
     def _build_two_jobs(self) -> None:
         self._two_jobs = frame("note")
@@ -113,17 +113,17 @@ class DayTimesForm(QWidget):
             "" if is_possible else self.tr("First give this job a name and say what it runs")
         )
 
-    def part(self) -> str | None:
+    def split_off(self) -> str | None:
         """Take out the times that another job must have, and return its expression."""
         chosen = self._edit.value()
         if not chosen.needs_two_jobs or not chosen.weekdays:
             return None
         kept, parted = chosen.split()
         self._edit.set_value(kept)
-        self._tell()
+        self._announce_change()
         return write_cron(parted)
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._show_state()
         self.changed.emit()
 

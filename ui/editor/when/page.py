@@ -64,7 +64,7 @@ class WhenPage(Page):
         self._after = AfterForm(self)
         self._cron = CronForm(self)
         yield
-        self._by_hand = label(
+        self._manual = label(
             self.tr(
                 "It runs only when you start it, from the window, the tray or a terminal, or after another job."
             ),
@@ -79,7 +79,7 @@ class WhenPage(Page):
             _EVERY: self._every,
             _ONCE: self._once,
             _AFTER: self._after,
-            _MANUAL: self._by_hand,
+            _MANUAL: self._manual,
             _CRON: self._cron,
         }
         for form in self._forms.values():
@@ -179,9 +179,9 @@ class WhenPage(Page):
         """Let times that do not fit into one job be parted."""
         self._times.can_split(is_possible)
 
-    def part_schedule(self) -> Cron | None:
+    def split_off_schedule(self) -> Cron | None:
         """Take out the times that need a second job, and return its schedule."""
-        expression = self._times.part()
+        expression = self._times.split_off()
         return None if expression is None else Cron(expression, self._zone.zone)
 
     def _edit_as_cron(self) -> None:

@@ -63,7 +63,7 @@ class EveryForm(QWidget):
         layout.addWidget(page.watch_field(self._time_field))
         self._interval.set_text(_NEW_EVERY)
         self._fill_from()
-        self._interval.changed.connect(self._tell_clock)
+        self._interval.changed.connect(self._show_clock)
         self._interval.changed.connect(self.changed)
         self._from.currentIndexChanged.connect(self._show_time)
         self._from.currentIndexChanged.connect(self.changed)
@@ -113,10 +113,10 @@ class EveryForm(QWidget):
         self._from.addItem(self.tr("from a time of my choice"), _TIME)
         if self._is_kept_on_clock:
             self._from.setCurrentIndex(self._from.findData(_CLOCK))
-        self._tell_clock()
+        self._show_clock()
         self._show_time()
 
-    def _tell_clock(self) -> None:
+    def _show_clock(self) -> None:
         words = clock_words(max(1, parse_interval(self._interval.text)))
         self._from.setItemText(self._from.findData(_CLOCK), words)
 

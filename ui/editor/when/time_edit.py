@@ -70,7 +70,7 @@ class TimeEdit(QWidget):
         """Show an instant; while its text stays, it is kept to the millisecond."""
         self._line.setText(typed_text(at))
         self._at, self._error = at, None
-        self._tell_meaning()
+        self._show_meaning()
 
     def _read(self, text: str) -> None:
         self._at, self._error = None, None
@@ -79,10 +79,10 @@ class TimeEdit(QWidget):
                 self._at = parse_when(text, self._now_ms())
             except ScheduleError as error:
                 self._error = error
-        self._tell_meaning()
+        self._show_meaning()
         self.changed.emit()
 
-    def _tell_meaning(self) -> None:
+    def _show_meaning(self) -> None:
         if self._at is None:
             self._meaning.setText("")
             return

@@ -27,8 +27,8 @@ from halo_scheduler.model import (
     PathExists,
 )
 from halo_scheduler.model.quiet_times import QuietTime, Weekday
-from ui.editor.conditions.condition_check import ConditionLook
-from ui.editor.draft import Place
+from ui.editor.conditions.condition_check import ConditionCheck
+from ui.editor.draft import PageNumber
 from ui.forms.mark_sign import MarkSign
 from ui.style.marks import Shape
 from ui.widgets.wrapped_text import WrappedText
@@ -60,14 +60,14 @@ def bench(tmp_path: Path, qtbot: QtBot) -> Iterator[Bench]:
 def _open(bench: Bench, *conditions: Condition, is_new: bool = False, **policy: Any) -> Desk:
     spec = replace(FULL, policy=Policy(conditions=conditions, **policy))
     desk = bench.open(spec, is_new=is_new)
-    desk.editor.turn_to(Place.WAITS)
+    desk.editor.turn_to(PageNumber.CONDITIONS)
     desk.settle()
     return desk
 
 
 def _looks(desk: Desk) -> list[str]:
     """Return what is said of each condition, as far as it is seen."""
-    looks = desk.editor.findChildren(ConditionLook)
+    looks = desk.editor.findChildren(ConditionCheck)
     return ["" if look._words.isHidden() else look._words.text() for look in looks]
 
 
@@ -145,7 +145,7 @@ def test_removing_one_moves_the_others_up_and_the_keyboard_stays_near(bench: Ben
 
 def test_adding_one_is_a_change_even_of_a_job_that_has_nothing_else(bench: Bench) -> None:
     desk = bench.open()
-    desk.editor.turn_to(Place.WAITS)
+    desk.editor.turn_to(PageNumber.CONDITIONS)
     desk.press("addCondition_mains")
     assert desk.editor.has_unsaved_changes()
     desk.press("condition0Remove")
@@ -164,14 +164,14 @@ def test_how_things_stand_is_told_beside_each(bench: Bench) -> None:
         "Holds now. All is well.",
         "Not known now. It is being looked for.",
     ]
-    shapes = [look.findChildren(MarkSign)[0].mark.shape for look in desk.editor.findChildren(ConditionLook)]
+    shapes = [look.findChildren(MarkSign)[0].mark.shape for look in desk.editor.findChildren(ConditionCheck)]
     assert shapes == [Shape.TRIANGLE, Shape.CIRCLE, Shape.DOTTED]
 
 
 def test_of_what_cannot_be_read_yet_nothing_is_shown(bench: Bench) -> None:
     desk = _open(bench)
     desk.press("addCondition_host")
-    sign = desk.editor.findChildren(ConditionLook)[0].findChildren(MarkSign)[0]
+    sign = desk.editor.findChildren(ConditionCheck)[0].findChildren(MarkSign)[0]
     assert sign.isHidden()
     desk.write("condition0FormHost", "nas.local")
     assert not sign.isHidden()
@@ -183,27 +183,27 @@ def test_nothing_is_asked_before_somebody_looks(bench: Bench) -> None:
     desk.write("name", "other")
     desk.save()
     assert bench.scheduler.looked_at == []
-    desk.editor.turn_to(Place.WAITS)
+    desk.editor.turn_to(PageNumber.CONDITIONS)
     assert bench.scheduler.looked_at == [MainsPower(), _HOST]
 
 
 def test_it_looks_again_while_it_is_seen_and_not_longer(bench: Bench, qtbot: QtBot) -> None:
     desk = _open(bench, MainsPower())
-    edit = desk.editor._form.pages.waits._conditions
-    edit._again.setInterval(1)
+    edit = desk.editor._form.pages.conditions._conditions
+    edit._recheck_timer.setInterval(1)
     bench.scheduler.states[MainsPower()] = _LACKS
     qtbot.waitUntil(lambda: _looks(desk) == ["Does not hold now. The machine runs on its battery."])
-    desk.editor.turn_to(Place.WHAT)
-    assert not edit._again.isActive()
-    desk.editor.turn_to(Place.WAITS)
-    assert edit._again.isActive()
+    desk.editor.turn_to(PageNumber.WHAT)
+    assert not edit._recheck_timer.isActive()
+    desk.editor.turn_to(PageNumber.CONDITIONS)
+    assert edit._recheck_timer.isActive()
 
 
 def test_an_answer_to_what_was_typed_before_is_not_shown(bench: Bench) -> None:
     desk = _open(bench, _HOST)
     bench.scheduler.states[_HOST] = _LACKS
-    look = desk.editor.findChildren(ConditionLook)[0]
-    look.look_again()
+    look = desk.editor.findChildren(ConditionCheck)[0]
+    look.recheck()
     # The answer is on its way; it would arrive with the next turn.
     desk.line("condition0FormHost").setText("other.local")
     QCoreApplication.processEvents()
@@ -216,12 +216,12 @@ def test_an_answer_is_not_waited_for_when_nobody_looks_or_something_else_is_aske
 ) -> None:
     desk = _open(bench, MainsPower())
     bench.scheduler.states[MainsPower()] = _LACKS
-    look = desk.editor.findChildren(ConditionLook)[0]
-    look.look_again()
+    look = desk.editor.findChildren(ConditionCheck)[0]
+    look.recheck()
     if is_saving:
         desk.editor.show_saving()
     else:
-        desk.editor.turn_to(Place.WHAT)
+        desk.editor.turn_to(PageNumber.WHAT)
     QCoreApplication.processEvents()
     assert look._words.text() == "Holds now. All is well."
 
@@ -231,7 +231,7 @@ def test_a_host_is_asked_only_when_the_typing_pauses(bench: Bench, qtbot: QtBot)
     desk.press("addCondition_host")
     desk.keys("abc")
     assert bench.scheduler.looked_at == []
-    look = desk.editor.findChildren(ConditionLook)[0]
+    look = desk.editor.findChildren(ConditionCheck)[0]
     look._timer.setInterval(0)
     desk.keys("d")
     qtbot.waitUntil(lambda: bench.scheduler.looked_at != [])
@@ -244,7 +244,7 @@ def test_what_cannot_be_observed_here_cannot_be_saved(bench: Bench) -> None:
     desk.press("addCondition_idle")
     desk.settle()
     assert (desk.error("condition1"), desk.can_save) == (_REFUSED, False)
-    assert desk.pages.has_problem(Place.WAITS)
+    assert desk.pages.has_problem(PageNumber.CONDITIONS)
     # Said once: as the error.
     assert _looks(desk) == ["Holds now. All is well.", ""]
     desk.press("condition1Remove")
@@ -258,10 +258,10 @@ def test_that_it_cannot_be_observed_is_noticed_without_a_change(bench: Bench, qt
     desk.settle()
     assert desk.can_save
     bench.scheduler.states[MainsPower()] = _BLIND
-    desk.editor.findChildren(ConditionLook)[0].look_again()
+    desk.editor.findChildren(ConditionCheck)[0].recheck()
     qtbot.waitUntil(lambda: desk.error("condition0") == _REFUSED)
     bench.scheduler.states.clear()
-    desk.editor.findChildren(ConditionLook)[0].look_again()
+    desk.editor.findChildren(ConditionCheck)[0].recheck()
     qtbot.waitUntil(lambda: desk.can_save)
 
 
@@ -321,9 +321,9 @@ def test_what_was_not_filled_in_yet_is_only_told_once_it_was_left(bench: Bench) 
     assert desk.focus == "condition0FormPath"
     assert (desk.error("condition0"), desk.can_save) == ("", False)
     assert desk.reason == "Choose the file or folder that is to be there."
-    desk.editor.turn_to(Place.WHAT)
+    desk.editor.turn_to(PageNumber.WHAT)
     desk.press("saveReason")
-    assert (desk.pages.currentRow(), desk.focus) == (Place.WAITS, "condition0FormPath")
+    assert (desk.pages.currentRow(), desk.focus) == (PageNumber.CONDITIONS, "condition0FormPath")
     assert desk.error("condition0") == "Choose the file or folder that is to be there."
 
 
@@ -336,11 +336,11 @@ def test_the_same_twice_is_refused_at_the_second(bench: Bench) -> None:
 @pytest.mark.parametrize(("path", "target"), [("host", "condition1FormHost"), ("port", "condition1FormPort")])
 def test_a_refusal_of_the_service_lands_at_its_field(bench: Bench, path: str, target: str) -> None:
     desk = _open(bench, MainsPower(), _HOST)
-    desk.editor.turn_to(Place.WHAT)
+    desk.editor.turn_to(PageNumber.WHAT)
     desk.press("enabled")
     desk.editor.show_error(f"policy.conditions[1].{path}", "is nothing that could be asked")
     assert desk.error("condition1") == "This is nothing that could be asked."
-    assert (desk.pages.currentRow(), desk.focus) == (Place.WAITS, target)
+    assert (desk.pages.currentRow(), desk.focus) == (PageNumber.CONDITIONS, target)
     desk.editor.show_error("policy.conditions", "a job has at most 20 conditions")
     assert desk.error("conditionOffer") == "A job has at most 20 conditions."
 
@@ -385,7 +385,7 @@ def test_the_deadline_is_there_once_there_is_something_to_wait_for(bench: Bench)
     desk.press("hasDeadline")
     desk.find(QSpinBox, "deadlineNumber").setValue(3)
     assert desk.save().policy.condition_deadline == "3h"
-    assert desk.pages.summary(Place.WAITS) == "network · for 3 h at most"
+    assert desk.pages.summary(PageNumber.CONDITIONS) == "network · for 3 h at most"
     desk.press("condition0Remove")
     assert row.isVisible()
     desk.press("hasDeadline")
@@ -397,7 +397,7 @@ def test_what_a_run_does_in_a_quiet_time_is_chosen(bench: Bench) -> None:
     desk = _open(bench)
     desk.find(QComboBox, "inQuietTime").setCurrentIndex(1)
     assert desk.save().policy.in_quiet_time is InQuietTime.SKIP
-    assert desk.pages.summary(Place.WAITS) == "nothing · left out in quiet times"
+    assert desk.pages.summary(PageNumber.CONDITIONS) == "nothing · left out in quiet times"
 
 
 def test_the_quiet_times_of_its_group_are_told(bench: Bench) -> None:

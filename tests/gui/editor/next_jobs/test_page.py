@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Manual
 from halo_scheduler.model import MOST_FOLLOWERS, Follower, FollowOn, JobSpec
-from ui.editor.draft import Place
+from ui.editor.draft import PageNumber
 from ui.editor.job_choice import JobChoice
 from ui.style.wording import one_line
 
@@ -41,7 +41,7 @@ def _open(bench: Bench, job_id: str) -> Desk:
     job = bench.scheduler.get_job(job_id)
     assert job is not None
     desk = bench.open(job.spec, job_id=job_id)
-    desk.editor.turn_to(Place.AFTER)
+    desk.editor.turn_to(PageNumber.NEXT_JOBS)
     desk.settle()
     return desk
 
@@ -76,7 +76,7 @@ def _offered(desk: Desk, name: str) -> dict[str, bool]:
 def test_followers_are_chosen_by_name(bench: Bench) -> None:
     own, report, alert = _add(bench, "own"), _add(bench, "report"), _add(bench, "alert")
     desk = _open(bench, own)
-    assert desk.pages.summary(Place.AFTER) == "nothing follows"
+    assert desk.pages.summary(PageNumber.NEXT_JOBS) == "nothing follows"
     desk.press("followersAdd")
     assert desk.focus == "follower0Job"
     _choose(desk, "follower0Job", "report")
@@ -85,7 +85,7 @@ def test_followers_are_chosen_by_name(bench: Bench) -> None:
     desk.find(QComboBox, "follower1On").setCurrentIndex(1)
     followers = desk.save().followers
     assert followers == (Follower(job_id=report), Follower(job_id=alert, on=FollowOn.FAILURE))
-    assert desk.pages.summary(Place.AFTER) == "report after success · alert after failure"
+    assert desk.pages.summary(PageNumber.NEXT_JOBS) == "report after success · alert after failure"
 
 
 def test_what_is_not_changed_comes_back_to_the_letter(bench: Bench) -> None:
@@ -150,7 +150,7 @@ def test_a_long_circle_is_told_by_its_ends(bench: Bench) -> None:
 def test_the_list_pops_up_as_soon_as_there_is_something_in_it(bench: Bench) -> None:
     _add(bench, "report")
     desk = _open(bench, _add(bench, "own"))
-    desk.editor.turn_to(Place.TROUBLE)
+    desk.editor.turn_to(PageNumber.FAILURE)
     choice = desk.find(JobChoice, "failureJob")
     choice.setFocus()
     choice.showPopup()
@@ -180,7 +180,7 @@ def test_that_there_is_no_other_job_yet_is_said_to_whoever_wants_one(bench: Benc
     desk.press("followersAdd")
     _choose(desk, "follower0Job", "report")
     assert desk.label("follower0Note") == none
-    desk.editor.turn_to(Place.TROUBLE)
+    desk.editor.turn_to(PageNumber.FAILURE)
     desk.settle()
     choice = desk.find(JobChoice, "failureJob")
     choice.showPopup()
@@ -291,7 +291,7 @@ def test_a_follower_nobody_knows_any_more_is_said(bench: Bench) -> None:
     desk = bench.open(replace(FULL, followers=(Follower(job_id="nobody"),)))
     assert desk.find(JobChoice, "follower0Job").currentText() == "a job that is gone"
     assert "was removed" in desk.label("follower0Note")
-    assert desk.pages.summary(Place.AFTER) == "a job after success"
+    assert desk.pages.summary(PageNumber.NEXT_JOBS) == "a job after success"
 
 
 def test_the_same_job_twice_is_refused_at_the_second(bench: Bench) -> None:
@@ -308,10 +308,10 @@ def test_a_refusal_of_the_service_lands_at_its_field(bench: Bench, path: str, ta
     followers = [Follower(job_id=_add(bench, name)) for name in ("a", "b")]
     desk = _open(bench, _add(bench, "own", *followers))
     desk.write("name", "other")
-    desk.editor.turn_to(Place.WHAT)
+    desk.editor.turn_to(PageNumber.WHAT)
     desk.editor.show_error(f"followers[1].{path}", "b is in the trash; restore it first")
     assert desk.error("follower1") == "B is in the trash; restore it first."
-    assert (desk.pages.currentRow(), desk.focus) == (Place.AFTER, target)
+    assert (desk.pages.currentRow(), desk.focus) == (PageNumber.NEXT_JOBS, target)
     desk.editor.show_error("followers", "own → b → own: these jobs would start each other for ever")
     assert desk.error("followersAdd").startswith("Own → b → own")
 
@@ -354,7 +354,7 @@ def test_what_starts_it_is_shown_and_followed(bench: Bench) -> None:
     assert desk.label("before0Words") == f"{'a' * 59}…, after a failure"
     bench.scheduler.pause_job(first)
     QCoreApplication.processEvents()
-    texts = [one.text() for one in desk.find(QWidget, "beforePart").findChildren(QLabel)]
+    texts = [one.text() for one in desk.find(QWidget, "triggeredBy").findChildren(QLabel)]
     assert "(paused)" in texts
 
 
@@ -395,7 +395,7 @@ def test_what_they_are_told_is_explained_once_somebody_looks(bench: Bench) -> No
 def test_a_job_for_failures_is_chosen_where_failures_are(bench: Bench) -> None:
     alert = _add(bench, "alert")
     desk = _open(bench, _add(bench, "own"))
-    desk.editor.turn_to(Place.TROUBLE)
+    desk.editor.turn_to(PageNumber.FAILURE)
     _choose(desk, "failureJob", "alert")
     assert desk.save().followers == (Follower(job_id=alert, on=FollowOn.FAILURE),)
     assert desk.find(JobChoice, "follower0Job").currentText() == "alert"
@@ -409,7 +409,7 @@ def test_both_places_show_the_same(bench: Bench) -> None:
     assert desk.find(JobChoice, "failureJob").job_id == ""
     desk.find(QComboBox, "follower0On").setCurrentIndex(1)
     assert desk.find(JobChoice, "failureJob").currentText() == "alert"
-    desk.editor.turn_to(Place.TROUBLE)
+    desk.editor.turn_to(PageNumber.FAILURE)
     _choose(desk, "failureJob", "report")
     assert desk.save().followers == (Follower(job_id=report, on=FollowOn.FAILURE),)
     desk.press("follower0Remove")
@@ -420,7 +420,7 @@ def test_others_that_run_after_a_failure_are_named(bench: Bench) -> None:
     alert, report = _add(bench, "alert"), _add(bench, "report")
     followers = (Follower(job_id=report, on=FollowOn.ALWAYS), Follower(job_id=alert, on=FollowOn.FAILURE))
     desk = _open(bench, _add(bench, "own", *followers))
-    desk.editor.turn_to(Place.TROUBLE)
+    desk.editor.turn_to(PageNumber.FAILURE)
     assert desk.find(JobChoice, "failureJob").currentText() == "alert"
     assert desk.label("failureJobHint") == "report runs then too: see “After it”."
 
@@ -432,7 +432,7 @@ def test_others_that_run_after_a_failure_are_named(bench: Bench) -> None:
 def test_of_several_others_the_first_are_named(bench: Bench, count: int, names: str) -> None:
     others = [Follower(job_id=_add(bench, f"job {n}"), on=FollowOn.ALWAYS) for n in range(count)]
     desk = _open(bench, _add(bench, "own", *others))
-    desk.editor.turn_to(Place.TROUBLE)
+    desk.editor.turn_to(PageNumber.FAILURE)
     assert desk.label("failureJobHint") == f"{names} run then too: see “After it”."
 
 
@@ -443,7 +443,7 @@ def test_a_job_that_runs_after_a_success_then_runs_in_any_case(bench: Bench, has
     if has_other:
         followers.append(Follower(job_id=_add(bench, "alert"), on=FollowOn.FAILURE))
     desk = _open(bench, _add(bench, "own", *followers))
-    desk.editor.turn_to(Place.TROUBLE)
+    desk.editor.turn_to(PageNumber.FAILURE)
     _choose(desk, "failureJob", "report")
     assert desk.save().followers == (Follower(job_id=report, on=FollowOn.ALWAYS),)
 
@@ -452,7 +452,7 @@ def test_a_circle_is_told_there_too(bench: Bench) -> None:
     own = _add(bench, "own")
     _add(bench, "before", Follower(job_id=own))
     desk = _open(bench, own)
-    desk.editor.turn_to(Place.TROUBLE)
+    desk.editor.turn_to(PageNumber.FAILURE)
     _choose(desk, "failureJob", "before")
     assert desk.label("failureJobHint").startswith("These jobs would start each other for ever")
     assert desk.find(JobChoice, "failureJob").job_id == ""

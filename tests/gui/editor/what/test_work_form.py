@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import Command, Prompt
 from halo_scheduler.model.work_source import FolderSource, GithubSource, WorkSource
-from ui.editor.draft import Place
+from ui.editor.draft import PageNumber
 from ui.editor.what.missing_folder import MissingFolder
 
 
@@ -125,7 +125,7 @@ def test_a_folder_that_cannot_be_created_says_why(bench: Bench, tmp_path: Path, 
 def test_only_a_whole_path_to_nothing_can_be_created(bench: Bench, tmp_path: Path, text: str) -> None:
     desk = _command(bench, FolderSource(path=str(tmp_path / "away")))
     desk.line("workFolderLine").setText(text.replace("{existing}", str(_folder(tmp_path))))
-    desk.find(MissingFolder, "workFolderMissing")._look()
+    desk.find(MissingFolder, "workFolderMissing")._check_now()
     desk.settle()
     assert desk.find(QWidget, "workFolderMissing").isHidden()
 
@@ -166,7 +166,7 @@ def test_what_is_wrong_with_issues_is_said_beside_its_field(
 def test_a_fault_leads_to_its_field_out_of_both_folds(bench: Bench) -> None:
     desk = _command(bench, GithubSource(repository="acme/shop"))
     desk.write("workBaseUrl", "nowhere")
-    desk.editor.turn_to(Place.TROUBLE)
+    desk.editor.turn_to(PageNumber.FAILURE)
     desk.press("saveReason")
     assert desk.focus == "workBaseUrl"
     assert desk.line("workBaseUrl").isVisible()

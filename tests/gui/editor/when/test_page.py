@@ -28,7 +28,7 @@ from halo_scheduler import (
     Once,
 )
 from halo_scheduler.model import Schedule
-from ui.editor.draft import Place
+from ui.editor.draft import PageNumber
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_weekdays_and_times_write_the_cron(bench: Bench) -> None:
 
 def test_the_tab_key_visits_the_times_between_the_days_and_the_rest(bench: Bench) -> None:
     desk = bench.open()
-    desk.editor.turn_to(Place.WHEN)
+    desk.editor.turn_to(PageNumber.WHEN)
     desk.press("dayTimesAdd")
     desk.find(QAbstractButton, "dayTimesWeekend").setFocus()
     visited = []
@@ -83,7 +83,7 @@ def test_no_day_and_no_time_are_refused(bench: Bench) -> None:
 def test_times_of_two_minutes_need_two_jobs(bench: Bench) -> None:
     desk = bench.open(taken_names=frozenset({"job (2)"}))
     desk.write("commandLine", "true")
-    desk.editor.turn_to(Place.WHEN)
+    desk.editor.turn_to(PageNumber.WHEN)
     desk.press("dayTimesAdd")
     time = desk.find(QTimeEdit, "dayTimesTime1").time().addSecs(1_800)
     desk.find(QTimeEdit, "dayTimesTime1").setTime(time)
@@ -275,17 +275,17 @@ def test_an_entry_of_the_list_is_as_tall_as_its_words(bench: Bench) -> None:
     pages = bench.open(FULL).pages
     heights = []
     for summary in ("none", "stops after 2 h · retries never · waits longer after errors", "one"):
-        pages.set_state(Place.TROUBLE, summary, has_problem=False)
+        pages.set_state(PageNumber.FAILURE, summary, has_problem=False)
         pages.doItemsLayout()
-        heights.append(pages.visualItemRect(pages.item(Place.TROUBLE)).height())
+        heights.append(pages.visualItemRect(pages.item(PageNumber.FAILURE)).height())
     assert heights[0] == heights[2] < heights[1]
-    assert "stops" not in pages.item(Place.TROUBLE).toolTip()
-    assert pages.item(Place.TROUBLE).toolTip().endswith("If it goes wrong: one (Ctrl+4)</span>")
+    assert "stops" not in pages.item(PageNumber.FAILURE).toolTip()
+    assert pages.item(PageNumber.FAILURE).toolTip().endswith("If it goes wrong: one (Ctrl+4)</span>")
 
 
 def test_the_list_of_pages_tells_what_each_says(bench: Bench) -> None:
     pages = bench.open(FULL).pages
-    assert [pages.summary(row) for row in Place] == [
+    assert [pages.summary(row) for row in PageNumber] == [
         "rsync -a '/a b' ''",
         "at 02:30 on weekdays (Europe/Berlin)",
         "nothing",

@@ -12,14 +12,14 @@ from ui.forms.seen import show_if
 from ui.style.theme import Appearance
 
 
-class LinesPart(QWidget):
+class OutputCommands(QWidget):
     """One switch; left alone it follows the kind of the job."""
 
     changed = Signal()
 
     def __init__(self, appearance: Appearance, page: Page) -> None:
         super().__init__()
-        self.setObjectName("linesPart")
+        self.setObjectName("outputCommands")
         self._given: bool | None = None
         self._chosen: bool | None = None
         self._default = False

@@ -21,14 +21,14 @@ _LONGEST_NAME = 60
 _MOST_SHOWN = 8
 
 
-class BeforePart(QWidget):
+class TriggeredBy(QWidget):
     """Only shown: whatever runs this job says so itself."""
 
     job_wanted = Signal(str)
 
     def __init__(self, backend: Backend, appearance: Appearance, job_id: str | None) -> None:
         super().__init__()
-        self.setObjectName("beforePart")
+        self.setObjectName("triggeredBy")
         self._backend = backend
         self._appearance = appearance
         self._job_id = job_id
@@ -49,9 +49,9 @@ class BeforePart(QWidget):
         layout.addWidget(self._more)
         self._more.hide()
         backend.changed.connect(self._notice)
-        self.ask()
+        self.load()
 
-    def ask(self) -> None:
+    def load(self) -> None:
         """Ask after which jobs it runs."""
         job_id = self._job_id
         if job_id is None:
@@ -121,17 +121,17 @@ class BeforePart(QWidget):
 
     def _notice(self, change: Change) -> None:
         if change.kind is ChangeKind.JOB and self.isVisible():
-            self.ask()
+            self.load()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         super().showEvent(event)
-        self.ask()
+        self.load()
 
 
 class _Want:
     """Asks for one job."""
 
-    def __init__(self, part: BeforePart, job_id: str) -> None:
+    def __init__(self, part: TriggeredBy, job_id: str) -> None:
         self._part = part
         self._job_id = job_id
 

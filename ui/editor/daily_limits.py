@@ -21,21 +21,21 @@ from ui.style.wording import cost_words
 from ui.widgets.boxes import number_box
 from ui.widgets.labels import label
 
-from .summary import caps_words, joined
+from .summary import daily_limit_words, joined
 
 _MOST_RUNS = 1_000_000
 _DEFAULT_RUNS = 10
 _DEFAULT_COST = 1.0
 
 
-class CapsPart(QWidget):
+class DailyLimits(QWidget):
     """Two caps, each with its switch; what today used up stands beside them."""
 
     changed = Signal()
 
     def __init__(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         super().__init__()
-        self.setObjectName("capsPart")
+        self.setObjectName("dailyLimits")
         self._backend = backend
         self._given_cost: float | None = None
         self._usage = ""
@@ -78,8 +78,8 @@ class CapsPart(QWidget):
             )
         )
         self._has_runs.toggled.connect(self._runs.setEnabled)
-        self._has_runs.toggled.connect(self._tell)
-        self._runs.valueChanged.connect(self._tell)
+        self._has_runs.toggled.connect(self._announce_change)
+        self._runs.valueChanged.connect(self._announce_change)
 
     def _build_cost(self, page: Page) -> None:
         self._has_cost = QCheckBox(self.tr("No more runs once they cost"))
@@ -107,8 +107,8 @@ class CapsPart(QWidget):
             )
         )
         self._has_cost.toggled.connect(self._cost.setEnabled)
-        self._has_cost.toggled.connect(self._tell)
-        self._cost.textChanged.connect(self._tell)
+        self._has_cost.toggled.connect(self._announce_change)
+        self._cost.textChanged.connect(self._announce_change)
 
     def load(self, caps: Caps) -> None:
         """Show the caps of a job."""
@@ -123,7 +123,7 @@ class CapsPart(QWidget):
             control.setEnabled(is_on)
         self._summarise()
 
-    def ask_for_usage(self, job_id: str) -> None:
+    def load_usage(self, job_id: str) -> None:
         """Show what a stored job used up today."""
         self._backend.ask(
             lambda scheduler: scheduler.jobs.usage(job_id), self._show_usage, self._show_no_usage, owner=self
@@ -165,7 +165,7 @@ class CapsPart(QWidget):
     def _show_no_usage(self, _error: SchedulerError) -> None:
         """A job that is gone used up nothing."""
 
-    def _tell(self) -> None:
+    def _announce_change(self) -> None:
         self._summarise()
         self.changed.emit()
 
@@ -173,5 +173,5 @@ class CapsPart(QWidget):
         has_cap = self._has_runs.isChecked() or self._has_cost.isChecked()
         show_if(self._unread, self._has_cost.isChecked() and not self._is_reading)
         caps = self.read(Findings())
-        words = self.tr("not right yet") if caps is None else caps_words(caps)
+        words = self.tr("not right yet") if caps is None else daily_limit_words(caps)
         self._fold.set_summary(joined(words, self._usage) if has_cap else self.tr("none"))

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from halo_scheduler import After, Command, Every, HttpRequest, Policy, Prompt
 from halo_scheduler.model import Caps, JobSpec
-from ui.editor.draft import Place
+from ui.editor.draft import PageNumber
 
 _PROMPT = replace(FULL, action=Prompt(text="sum up"), policy=Policy())
 
@@ -36,7 +36,7 @@ def test_caps_are_set_and_told_in_words(bench: Bench) -> None:
     desk.press("hasCostCap")
     desk.write("costCap", "2,5")
     assert desk.summary("capsFold") == "at most 3 runs and a cost of 2.50 a day"
-    assert "at most 3 runs and a cost of 2.50 a day · " in desk.pages.summary(Place.ALSO)
+    assert "at most 3 runs and a cost of 2.50 a day · " in desk.pages.summary(PageNumber.OPTIONS)
     assert desk.save().policy.caps == Caps(runs_per_day=3, cost_per_day=2.5)
     desk.press("hasRunsCap")
     assert desk.save().policy.caps == Caps(cost_per_day=2.5)
@@ -58,7 +58,7 @@ def test_an_amount_that_is_none_is_refused_beside_the_field(bench: Bench, text: 
     desk.write("costCap", text)
     assert (desk.error("costCapRow"), desk.can_save) == (sentence, False)
     assert desk.summary("capsFold") == "not right yet"
-    assert [desk.pages.summary(page) for page in (Place.TROUBLE, Place.ALSO)] == [
+    assert [desk.pages.summary(page) for page in (PageNumber.FAILURE, PageNumber.OPTIONS)] == [
         "stops after 2 h · retries never",
         "needs attention",
     ]
@@ -75,7 +75,7 @@ def test_a_fault_leads_out_of_the_fold(bench: Bench) -> None:
     desk = bench.open(replace(_PROMPT, policy=Policy(caps=Caps(cost_per_day=1))))
     desk.write("costCap", "x")
     desk.press("saveReason")
-    assert (desk.pages.currentRow(), desk.focus) == (Place.ALSO, "costCap")
+    assert (desk.pages.currentRow(), desk.focus) == (PageNumber.OPTIONS, "costCap")
 
 
 def test_what_today_used_up_is_told_of_a_stored_job(bench: Bench) -> None:

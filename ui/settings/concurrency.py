@@ -17,7 +17,7 @@ _MOST_AT_ONCE = 1_000
 _USUAL_LIMIT = "2h"
 
 
-class RunningPage(Page):
+class ConcurrencyPage(Page):
     """The limits that hold for all jobs, or for those that have none of their own."""
 
     def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
@@ -25,7 +25,7 @@ class RunningPage(Page):
         self._link = link
         self.add_title(self.tr("Running"))
         card = Card()
-        card.add(self._places_row())
+        card.add(self._concurrency_row())
         card.add(self._limit_row(appearance))
         self.add(card)
         self.add_remark(
@@ -35,22 +35,22 @@ class RunningPage(Page):
         )
         link.follow(self._show)
 
-    def _places_row(self) -> Row:
-        self._places = QSpinBox()
-        self._places.setObjectName("maxConcurrentSpin")
-        self._places.setRange(1, _MOST_AT_ONCE)
-        self._places.setFixedWidth(_FIELD_WIDTH)
-        self._places.setKeyboardTracking(False)
-        self._places.lineEdit().setTextMargins(HALF, 0, 0, 0)
-        self._places_setting = Row(
+    def _concurrency_row(self) -> Row:
+        self._concurrency = QSpinBox()
+        self._concurrency.setObjectName("maxConcurrentSpin")
+        self._concurrency.setRange(1, _MOST_AT_ONCE)
+        self._concurrency.setFixedWidth(_FIELD_WIDTH)
+        self._concurrency.setKeyboardTracking(False)
+        self._concurrency.lineEdit().setTextMargins(HALF, 0, 0, 0)
+        self._concurrency_setting = Row(
             self.tr("Jobs running at the &same time"),
             self.tr("At most this many; others wait their turn, the longest due first."),
-            self._places,
+            self._concurrency,
         )
-        self._places.valueChanged.connect(
-            lambda value: self._link.change(self._places_setting.show_error, max_concurrent=value)
+        self._concurrency.valueChanged.connect(
+            lambda value: self._link.change(self._concurrency_setting.show_error, max_concurrent=value)
         )
-        return self._places_setting
+        return self._concurrency_setting
 
     def _limit_row(self, appearance: Appearance) -> Row:
         self._has_limit = Switch(appearance, "timeLimitSwitch", self.tr("Give new jobs a time limit"))
@@ -76,8 +76,8 @@ class RunningPage(Page):
         return self._limit_setting
 
     def _show(self, settings: Settings) -> None:
-        with QSignalBlocker(self._places):
-            self._places.setValue(settings.max_concurrent)
+        with QSignalBlocker(self._concurrency):
+            self._concurrency.setValue(settings.max_concurrent)
         with QSignalBlocker(self._has_limit):
             self._has_limit.setChecked(settings.default_time_limit is not None)
         self._limit.setEnabled(settings.default_time_limit is not None)

@@ -22,7 +22,7 @@ _MOST_SHOWN = 4
 _LONGEST_LINE = 120
 
 
-class QuietPart(QWidget):
+class QuietHoursChoice(QWidget):
     """The choice is the job's; the times themselves belong to the settings."""
 
     changed = Signal()
@@ -31,7 +31,7 @@ class QuietPart(QWidget):
 
     def __init__(self, backend: Backend, settings: Settings, page: Page) -> None:
         super().__init__()
-        self.setObjectName("quietPart")
+        self.setObjectName("quietHours")
         self._backend = backend
         self._times = settings.quiet_times
         self._group: str | None = None
