@@ -112,18 +112,15 @@ class Windows(QObject):
         self._with_history(lambda history: history.show_run(run_id))
 
     def show_settings(self) -> None:
-        if self._settings is not None:
-            _to_front(self._settings)
-            return
-        self._import("ui.settings.dialog", self._make_settings)
+        self._with_settings(lambda _settings: None)
 
     def show_quiet_times(self) -> None:
-        """Show the settings, turned to the quiet times."""
-        if self._settings is None:
-            self._import("ui.settings.dialog", self._make_quiet_times)
-        else:
-            self._settings.show_quiet_times()
-            _to_front(self._settings)
+        """Show the quiet hours in the settings."""
+        self._with_settings(lambda settings: settings.show_quiet_times())
+
+    def show_secrets(self) -> None:
+        """Show the secrets in the settings."""
+        self._with_settings(lambda settings: settings.show_secrets())
 
     def show_restore_busy(self) -> None:
         if self._settings is not None:
@@ -186,6 +183,15 @@ class Windows(QObject):
         main.autostart_requested.connect(lambda: self._switch_autostart(is_wanted=True))
         self.editing.job_saved.connect(main.select_job)
         self.editing.quiet_times_requested.connect(self.show_quiet_times)
+        self.editing.secrets_requested.connect(self.show_secrets)
+
+    def _with_settings(self, use: Callable[[SettingsDialog], None]) -> None:
+        """Show something in the settings, which are made when they are first wanted."""
+        if self._settings is not None:
+            use(self._settings)
+            _to_front(self._settings)
+            return
+        self._import("ui.settings.dialog", lambda: self._make_settings(use))
 
     def _with_history(self, use: Callable[[HistoryWindow], None]) -> None:
         """Show something in the history, which is made when it is first wanted."""
@@ -205,18 +211,15 @@ class Windows(QObject):
             lambda _scheduler: importlib.import_module(module), lambda _module: then(), owner=self
         )
 
-    def _make_settings(self) -> None:
+    def _make_settings(self, use: Callable[[SettingsDialog], None]) -> None:
         from ui.settings.dialog import SettingsDialog  # noqa: PLC0415
 
         if self._settings is None:
             self._settings = SettingsDialog(self._backend, self._appearance, self._autostart)
             self._settings.restore_requested.connect(self.restore_requested)
             self._settings.finished.connect(self.look_at_autostart)
+        use(self._settings)
         QTimer.singleShot(0, self._settings, partial(_to_front, self._settings))
-
-    def _make_quiet_times(self) -> None:
-        self._make_settings()
-        self.show_quiet_times()
 
     def _make_history(self, use: Callable[[HistoryWindow], None]) -> None:
         from ui.history.window import HistoryWindow  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""How much a job may do in a day: its runs, and what they cost."""
+"""The daily limits of a job: number of runs and cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DEFAULT_COST = 1.0
 
 
 class DailyLimits(QWidget):
-    """Two caps, each with its switch; what today used up stands beside them."""
+    """Two limits, each with a check box; shows today's usage below them."""
 
     changed = Signal()
 
@@ -40,11 +40,11 @@ class DailyLimits(QWidget):
         self._given_cost: float | None = None
         self._usage = ""
         self._is_reading = True
-        self._fold = Fold(appearance, self.tr("Daily caps"), name="capsFold")
+        self._fold = Fold(appearance, self.tr("Daily limits"), name="capsFold")
         self._build_runs(page)
         self._build_cost(page)
         self._unread = label(
-            self.tr("Its cost is not known: let it report costs in its output, below."),
+            self.tr("Costs aren't known: turn on “Output commands” below."),
             "warn",
             wrap=True,
             name="costUnread",
@@ -52,7 +52,7 @@ class DailyLimits(QWidget):
         self._today = label("", "small", wrap=True, name="usageToday")
         about = label(
             self.tr(
-                "Once a cap is reached, planned runs are skipped until midnight. Runs by hand count too, but "
+                "When a limit is reached, scheduled runs are skipped until midnight. Manual runs count but "
                 "always start."
             ),
             "small",
@@ -67,10 +67,10 @@ class DailyLimits(QWidget):
         layout.addWidget(self._fold)
 
     def _build_runs(self, page: Page) -> None:
-        self._has_runs = QCheckBox(self.tr("No more than"))
+        self._has_runs = QCheckBox(self.tr("At most"))
         self._has_runs.setObjectName("hasRunsCap")
-        self._has_runs.setAccessibleName(self.tr("Cap on the runs of a day"))
-        self._runs = number_box(1, _MOST_RUNS, name="runsCap", title=self.tr("Runs a day"))
+        self._has_runs.setAccessibleName(self.tr("Limit the runs per day"))
+        self._runs = number_box(1, _MOST_RUNS, name="runsCap", title=self.tr("Runs per day"))
         row = side_by_side("runsCapRow", self._has_runs, self._runs, label(self.tr("runs a day")))
         self._fold.add(
             page.watch_field(
@@ -82,16 +82,16 @@ class DailyLimits(QWidget):
         self._runs.valueChanged.connect(self._announce_change)
 
     def _build_cost(self, page: Page) -> None:
-        self._has_cost = QCheckBox(self.tr("No more runs once they cost"))
+        self._has_cost = QCheckBox(self.tr("Stop for the day after spending"))
         self._has_cost.setObjectName("hasCostCap")
-        self._has_cost.setAccessibleName(self.tr("Cap on the cost of a day"))
+        self._has_cost.setAccessibleName(self.tr("Limit the cost per day"))
         self._cost = QLineEdit()
         self._cost.setObjectName("costCap")
-        self._cost.setAccessibleName(self.tr("Cost a day"))
+        self._cost.setAccessibleName(self.tr("Cost per day"))
         self._cost.setPlaceholderText("2.50")
         self._cost.setFixedWidth(96)
         self._cost.setFont(number_font(self._cost.font()))
-        row = side_by_side("costCapRow", self._has_cost, self._cost, label(self.tr("in a day")))
+        row = side_by_side("costCapRow", self._has_cost, self._cost)
         self._fold.add(
             page.watch_field(
                 Field(
@@ -99,9 +99,7 @@ class DailyLimits(QWidget):
                     row,
                     path="policy.caps",
                     subject=self.tr("The cost"),
-                    hint=self.tr(
-                        "In the money its agent counts in. A run that goes beyond it is not stopped."
-                    ),
+                    hint=self.tr("In the currency the agent reports. A run in progress isn't stopped."),
                     target=self._cost,
                 )
             )
@@ -111,7 +109,7 @@ class DailyLimits(QWidget):
         self._cost.textChanged.connect(self._announce_change)
 
     def load(self, caps: Caps) -> None:
-        """Show the caps of a job."""
+        """Show the daily limits of a job."""
         self._given_cost = caps.cost_per_day
         self._runs.setValue(caps.runs_per_day or _DEFAULT_RUNS)
         self._cost.setText(write_amount(caps.cost_per_day or _DEFAULT_COST))
@@ -124,18 +122,18 @@ class DailyLimits(QWidget):
         self._summarise()
 
     def load_usage(self, job_id: str) -> None:
-        """Show what a stored job used up today."""
+        """Load and show what a stored job has used today."""
         self._backend.ask(
             lambda scheduler: scheduler.jobs.usage(job_id), self._show_usage, self._show_no_usage, owner=self
         )
 
     def set_reading(self, is_reading: bool) -> None:  # noqa: FBT001 - like setEnabled
-        """Say whether what its runs cost is read from their output."""
+        """Set whether costs are read from the output; without that, a cost limit has no effect."""
         self._is_reading = is_reading
         self._summarise()
 
     def read(self, findings: Findings) -> Caps | None:
-        """Return the caps, or None after noting what is wrong."""
+        """Return the limits, or None after recording the problems."""
         return findings.take("policy.caps", self._read)
 
     def _read(self) -> Caps:
@@ -163,7 +161,7 @@ class DailyLimits(QWidget):
         self._summarise()
 
     def _show_no_usage(self, _error: SchedulerError) -> None:
-        """A job that is gone used up nothing."""
+        """Ignore a job that no longer exists: it has no usage."""
 
     def _announce_change(self) -> None:
         self._summarise()
@@ -173,5 +171,5 @@ class DailyLimits(QWidget):
         has_cap = self._has_runs.isChecked() or self._has_cost.isChecked()
         show_if(self._unread, self._has_cost.isChecked() and not self._is_reading)
         caps = self.read(Findings())
-        words = self.tr("not right yet") if caps is None else daily_limit_words(caps)
+        words = self.tr("invalid") if caps is None else daily_limit_words(caps)
         self._fold.set_summary(joined(words, self._usage) if has_cap else self.tr("none"))

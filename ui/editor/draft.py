@@ -1,4 +1,4 @@
-"""What the job editor is given to begin with."""
+"""The input of the job editor."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ class Draft:
     job_id: str | None = None
     is_new: bool = True
     is_begun: bool = False
-    """Whether it holds what is stored nowhere, so that closing the editor loses it."""
+    """Whether the spec is not stored anywhere, so that closing the editor loses it."""
     review: StatusReason | None = None
-    """Why a person has to look at the job, or at the one it is a copy of, before it may run."""
+    """Why the job, or the one it was copied from, needs a review before it may run."""
     settings: Settings = field(default_factory=Settings)
-    """What new jobs begin with, and the agents there are."""
+    """The defaults of new jobs, and the agents."""
     groups: tuple[str, ...] = ()
     taken_names: frozenset[str] = frozenset()
 
     def start_spec(self) -> JobSpec:
-        """Return the spec that the form shows first; of an empty new job its name and command are not meant."""
+        """Return the initial spec of the form; name and command of an empty new job are placeholders."""
         if self.spec is not None:
             return self.spec
         policy = Policy(time_limit=self.settings.default_time_limit, notify=Notify.SETTINGS)
         return JobSpec(name="?", schedule=Cron(NEW_JOB_CRON), action=_NO_COMMAND, policy=policy)
 
     def is_taken(self, name: str) -> bool:
-        """Tell whether another job has this name."""
+        """Return whether another job has this name."""
         is_own = self.spec is not None and not self.is_new and name == self.spec.name
         return name in self.taken_names and not is_own
 
     def second(self, spec: JobSpec) -> JobSpec:
-        """Return a spec under a name that no job has."""
+        """Return a copy of a spec under an unused name."""
         number = 2
         while self.is_taken(name := f"{spec.name[:190]} ({number})"):
             number += 1

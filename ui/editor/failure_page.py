@@ -1,4 +1,4 @@
-"""The page that says what happens when a run goes wrong."""
+"""The page about failures: time limit, retries, back-off."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
-    """What the page says."""
+    """The values of the page."""
 
     time_limit: str | None
     retry: Retry
@@ -42,14 +42,14 @@ class FailurePolicy:
 
 
 class FailurePage(Page):
-    """Time limit, retries, another job after a failure, rest after errors, and the end of patience."""
+    """Time limit, retries, a job to run after failures, back-off, and when to disable the job."""
 
     failure_job_chosen = Signal(str)
-    """The job to run after failures; nothing for none. The list of all that follow stands on another page."""
+    """The id of the job to run after failures; empty for none. The page of next jobs lists them all."""
 
     def __init__(self, catalogue: JobCatalogue, parent: QWidget) -> None:
         super().__init__(
-            QCoreApplication.translate("FailurePage", "If it goes wrong"), name="failurePage", parent=parent
+            QCoreApplication.translate("FailurePage", "On failure"), name="failurePage", parent=parent
         )
         self._given_backoff = Backoff.ladder()
         self._build_limit()
@@ -60,7 +60,7 @@ class FailurePage(Page):
         self.column.addStretch(1)
 
     def _build_limit(self) -> None:
-        self._has_limit = QCheckBox(self.tr("Stop it when it runs longer than"))
+        self._has_limit = QCheckBox(self.tr("Stop runs longer than"))
         self._has_limit.setObjectName("hasTimeLimit")
         self._limit = IntervalEdit(self.tr("Time limit"), name="timeLimit")
         self.add_field(
@@ -69,7 +69,7 @@ class FailurePage(Page):
                 optional_interval("timeLimitRow", self._has_limit, self._limit),
                 path="policy.time_limit",
                 subject=self.tr("The time limit"),
-                hint=self.tr("A run that hangs would otherwise keep the job from ever running again."),
+                hint=self.tr("Without a limit, a hung run blocks every later one."),
             )
         )
         self._has_limit.toggled.connect(self.edited)
@@ -80,17 +80,17 @@ class FailurePage(Page):
             0,
             _MOST_RETRIES,
             name="retryAttempts",
-            title=self.tr("Tries after a failure"),
+            title=self.tr("Number of retries"),
             zero=self.tr("never"),
         )
-        self._delay = IntervalEdit(self.tr("Time before trying again"), name="retryDelay", least=0)
-        self._delay_words = label(self.tr("more times, each after"))
+        self._delay = IntervalEdit(self.tr("Delay before each retry"), name="retryDelay", least=0)
+        self._delay_words = label(self.tr("more times, waiting"))
         self.add_field(
             Field(
-                self.tr("Try again after a failure"),
+                self.tr("Retry after a failure"),
                 side_by_side("retryRow", self._attempts, self._delay_words, self._delay),
                 path="policy.retry",
-                subject=self.tr("The number"),
+                subject=self.tr("The number of retries"),
             )
         )
         self._attempts.valueChanged.connect(self._show_delay)
@@ -105,7 +105,7 @@ class FailurePage(Page):
             placeholder=self.tr("none"),
         )
         self._failure_field = self.add_field(
-            Field(self.tr("After a failure run another job"), self._failure_job)
+            Field(self.tr("Run another job after a failure"), self._failure_job)
         )
         self._failure_job.chosen.connect(self._announce_failure_job)
         self._failure_job.refused.connect(self._failure_field.set_hint)
@@ -113,13 +113,13 @@ class FailurePage(Page):
     def _build_backoff(self) -> None:
         self._backoff = QComboBox()
         self._backoff.setObjectName("backoff")
-        self._backoff.setAccessibleName(self.tr("Rest after errors"))
-        self._backoff.addItem(self.tr("Longer with every error in a row"), BackoffKind.LADDER)
-        self._backoff.addItem(self.tr("Twice the interval with every error"), BackoffKind.DOUBLE)
-        self._backoff.addItem(self.tr("No rest: keep to the schedule"), BackoffKind.NONE)
+        self._backoff.setAccessibleName(self.tr("Back off after failures"))
+        self._backoff.addItem(self.tr("Increasing delay"), BackoffKind.LADDER)
+        self._backoff.addItem(self.tr("Double the interval"), BackoffKind.DOUBLE)
+        self._backoff.addItem(self.tr("No delay"), BackoffKind.NONE)
         self.add_field(
             Field(
-                self.tr("Rest after errors"),
+                self.tr("Back off after failures"),
                 self._backoff,
                 path="policy.backoff.kind",
                 subject=self.tr("The choice"),
@@ -127,12 +127,12 @@ class FailurePage(Page):
         )
         self._ladder = QLineEdit()
         self._ladder.setObjectName("ladder")
-        self._ladder.setAccessibleName(self.tr("Rests after the first, second, third … error"))
+        self._ladder.setAccessibleName(self.tr("Delay after failure 1, 2, 3…"))
         self._ladder.setPlaceholderText("30s, 1m, 5m, 15m, 1h")
         self._ladder.setFont(mono_font(self._ladder.font()))
         self._ladder_field = self.add_field(
             Field(
-                self.tr("After the first, second, third … error"),
+                self.tr("Delay after failure 1, 2, 3…"),
                 self._ladder,
                 path="policy.backoff",
                 subject=self.tr("The list"),
@@ -147,46 +147,46 @@ class FailurePage(Page):
             0,
             _MOST_ERRORS,
             name="maxErrors",
-            title=self.tr("Switch the job off after so many errors in a row"),
+            title=self.tr("Disable after this many consecutive failures"),
             zero=self.tr("never"),
         )
-        self._errors_words = label(self.tr("errors in a row"))
+        self._errors_words = label(self.tr("consecutive failures"))
         self.add_field(
             Field(
-                self.tr("Switch the job off after"),
+                self.tr("Disable after"),
                 side_by_side("maxErrorsRow", self._max_errors, self._errors_words),
                 path="policy.max_errors",
-                subject=self.tr("The number"),
-                hint=self.tr("You are told when that happens, and can switch it on again."),
+                subject=self.tr("The number of retries"),
+                hint=self.tr("You'll be notified and can re-enable it."),
             )
         )
         self._max_errors.valueChanged.connect(self._show_errors_words)
         self._max_errors.valueChanged.connect(self.edited)
 
     def show_failure_job(self, job_id: str, others: tuple[str, ...]) -> None:
-        """Show which job runs after a failure, and which others do too."""
+        """Show which job runs after a failure, and name the others that also do."""
         if job_id != self._failure_job.job_id:
             self._failure_job.set_job(job_id)
         names = [one_line(name, _LONGEST_NAME) for name in others if name]
-        hint = self.tr("It is told how this job ended, and gets its output.")
+        hint = self.tr("It receives this job's result and output.")
         if len(names) == 1:
-            hint = self.tr("{name} runs then too: see “After it”.").format(name=names[0])
+            hint = self.tr("{name} also runs: see “Next jobs”.").format(name=names[0])
         elif names:
             if len(names) > _MOST_NAMED:
                 more = self.tr("{count} more").format(count=len(names) - _MOST_NAMED + 1)
                 names = [*names[: _MOST_NAMED - 1], more]
-            hint = self.tr("{names} run then too: see “After it”.").format(names=listed(names))
+            hint = self.tr("{names} also run: see “Next jobs”.").format(names=listed(names))
         self._failure_field.set_hint(hint)
 
     def _announce_failure_job(self) -> None:
         self.failure_job_chosen.emit(self._failure_job.job_id)
 
     def focus_first(self) -> None:
-        """Give the keyboard to the first field."""
+        """Focus the first field."""
         self._has_limit.setFocus()
 
     def load(self, policy: Policy) -> None:
-        """Show this part of a policy."""
+        """Show how a policy handles failures."""
         set_optional(self._has_limit, self._limit, is_on=policy.time_limit is not None)
         self._limit.set_text(policy.time_limit or _DEFAULT_LIMIT)
         self._attempts.setValue(policy.retry.attempts)
@@ -202,7 +202,7 @@ class FailurePage(Page):
         self._show_errors_words()
 
     def read(self, findings: Findings) -> FailurePolicy | None:
-        """Return what the page says, or None after noting what is wrong."""
+        """Return the values, or None after recording the problems."""
         limit = findings.take("policy", self._read_limit)
         retry = findings.take(
             "policy.retry", lambda: Retry(attempts=self._attempts.value(), delay_ms=self._delay.milliseconds)

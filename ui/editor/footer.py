@@ -1,4 +1,4 @@
-"""The bar at the bottom: test, why it cannot be saved, cancel, save; and the question before discarding."""
+"""The bar at the bottom: Test run, the first problem, Cancel, Save; and the question before discarding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEST_KEYS = "Ctrl+T"
 
 
 class Footer(QFrame):
-    """Asks in its own place: nothing pops up."""
+    """Shows the buttons or, in their place, the question whether to discard changes."""
 
     test_wanted = Signal()
     save_wanted = Signal()
@@ -41,15 +41,15 @@ class Footer(QFrame):
     def _buttons(self, appearance: Appearance) -> QWidget:
         made = QWidget()
         self._test = button(self.tr("Test run"), name="testButton")
-        # The keys are the window's: they work also in the moment before a button notices what was typed.
-        tip = self.tr("Run it now, as it stands here; when it runs next stays as it is")
+        # The shortcut belongs to the window, so that it works before the delayed check enables the button.
+        tip = self.tr("Run the job now with these settings; its schedule isn't affected")
         self._test.setToolTip(with_shortcut(tip, TEST_KEYS))
         self._test.setAutoDefault(False)
         self._test.setIconSize(QSize(ICON, ICON))
         tint(self._test, appearance, "run")
         self._remark = label("", "muted", name="saveRemark")
         self._remark.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._reason = button("", name="saveReason", kind="link", tip=self.tr("Show where"))
+        self._reason = button("", name="saveReason", kind="link", tip=self.tr("Go to the problem"))
         self._reason.setAutoDefault(False)
         self._reason.setIconSize(QSize(ICON, ICON))
         self._reason.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -95,7 +95,7 @@ class Footer(QFrame):
         layout.addWidget(label(self.tr("Discard changes?"), "strong"))
         layout.addStretch(1)
         layout.addWidget(self._keep)
-        # It stands before what has the keyboard first, and is visited after it.
+        # Left of the focused button on screen, but after it in Tab order.
         layout.insertWidget(layout.count() - 1, discard)
         self._keep.clicked.connect(self.stop_asking)
         discard.clicked.connect(self.discard_wanted)
@@ -106,22 +106,22 @@ class Footer(QFrame):
         return self._stack.currentIndex() == 1
 
     def ask(self) -> None:
-        """Ask whether the changes are to be lost."""
+        """Ask whether to discard the changes."""
         self._stack.setCurrentIndex(1)
         self._keep.setFocus()
 
     def stop_asking(self) -> None:
-        """Go back to the buttons."""
+        """Show the buttons again."""
         self._stack.setCurrentIndex(0)
 
     def _draw(self) -> None:
         self._reason.setIcon(self._appearance.icon(*self._icon))
 
     def show_problem(self, sentence: str, *, is_missing: bool = False) -> None:
-        """Say what keeps it from being saved; a click leads there."""
+        """Show the first problem; a click goes to its field."""
         shown = one_line(sentence, _LONGEST)
         self._reason.setText(shown.replace("&", "&&"))
-        self._reason.setAccessibleName(shown or self.tr("Why it cannot be saved"))
+        self._reason.setAccessibleName(shown or self.tr("Why the job can't be saved"))
         self._reason.setToolTip(plain_tooltip(sentence))
         self._icon = ("info", Tone.MUTED) if is_missing else ("error", Tone.ERROR)
         self._draw()
@@ -129,19 +129,19 @@ class Footer(QFrame):
         show_if(self._remark, not sentence)
 
     def show_remark(self, text: str) -> None:
-        """Say something that needs no doing."""
+        """Show a remark in place of a problem."""
         self._remark.setText(text)
 
     @property
     def test_has_keyboard(self) -> bool:
-        """Whether the next key would begin a test run."""
+        """Whether the test button has the focus."""
         return self._test.hasFocus()
 
     def focus_test(self) -> None:
-        """Let the next key begin a test run."""
+        """Focus the test button."""
         self._test.setFocus()
 
     def allow(self, *, saving: bool, testing: bool) -> None:
-        """Switch the buttons."""
+        """Enable or disable the buttons."""
         self._save.setEnabled(saving)
         self._test.setEnabled(testing)

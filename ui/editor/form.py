@@ -1,4 +1,4 @@
-"""The pages as one form: built bit by bit, loaded, read and compared with how it began."""
+"""All pages as one form: built step by step, loaded, read and compared with its initial state."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _TURN_MS = 4
 class Form(QStackedWidget):
     """Shows one page at a time.
 
-    All made in one go would hold up every window: they are put together part by part while the event loop is free, or
-    at once as soon as somebody asks for what is on them. Only the field for the name is there from the beginning: it
-    gets what is typed the moment the window appears.
+    Building all pages at once would block every window. They are built part by part while the event loop is idle, or
+    at once when their contents are needed. Only the name field exists from the start, because the user can type into
+    it as soon as the window appears.
     """
 
     edited = Signal()
@@ -41,6 +41,7 @@ class Form(QStackedWidget):
     second_wanted = Signal()
     job_wanted = Signal(str)
     quiet_times_wanted = Signal()
+    secret_wanted = Signal()
 
     def __init__(self, backend: Backend, appearance: Appearance, draft: Draft, parent: QWidget) -> None:
         super().__init__(parent)
@@ -59,7 +60,7 @@ class Form(QStackedWidget):
 
     @property
     def pages(self) -> Pages:
-        """All pages; those that are not yet there are made."""
+        """All pages; builds those that are missing."""
         self.complete()
         return self._pages
 
@@ -68,27 +69,27 @@ class Form(QStackedWidget):
         return self._is_complete
 
     def complete(self) -> None:
-        """Make what is not yet there."""
+        """Build the parts that are missing."""
         if not self._is_complete:
             for _ in self._building:
                 pass
 
     def begin(self) -> None:
-        """Make the field for the name, once the window has everything else."""
-        # The Tab key goes through what is made later later.
+        """Build the name field, after the other widgets of the window."""
+        # Tab order follows creation order.
         next(self._building)
 
     def open(self) -> None:
-        """Make what is not yet there of the first page."""
+        """Build the rest of the first page."""
         while not self._is_open:
             next(self._building)
 
     def read(self, now_ms: int) -> Reading:
-        """Return what the form says now."""
+        """Return the current values."""
         return read_pages(self._draft, self.pages, now_ms)
 
     def has_changes(self) -> bool:
-        """Tell whether it says something else than in the beginning."""
+        """Return whether the values differ from the initial ones."""
         reading = self.read(self._opened_at)
         if reading.spec is not None and self._start_spec is not None:
             return reading.spec != self._start_spec
@@ -98,12 +99,12 @@ class Form(QStackedWidget):
         return {name: text for page in self._pages.all() for name, text in snapshot(page).items()}
 
     def show_problems(self, problems: list[Problem]) -> None:
-        """Put each problem beside its field."""
+        """Show each problem at its field."""
         for page in self.pages.all():
             page.show_problems(problems)
 
     def place_of(self, problem: Problem) -> tuple[Page, Field] | None:
-        """Return the page and the field that a problem belongs to."""
+        """Return the page and the field of a problem."""
         for page in self.pages.all():
             field = page.field_of(problem.path)
             if field is not None:
@@ -111,29 +112,29 @@ class Form(QStackedWidget):
         return None
 
     def focus_first(self) -> None:
-        """Give the keyboard to the first field of the current page."""
+        """Focus the first field of the current page."""
         self.pages.all()[self.currentIndex()].focus_first()
 
     def focus_first_page(self) -> None:
-        """Give the keyboard to the first field of all."""
+        """Focus the name field."""
         self._what.focus_first()
 
     def select_name(self, *, is_on: bool) -> None:
-        """Select the name, to be overwritten, or leave nothing selected that a stray key would replace."""
+        """Select the name for overwriting, or deselect it so that a stray key does not replace it."""
         self._what.select_name(is_on=is_on)
 
     def preview_prompt(self, reading: Reading) -> None:
-        """Show what the agent of a prompt would read."""
+        """Show the prompt as the agent would receive it."""
         self._what.preview_prompt(reading.what, self._draft.job_id)
 
     def split_off_schedule(self) -> Cron | None:
-        """Take out the times that need a second job, and return its schedule."""
+        """Remove the times that need a second job and return that job's schedule."""
         return self.pages.when.split_off_schedule()
 
     # --- Building -------------------------------------------------------------------------------------
 
     def _build_on(self) -> None:
-        """Go on for a moment, then let others have their turn."""
+        """Build for a few milliseconds, then return to the event loop."""
         clock = QElapsedTimer()
         clock.start()
         while not self._is_complete and not clock.hasExpired(_TURN_MS):
@@ -173,7 +174,7 @@ class Form(QStackedWidget):
         self._remember_start()
 
     def _build_what(self, spec: JobSpec) -> Generator[None, None, WhatPage]:
-        """Make the first page; its field for the name first of all, to be typed into meanwhile."""
+        """Build the first page, the name field first."""
         what = self._what = WhatPage(
             self._backend, self._appearance, self._draft.settings, self._draft.is_taken, self
         )
@@ -190,6 +191,7 @@ class Form(QStackedWidget):
         self._remember_contents(what)
         self._start_contents |= name_at_first
         what.part_made.connect(self._remember_contents)
+        what.secret_wanted.connect(self.secret_wanted)
         return what
 
     def _build_when(self, spec: JobSpec) -> Generator[None, None, WhenPage]:
@@ -211,7 +213,7 @@ class Form(QStackedWidget):
         return options
 
     def _link_pages(self) -> None:
-        """Let what is said on one page be seen on another."""
+        """Connect values that also appear on another page."""
         pages = self._pages
         pages.what.kind_changed.connect(self._follow_kind)
         pages.options.group_changed.connect(self._follow_group)
@@ -243,12 +245,12 @@ class Form(QStackedWidget):
         page.learned.connect(self.learned)
 
     def _remember_contents(self, part: QWidget) -> None:
-        """Remember how a part was when it was made, be that late."""
+        """Remember the initial contents of a part when it is built."""
         self._start_contents.update(snapshot(part))
 
     def _remember_start(self) -> None:
-        # What was typed before all was there must not count as how it began. What cannot be read yet, as with an
-        # agent that the settings have lost, may be readable later.
+        # Text typed before all pages were built is an edit, not the initial state. A value that is invalid now, like
+        # an agent missing from the settings, may become valid later.
         given = self._draft.spec
         self._start_spec = given if self._is_edited else self.read(self._opened_at).spec or given
         self.completed.emit()

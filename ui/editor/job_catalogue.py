@@ -1,4 +1,4 @@
-"""The other jobs, as one editor knows them: read when somebody chooses, or has chosen."""
+"""The other jobs an editor can choose from, loaded on demand."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEntry:
-    """A job that could run after another; `circle` names those that would then start each other for ever."""
+    """A job to choose; `circle` names the jobs that would then start each other in a loop."""
 
     job_id: str
     name: str
@@ -42,7 +42,7 @@ class JobEntry:
 
 
 def read_jobs(scheduler: Scheduler, own_id: str | None) -> list[JobEntry]:
-    """Return all jobs but one's own and those in the trash, by name."""
+    """Return all jobs except the edited one and those in the trash, by name."""
     jobs = [job for page in scheduler.jobs.in_pages() for job in page]
     circles = {} if own_id is None else _circles([*jobs, *scheduler.list_removed()], own_id)
     found = [_entry(job, circles.get(job.id, "")) for job in jobs if job.id != own_id]
@@ -50,7 +50,7 @@ def read_jobs(scheduler: Scheduler, own_id: str | None) -> list[JobEntry]:
 
 
 def read_some(scheduler: Scheduler, job_ids: Iterable[str]) -> list[JobEntry]:
-    """Return some jobs; those in the trash, or gone altogether, are removed."""
+    """Return some jobs; those in the trash, or deleted, have the state REMOVED."""
     wanted = tuple(job_ids)
     jobs = scheduler.jobs.get_many(wanted)
     missing = [job_id for job_id in wanted if job_id not in jobs]
@@ -66,7 +66,7 @@ def _entry(job: Job, circle: str = "") -> JobEntry:
 
 
 def _circles(jobs: list[Job], own_id: str) -> dict[str, str]:
-    """Return for each job after which a job runs, directly or not, the circle it would make by running after it."""
+    """Return the loop that each job upstream of `own_id` would close by running after it."""
     names = {job.id: job.name for job in jobs}
     starters: dict[str, list[str]] = {}
     for job in jobs:
@@ -94,7 +94,7 @@ def _words(names: list[str]) -> str:
 
 
 class JobOffers(QAbstractListModel):
-    """The jobs that can be chosen; those that would make a circle are there, but cannot."""
+    """The jobs to choose from; those that would close a loop are disabled."""
 
     def __init__(self, appearance: Appearance, parent: QObject) -> None:
         super().__init__(parent)
@@ -102,13 +102,13 @@ class JobOffers(QAbstractListModel):
         self._entries: list[JobEntry] = []
 
     def replace(self, entries: list[JobEntry]) -> None:
-        """Offer other jobs."""
+        """Replace the list."""
         self.beginResetModel()
         self._entries = entries
         self.endResetModel()
 
     def entry(self, row: int) -> JobEntry | None:
-        """Return what a row offers."""
+        """Return the job of a row."""
         return self._entries[row] if 0 <= row < len(self._entries) else None
 
     def row_of(self, job_id: str) -> int:
@@ -116,7 +116,7 @@ class JobOffers(QAbstractListModel):
         return next((row for row, entry in enumerate(self._entries) if entry.job_id == job_id), -1)
 
     def with_name(self, text: str) -> JobEntry | None:
-        """Return the job of that name, whatever its case; the very name is preferred."""
+        """Return the job with that name, ignoring case; an exact match wins."""
         wanted = text.strip()
         found = [entry for entry in self._entries if entry.name.casefold() == wanted.casefold()]
         exact = (entry for entry in found if entry.name == wanted)
@@ -148,10 +148,10 @@ class JobOffers(QAbstractListModel):
 
 
 class JobCatalogue(QObject):
-    """Reads all jobs when they are to be chosen from, and follows those that have been."""
+    """Loads all jobs on demand and keeps the chosen ones up to date."""
 
     changed = Signal()
-    """More, or something else, is known."""
+    """The known jobs have changed."""
 
     def __init__(self, backend: Backend, appearance: Appearance, own_id: str | None, parent: QObject) -> None:
         super().__init__(parent)
@@ -166,20 +166,20 @@ class JobCatalogue(QObject):
 
     @property
     def is_loading(self) -> bool:
-        """Whether all jobs are being read."""
+        """Whether the list is being loaded."""
         return self._is_fresh and not self._is_loaded
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no other job, as far as that is known."""
+        """Whether the list is loaded and empty."""
         return self._is_loaded and not self.offers.rowCount()
 
     def entry(self, job_id: str) -> JobEntry | None:
-        """Return what is known of a job."""
+        """Return a job, if it is known."""
         return self._known.get(job_id)
 
     def load(self) -> None:
-        """Read all jobs, unless nothing has changed since."""
+        """Load all jobs, if they changed since the last time."""
         if not self._is_fresh:
             self._is_fresh = True
             self._is_loaded = False
@@ -189,7 +189,7 @@ class JobCatalogue(QObject):
             )
 
     def follow(self, job_ids: Iterable[str]) -> None:
-        """Keep what is known of these jobs up to date."""
+        """Keep these jobs up to date."""
         wanted = frozenset(job_ids)
         unknown = wanted - self._known.keys()
         self._followed = wanted
@@ -220,7 +220,7 @@ class JobCatalogue(QObject):
 
 def circle_sentence(entry: JobEntry) -> str:
     """Return why a job cannot run after this one."""
-    return _tr("These jobs would start each other for ever: {names}").format(names=entry.circle)
+    return _tr("These jobs would start each other in a loop: {names}").format(names=entry.circle)
 
 
 def _tr(text: str) -> str:

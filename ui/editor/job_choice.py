@@ -1,4 +1,4 @@
-"""The choice of another job: type a part of its name."""
+"""A combo box to choose another job by typing part of its name."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _WIDEST_POPUP = 480
 
 
 class JobChoice(QComboBox):
-    """Holds one job or none; what is typed and is no job's name goes back to what it was."""
+    """Holds one job or none; text that is no job's name is reverted."""
 
     chosen = Signal()
     refused = Signal(str)
-    """Why what was typed cannot be chosen."""
+    """Why the typed text cannot be chosen."""
 
     def __init__(self, catalogue: JobCatalogue, *, name: str, title: str, placeholder: str) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class JobChoice(QComboBox):
         self._show()
 
     def _offer_help(self) -> None:
-        """Make what few ever need: the lists that pop up."""
+        """Create the completer and the popup on first use."""
         if not self._has_help:
             self._has_help = True
             self.setCompleter(self._make_completer())
@@ -72,17 +72,17 @@ class JobChoice(QComboBox):
 
     @property
     def job_id(self) -> str:
-        """The job that is chosen; nothing when there is none."""
+        """The id of the chosen job; empty for none."""
         return self._job_id
 
     @property
     def name(self) -> str:
-        """The name of the job that is chosen, as far as it is known."""
+        """The name of the chosen job, if known."""
         entry = self._catalogue.entry(self._job_id)
         return "" if entry is None else entry.name
 
     def set_job(self, job_id: str) -> None:
-        """Show a job, or none, without telling anyone."""
+        """Show a job, or none, without emitting `chosen`."""
         self._job_id = job_id
         self._show()
 
@@ -92,7 +92,7 @@ class JobChoice(QComboBox):
         entry = self._catalogue.entry(self._job_id)
         text = one_line(entry.name, _LONGEST_NAME) if entry is not None else ""
         if entry is not None and not entry.name:
-            text = self.tr("a job that is gone")
+            text = self.tr("deleted job")
         self.setEditText(text)
         self.setToolTip(plain_tooltip(text))
         line = self.lineEdit()
@@ -100,12 +100,12 @@ class JobChoice(QComboBox):
             line.setCursorPosition(0)
 
     def _show_again(self) -> None:
-        """Show other names; what somebody is typing stays."""
+        """Update the shown name; text being typed stays."""
         typed = self._typed
         self._show()
         line = self.lineEdit()
         if typed is not None:
-            # Qt empties the field when the list is another one.
+            # Qt clears the field when the model is reset.
             self.setEditText(typed)
             self._typed = typed
             if self._is_left:
@@ -122,7 +122,7 @@ class JobChoice(QComboBox):
 
     def _choose_row(self, row: int) -> None:
         entry = self._catalogue.offers.entry(row)
-        # Qt takes the first name that differs from the typed one in case only.
+        # Qt picks the first name that matches ignoring case, which may be the wrong job.
         is_typed = (
             self._typed is not None and entry is not None and entry.name.casefold() == self.name.casefold()
         )
@@ -131,8 +131,8 @@ class JobChoice(QComboBox):
         self._show()
 
     def _take_typed(self, text: str) -> None:
-        """Take a whole name as soon as it stands there."""
-        # Jobs may have come since it got the keyboard.
+        """Choose a job as soon as its full name is typed."""
+        # Jobs may have been added since it got the focus.
         self._catalogue.load()
         self._is_left = False
         self._typed = text
@@ -141,10 +141,10 @@ class JobChoice(QComboBox):
             self._choose(entry.job_id)
 
     def _settle(self) -> None:
-        """Take what was typed if it is a job's name, or nothing; else go back to what was chosen."""
+        """Choose the typed job, or none for an empty text; revert anything else."""
         if self._typed is None:
             return
-        # Whoever types faster than the jobs are read is told after that.
+        # The jobs are still loading: decide when they are there.
         self._is_left = self._catalogue.is_loading
         if self._is_left:
             return
@@ -157,12 +157,12 @@ class JobChoice(QComboBox):
         elif self._catalogue.is_empty:
             self.refused.emit(self._none_sentence())
         elif self.count():
-            words = self.tr("There is no other job called “{name}”.")
+            words = self.tr("No other job is called “{name}”.")
             self.refused.emit(words.format(name=one_line(text, _LONGEST_TOLD)))
         self._show()
 
     def _none_sentence(self) -> str:
-        return self.tr("There is no other job yet: make the one that is to run first.")
+        return self.tr("There are no other jobs yet. Create the job to run first.")
 
     # --- Qt's own ------------------------------------------------------------------------------------
 
@@ -171,14 +171,14 @@ class JobChoice(QComboBox):
         self._offer_help()
         super().focusInEvent(event)
         line = self.lineEdit()
-        # It also comes back from a list that had popped up, to somebody who types on.
+        # Focus also returns from the popup while the user is typing.
         if line is not None and self._typed is None:
             line.selectAll()
 
     def showPopup(self) -> None:  # noqa: N802 - Qt's name
         self._catalogue.load()
         self._offer_help()
-        # There is nothing to show before the first answer.
+        # Show the popup when the jobs are loaded.
         self._is_popup_wanted = self.count() == 0 and not self._catalogue.is_empty
         if self._catalogue.is_empty:
             self.refused.emit(self._none_sentence())

@@ -1,4 +1,4 @@
-"""The window in which a job is made or changed: it takes a spec and gives one back."""
+"""The job editor window: takes a spec and returns one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .trial_panel import TrialEnd, TrialPanel
 _DEBOUNCE_MS = 120
 _REFRESH_MS = 30_000
 _WIDTH, _HEIGHT = 1000, 680
-# The longest row of controls needs as much.
+# The width of the longest row of controls.
 _LEAST = QSize(720, 400)
 # Room for a title bar and a panel.
 _FRAME = QSize(16, 80)
@@ -35,19 +35,21 @@ _NARROW = _LEAST.width() + PANEL_WIDTH
 
 
 class JobEditor(QDialog):
-    """Edits one job; whoever opened it stores what it gives."""
+    """Edits one job; the caller stores the result."""
 
     saved = Signal(object)
-    """The JobSpec to store; answer with `accept()` or `show_error()`, and before that, if need be, `show_saving()`."""
+    """The JobSpec to store; answer with `accept()` or `show_error()`, after `show_saving()` if that takes long."""
     second_job_requested = Signal(object)
     """A JobSpec for a second job, to be opened in an editor of its own."""
     test_requested = Signal(object)
     """The JobSpec to run now; answer with `show_test_started()`, `feed_test()`, `show_test_ended()`."""
     test_stop_requested = Signal()
     job_requested = Signal(str)
-    """The id of another job of its chain, to be opened."""
+    """The id of another job in its chain to open."""
     quiet_times_requested = Signal()
-    """The settings of the quiet times are to be opened."""
+    """The settings are to be opened at the quiet hours."""
+    secrets_requested = Signal()
+    """The settings are to be opened at the secrets."""
 
     def __init__(
         self, backend: Backend, appearance: Appearance, draft: Draft, parent: QWidget | None = None
@@ -91,10 +93,10 @@ class JobEditor(QDialog):
         return (
             PageEntry(self.tr("What"), "terminal"),
             PageEntry(self.tr("When"), "clock"),
-            PageEntry(self.tr("Waits for"), "hourglass"),
-            PageEntry(self.tr("If it goes wrong"), "warning"),
-            PageEntry(self.tr("After it"), "chain"),
-            PageEntry(self.tr("Also"), "settings"),
+            PageEntry(self.tr("Conditions"), "hourglass"),
+            PageEntry(self.tr("On failure"), "warning"),
+            PageEntry(self.tr("Next jobs"), "chain"),
+            PageEntry(self.tr("Options"), "settings"),
         )
 
     def _lay_out(self) -> None:
@@ -127,6 +129,7 @@ class JobEditor(QDialog):
         self._form.learned.connect(self._check_timer.start)
         self._form.job_wanted.connect(self.job_requested)
         self._form.quiet_times_wanted.connect(self.quiet_times_requested)
+        self._form.secret_wanted.connect(self.secrets_requested)
         for number in range(self._list.count()):
             QShortcut(QKeySequence(f"Ctrl+{number + 1}"), self).activated.connect(_TurnTo(self, number))
         QShortcut(QKeySequence(SAVE_KEYS), self).activated.connect(self._save)
@@ -143,7 +146,7 @@ class JobEditor(QDialog):
         if isinstance(application, QApplication):
             application.focusChanged.connect(self._note_visit)
 
-    # --- What whoever opened it may ask or tell -------------------------------------------------------
+    # --- For the caller -------------------------------------------------------------------------------
 
     @property
     def draft(self) -> Draft:
@@ -151,22 +154,22 @@ class JobEditor(QDialog):
         return self._draft
 
     def has_unsaved_changes(self) -> bool:
-        """Tell whether closing would lose something."""
+        """Return whether closing would lose changes."""
         if self._draft.is_begun:
             return True
         return self._form.has_changes()
 
     def show_saving(self) -> None:
-        """Say that storing it takes a while; meanwhile nothing can be changed."""
+        """Show that saving takes a while, and disable the form."""
         self._is_saving = True
-        # Otherwise the next key would press whatever gets the keyboard instead.
+        # Otherwise the focus moves to a button, which the next key would press.
         self.setFocus()
         self._form.setEnabled(False)
         self._form.pages.conditions.stop_checks()
         self._show_state()
 
     def show_error(self, path: str, sentence: str) -> None:
-        """Put a sentence beside the field that a path names; it stays until something is changed."""
+        """Show an error at the field of a path until the next edit."""
         self._is_saving = False
         self._form.setEnabled(True)
         self._save_error = Problem(path, sentence)
@@ -174,16 +177,16 @@ class JobEditor(QDialog):
         self._go_to_problem()
 
     def show_test_started(self) -> None:
-        """Show that the test run is under way."""
+        """Show that the test run has started."""
         trial = self._make_trial()
         trial.begin()
-        # Switched off, the button would hand the keyboard on to the one that cancels.
+        # When the test button is disabled, Qt would move the focus to Cancel.
         if self._footer.test_has_keyboard:
             trial.take_keyboard()
         self._show_state()
 
     def feed_test(self, data: bytes) -> None:
-        """Show what the test run printed."""
+        """Show output of the test run."""
         self._make_trial().feed(data)
 
     def show_test_ended(self, run: TrialEnd | None, sentence: str = "") -> None:
@@ -196,7 +199,7 @@ class JobEditor(QDialog):
             self._footer.focus_test()
 
     def _make_trial(self) -> TrialPanel:
-        """Return the panel of test runs, which few who edit a job ever see."""
+        """Return the test run panel, created on first use."""
         if self._trial is None:
             self._trial = TrialPanel(self._backend.now_ms, self._appearance, self)
             self._trial.stop_requested.connect(self.test_stop_requested)
@@ -208,7 +211,7 @@ class JobEditor(QDialog):
         return self._trial is not None and self._trial.is_running
 
     def turn_to(self, number: int) -> None:
-        """Show a page, counted from 0, and give the keyboard to its first field."""
+        """Show a page, counted from 0, and focus its first field."""
         self._list.setCurrentRow(number)
         self._form.focus_first()
 
@@ -224,11 +227,11 @@ class JobEditor(QDialog):
         self._check_timer.start()
 
     def _note_visit(self, left: QWidget | None, entered: QWidget | None) -> None:
-        """Remember that a field was left: only now may it be told that it is empty."""
+        """Mark a field as visited when it loses the focus: from then on it may be reported as empty."""
         if left is None or entered is None:
             return
         field = _field_around(left)
-        # The list of a combo box belongs to its field, though it is a window of its own.
+        # The popup of a combo box belongs to its field, though it is a separate window.
         if field is None or field.is_touched or field is _field_around(entered):
             return
         if self.isAncestorOf(field):
@@ -236,7 +239,7 @@ class JobEditor(QDialog):
             self._check_timer.start()
 
     def _check(self) -> None:
-        """Read the form anew and show what is wrong with it and what it will do."""
+        """Read the form and update problems, summaries and previews."""
         self._form.complete()
         self._check_timer.stop()
         reading = self._reading = self._form.read(self._backend.now_ms())
@@ -249,7 +252,7 @@ class JobEditor(QDialog):
 
     @property
     def _read(self) -> Reading:
-        """What the form said when it was last looked at."""
+        """The values at the last check."""
         if self._reading is None:
             self._reading = self._form.read(self._backend.now_ms())
         return self._reading
@@ -265,7 +268,7 @@ class JobEditor(QDialog):
             shown = [
                 problem for problem in found if not problem.is_missing or self._is_visited(page, problem)
             ]
-            waiting = self.tr("needs attention") if shown else self.tr("not complete yet")
+            waiting = self.tr("needs attention") if shown else self.tr("incomplete")
             self._list.set_state(number, waiting if found else summary, has_problem=bool(shown))
 
     def _is_visited(self, page: Page, problem: Problem) -> bool:
@@ -279,7 +282,7 @@ class JobEditor(QDialog):
         self._footer.show_problem(
             "" if first is None else self._sentence(first), is_missing=first is not None and first.is_missing
         )
-        remark = "" if is_worth_saving else self.tr("Nothing has been changed.")
+        remark = "" if is_worth_saving else self.tr("No changes")
         self._footer.show_remark(self.tr("Saving…") if self._is_saving else remark)
         self._footer.allow(
             saving=spec is not None and not problems and is_worth_saving and not self._is_saving,
@@ -339,12 +342,12 @@ class JobEditor(QDialog):
     # --- Closing --------------------------------------------------------------------------------------
 
     def accept(self) -> None:
-        """Close: what was given has been stored."""
+        """Close: the spec has been stored."""
         self._is_closing = True
         super().accept()
 
     def reject(self) -> None:
-        """Close, after asking when something would be lost."""
+        """Close; ask first if changes would be lost."""
         if self._footer.is_asking and not self._is_closing:
             self._footer.stop_asking()
             return
@@ -356,19 +359,19 @@ class JobEditor(QDialog):
         super().reject()
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002, FBT001, N802 - Qt's names
-        # Whoever is quick must not leave the name for a button because the field after it is not there yet.
+        # A quick Tab must not jump from the name to a button because the next field is not built yet.
         self._form.open()
         return super().focusNextPrevChild(next)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
-        # Where there is little room, what one fills in comes first; the list of pages tells the schedule too.
+        # In a narrow window the form takes precedence; the page list shows the schedule too.
         show_if(self._side, self.width() >= _NARROW)
 
     def setVisible(self, visible: bool) -> None:  # noqa: FBT001, N802 - Qt's name
         super().setVisible(visible)
         if visible:
-            # Qt selects what has the keyboard when a dialog appears: a stray key would wipe a stored name out.
+            # Qt selects the focused text when a dialog appears: a stray key would erase a stored name.
             self._form.select_name(is_on=self._draft.is_new)
 
 
@@ -379,7 +382,7 @@ def _field_around(widget: QWidget | None) -> Field | None:
 
 
 class _TurnTo:
-    """Turns to one page."""
+    """Shows one page when called."""
 
     def __init__(self, editor: JobEditor, number: int) -> None:
         self._editor = editor

@@ -1,4 +1,4 @@
-"""The page with the rest: missed runs, notifications, group, sleep, assistants, caps, output, spread and limits."""
+"""The page of options: missed runs, notifications, group, sleep, assistants, limits, output, random delay."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DEFAULT_MAX_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the page says; the policy holds its own part only."""
+    """The values of the page; the policy holds only the fields edited here."""
 
     policy: Policy
     group: str | None
@@ -41,20 +41,22 @@ class Options:
 
 
 class OptionsPage(Page):
-    """Everything that has a good default."""
+    """Options that most jobs leave at their defaults."""
 
     group_changed = Signal()
 
     def __init__(
         self, backend: Backend, appearance: Appearance, groups: tuple[str, ...], parent: QWidget
     ) -> None:
-        super().__init__(QCoreApplication.translate("OptionsPage", "Also"), name="optionsPage", parent=parent)
+        super().__init__(
+            QCoreApplication.translate("OptionsPage", "Options"), name="optionsPage", parent=parent
+        )
         self._backend = backend
         self._appearance = appearance
         self._groups = groups
 
     def build(self) -> Iterator[None]:
-        """Make what is on the page, giving way after each part."""
+        """Build the page; yields after each part so that the event loop can run."""
         self._build_enabled()
         self._build_missed()
         yield
@@ -72,7 +74,7 @@ class OptionsPage(Page):
         self.column.addStretch(1)
 
     def _build_enabled(self) -> None:
-        self._enabled = QCheckBox(self.tr("Switched on"))
+        self._enabled = QCheckBox(self.tr("Enabled"))
         self._enabled.setObjectName("enabled")
         self.add_field(
             Field(
@@ -80,7 +82,7 @@ class OptionsPage(Page):
                 self._enabled,
                 path="enabled",
                 subject=self.tr("The switch"),
-                hint=self.tr("A job that is switched off runs only by hand."),
+                hint=self.tr("Disabled jobs only run manually."),
             )
         )
         self._enabled.toggled.connect(self.edited)
@@ -88,24 +90,24 @@ class OptionsPage(Page):
     def _build_missed(self) -> None:
         self._catch_up = QComboBox()
         self._catch_up.setObjectName("catchUp")
-        self._catch_up.setAccessibleName(self.tr("When its time passed while Halo was not running"))
-        self._catch_up.addItem(self.tr("Run once as soon as Halo is back"), CatchUp.ONCE)
-        self._catch_up.addItem(self.tr("Leave it out and wait for the next time"), CatchUp.SKIP)
+        self._catch_up.setAccessibleName(self.tr("If a run was missed while Halo was closed"))
+        self._catch_up.addItem(self.tr("Run once at the next start"), CatchUp.ONCE)
+        self._catch_up.addItem(self.tr("Skip it"), CatchUp.SKIP)
         self.add_field(
             Field(
-                self.tr("When its time passed while Halo was not running"),
+                self.tr("If a run was missed while Halo was closed"),
                 self._catch_up,
                 path="policy.catch_up",
                 subject=self.tr("The choice"),
             )
         )
-        self._has_age = QCheckBox(self.tr("But not when it is older than"))
+        self._has_age = QCheckBox(self.tr("Unless missed more than"))
         self._has_age.setObjectName("hasMaxAge")
-        self._age = IntervalEdit(self.tr("Oldest run to catch up"), name="maxAge")
+        self._age = IntervalEdit(self.tr("Oldest missed run to catch up"), name="maxAge")
         self._age_field = self.add_field(
             Field(
                 "",
-                optional_interval("maxAgeRow", self._has_age, self._age),
+                optional_interval("maxAgeRow", self._has_age, self._age, self.tr("ago")),
                 path="policy.catch_up_max_age",
                 subject=self.tr("The age"),
             )
@@ -120,7 +122,7 @@ class OptionsPage(Page):
         self._notify.setObjectName("notify")
         self._notify.setAccessibleName(self.tr("Notifications"))
         for words, value in (
-            (self.tr("As the settings say"), Notify.SETTINGS),
+            (self.tr("Use default"), Notify.SETTINGS),
             (self.tr("Failures only"), Notify.FAILURES),
             (self.tr("Every run"), Notify.ALL),
             (self.tr("None"), Notify.NONE),
@@ -150,16 +152,14 @@ class OptionsPage(Page):
                 self._group,
                 path="group",
                 subject=self.tr("The group"),
-                hint=self.tr(
-                    "Jobs of one group stand together, and can share quiet times and a limit of how many run at a time."
-                ),
+                hint=self.tr("Groups can share quiet hours and a concurrency limit."),
             )
         )
         self._group.editTextChanged.connect(self.group_changed)
         self._group.editTextChanged.connect(self.edited)
 
     def _build_awake(self) -> None:
-        self._awake = QCheckBox(self.tr("Keep the machine awake while it runs"))
+        self._awake = QCheckBox(self.tr("Keep the computer awake during runs"))
         self._awake.setObjectName("keepAwake")
         self.add_field(
             Field(
@@ -167,7 +167,7 @@ class OptionsPage(Page):
                 self._awake,
                 path="policy.keep_awake",
                 subject=self.tr("The switch"),
-                hint=self.tr("It does not go to sleep before the run has ended; the screen may go dark."),
+                hint=self.tr("Prevents sleep until the run ends. The screen may still turn off."),
             )
         )
         self._awake.toggled.connect(self.edited)
@@ -182,8 +182,7 @@ class OptionsPage(Page):
                 path="policy.assistants_may_run",
                 subject=self.tr("The switch"),
                 hint=self.tr(
-                    "Otherwise AI assistants can look at it and pause it, but not run it, resume it or move its "
-                    "next run."
+                    "If off, AI assistants can view and pause the job, but not run, resume or reschedule it."
                 ),
             )
         )
@@ -198,33 +197,33 @@ class OptionsPage(Page):
         self._output_commands.changed.connect(self._follow_output_commands)
 
     def _build_spacing(self, appearance: Appearance) -> None:
-        self._fold = Fold(appearance, self.tr("Spread and limits"), name="spacingFold")
+        self._fold = Fold(appearance, self.tr("Random delay and interval limits"), name="spacingFold")
         self._jitter = number_box(
-            0, _MOST_JITTER, name="jitter", title=self.tr("Spread in percent"), zero=self.tr("none")
+            0, _MOST_JITTER, name="jitter", title=self.tr("Random delay in percent"), zero=self.tr("none")
         )
         self._jitter.setSuffix(" %")
         self._fold.add(
             self.watch_field(
                 Field(
-                    self.tr("Spread its times by up to"),
-                    side_by_side("jitterRow", self._jitter, label(self.tr("of the time to the next run"))),
+                    self.tr("Random delay: up to"),
+                    side_by_side("jitterRow", self._jitter, label(self.tr("of the interval"))),
                     path="policy.jitter_percent",
-                    subject=self.tr("The spread"),
-                    hint=self.tr("So that many jobs of the same time do not all start at once."),
+                    subject=self.tr("The random delay"),
+                    hint=self.tr("Keeps jobs from all starting at once."),
                 )
             )
         )
-        self._has_min = QCheckBox(self.tr("Never sooner after now than"))
+        self._has_min = QCheckBox(self.tr("Minimum time until next run"))
         self._has_min.setObjectName("hasMin")
-        self._min = IntervalEdit(self.tr("Shortest time to the next run"), name="minDistance")
-        self._has_max = QCheckBox(self.tr("Never later after now than"))
+        self._min = IntervalEdit(self.tr("Minimum time until next run"), name="minDistance")
+        self._has_max = QCheckBox(self.tr("Maximum time until next run"))
         self._has_max.setObjectName("hasMax")
-        self._max = IntervalEdit(self.tr("Longest time to the next run"), name="maxDistance")
+        self._max = IntervalEdit(self.tr("Maximum time until next run"), name="maxDistance")
         for has, edit, name, path in (
             (self._has_min, self._min, "minRow", "policy.limits"),
             (self._has_max, self._max, "maxRow", "policy.limits.max_ms"),
         ):
-            subject = self.tr("The distance")
+            subject = self.tr("The time")
             self._fold.add(
                 self.watch_field(Field("", optional_interval(name, has, edit), path=path, subject=subject))
             )
@@ -234,11 +233,11 @@ class OptionsPage(Page):
         self._folds.addWidget(self._fold)
 
     def focus_first(self) -> None:
-        """Give the keyboard to the first field."""
+        """Focus the first field."""
         self._enabled.setFocus()
 
     def load(self, spec: JobSpec) -> None:
-        """Show this part of a job."""
+        """Show the options of a job."""
         policy = spec.policy
         self._enabled.setChecked(spec.enabled)
         self._catch_up.setCurrentIndex(self._catch_up.findData(policy.catch_up))
@@ -265,23 +264,23 @@ class OptionsPage(Page):
 
     @property
     def group(self) -> str | None:
-        """The group as typed, or none."""
+        """The group as typed, or None."""
         return self._group.currentText().strip() or None
 
     def follow(self, *, is_prompt: bool, is_http: bool) -> None:
-        """Follow the kind of the job in what depends on it."""
+        """Apply the defaults of another kind of job."""
         self._output_commands.follow(is_prompt=is_prompt, is_http=is_http)
         self._follow_output_commands()
 
     def load_usage(self, job_id: str) -> None:
-        """Show what a stored job used up today."""
+        """Load and show what a stored job has used today."""
         self._daily_limits.load_usage(job_id)
 
     def _follow_output_commands(self) -> None:
         self._daily_limits.set_reading(self._output_commands.is_reading)
 
     def read(self, findings: Findings) -> Options | None:
-        """Return what the page says, or None after noting what is wrong."""
+        """Return the values, or None after recording the problems."""
         limits = findings.take("policy.limits", self._read_limits)
         caps = self._daily_limits.read(findings)
         group = self.group
@@ -308,7 +307,7 @@ class OptionsPage(Page):
         min_ms = self._min.milliseconds if self._has_min.isChecked() else None
         max_ms = self._max.milliseconds if self._has_max.isChecked() else None
         if min_ms is not None and max_ms is not None and min_ms > max_ms:
-            raise ScheduleError(self.tr("the shortest time must not be above the longest one"), path="min_ms")
+            raise ScheduleError(self.tr("the minimum must be smaller than the maximum"), path="min_ms")
         return Limits(min_ms=min_ms, max_ms=max_ms)
 
     def _show_age(self) -> None:
@@ -321,7 +320,7 @@ class OptionsPage(Page):
     def _summarise(self) -> None:
         jitter, has_min, has_max = self._jitter.value(), self._has_min.isChecked(), self._has_max.isChecked()
         text = joined(
-            self.tr("spread by {percent} %").format(percent=jitter) if jitter else "",
+            self.tr("random delay up to {percent} %").format(percent=jitter) if jitter else "",
             self.tr("at least {time}").format(time=short_interval(self._min.milliseconds)) if has_min else "",
             self.tr("at most {time}").format(time=short_interval(self._max.milliseconds)) if has_max else "",
         )

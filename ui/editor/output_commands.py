@@ -1,4 +1,4 @@
-"""Whether a job is heard when it speaks of itself in its output."""
+"""Whether directives in a job's output are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.style.theme import Appearance
 
 
 class OutputCommands(QWidget):
-    """One switch; left alone it follows the kind of the job."""
+    """A check box; its default depends on the kind of job."""
 
     changed = Signal()
 
@@ -26,7 +26,7 @@ class OutputCommands(QWidget):
         self._is_http = False
         self._lines: QWidget | None = None
         self._answer: QWidget | None = None
-        self._fold = Fold(appearance, self.tr("What it says in its output"), name="linesFold")
+        self._fold = Fold(appearance, self.tr("Output commands"), name="linesFold")
         self._reads = QCheckBox()
         self._reads.setObjectName("readsLines")
         self._field = page.watch_field(
@@ -41,26 +41,26 @@ class OutputCommands(QWidget):
         self._show_kind()
 
     def _explain(self) -> None:
-        """Show what it can say; few who edit a job ever look."""
+        """Show the list of directives, created on first use."""
         if self._lines is None:
             self._lines = explanations(
-                ("::cost 0.12", self.tr("what the run cost; several are added up")),
-                ("::needs-input Go on?", self.tr("a question for you; the job waits for your answer")),
-                ("::progress 0.4 copying", self.tr("how far it has come; read in any case")),
+                ("::cost 0.12", self.tr("cost of the run; several lines are added up")),
+                ("::needs-input Go on?", self.tr("a question for you; the job is on hold until you answer")),
+                ("::progress 0.4 copying", self.tr("progress (always read)")),
                 (
                     "::halo every=5m ttl=1h",
-                    self.tr("run it every 5 minutes for an hour; without ttl also for an hour"),
+                    self.tr("run every 5 minutes for an hour, which is also the default ttl"),
                 ),
-                ("::halo next=10m", self.tr("run it once more, 10 minutes after this run")),
+                ("::halo next=10m", self.tr("run once more, 10 minutes after this run")),
                 (
                     '… reason="queue is long"',
-                    self.tr("may stand behind both: why, shown beside the next run"),
+                    self.tr("optional reason, shown with the next run"),
                 ),
             )
             self._fold.add(self._lines)
         if self._is_http and self._answer is None:
             self._answer = explanations(
-                ('{"halo": {"every": "5m"}}', self.tr("the same in a JSON answer; also next, ttl, reason"))
+                ('{"halo": {"every": "5m"}}', self.tr("the same in a JSON response; also next, ttl, reason"))
             )
             self._answer.setObjectName("haloAnswer")
             self._fold.add(self._answer)
@@ -68,13 +68,13 @@ class OutputCommands(QWidget):
             show_if(self._answer, self._is_http)
 
     def _show_kind(self) -> None:
-        self._reads.setText(self.tr("Let it report costs, questions and its own pace in its output"))
+        self._reads.setText(self.tr("Read costs, questions and schedule hints from the output"))
         self._field.set_hint(
-            self.tr("It does so in the answer: see below. Your limits and a pause always win.")
+            self.tr("From the response, as shown below. Your limits and pauses always take precedence.")
             if self._is_http
             else self.tr(
-                "It does so in lines that begin with two colons. For prompts this is on unless you switch it off. "
-                "Your limits and a pause always win."
+                "From lines that begin with two colons. On by default for prompts. Your limits and pauses "
+                "always take precedence."
             )
         )
         if self._fold.is_open:
@@ -82,12 +82,12 @@ class OutputCommands(QWidget):
 
     @property
     def is_reading(self) -> bool:
-        """Whether lines are read, as things stand."""
+        """Whether directives are read with the current choice."""
         return self._default if self._chosen is None else self._chosen
 
     @property
     def chosen(self) -> bool | None:
-        """What was chosen; None leaves it to the kind of the job."""
+        """The choice; None for the default of the kind of job."""
         return self._chosen
 
     def load(self, reads_lines: bool | None) -> None:  # noqa: FBT001 - a value
@@ -96,7 +96,7 @@ class OutputCommands(QWidget):
         self._show()
 
     def follow(self, *, is_prompt: bool, is_http: bool) -> None:
-        """Follow the kind of the job, unless something was chosen."""
+        """Apply the default of another kind of job."""
         self._default = is_prompt
         self._is_http = is_http
         self._show_kind()
@@ -115,6 +115,4 @@ class OutputCommands(QWidget):
         self._summarise()
 
     def _summarise(self) -> None:
-        self._fold.set_summary(
-            self.tr("costs, questions and pace are read") if self.is_reading else self.tr("is only shown")
-        )
+        self._fold.set_summary(self.tr("on") if self.is_reading else self.tr("off"))

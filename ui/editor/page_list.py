@@ -1,4 +1,4 @@
-"""The list of pages at the left: each with what it says, and a mark when something on it is wrong."""
+"""The list of pages at the left, each with a summary and a mark if it has problems."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TITLE = Qt.ItemDataRole.UserRole + 3
 _WIDTH = 216
 _MARK = 8
 _SUMMARY_LINES = 2
-# What the frame around, its insets and the icon leave to a summary.
+# The width that frame, insets and icon leave for the summary.
 _ROOM = _WIDTH - GRID * 2 - (GRID * 2 + ICON) - GRID
 
 
@@ -41,7 +41,7 @@ class PageEntry:
 
 
 class PageList(QListWidget):
-    """One row to a page; always exactly one is current."""
+    """One row per page; exactly one is current."""
 
     page_chosen = Signal(int)
 
@@ -63,7 +63,7 @@ class PageList(QListWidget):
         self.currentRowChanged.connect(self.page_chosen)
 
     def set_state(self, row: int, summary: str, *, has_problem: bool) -> None:
-        """Tell what a page says, and whether something on it is wrong."""
+        """Set the summary of a page and whether it has problems."""
         item = self.item(row)
         shown = one_line(summary, 120)
         item.setData(_SUMMARY, shown)
@@ -149,7 +149,7 @@ class _PageDelegate(QStyledItemDelegate):
 
 
 def _wrapped(text: str, metrics: QFontMetrics, room: int) -> list[str]:
-    """Return a text on as many lines as there are, broken between words; the last is cut to fit."""
+    """Return a text wrapped between words into the available lines; the last one is elided."""
     words = text.split(" ")
     lines: list[str] = []
     while words and len(lines) < _SUMMARY_LINES - 1:

@@ -1,4 +1,4 @@
-"""What a job will do: its schedule in words, its next runs and what a friend would say about it."""
+"""The preview of a schedule: its description, its next runs and notes on it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from halo_scheduler.wording.lint import Note, lint
 from halo_scheduler.wording.schedules import describe
 
 _SHOWN_RUNS = 5
-# Counting on to see whether a higher cap is ever reached would take longer than the answer is worth.
+# Higher limits are not checked: counting that many runs takes too long.
 _HIGHEST_CAP = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """A look ahead from an instant; only the first run of an `after` can be known."""
+    """The preview as of an instant; of an `after` schedule only the first run is known."""
 
     now_ms: int
     words: str
@@ -29,13 +29,13 @@ class Preview:
     notes: tuple[Note, ...]
     is_after: bool = False
     capped_at: int | None = None
-    """After how many runs its cap ends the day, if there would be more; of an `after`, if there may be."""
+    """The daily limit of runs, if the schedule exceeds it or, for `after`, may exceed it."""
     waits_for: str = ""
-    """What stands behind "waits for" when its time has come."""
+    """The conditions, as the text after "waits for"."""
     quiet: tuple[tuple[int, Quiet], ...] = ()
-    """Those of the runs that fall into a quiet time."""
+    """The runs that fall in quiet hours."""
     is_left_out: bool = False
-    """Whether a run in a quiet time is skipped, and does not wait."""
+    """Whether runs in quiet hours are skipped rather than delayed."""
 
 
 def preview_schedule(
@@ -47,7 +47,7 @@ def preview_schedule(
     group: str | None = None,
     quiet_times: Sequence[QuietTime] = (),
 ) -> Preview:
-    """Return what a job with this schedule will do from now on; None for a policy that cannot be read yet."""
+    """Return the preview of a schedule; `policy` is None while the form has no valid one."""
     runs: list[int] = []
     at = next_run(schedule, now_ms, anchor_at=anchor_at)
     while at is not None and len(runs) < _SHOWN_RUNS:
@@ -72,9 +72,9 @@ def preview_schedule(
 
 
 def _exceeds(most: int, schedule: Schedule, now_ms: int, anchor_at: int) -> bool:
-    """Tell whether a schedule has more runs than so many in the day to come."""
+    """Return whether a schedule has more than `most` runs in the next 24 hours."""
     if isinstance(schedule, After):
-        # There are the most when each run takes no time at all.
+        # The maximum: runs that take no time.
         return DAY_MS // schedule.after_ms > most
     if most > _HIGHEST_CAP:
         return False

@@ -1,4 +1,4 @@
-"""The form as a whole, read at one moment: the spec it makes, or what keeps it from making one."""
+"""The values of all pages, and the spec they form or the problems that prevent one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .summary import action_summary, conditions_summary, failure_summary, next_j
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What the pages say; None where something is wrong."""
+    """The values of the pages; None where a page has problems."""
 
     name: str | None
     action: Action | None
@@ -35,16 +35,16 @@ class Reading:
 
     @property
     def what(self) -> What:
-        """What the first of the pages says."""
+        """The values of the first page."""
         return What(self.name, self.description, self.action)
 
     @property
     def is_enabled(self) -> bool:
-        """Whether the job is switched on; it is while that cannot be told."""
+        """Whether the job is enabled; True while that page has problems."""
         return self.options is None or self.options.enabled
 
     def stand_in(self, schedule: Schedule) -> JobSpec:
-        """Return as much of a spec as there is, for a schedule of another job."""
+        """Return a spec with another schedule and defaults for what is still invalid."""
         if self.name is None or self.action is None:
             raise ValueError("a job needs a name and an action")
         return JobSpec(
@@ -59,7 +59,7 @@ class Reading:
         )
 
     def summaries(self, when_words: str) -> tuple[str, ...]:
-        """Return what each page says on one line; nothing where it cannot be read."""
+        """Return a one-line summary of each page; empty where it has problems."""
         conditions, failure, next_jobs, options = self.conditions, self.failure, self.next_jobs, self.options
         return (
             "" if self.action is None else action_summary(self.action),
@@ -87,12 +87,12 @@ class Pages:
     options: OptionsPage
 
     def all(self) -> tuple[WhatPage, WhenPage, ConditionsPage, FailurePage, NextJobsPage, OptionsPage]:
-        """Return them in their order."""
+        """Return the pages in order."""
         return self.what, self.when, self.conditions, self.failure, self.next_jobs, self.options
 
 
 def read_pages(draft: Draft, pages: Pages, now_ms: int) -> Reading:
-    """Read all pages; the order of what is wrong is the order of the pages."""
+    """Read all pages; problems come in the order of the pages."""
     findings = Findings()
     what = pages.what.read(findings)
     when = pages.when.read(findings, now_ms)
@@ -123,7 +123,7 @@ def _policy(
 ) -> Policy | None:
     if conditions is None or failure is None or options is None:
         return None
-    # What this form does not know of a policy stays as it is.
+    # Fields of the policy that the form does not edit stay unchanged.
     return replace(
         draft.start_spec().policy,
         time_limit=failure.time_limit,

@@ -1,4 +1,4 @@
-"""Opening job editors, and doing what they ask for."""
+"""Opens job editors, and saves and tests for them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,13 @@ def tr(text: str) -> str:
 
 
 class EditorSessions(QObject):
-    """Keeps one editor for each job that is being edited."""
+    """Keeps one open editor per job."""
 
     job_saved = Signal(str)
     quiet_times_requested = Signal()
-    """The settings of the quiet times are to be opened."""
+    """The settings are to be opened at the quiet hours."""
+    secrets_requested = Signal()
+    """The settings are to be opened at the secrets."""
     fault = Signal(str)
 
     def __init__(
@@ -64,14 +66,14 @@ class EditorSessions(QObject):
         self._open_draft(lambda scheduler: _new_draft(scheduler, spec))
 
     def new_from(self, spec: JobSpec, review: StatusReason | None = None) -> None:
-        """Open an editor for a new job that takes over a part of another one, as yet unsaved.
+        """Open an editor for a new, unsaved job that takes over part of another one.
 
-        `review` says why a person has yet to look at that other job.
+        `review` says why that other job still needs a review.
         """
         self._open_draft(lambda scheduler: replace(_new_draft(scheduler, spec), is_begun=True, review=review))
 
     def edit(self, job_id: str) -> None:
-        """Open the editor of a job, or raise the one that is open."""
+        """Open the editor of a job, or raise it if it is open."""
         for session in self._open:
             if session.job_id == job_id:
                 session.editor.raise_()
@@ -84,13 +86,13 @@ class EditorSessions(QObject):
         self._open_draft(lambda scheduler: _copy_draft(scheduler, job_id))
 
     def unsaved_names(self) -> list[str]:
-        """Return the titles of the editors that hold something unsaved."""
+        """Return the titles of the editors with unsaved changes."""
         return [
             session.editor.windowTitle() for session in self._open if session.editor.has_unsaved_changes()
         ]
 
     def raise_unsaved(self) -> None:
-        """Show the first editor that holds something unsaved."""
+        """Raise the first editor with unsaved changes."""
         for session in self._open:
             if session.editor.has_unsaved_changes():
                 session.editor.raise_()
@@ -99,7 +101,7 @@ class EditorSessions(QObject):
 
     def _open_draft(self, draft: Callable[[Scheduler], Draft]) -> None:
         def work(scheduler: Scheduler) -> Draft:
-            # The editor's many parts, once, and not in the window's thread.
+            # Import the editor's modules here, off the GUI thread.
             importlib.import_module("ui.editor.job_editor")
             return draft(scheduler)
 
@@ -117,6 +119,7 @@ class EditorSessions(QObject):
         editor.second_job_requested.connect(partial(self.new_from, review=draft.review))
         editor.job_requested.connect(self.edit)
         editor.quiet_times_requested.connect(self.quiet_times_requested)
+        editor.secrets_requested.connect(self.secrets_requested)
         editor.destroyed.connect(partial(self._forget, session))
         editor.show()
 
@@ -128,7 +131,7 @@ class EditorSessions(QObject):
 
 
 class _Session(QObject):
-    """One editor with what goes on behind it."""
+    """One editor with its saving and testing."""
 
     saved = Signal(str)
 
@@ -146,7 +149,7 @@ class _Session(QObject):
         editor.test_stop_requested.connect(self._stop_test)
 
     def end(self) -> None:
-        """Stop what was only tried; a saved job's test run is stopped too, as nobody sees it any more."""
+        """Stop the test run, as its output is no longer shown."""
         self._stop_test()
 
     def _save(self, spec: JobSpec) -> None:
@@ -154,7 +157,7 @@ class _Session(QObject):
         add = partial(_add, spec, self._review)
         work = add if job_id is None else partial(_update, job_id, self._before, spec)
         known = () if job_id is None or self._before is None else self._before.policy.conditions
-        # Whether a new condition can be observed here is looked at first, which may take seconds.
+        # New conditions are checked first, which may take seconds.
         is_slow = not set(spec.policy.conditions) <= set(known)
         if is_slow:
             self.editor.show_saving()
@@ -183,7 +186,7 @@ class _Session(QObject):
 
 
 class _Trial(QObject):
-    """Runs a job that is not stored: shown, and forgotten."""
+    """Tests a job that is not stored; the run is not stored either."""
 
     def __init__(self, engine: EngineThread, editor: JobEditor, parent: QObject) -> None:
         super().__init__(parent)
@@ -209,8 +212,8 @@ class _Trial(QObject):
         if number != self._number:
             return
         self._number = None
-        # Nobody can answer a job that is not stored; what it would ask is good to know all the same.
-        asked = tr("it asks: {question}").format(question=ended.question) if ended.question else ""
+        # The question of an unstored job cannot be answered, but is worth showing.
+        asked = tr("asks: {question}").format(question=ended.question) if ended.question else ""
         run = Run(
             id="trial",
             job_id="",
@@ -229,7 +232,7 @@ class _Trial(QObject):
 
 
 class _Test(QObject):
-    """Has the engine run a stored job as it is being edited, outside its schedule."""
+    """Tests a stored job with its edited spec, outside its schedule."""
 
     def __init__(self, backend: Backend, editor: JobEditor, parent: QObject) -> None:
         from ui.widgets.output_feed import OutputFeed  # noqa: PLC0415 - once something is tested
@@ -306,7 +309,7 @@ def _new_draft(scheduler: Scheduler, spec: JobSpec | None) -> Draft:
 def _edit_draft(scheduler: Scheduler, job_id: str) -> Draft:
     job = scheduler.get_job(job_id)
     if job is None:
-        raise JobNotFoundError("this job is not there any more")
+        raise JobNotFoundError("this job no longer exists")
     existing = _existing(scheduler)
     return Draft(
         spec=job.spec,
@@ -327,7 +330,7 @@ def _copy_draft(scheduler: Scheduler, job_id: str) -> Draft:
 
 
 def _add(spec: JobSpec, review: StatusReason | None, scheduler: Scheduler) -> str:
-    """Store a new job; a copy of one that nobody has reviewed waits for that as well."""
+    """Store a new job; a copy of an unreviewed job needs a review too."""
     given = {name: getattr(spec, name) for name in _SPEC_NAMES}
     if not spec.anchor_at:
         given["anchor_at"] = None  # counted from now on
@@ -335,7 +338,7 @@ def _add(spec: JobSpec, review: StatusReason | None, scheduler: Scheduler) -> st
 
 
 def _update(job_id: str, before: JobSpec | None, after: JobSpec, scheduler: Scheduler) -> str:
-    """Write what was changed here, and leave alone what was changed elsewhere meanwhile."""
+    """Store only the fields edited here, so that changes made elsewhere stay."""
     changes = {
         name: getattr(after, name)
         for name in _SPEC_NAMES

@@ -45,7 +45,7 @@ _SEVERITIES = {
 
 
 class PlanPreview(QObject):
-    """Asks what a job will do, and shows the last answer only."""
+    """Computes the preview in the background and shows the latest one."""
 
     words_found = Signal(str)
     """The schedule in words."""
@@ -58,7 +58,7 @@ class PlanPreview(QObject):
         self._is_enabled = True
 
     def refresh(self, reading: Reading, quiet_times: Sequence[QuietTime]) -> None:
-        """Show what a job will do as it stands in the form."""
+        """Update the preview from the current values of the form."""
         if self._asked is not None:
             self._asked.cancel()
         self._is_enabled = reading.is_enabled
@@ -90,12 +90,12 @@ class PlanPreview(QObject):
 
 
 class SidePanel(QScrollArea):
-    """Looks ahead while one types."""
+    """Shows the preview while the user edits."""
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__()
         self.setObjectName("sidePanel")
-        self.setAccessibleName(self.tr("What will happen"))
+        self.setAccessibleName(self.tr("Preview"))
         self.setFixedWidth(PANEL_WIDTH)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
@@ -118,11 +118,11 @@ class SidePanel(QScrollArea):
         self._notes.setSpacing(GRID + HALF)
         self._note_widgets: list[QWidget] = []
         canvas = QWidget()
-        canvas.setAccessibleName(self.tr("What will happen"))
+        canvas.setAccessibleName(self.tr("Preview"))
         layout = QVBoxLayout(canvas)
         layout.setContentsMargins(MARGIN, GRID * 3, MARGIN, MARGIN)
         layout.setSpacing(GRID)
-        layout.addWidget(label(self.tr("It runs"), "small"))
+        layout.addWidget(label(self.tr("Schedule"), "small"))
         layout.addWidget(self._words)
         layout.addWidget(self._remark)
         layout.addSpacing(GRID)
@@ -147,49 +147,47 @@ class SidePanel(QScrollArea):
         return absolute, relative
 
     def show_nothing(self) -> None:
-        """Say that there is no schedule to look ahead with."""
-        self._words.setText(self.tr("not yet known"))
-        self._remark.setText(self.tr("As soon as the schedule can be read, its next runs stand here."))
+        """Show that there is no valid schedule yet."""
+        self._words.setText(self.tr("No schedule yet"))
+        self._remark.setText(self.tr("Upcoming runs appear here."))
         self._remark.show()
         self._show_runs((), 0)
         self._show_notes(())
 
     def show_preview(self, preview: Preview, *, is_enabled: bool) -> None:
-        """Show what a schedule will do."""
+        """Show the preview of a schedule."""
         self._words.setText(preview.words)
         self._show_runs(preview.runs, preview.now_ms)
         notes = [(note.severity, note.message) for note in preview.notes]
         notes += [(Severity.INFO, words) for words in self._waiting_notes(preview)]
         if preview.capped_at is not None:
-            # Not how many will be due: those that find no work do not count.
-            words = self.tr("Once {runs} of a day have started, the others are skipped until midnight.")
+            # Runs without a work item do not count, so the number of due runs is not shown.
+            words = self.tr("After {runs} in a day, further ones are skipped until midnight.")
             notes.append((Severity.INFO, words.format(runs=counted(preview.capped_at, "run"))))
         self._show_notes(notes)
         remark = ""
         if not is_enabled:
-            remark = self.tr("But it is switched off: it runs only by hand.")
+            remark = self.tr("The job is disabled and only runs manually.")
         elif preview.is_after:
-            remark = self.tr("When the later ones come depends on how long each takes.")
+            remark = self.tr("Later runs depend on how long each one takes.")
         elif not preview.runs:
-            remark = self.tr("Nothing is planned.")
+            remark = self.tr("No runs scheduled.")
         self._remark.setText(remark)
         show_if(self._remark, bool(remark))
 
     def _waiting_notes(self, preview: Preview) -> list[str]:
-        """Return what keeps its runs from starting at their time."""
+        """Return notes on what delays or skips its runs."""
         found = []
         if preview.waits_for:
             found.append(
-                self.tr("When its time has come, it waits for {what}.").format(
-                    what=one_line(preview.waits_for)
-                )
+                self.tr("When due, the job waits for {what}.").format(what=one_line(preview.waits_for))
             )
         if len(preview.quiet) == 1:
             at, quiet = preview.quiet[0]
             words = (
-                self.tr("The run of {when} falls into {quiet}: it is left out.")
+                self.tr("The {when} run falls in {quiet} and will be skipped.")
                 if preview.is_left_out
-                else self.tr("The run of {when} falls into {quiet}: it waits until {end}.")
+                else self.tr("The {when} run falls in {quiet} and waits until {end}.")
             )
             found.append(
                 words.format(
@@ -200,9 +198,9 @@ class SidePanel(QScrollArea):
             )
         elif preview.quiet:
             words = (
-                self.tr("{count} of these runs fall into {quiet}: they are left out.")
+                self.tr("{count} of these runs fall in {quiet} and will be skipped.")
                 if preview.is_left_out
-                else self.tr("{count} of these runs fall into {quiet}: they wait until it is over.")
+                else self.tr("{count} of these runs fall in {quiet} and wait until they end.")
             )
             quiet = preview.quiet[0][1]
             found.append(words.format(count=len(preview.quiet), quiet=self._quiet_name(quiet)))
@@ -210,8 +208,8 @@ class SidePanel(QScrollArea):
 
     def _quiet_name(self, quiet: Quiet) -> str:
         if not quiet.by.name:
-            return self.tr("a quiet time")
-        return self.tr("the quiet time {name}").format(name=one_line(quiet.by.name, _LONGEST_NAME))
+            return self.tr("quiet hours")
+        return self.tr("the quiet hours “{name}”").format(name=one_line(quiet.by.name, _LONGEST_NAME))
 
     def _show_runs(self, runs: tuple[int, ...], now_ms: int) -> None:
         show_if(self._runs_title, bool(runs))
@@ -255,19 +253,19 @@ class _NoteRow(QWidget):
         sign = MarkSign(appearance, _SEVERITIES[severity], words)
         layout.addWidget(sign, alignment=Qt.AlignmentFlag.AlignTop)
         layout.addWidget(text, 1)
-        # Not before it stands somewhere: it would be shown as a window.
+        # Only after it has a parent: otherwise it would be shown as a window.
         text.set_text(message)
 
 
 def _short(at: int, now_ms: int) -> str:
-    """Return the day and the time; the year only when it is another one."""
+    """Return day and time, with the year if it is not the current one."""
     local = local_time(at)
     date = short_date(local, year=local.year != local_time(now_ms).year)
     return f"{weekday_name(local)[:3]} {date}, {clock_time(local)}"
 
 
 def _distance(ahead_ms: int) -> str:
-    """Return how far ahead a run is, in a word or two."""
+    """Return the time until a run: "in 5 min"."""
     if ahead_ms < SECOND_MS:
         return QCoreApplication.translate("SidePanel", "now")
     if ahead_ms < MINUTE_MS:

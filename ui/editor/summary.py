@@ -1,4 +1,4 @@
-"""The short lines that tell what folded or hidden parts of the form say."""
+"""One-line summaries of pages and collapsed parts of the form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ui.widgets.action_text import action_words, work_words
 
 _SEPARATOR = " · "
 _UNITS = {"s": "s", "m": "min", "h": "h", "d": "d"}
-# So that where its work comes from is seen too.
+# Leaves room for the work queue.
 _LONGEST_WITH_WORK = 40
 _LONGEST_FOLLOWER = 40
 _INTERVAL = re.compile(r"([0-9]+)([smhd])")
@@ -40,27 +40,27 @@ def tr(text: str) -> str:
 
 
 def joined(*parts: str) -> str:
-    """Return what there is to say, on one line."""
+    """Join the non-empty parts on one line."""
     return _SEPARATOR.join(part for part in parts if part)
 
 
 def short_interval(interval: str | int) -> str:
-    """Return an interval as short as it stays clear: "2 h", "30 s"; milliseconds are rounded up."""
+    """Return an interval in short units: "2 h", "30 s"; milliseconds are rounded up."""
     milliseconds = parse_interval(interval) if isinstance(interval, str) else interval
     if milliseconds == 0:
-        return tr("at once")
+        return tr("0 s")
     whole = format_interval(-(-milliseconds // SECOND_MS) * SECOND_MS)
     return _INTERVAL.sub(lambda match: f"{match[1]} {_UNITS[match[2]]}", whole)
 
 
 def action_summary(action: Action) -> str:
-    """Return what a job does, and where its work comes from, on one line."""
+    """Return the action of a job and its work queue on one line."""
     work = work_words(action)
     return joined(one_line(action_words(action), _LONGEST_WITH_WORK), work) if work else action_words(action)
 
 
 def failure_summary(limit: str | None, retry: Retry) -> str:
-    """Return what happens when a run goes wrong: "stops after 2 h · retries never"."""
+    """Return how failures are handled: "stops after 2 h · no retries"."""
     stops = (
         tr("no time limit")
         if limit is None
@@ -68,7 +68,7 @@ def failure_summary(limit: str | None, retry: Retry) -> str:
     )
     attempts = retry.attempts
     if attempts == 0:
-        retries = tr("retries never")
+        retries = tr("no retries")
     elif attempts == 1:
         retries = tr("retries once")
     else:
@@ -79,23 +79,23 @@ def failure_summary(limit: str | None, retry: Retry) -> str:
 def conditions_summary(
     conditions: tuple[Condition, ...], deadline: str | None, in_quiet_time: InQuietTime
 ) -> str:
-    """Return what a due job waits for: "mains power and network · for 2 h at most"."""
-    waits = waiting_words(conditions) if conditions else tr("nothing")
+    """Return the conditions of a job: "network · waits up to 2 h"."""
+    waits = waiting_words(conditions) if conditions else tr("none")
     gives_up = ""
     if conditions and deadline is not None:
-        gives_up = tr("for {time} at most").format(time=short_interval(deadline))
-    skips = tr("left out in quiet times") if in_quiet_time is InQuietTime.SKIP else ""
+        gives_up = tr("waits up to {time}").format(time=short_interval(deadline))
+    skips = tr("skipped in quiet hours") if in_quiet_time is InQuietTime.SKIP else ""
     return joined(waits, gives_up, skips)
 
 
 def next_jobs_summary(followers: tuple[Follower, ...], names: tuple[str, ...]) -> str:
-    """Return what runs when a job has ended: "Report after success · Alert me after failure"."""
+    """Return the next jobs: "Report on success · Alert me on failure"."""
     if not followers:
-        return tr("nothing follows")
+        return tr("none")
     words = {
-        FollowOn.SUCCESS: tr("{name} after success"),
-        FollowOn.FAILURE: tr("{name} after failure"),
-        FollowOn.ALWAYS: tr("{name} in any case"),
+        FollowOn.SUCCESS: tr("{name} on success"),
+        FollowOn.FAILURE: tr("{name} on failure"),
+        FollowOn.ALWAYS: tr("{name} always"),
     }
     return joined(
         *(
@@ -106,24 +106,24 @@ def next_jobs_summary(followers: tuple[Follower, ...], names: tuple[str, ...]) -
 
 
 def options_summary(policy: Policy, group: str | None, *, enabled: bool) -> str:
-    """Return the rest of a policy: "catches up once · tells of failures · at most 5 runs a day"."""
-    catch_up = tr("catches up once") if policy.catch_up is CatchUp.ONCE else tr("no catching up")
+    """Return the options of a policy: "at most 5 runs a day · catches up once · notifies about failures"."""
+    catch_up = tr("catches up once") if policy.catch_up is CatchUp.ONCE else tr("no catch-up")
     tells = {
-        Notify.NONE: tr("tells of nothing"),
-        Notify.FAILURES: tr("tells of failures"),
-        Notify.ALL: tr("tells of all"),
+        Notify.NONE: tr("no notifications"),
+        Notify.FAILURES: tr("notifies about failures"),
+        Notify.ALL: tr("notifies about every run"),
         Notify.SETTINGS: "",
     }[policy.notify]
-    switch = "" if enabled else tr("switched off")
-    awake = tr("keeps the machine awake") if policy.keep_awake else ""
-    assistants = "" if policy.assistants_may_run else tr("not for assistants")
+    switch = "" if enabled else tr("disabled")
+    awake = tr("prevents sleep") if policy.keep_awake else ""
+    assistants = "" if policy.assistants_may_run else tr("assistants can't run it")
     return joined(
         switch, daily_limit_words(policy.caps), awake, assistants, catch_up, tells, one_line(group or "", 40)
     )
 
 
 def daily_limit_words(caps: Caps) -> str:
-    """Return what a job may do in a day: "at most 5 runs and a cost of 2.00 a day"; nothing when it may do anything."""
+    """Return the daily limits: "at most 5 runs and a cost of 2.00 a day"; empty for none."""
     runs = "" if caps.runs_per_day is None else counted(caps.runs_per_day, "run")
     cost = (
         "" if caps.cost_per_day is None else tr("a cost of {cost}").format(cost=cost_words(caps.cost_per_day))
@@ -133,12 +133,12 @@ def daily_limit_words(caps: Caps) -> str:
 
 
 def ladder_words(backoff: Backoff) -> str:
-    """Return how long a job rests after errors, in a sentence."""
+    """Return the back-off delays as a sentence."""
     if backoff.kind is not BackoffKind.LADDER:
         return ""
     *firsts, last = [short_interval(delay_ms) for delay_ms in backoff.delays_ms]
     if not firsts:
-        return tr("Rests {last} after each error.").format(last=last)
-    return tr("Rests {firsts}, then {last} after each further error.").format(
+        return tr("Waits {last} after each failure.").format(last=last)
+    return tr("Waits {firsts}, then {last} after each further failure.").format(
         firsts=", ".join(firsts), last=last
     )

@@ -1,4 +1,4 @@
-"""The panel of a test run: how long it has been under way, what it prints, how it ended."""
+"""The panel of a test run: elapsed time, output and outcome."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _STOP_KEYS = "Ctrl+."
 
 
 class TrialEnd(Protocol):
-    """How a test run ended: a stored run, or the end of one that was never stored."""
+    """The end of a test run, stored or not."""
 
     @property
     def outcome(self) -> Outcome: ...
@@ -112,15 +112,15 @@ class TrialPanel(QFrame):
         return self._is_running
 
     def begin(self) -> None:
-        """Show that a test run is under way."""
+        """Show that a test run has started."""
         self._is_running = True
         self._began_at = self._now_ms()
         self._output.clear()
         self._show_mark(Outcome.RUNNING)
         set_role(self._words, "strong")
-        self._words.setText(self.tr("Test run under way"))
+        self._words.setText(self.tr("Test running"))
         self._stop.setText(self.tr("Stop"))
-        self._stop.setShortcut(QKeySequence(_STOP_KEYS))  # Another text took it away.
+        self._stop.setShortcut(QKeySequence(_STOP_KEYS))  # Qt drops the shortcut when the text changes.
         self._stop.setEnabled(True)
         self._stop.show()
         self._close.setEnabled(False)
@@ -130,19 +130,19 @@ class TrialPanel(QFrame):
 
     @property
     def has_keyboard(self) -> bool:
-        """Whether the next key would stop the test run."""
+        """Whether the stop button has the focus."""
         return self._stop.hasFocus()
 
     def take_keyboard(self) -> None:
-        """Let the next key stop the test run."""
+        """Focus the stop button."""
         self._stop.setFocus()
 
     def feed(self, data: bytes) -> None:
-        """Show what it printed."""
+        """Show output of the run."""
         self._output.feed(data)
 
     def end(self, ended: TrialEnd | None, sentence: str) -> None:
-        """Show how it ended; without an end it could not be started, and the sentence says why."""
+        """Show how the run ended; `ended` is None if it could not start, and `sentence` says why."""
         self._is_running = False
         self._timer.stop()
         self._output.end()
@@ -161,18 +161,18 @@ class TrialPanel(QFrame):
 
     def _proposed(self, ended: TrialEnd) -> str:
         words = proposal_words(ended.proposal)
-        return self.tr("it proposes {words}").format(words=words) if words else ""
+        return self.tr("hint: {words}").format(words=words) if words else ""
 
     def _describe(self, ended: TrialEnd | None) -> str:
         if ended is None:
-            return self.tr("The test run could not be started")
+            return self.tr("The test run couldn't be started")
         words = outcome_words(ended.outcome)
         if ended.error:
             return f"{words}: {ended.error}"
         if ended.reason is not None:
             return f"{words}: {reason_words(ended.reason)}"
         if ended.http_status is not None:
-            return self.tr("{words}, answered {status}").format(words=words, status=ended.http_status)
+            return self.tr("{words}, status {status}").format(words=words, status=ended.http_status)
         if ended.exit_code is not None:
             return self.tr("{words}, exit code {code}").format(words=words, code=ended.exit_code)
         return words

@@ -1,4 +1,4 @@
-"""What is known of the agents beside the settings: the jobs that use them, the programs that are missing."""
+"""Facts about agents beyond the settings: which jobs use them, which programs are missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from halo_scheduler.service.scheduler import Scheduler
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentUsers:
-    """The names of the jobs that name an agent, and of those that leave it to the default."""
+    """The names of the jobs that name an agent, and of those that use the default."""
 
     by_agent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     of_default: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class AgentUsers:
         return self.by_agent.get(agent, ())
 
     def of(self, agent: str, default: str) -> tuple[str, ...]:
-        """Return the jobs that an agent works for."""
+        """Return the jobs that use an agent, by name or as the default."""
         return self.naming(agent) + (self.of_default if agent == default else ())
 
 
@@ -40,7 +40,7 @@ def read_users(scheduler: Scheduler) -> AgentUsers:
 
 
 def missing_programs(agents: Iterable[Agent], search_path: str) -> frozenset[str]:
-    """Return the programs of agents that are not found where jobs look for them."""
+    """Return the programs of agents that are not on the search path of jobs."""
     programs = {agent.argv[0] for agent in agents}
     return frozenset(program for program in programs if not _is_there(program, search_path))
 
@@ -48,6 +48,6 @@ def missing_programs(agents: Iterable[Agent], search_path: str) -> frozenset[str
 def _is_there(program: str, search_path: str) -> bool:
     full = os.path.expanduser(program)  # noqa: PTH111 - a name without a folder stays one
     if os.path.dirname(full) and not os.path.isabs(full):  # noqa: PTH117, PTH120
-        # That depends on the directory of the job.
+        # Relative to the directory of the job, so it cannot be checked here.
         return True
     return shutil.which(full, path=search_path) is not None

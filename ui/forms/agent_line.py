@@ -1,4 +1,4 @@
-"""The command line of an agent as it is typed: what of it stands for the prompt."""
+"""The command line of an agent, with its placeholder for the prompt."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _SIGNS = {Delivery.ARGUMENT: PROMPT, Delivery.FILE: PROMPT_FILE}
 
 
 def agent_line(argv: tuple[str, ...]) -> str:
-    """Return the line that splits into these arguments; what stands for the prompt needs no quotes."""
+    """Return the line that splits into these arguments; the placeholder is not quoted."""
     return " ".join(word if word in _SIGNS.values() else join_line((word,)) for word in argv)
 
 
 def delivery_of(argv: tuple[str, ...]) -> Delivery:
-    """Return how these arguments give an agent its prompt, whether or not they make one."""
+    """Return how these arguments pass the prompt, valid or not."""
     rest = " ".join(argv[1:])
     return next((way for way, sign in _SIGNS.items() if sign in rest), Delivery.STDIN)
 
 
 def with_delivery(argv: tuple[str, ...], delivery: Delivery) -> tuple[str, ...]:
-    """Return arguments that give the prompt in another way; it stays where it stood, or comes last."""
+    """Return arguments that pass the prompt in another way; the placeholder keeps its position or comes last."""
     if not argv or delivery is delivery_of(argv):
         return argv
     if delivery is Delivery.STDIN:

@@ -1,4 +1,4 @@
-"""The arguments of a command, each in a frame of its own: what the program will get."""
+"""The arguments of a command, each in a frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 200
 
 
 class ArgumentChips(QWidget):
-    """Shows arguments as they are told apart, over a few lines at most."""
+    """Shows how a command line is split, in a few lines at most."""
 
     def __init__(self, appearance: Appearance, *, name: str) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class ArgumentChips(QWidget):
         self.hide()
 
     def show_arguments(self, arguments: tuple[str, ...]) -> None:
-        """Show what a command line was split into; nothing when there is nothing to tell apart."""
+        """Show the arguments; hidden for a single one."""
         self._texts = [one_line(text, _LONGEST) or "''" for text in arguments[:_MOST]]
         self.setVisible(len(self._texts) > 1)
         self.setAccessibleName(self.tr("Runs: {arguments}").format(arguments=" · ".join(self._texts)))
@@ -38,7 +38,7 @@ class ArgumentChips(QWidget):
         self.update()
 
     def _placed(self, width: int) -> tuple[list[tuple[QRectF, str]], int]:
-        """Return where each chip goes, and how many did not fit."""
+        """Return the position of each chip, and how many do not fit."""
         metrics = QFontMetrics(self.font())
         height = metrics.height() + HALF
         x, y = 0, 0

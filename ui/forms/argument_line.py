@@ -1,4 +1,4 @@
-"""A program and its arguments on one line, quoted as in a shell but not given to one."""
+"""A program and its arguments on one line, quoted as in a shell but not run by one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ _PATTERN_SIGNS = frozenset("*?$`~")
 
 
 def split_line(line: str) -> tuple[str, ...]:
-    """Return the arguments of a line, or raise ScheduleError when a quote is left open."""
+    """Return the arguments of a line, or raise ScheduleError for an unclosed quote."""
     try:
         return tuple(shlex.split(line))
     except ValueError as error:
-        fault = "it ends with a backslash" if "escaped" in str(error) else "a quotation mark is left open"
-        raise ScheduleError(f"cannot read the arguments: {fault}", path="argv") from None
+        fault = (
+            "the line ends with a backslash" if "escaped" in str(error) else "a quotation mark isn't closed"
+        )
+        raise ScheduleError(f"can't read the arguments: {fault}", path="argv") from None
 
 
 def join_line(arguments: tuple[str, ...]) -> str:
@@ -25,7 +27,7 @@ def join_line(arguments: tuple[str, ...]) -> str:
 
 
 def shell_signs(line: str) -> list[str]:
-    """Return what on a line only a shell would act upon: outside of quotes, pipes, patterns and variables."""
+    """Return the unquoted pipes, wildcards and variables of a line, which only a shell would interpret."""
     lexer = shlex.shlex(line, posix=False, punctuation_chars=False)
     lexer.whitespace_split = True
     lexer.commenters = ""

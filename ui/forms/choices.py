@@ -1,4 +1,4 @@
-"""One of several: as cards in a grid, or as segments in a row."""
+"""A choice of one option: cards in a grid, or segments in a row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CARD_HEIGHT = 56
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What can be chosen: a value, its name, an icon, and for a card a few words more."""
+    """An option: a value, its title, an icon, and for a card a remark."""
 
     value: str
     title: str
@@ -36,14 +36,14 @@ class Choice:
 
 
 class Choices(QWidget):
-    """Shows choices of which always exactly one is taken."""
+    """Shows options of which exactly one is selected."""
 
     chosen = Signal(str)
 
     def __init__(
         self, appearance: Appearance, choices: Sequence[Choice], *, name: str, title: str, columns: int = 0
     ) -> None:
-        """Show cards in so many columns, or fewer in a narrow place; without columns, segments in a row."""
+        """Show cards in at most `columns` columns, or segments in a row for 0."""
         super().__init__()
         self.setObjectName(name)
         self.setAccessibleName(title)
@@ -75,19 +75,19 @@ class Choices(QWidget):
         return self._values[self._group.checkedId()]
 
     def buttons(self) -> list[QAbstractButton]:
-        """Return what is pressed, in order."""
+        """Return the buttons in order."""
         return self._group.buttons()
 
     def focus_chosen(self) -> None:
-        """Give the keyboard to what is chosen."""
+        """Focus the selected option."""
         self._group.button(self._group.checkedId()).setFocus()
 
     def choose(self, value: str) -> None:
-        """Take a choice."""
+        """Select an option."""
         self._group.button(self._values.index(value)).setChecked(True)
 
     def _arrange(self, columns: int) -> None:
-        """Put the cards into so many columns."""
+        """Arrange the cards in columns."""
         if self._grid is None or columns == self._columns:
             return
         self._columns = columns
@@ -96,11 +96,11 @@ class Choices(QWidget):
         for index, card in enumerate(self.buttons()):
             self._grid.removeWidget(card)
             self._grid.addWidget(card, index // columns, index % columns)
-            # The style sheet's least height of a button would let a card be squeezed in a low window.
+            # Otherwise the minimum height of buttons in the style sheet would squeeze cards in a low window.
             self._grid.setRowMinimumHeight(index // columns, card.sizeHint().height())
 
     def _update_tab_stop(self) -> None:
-        """Let the Tab key stop at what is chosen only; from there the arrow keys go to the others."""
+        """Make Tab stop at the selected option only; the arrow keys reach the others."""
         for one in self._group.buttons():
             takes = Qt.FocusPolicy.StrongFocus if one.isChecked() else Qt.FocusPolicy.ClickFocus
             one.setFocusPolicy(takes)
@@ -126,7 +126,7 @@ def _segment(appearance: Appearance, choice: Choice) -> QPushButton:
 
 
 class _Card(QPushButton):
-    """A button with an icon, a title and a few words."""
+    """A button with an icon, a title and a remark."""
 
     def __init__(self, appearance: Appearance, choice: Choice) -> None:
         super().__init__()
@@ -153,7 +153,7 @@ class _Card(QPushButton):
         for child in (self._picture, title, remark):
             child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         for text in (title, remark):
-            # A card that is too narrow cuts its words rather than growing.
+            # Elide the text in a narrow card instead of widening it.
             text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._texts = (title, remark)
         self.toggled.connect(self._draw)
@@ -161,7 +161,7 @@ class _Card(QPushButton):
         self._draw()
 
     def least_width(self) -> int:
-        """Return how wide it must be to show all its words."""
+        """Return the width that shows the full text."""
         margins = self._row.contentsMargins()
         words = max(text.sizeHint().width() for text in self._texts)
         return margins.left() + ICON + self._row.spacing() + words + margins.right()

@@ -1,4 +1,4 @@
-"""The fields of the editor, each with its error, and the pages they stand on."""
+"""Form fields with their errors, and the pages that hold them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PAGE_WIDTH = 560
 
 
 class Field(QWidget):
-    """A control under its name, with a remark and, when there is one, its error below it."""
+    """A control with a title above, and a hint and an error below."""
 
     def __init__(
         self,
@@ -40,10 +40,10 @@ class Field(QWidget):
         target: QWidget | None = None,
         targets: Mapping[str, QWidget] | None = None,
     ) -> None:
-        """Show a control; `target` is what of it takes the keyboard, if that is not its first.
+        """Show a control; `target` is the widget to focus, by default the first one.
 
-        A focus proxy would say the same, but the Tab key follows it, over whatever lies between. `targets` are those
-        of its parts that errors have names of their own for: the ends of their paths.
+        A focus proxy would change the Tab order as well. `targets` maps the last part of an error's path to the widget
+        to focus for it.
         """
         super().__init__()
         self.control = control
@@ -61,7 +61,7 @@ class Field(QWidget):
             layout.addWidget(heading)
         layout.addWidget(control)
         self._below = layout
-        # Most fields never need them.
+        # Created on first use: most fields need neither.
         self._hint: QLabel | None = None
         self._error: QLabel | None = None
         if hint:
@@ -73,7 +73,7 @@ class Field(QWidget):
         return "" if self._error is None else self._error.text()
 
     def set_hint(self, text: str) -> None:
-        """Show another remark."""
+        """Show a hint, or none."""
         if self._hint is None and text:
             self._hint = label("", "small", wrap=True, name=f"{self.control.objectName()}Hint")
             self._below.insertWidget(self._below.indexOf(self.control) + 1, self._hint)
@@ -86,14 +86,14 @@ class Field(QWidget):
         return as_sentence(self._subject, problem.message)
 
     def show_error(self, sentence: str, path: str = "") -> None:
-        """Put a sentence below the control, or take it away; the path tells what of it is meant."""
+        """Show an error below the control, or clear it; the path selects the widget to mark."""
         shown = one_line(sentence)
         target = self._targets.get(path.rpartition(".")[2], self._usual_target)
         if shown == self.error and target is self._target:
             return
         if self._error is None:
             self._error = label("", "error", wrap=True, name=f"{self.control.objectName()}Error")
-            # A name without a blank must not make the page wider.
+            # A long word must not widen the page.
             self._error.setMinimumWidth(GRID)
             self._below.addWidget(self._error)
         self._error.setText(shown)
@@ -104,19 +104,21 @@ class Field(QWidget):
         _mark_error(_first_focus(target), shown)
 
     def focus(self, reason: Qt.FocusReason = Qt.FocusReason.OtherFocusReason) -> None:
-        """Bring the control into view and give it the keyboard; by Tab, what stands there is replaced by typing."""
+        """Focus the control; the reason Tab also selects its text."""
         _first_focus(self._target).setFocus(reason)
 
 
 class Page(QScrollArea):
-    """One page: a title, and fields from top to bottom."""
+    """A page: a title, and fields below each other."""
 
     edited = Signal()
-    """Something was typed or chosen."""
+    """The user changed a value."""
     learned = Signal()
-    """Something is known now that counts when the form is read, though nobody changed anything."""
+    """Loaded data may change the problems of the form, without an edit."""
+    secret_wanted = Signal()
+    """The user wants to add a secret."""
     part_made = Signal(object)
-    """A QWidget that was not there before, as it is before anybody changes it."""
+    """A QWidget that was just created, before any edit."""
 
     def __init__(self, title: str, *, name: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -125,10 +127,10 @@ class Page(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # The fields take the keyboard; the page itself would be a stop without a use.
+        # The fields take the focus; the page itself is not a Tab stop.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._fields: list[Field] = []
-        # From the outside in: what is moved into another parent later is styled all over again.
+        # Created with their parents: Qt styles a widget again when its parent changes.
         canvas = _Canvas(self)
         self.setWidget(canvas)
         row = QHBoxLayout(canvas)
@@ -144,29 +146,29 @@ class Page(QScrollArea):
 
     @property
     def ground(self) -> QWidget:
-        """What the fields stand on; a form made for it from the start need not be moved there."""
+        """The parent of the fields; pass it when creating a form."""
         return self._column
 
     def add(self, widget: QWidget) -> None:
-        """Put something below what is there."""
+        """Add a widget at the end."""
         self.column.addWidget(widget)
 
     def add_field(self, field: Field) -> Field:
-        """Put a field below what is there, and show its errors from now on."""
+        """Add a field at the end, and show its errors."""
         self.column.addWidget(field)
         return self.watch_field(field)
 
     def watch_field(self, field: Field) -> Field:
-        """Show the errors of a field that stands elsewhere on the page."""
+        """Show the errors of a field that is placed elsewhere on the page."""
         self._fields.append(field)
         return field
 
     def forget_field(self, field: Field) -> None:
-        """Look no more at a field that is taken away."""
+        """Stop showing errors of a removed field."""
         self._fields.remove(field)
 
     def field_of(self, path: str) -> Field | None:
-        """Return the field that a path names, be it only as a whole."""
+        """Return the field with the longest path that contains the given one."""
         found = [
             (len(field_path), index)
             for index, field in enumerate(self._fields)
@@ -176,7 +178,7 @@ class Page(QScrollArea):
         return self._fields[max(found)[1]] if found else None
 
     def show_problems(self, problems: Iterable[Problem]) -> None:
-        """Put each problem beside its field; what was merely not filled in yet waits until it was visited."""
+        """Show each problem at its field; missing values only after the field was visited."""
         told: dict[Field, tuple[str, str]] = {}
         for problem in problems:
             field = self.field_of(problem.path)
@@ -186,7 +188,7 @@ class Page(QScrollArea):
             field.show_error(*told.get(field, ("", "")))
 
     def reveal(self, field: Field) -> None:
-        """Bring a field into view, out of whatever it is folded into, and give it the keyboard."""
+        """Expand the parts around a field, scroll to it and focus it."""
         parent = field.parentWidget()
         while parent is not None and parent is not self:
             if isinstance(parent, Fold):
@@ -197,9 +199,9 @@ class Page(QScrollArea):
 
 
 class _Canvas(QWidget):
-    """As high as what stands on it is at its width.
+    """Takes its height from its contents at the current width.
 
-    Qt would ask for the height that texts have at the width they like best, and let an empty rest be scrolled to.
+    By default Qt uses the height at the preferred width, which leaves empty space to scroll to.
     """
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -208,7 +210,7 @@ class _Canvas(QWidget):
 
 
 def _mark_error(target: QWidget, sentence: str) -> None:
-    """Show and say that something is wrong with what takes the keyboard; without a sentence, that nothing is."""
+    """Mark a widget as invalid, also for screen readers; an empty sentence clears the mark."""
     target.setAccessibleDescription(sentence)
     target.setProperty("invalid", "true" if sentence else "false")
     target.style().unpolish(target)
@@ -216,7 +218,7 @@ def _mark_error(target: QWidget, sentence: str) -> None:
 
 
 def _first_focus(control: QWidget) -> QWidget:
-    """Return what takes the keyboard: the control, or the first in it that does."""
+    """Return the first widget in a control that takes the focus."""
     proxy = control.focusProxy()
     if proxy is not None:
         return _first_focus(proxy)

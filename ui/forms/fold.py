@@ -1,4 +1,4 @@
-"""A part of a page that is folded away under a line that tells what is inside."""
+"""A collapsible section of a page."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _RADIUS = 6
 
 
 class Fold(QWidget):
-    """A part that is folded away until it is wanted."""
+    """A section that is collapsed under a title and a summary."""
 
     opened = Signal()
-    """What is inside is about to be seen."""
+    """The section is about to open."""
 
     def __init__(self, appearance: Appearance, title: str, *, name: str) -> None:
         super().__init__()
@@ -34,15 +34,15 @@ class Fold(QWidget):
         self._head.toggled.connect(self._show_body)
 
     def add(self, widget: QWidget) -> None:
-        """Put something inside."""
+        """Add a widget to the section."""
         self._inside.addWidget(widget)
 
     def set_title(self, title: str) -> None:
-        """Give it another title."""
+        """Change the title."""
         self._head.set_title(title)
 
     def set_summary(self, text: str) -> None:
-        """Tell what is inside, in a few words."""
+        """Set the summary that is shown while collapsed."""
         self._head.set_summary(one_line(text))
 
     @property
@@ -51,7 +51,7 @@ class Fold(QWidget):
 
     @property
     def head(self) -> QWidget:
-        """What the Tab key visits before what is inside."""
+        """The header, which comes first in Tab order."""
         return self._head
 
     @property
@@ -59,7 +59,7 @@ class Fold(QWidget):
         return self._head.isChecked()
 
     def unfold(self) -> None:
-        """Show what is inside."""
+        """Expand the section."""
         self._head.setChecked(True)
 
     def _show_body(self, is_open: bool) -> None:  # noqa: FBT001 - a slot of `toggled`
@@ -69,14 +69,14 @@ class Fold(QWidget):
 
 
 class _FoldHead(QAbstractButton):
-    """The line that opens and closes a part."""
+    """The header that expands and collapses a section."""
 
     def __init__(self, appearance: Appearance, title: str, *, name: str) -> None:
         super().__init__()
         self._appearance = appearance
         self.summary = ""
         self.setObjectName(name)
-        # Being open is nothing that was filled in.
+        # Excludes it from the snapshot: being open is not a value.
         self.setProperty("kind", "fold")
         self.set_title(title)
         self.setCheckable(True)
@@ -87,12 +87,12 @@ class _FoldHead(QAbstractButton):
         appearance.changed.connect(self.update)
 
     def set_title(self, title: str) -> None:
-        """Show another title."""
+        """Change the title."""
         self.setText(title)
         self.setAccessibleName(title)
 
     def set_summary(self, text: str) -> None:
-        """Show this beside the title while the part is closed."""
+        """Show this beside the title while collapsed."""
         self.summary = text
         self.setAccessibleDescription(text)
         self.update()

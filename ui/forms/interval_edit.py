@@ -14,7 +14,7 @@ _LARGEST = 999_999
 
 
 class IntervalEdit(QWidget):
-    """Takes a number and a unit; what is not changed is given back as it was, to the letter."""
+    """Edits a number and a unit; an unchanged interval is returned exactly as loaded."""
 
     changed = Signal()
 

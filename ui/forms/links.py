@@ -1,4 +1,4 @@
-"""Links that begin where the fields above and below them do."""
+"""Links aligned with the fields of a form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ui.widgets.labels import button
 
 
 def link(text: str, *, name: str) -> QPushButton:
-    """Return a button that looks like a link and stands flush with the fields."""
+    """Return a link button without left padding."""
     made = button(text, name=name, kind="link")
     made.setAutoDefault(False)
     made.setStyleSheet("QPushButton { padding-left: 0; }")

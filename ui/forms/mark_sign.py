@@ -1,4 +1,4 @@
-"""A mark that stands before a line of text: shape and colour say how things are."""
+"""A status mark before a line of text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARK = 10
 
 
 class MarkSign(QWidget):
-    """As high as a line of text, with its mark in the middle."""
+    """As high as a line of text, with the mark centred."""
 
     def __init__(self, appearance: Appearance, mark: Mark, words: str = "", size: int = _MARK) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class MarkSign(QWidget):
         return self._mark
 
     def show_mark(self, mark: Mark, words: str) -> None:
-        """Show another mark, and what it means."""
+        """Show a mark and its meaning as a tooltip."""
         self._mark = mark
         self.setToolTip(words)
         self.update()

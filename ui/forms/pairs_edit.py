@@ -1,4 +1,4 @@
-"""Rows of names and values: the environment of a command, the headers of a request."""
+"""A list of names and values: environment variables or HTTP headers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from .secret_picker import SecretPicker
 
 
 class PairsEdit(QWidget):
-    """Names and values, one pair to a row; rows left empty are not meant."""
+    """One pair per row; empty rows are ignored."""
 
     changed = Signal()
+    secret_wanted = Signal()
+    """The user wants to add a secret."""
 
     def __init__(
         self,
@@ -55,7 +57,7 @@ class PairsEdit(QWidget):
         layout.addWidget(self._add, alignment=Qt.AlignmentFlag.AlignLeft)
 
     def set_pairs(self, pairs: Mapping[str, str]) -> None:
-        """Show these pairs only."""
+        """Show these pairs."""
         for row in list(self._rows):
             self._drop(row)
         for key, value in pairs.items():
@@ -99,6 +101,7 @@ class PairsEdit(QWidget):
         row.changed.connect(self.changed)
         row.removal_wanted.connect(self._remove)
         row.finished.connect(self._go_on)
+        row.picker.new_wanted.connect(self.secret_wanted)
         return row
 
     def _add_and_focus(self) -> None:
@@ -106,7 +109,7 @@ class PairsEdit(QWidget):
         self.changed.emit()
 
     def _go_on(self, row: PairRow) -> None:
-        """After Enter in a row go to the next one; after the last, make one."""
+        """On Enter, go to the next row; after the last, add one."""
         index = self._rows.index(row) + 1
         if index < len(self._rows):
             self._rows[index].key.setFocus()
@@ -131,7 +134,7 @@ class PairsEdit(QWidget):
 
 
 class PairRow(QWidget):
-    """A name, a value, a secrets picker and a way out."""
+    """A name, a value, a secret picker and a button that removes the row."""
 
     changed = Signal()
     finished = Signal(object)
@@ -169,11 +172,11 @@ class PairRow(QWidget):
 
     @property
     def stops(self) -> list[QWidget]:
-        """What the Tab key visits."""
+        """The widgets in Tab order."""
         return [self.key, self.value, self.picker.button, self._remove]
 
     def rename(self, name: str) -> None:
-        """Take the name of another place."""
+        """Rename the widgets after their position."""
         for widget, suffix in (
             (self.key, "Key"),
             (self.value, "Value"),

@@ -1,4 +1,4 @@
-"""A line for a path, with a button that looks for it."""
+"""A line for a path, with a button that opens a file dialog."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class DirectoryEdit(QWidget):
 
     @property
     def stops(self) -> list[QWidget]:
-        """What the Tab key visits."""
+        """The widgets in Tab order."""
         return [self.line, self._choose]
 
     def _choose_folder(self) -> None:
-        # Path's own way would raise for the home of somebody who is not known here.
+        # Path.expanduser raises for the home of an unknown user.
         start = os.path.expanduser(self.line.text())  # noqa: PTH111 - see above
         dialog = QFileDialog(self.window(), self._title, start)
         dialog.setFileMode(QFileDialog.FileMode.Directory)

@@ -1,4 +1,4 @@
-"""Fields for plain text of several lines."""
+"""Multi-line plain text fields."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QPlainTextEdit
 from ui.style.theme import HALF
 
 _BORDER = 1
-# Looking for a place to break such a word takes Qt a time that grows with the square of its length.
+# Qt takes quadratic time to break such a word.
 _ENDLESS_WORD = re.compile(r"\S{2000}")
 
 
 class PlainText(QPlainTextEdit):
-    """A text that the Tab key leaves; one without blanks, however long, holds nothing up."""
+    """Tab moves the focus on; very long words do not block the GUI."""
 
     def __init__(self, *, name: str, title: str) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class PlainText(QPlainTextEdit):
         self.setTabChangesFocus(True)
 
     def show_text(self, text: str) -> None:
-        """Show a text in the place of what was there."""
+        """Replace the text."""
         self._choose_breaks(text)
         self.setPlainText(text)
 
@@ -43,7 +43,7 @@ class PlainText(QPlainTextEdit):
 
 
 class GrowingText(PlainText):
-    """Grows line by line, and scrolls only when it is as high as it may be."""
+    """Grows with its text, and scrolls at its maximum height."""
 
     def __init__(self, *, name: str, title: str, least: int, most: int) -> None:
         super().__init__(name=name, title=title)
@@ -54,7 +54,7 @@ class GrowingText(PlainText):
         self._fit()
 
     def _fit(self) -> None:
-        # The size of a plain text is counted in lines.
+        # The document size of a plain text is in lines.
         lines = round(self.document().size().height())
         bars = Qt.ScrollBarPolicy
         policy = bars.ScrollBarAsNeeded if lines > self._most else bars.ScrollBarAlwaysOff
@@ -67,5 +67,5 @@ class GrowingText(PlainText):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
-        # Lines that break elsewhere at another width are not told of.
+        # Qt does not signal that lines wrap differently at another width.
         self._fit()

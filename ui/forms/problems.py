@@ -1,4 +1,4 @@
-"""What keeps a form from being saved: gathered part by part, each under the field it belongs to."""
+"""The problems of a form, collected by field."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of the form; `is_missing` marks a field that was merely not filled in yet."""
+    """One problem; `is_missing` marks a field that is not filled in yet."""
 
     path: str
     message: str
@@ -22,13 +22,13 @@ class Problem:
 
 
 class Findings:
-    """Collects what is wrong while the parts of a form are read, so that all of it can be shown at once."""
+    """Collects the problems while a form is read, so that all can be shown at once."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
 
     def take(self, path: str, make: Callable[[], T]) -> T | None:
-        """Return what `make` makes; what it refuses is noted under the path."""
+        """Return the result of `make`; a ScheduleError is recorded under the path."""
         try:
             return make()
         except ScheduleError as error:
@@ -37,21 +37,21 @@ class Findings:
             return None
 
     def miss(self, path: str, message: str) -> None:
-        """Note that something needed was not given."""
+        """Record that a required value is missing."""
         self.problems.append(Problem(path, message, is_missing=True))
 
     def refuse(self, path: str, message: str) -> None:
-        """Note that something given cannot be used."""
+        """Record that a value is invalid."""
         self.problems.append(Problem(path, message))
 
 
 def as_sentence(subject: str, message: str) -> str:
-    """Return a message as a sentence that stands for itself: "is empty" is said of its subject."""
+    """Return a message as a full sentence; "is empty" gets the subject."""
     text = f"{subject} {message}" if message.startswith(_VERBS) else message
     text = f"{text[:1].upper()}{text[1:]}"
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def is_under(path: str, field_path: str) -> bool:
-    """Tell whether a path names a field or something inside it."""
+    """Return whether a path is a field's path or inside it."""
     return path == field_path or path.startswith((f"{field_path}.", f"{field_path}["))

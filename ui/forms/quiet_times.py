@@ -1,4 +1,4 @@
-"""Quiet times in words: which days and hours, for whom, and whether one holds now."""
+"""Quiet hours in words: days, hours, jobs, and whether they apply now."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def tr(text: str) -> str:
 
 def day_name(day: Weekday) -> str:
     """Return the name of a day."""
-    # Theirs begin with Sunday.
+    # WEEKDAYS begins with Sunday.
     return WEEKDAYS[(_ALL_DAYS.index(day) + 1) % len(WEEKDAYS)]
 
 
 def called(time: QuietTime) -> str:
-    """Return what a quiet time is called; those without a name are all called the same."""
-    return one_line(time.name, _LONGEST_NAME) or tr("Quiet time")
+    """Return the name of quiet hours, or a default."""
+    return one_line(time.name, _LONGEST_NAME) or tr("Quiet hours")
 
 
 def quiet_line(time: QuietTime) -> str:
-    """Return what a quiet time says: "Every day, 22:00 to 06:00 · group Home · Europe/Berlin"."""
+    """Return a summary: "Every day, 22:00 to 06:00 · group Home · Europe/Berlin"."""
     whom = (
         tr("all jobs")
         if time.group is None
@@ -48,35 +48,33 @@ def _days(days: Sequence[Weekday]) -> str:
     whole = {_ALL_DAYS: tr("Every day"), _WORK_DAYS: tr("Monday to Friday"), _WEEKEND: tr("Weekends")}
     if tuple(days) in whole:
         return whole[tuple(days)]
-    # A single day has room for its whole name.
+    # A single day is not abbreviated.
     names = [day_name(day) if len(days) == 1 else day_name(day)[:3] for day in days]
     return listed(spans([_ALL_DAYS.index(day) for day in days], names, tr(" to ")))
 
 
 def _hours(time: QuietTime) -> str:
     if is_whole_day(time.start, time.end):
-        return (
-            tr("all day") if time.start == "00:00" else tr("{start} for a whole day").format(start=time.start)
-        )
+        return tr("all day") if time.start == "00:00" else tr("{start} for 24 hours").format(start=time.start)
     return tr("{start} to {end}").format(start=time.start, end=time.end)
 
 
 def is_whole_day(start: str, end: str) -> bool:
-    """Tell whether hours last until the same time of the next day."""
+    """Return whether the hours last until the same time of the next day."""
     return start == ("00:00" if end == "24:00" else end)
 
 
 def end_words(start: str, end: str) -> str:
-    """Return on which day hours end, where that is not obvious."""
+    """Return a remark on the end of the hours, if it is not obvious."""
     if is_whole_day(start, end):
-        return tr("It lasts a whole day.")
+        return tr("Lasts 24 hours.")
     if end in ("00:00", "24:00"):
-        return tr("It ends at midnight.")
-    return tr("It ends on the next day.") if end < start else ""
+        return tr("Ends at midnight.")
+    return tr("Ends the next day.") if end < start else ""
 
 
 def holds_words(time: QuietTime, now_ms: int) -> str:
-    """Return until when a quiet time holds, if it does now."""
+    """Return until when quiet hours last; empty if they do not apply now."""
     found = quiet_at([time], time.group, now_ms)
     if found is None:
         return ""
@@ -84,17 +82,17 @@ def holds_words(time: QuietTime, now_ms: int) -> str:
 
 
 def now_words(times: Sequence[QuietTime], now_ms: int) -> str:
-    """Return for whom it is quiet now, and until when; overlapping times count as one."""
+    """Return which jobs have quiet hours now, and until when; overlapping ones are merged."""
     everybody = quiet_at(times, None, now_ms)
     if everybody is not None:
-        words = tr("Quiet now until {when}: no job starts by itself.")
+        words = tr("Quiet until {when}: no scheduled runs start.")
         return words.format(when=moment_in_words(everybody.until, now_ms))
     groups = dict.fromkeys(time.group for time in times if time.group is not None)
     found = [
         (group, quiet.until) for group in groups if (quiet := quiet_at(times, group, now_ms)) is not None
     ]
     if not found:
-        return tr("Nothing is quiet now.")
+        return tr("No quiet hours right now.")
     named = [
         tr("group {group} until {when}").format(
             group=one_line(group, _LONGEST_NAME), when=moment_in_words(until, now_ms)

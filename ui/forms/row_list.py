@@ -1,4 +1,4 @@
-"""A list of rows in a page of the editor, whose names follow their places in it."""
+"""A list of rows in a page; object names follow the position."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .fields import Field, Page
 
 
 def rename(part: QWidget, before: str, after: str) -> None:
-    """Give all controls of a part whose names begin with one stem another stem."""
+    """Replace the prefix of the object names in a part."""
     if before == after:
         return
     for widget in (part, *part.findChildren(QWidget)):
@@ -21,7 +21,7 @@ def rename(part: QWidget, before: str, after: str) -> None:
 
 
 class ListedRow(Protocol):
-    """What stands in such a list."""
+    """A row of the list."""
 
     field: Field
 
@@ -32,7 +32,7 @@ RowT = TypeVar("RowT", bound=ListedRow)
 
 
 class RowList(Generic[RowT]):
-    """The rows in their order; the page shows what is wrong with each."""
+    """The rows in order; the page shows their problems."""
 
     def __init__(self, page: Page, *, stem: str, path: str, spacing: int) -> None:
         self._page = page
@@ -51,17 +51,17 @@ class RowList(Generic[RowT]):
 
     @property
     def next_name(self) -> str:
-        """What the next row is to be called."""
+        """The object name of the next row."""
         return f"{self._stem}{len(self._rows)}"
 
     def append(self, row: RowT) -> None:
-        """Show a row below the others."""
+        """Add a row at the end."""
         self._rows.append(row)
         self.layout.addWidget(self._page.watch_field(row.field))
         self._number()
 
     def drop(self, row: RowT) -> RowT | None:
-        """Take a row away for good; return the one that is nearest to its place then."""
+        """Delete a row; return the row now nearest to its position."""
         index = self._rows.index(row)
         self._rows.remove(row)
         self._page.forget_field(row.field)
@@ -73,7 +73,7 @@ class RowList(Generic[RowT]):
         return self._rows[min(index, len(self._rows) - 1)] if self._rows else None
 
     def clear(self) -> None:
-        """Take all rows away."""
+        """Delete all rows."""
         for row in list(self._rows):
             self.drop(row)
 

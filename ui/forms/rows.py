@@ -1,4 +1,4 @@
-"""Controls and words side by side, in the order in which the Tab key visits them."""
+"""Rows of controls and labels, in Tab order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .interval_edit import IntervalEdit
 
 
 def side_by_side(name: str, *widgets: QWidget) -> QWidget:
-    """Return a row of controls; the first takes the keyboard."""
+    """Return a row of controls; the first takes the focus."""
     made = QWidget()
     made.setObjectName(name)
     layout = QHBoxLayout(made)
@@ -26,7 +26,7 @@ def side_by_side(name: str, *widgets: QWidget) -> QWidget:
 
 
 def explanations(*pairs: tuple[str, str]) -> QWidget:
-    """Return a list of things that are typed, each with what it is for."""
+    """Return a two-column list: what to type, and what it means."""
     made = QWidget()
     grid = QGridLayout(made)
     grid.setContentsMargins(0, 0, 0, 0)
@@ -42,7 +42,7 @@ def explanations(*pairs: tuple[str, str]) -> QWidget:
 
 
 def tab_before(anchor: QWidget, stops: list[QWidget]) -> None:
-    """Let the Tab key visit some controls right before another one: Qt would put what is made later at the end."""
+    """Put widgets right before another in Tab order; Qt puts new ones at the end."""
     before = anchor.previousInFocusChain()
     while before is not None and before is not anchor and (before in stops or not _takes_tab(before)):
         before = before.previousInFocusChain()
@@ -56,13 +56,13 @@ def _takes_tab(widget: QWidget) -> bool:
     return bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
 
 
-def optional_interval(name: str, has: QCheckBox, edit: IntervalEdit) -> QWidget:
-    """Return a duration that counts only when its box is checked."""
+def optional_interval(name: str, has: QCheckBox, edit: IntervalEdit, rest: str = "") -> QWidget:
+    """Return an interval with a check box; `rest` is the text after it."""
     has.toggled.connect(edit.setEnabled)
-    return side_by_side(name, has, edit)
+    return side_by_side(name, has, edit, *([label(rest)] if rest else []))
 
 
 def set_optional(has: QCheckBox, edit: IntervalEdit, *, is_on: bool) -> None:
-    """Check or clear the box of a duration."""
+    """Check or clear the box of an interval."""
     has.setChecked(is_on)
     edit.setEnabled(is_on)

@@ -1,4 +1,4 @@
-"""A button that puts the reference to a secret into a text."""
+"""A button that inserts a reference to a secret."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from ui.widgets.labels import icon_button
 
 
 class SecretPicker(QWidget):
-    """Shows the names of the stored secrets; their values are never asked for."""
+    """Lists the names of the stored secrets; values are never loaded."""
 
     picked = Signal(str)
-    """The reference to put into the text, like ${secret:TOKEN}."""
+    """The reference to insert, like ${secret:TOKEN}."""
     named = Signal(str)
     """The name alone, like TOKEN."""
+    new_wanted = Signal()
+    """The user wants to add a secret."""
 
     def __init__(
         self, backend: Backend, appearance: Appearance, parent: QWidget | None, *, name: str
@@ -42,10 +44,11 @@ class SecretPicker(QWidget):
     def _show(self, names: list[str]) -> None:
         self._menu.clear()
         for name in names:
-            # A name has no sign that a menu would take for a shortcut.
+            # Names contain no "&", which a menu would treat as a mnemonic.
             self._menu.addAction(name).triggered.connect(self._emitter(name))
-        if not names:
-            self._add_message(self.tr("No secrets yet: add them in the settings"))
+        if names:
+            self._menu.addSeparator()
+        self._menu.addAction(self.tr("New secret…")).triggered.connect(self.new_wanted)
         self._pop_up()
 
     def _show_fault(self, error: SchedulerError) -> None:
@@ -64,7 +67,7 @@ class SecretPicker(QWidget):
 
 
 class _Emit:
-    """Tells of one secret."""
+    """Emits one secret when called."""
 
     def __init__(self, picker: SecretPicker, name: str) -> None:
         self._picker = picker

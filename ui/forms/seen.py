@@ -1,4 +1,4 @@
-"""Showing and hiding parts of a form without work that changes nothing."""
+"""Showing and hiding widgets without redundant work."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QWidget
 
 
 def show_if(widget: QWidget, is_wanted: bool) -> None:  # noqa: FBT001 - like setVisible
-    """Show or hide a part; Qt would style it and lay it out anew also when it is so already."""
+    """Show or hide a widget; Qt would restyle and lay it out even without a change."""
     if widget.parentWidget() is None:
-        raise ValueError("a part that stands nowhere would become a window of its own")
+        raise ValueError("a widget without a parent would become a window")
     if widget.isHidden() == is_wanted:
         widget.setVisible(is_wanted)

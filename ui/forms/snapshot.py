@@ -1,4 +1,4 @@
-"""Everything typed and chosen on a page, for telling whether anything changed."""
+"""The contents of all controls of a page, to detect changes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from PySide6.QtWidgets import (
 )
 
 CONTENT = "content"
-"""The property of a widget that says something by being there."""
+"""The property with the content of a widget that has no value of its own."""
 _INNER = "qt_"
 
 
 def snapshot(page: QWidget) -> dict[str, str]:
-    """Return the contents of all controls in a page by their names; what is inside of a control says nothing more."""
+    """Return the contents of all controls by object name; inner widgets of Qt are skipped."""
     widgets = page.findChildren(QWidget)
     contents = ((widget.objectName(), widget.property(CONTENT) or _content(widget)) for widget in widgets)
     return {

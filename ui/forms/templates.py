@@ -1,4 +1,4 @@
-"""Jobs to begin with: filled in far enough that only what is one's own has to be changed."""
+"""Job templates for the first start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halo_scheduler.model.work_source import FolderSource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A job that is nearly there: its title and sentence are shown through tr(), in the context Templates."""
+    """A prefilled job; title and sentence are translated in the context Templates."""
 
     title: str
     sentence: str
@@ -37,7 +37,7 @@ TEMPLATES: dict[str, Template] = {
     ),
     "script": Template(
         title=str(QT_TRANSLATE_NOOP("Templates", "Run a script")),
-        sentence=str(QT_TRANSLATE_NOOP("Templates", "Start your own script or program every hour.")),
+        sentence=str(QT_TRANSLATE_NOOP("Templates", "Run your own script or program every hour.")),
         icon="terminal",
         spec=JobSpec(
             name="Run my script",
@@ -47,7 +47,7 @@ TEMPLATES: dict[str, Template] = {
     ),
     "website": Template(
         title=str(QT_TRANSLATE_NOOP("Templates", "Check a website")),
-        sentence=str(QT_TRANSLATE_NOOP("Templates", "Ask every 15 minutes whether a page still answers.")),
+        sentence=str(QT_TRANSLATE_NOOP("Templates", "Check every 15 minutes that a page responds.")),
         icon="globe",
         spec=JobSpec(
             name="Check my website", schedule=Every("15m"), action=HttpRequest(url="https://example.com/")
@@ -68,9 +68,7 @@ TEMPLATES: dict[str, Template] = {
     ),
     "agent": Template(
         title=str(QT_TRANSLATE_NOOP("Templates", "Ask an agent every morning")),
-        sentence=str(
-            QT_TRANSLATE_NOOP("Templates", "An AI agent reads your notes and sums up what the day brings.")
-        ),
+        sentence=str(QT_TRANSLATE_NOOP("Templates", "An AI agent reads your notes and sums up your day.")),
         icon="prompt",
         spec=JobSpec(
             name="What is on today",
@@ -86,7 +84,7 @@ TEMPLATES: dict[str, Template] = {
     "tasks": Template(
         title=str(QT_TRANSLATE_NOOP("Templates", "Work through a folder")),
         sentence=str(
-            QT_TRANSLATE_NOOP("Templates", "An AI agent takes one task after the other from a folder.")
+            QT_TRANSLATE_NOOP("Templates", "An AI agent works through a folder of tasks, one per run.")
         ),
         icon="folder",
         spec=JobSpec(

@@ -1,4 +1,4 @@
-"""A time zone, found by typing any part of its name."""
+"""A time zone, chosen by typing part of its name."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QComboBox, QCompleter
 
 from halo_scheduler.grammar.zone import machine_zone
 
-# Read with the module, which the window's thread does not wait for; one list, instead of a walk over the disk.
+# Loaded at import, which happens off the GUI thread; one file instead of a directory walk.
 _ZONES = sorted(resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split())
 
 
 class ZonePicker(QComboBox):
-    """All zones, this machine's first."""
+    """All zones, the local one first."""
 
     changed = Signal()
 
@@ -25,7 +25,7 @@ class ZonePicker(QComboBox):
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setMaxVisibleItems(12)
-        self._own = self.tr("This machine's zone ({zone})").format(zone=machine_zone().key)
+        self._own = self.tr("Local time zone ({zone})").format(zone=machine_zone().key)
         self.addItem(self._own)
         self.addItems(_ZONES)
         completer = QCompleter(self.model(), self)
@@ -40,7 +40,7 @@ class ZonePicker(QComboBox):
 
     @property
     def zone(self) -> str | None:
-        """The name as typed; None is the machine's own."""
+        """The name as typed; None for the local zone."""
         typed = self.currentText().strip()
         return None if typed in ("", self._own) else typed.replace(" ", "_")
 

@@ -1,4 +1,4 @@
-"""The form for an agent: its name, its command line, and how it gets the prompt."""
+"""The form for an agent: name, command line, and how it receives the prompt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_SIGN = 40
 
 
 class AgentForm(EntryForm):
-    """Asks for an agent; what is wrong is said beside its field while one types."""
+    """Edits an agent; shows problems at the fields while typing."""
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(stem="agent")
@@ -39,11 +39,11 @@ class AgentForm(EntryForm):
         self._connect()
 
     def ask(self, agent: Agent | None, taken: frozenset[str], users: tuple[str, ...] = ()) -> None:
-        """Ask for a new agent, or for changes to one that some jobs name; `taken` are the names of the others."""
+        """Open the form for a new agent, or for one that `users` name; `taken` are the names of the others."""
         self._old_name = "" if agent is None else agent.name
         self._taken, self._users = taken, users
         name = one_line(self._old_name, _LONGEST_SIGN)
-        self._heading.setText(self.tr("Change {name}").format(name=name) if agent else self.tr("New agent"))
+        self._heading.setText(self.tr("Edit {name}").format(name=name) if agent else self.tr("New agent"))
         for field in (self._name_field, self._line_field):
             field.is_touched = agent is not None
         self._name.setText(self._old_name)
@@ -54,28 +54,28 @@ class AgentForm(EntryForm):
         self._name.setFocus()
 
     def know_others(self, taken: frozenset[str]) -> None:
-        """Take over that the names of other agents have changed; what is typed stays."""
+        """Update the names of the other agents; typed text stays."""
         if taken != self._taken:
             self._taken = taken
             self._follow()
 
-    # --- What was typed ------------------------------------------------------------------------------
+    # --- Reading -------------------------------------------------------------------------------------
 
     def _read(self, findings: Findings) -> Agent | None:
         name = self._name.text().strip()
         argv = findings.take("", lambda: split_line(self._line.text()))
         if not name:
-            findings.miss("name", self.tr("Give it a name."))
+            findings.miss("name", self.tr("Enter a name."))
         elif name in self._taken:
             findings.refuse("name", self.tr("Another agent has this name."))
         if argv == ():
-            findings.miss("argv", self.tr("Say which program to start."))
+            findings.miss("argv", self.tr("Enter a program."))
         if findings.problems or argv is None:
             return None
         return findings.take("", lambda: Agent(name=name, argv=argv))
 
     def _follow(self) -> None:
-        """Say what is wrong and what will be done, after each letter."""
+        """Update problems and hints after each edit."""
         self.show_error("")
         findings = Findings()
         agent = self._read(findings)
@@ -100,7 +100,7 @@ class AgentForm(EntryForm):
         self._signs.setVisible(bool(signs))
         if signs:
             self._signs.setText(
-                self.tr("{sign} goes to the program as it is: no shell reads this line.").format(
+                self.tr("“{sign}” is passed literally: no shell is used.").format(
                     sign=signs[0][:_LONGEST_SIGN]
                 )
             )
@@ -115,29 +115,29 @@ class AgentForm(EntryForm):
 
     def _delivery_hint(self, delivery: Delivery) -> str:
         return {
-            Delivery.STDIN: self.tr(
-                "The program reads the prompt from its standard input. Any length will do."
-            ),
+            Delivery.STDIN: self.tr("The program reads the prompt from standard input, of any length."),
             Delivery.ARGUMENT: self.tr(
-                "{sign} stands for the prompt: at most {size}, and everybody on this machine can read it "
+                "{sign} is replaced by the prompt, up to {size}. Other users of this computer can read it "
                 "while the agent runs."
             ).format(sign=PROMPT, size=size_words(LONGEST_ARGUMENT_BYTES)),
             Delivery.FILE: self.tr(
-                "{sign} stands for the path of a file with the prompt, which only you can read. It goes with the run."
+                "{sign} is replaced by the path of a private file with the prompt, deleted after the run."
             ).format(sign=PROMPT_FILE),
         }[delivery]
 
     def _show_renaming(self) -> None:
-        """Say whom another name leaves behind."""
+        """Warn about jobs that use the old name."""
         is_renamed = bool(self._old_name) and self._name.text().strip() != self._old_name
         count = len(self._users)
         if not is_renamed or not count:
             self._name_field.set_hint("")
             return
         self._name_field.set_hint(
-            self.tr("1 job names it “{name}” and will not find it any more.").format(name=self._old_name)
+            self.tr("1 job uses the name “{name}” and won't find this agent anymore.").format(
+                name=self._old_name
+            )
             if count == 1
-            else self.tr("{count} jobs name it “{name}” and will not find it any more.").format(
+            else self.tr("{count} jobs use the name “{name}” and won't find this agent anymore.").format(
                 count=count, name=self._old_name
             )
         )
@@ -147,7 +147,7 @@ class AgentForm(EntryForm):
         if argv:
             self._line.setText(agent_line(with_delivery(argv, Delivery(value))))
 
-    # --- Making --------------------------------------------------------------------------------------
+    # --- Building ------------------------------------------------------------------------------------
 
     def _build_fields(self, appearance: Appearance) -> None:
         self._name = QLineEdit()
@@ -166,11 +166,11 @@ class AgentForm(EntryForm):
             appearance,
             (
                 Choice(Delivery.STDIN, self.tr("Standard input")),
-                Choice(Delivery.ARGUMENT, self.tr("An argument")),
-                Choice(Delivery.FILE, self.tr("A file")),
+                Choice(Delivery.ARGUMENT, self.tr("Argument")),
+                Choice(Delivery.FILE, self.tr("File")),
             ),
             name="agentDelivery",
-            title=self.tr("The prompt comes by"),
+            title=self.tr("Pass the prompt via"),
         )
         self._name_field = Field(self.tr("&Name"), self._name, path="name", subject=self.tr("The name"))
         self._line_field = Field(
@@ -180,7 +180,7 @@ class AgentForm(EntryForm):
             subject=self.tr("The command line"),
             target=self._line,
         )
-        self._delivery_field = Field(self.tr("The prompt comes by"), self._delivery)
+        self._delivery_field = Field(self.tr("Pass the prompt via"), self._delivery)
 
     def _lay_out(self) -> None:
         for field in (self._name_field, self._line_field, self._delivery_field):

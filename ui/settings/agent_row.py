@@ -18,7 +18,7 @@ _MOST_NAMED = 12
 
 
 class AgentRow(EntryRow):
-    """Shows an agent and what can be done with it."""
+    """Shows an agent and its buttons."""
 
     default_wanted = Signal(str)
     edit_wanted = Signal(str)
@@ -36,21 +36,21 @@ class AgentRow(EntryRow):
         self._about = WrappedText(appearance, name="agentAbout", font=small, tone=Tone.MUTED, most_lines=1)
         self._missing = label(self.tr("program not found"), "warn", name="agentMissing")
         self._missing.setFont(small)
-        program = self.tr("{program} is not where jobs look for programs: the PATH of your login shell.")
+        program = self.tr("{program} isn't on the PATH of your login shell, where jobs look for programs.")
         self._missing.setToolTip(plain_tooltip(program.format(program=one_line(agent.argv[0], 80))))
         self._missing.hide()
         self._is_default = label(self.tr("Default"), "ok", name="agentIsDefault")
-        # In line with the button that stands there otherwise.
+        # Aligned with the button that it replaces.
         self._is_default.setContentsMargins(0, 0, GRID + 1, 0)
         self._make_default = button(
             self.tr("Make default"),
             name="defaultAgentButton",
             kind="quiet",
-            tip=self.tr("Use it for prompts that name no agent"),
+            tip=self.tr("Use for prompts that don't name an agent"),
             accessible=self.tr("Make {name} the default").format(name=shown),
         )
         self._edit = icon_button(
-            appearance, "edit", self.tr("Change {name}…").format(name=shown), name="editAgentButton"
+            appearance, "edit", self.tr("Edit {name}…").format(name=shown), name="editAgentButton"
         )
         self._remove = icon_button(
             appearance, "delete", self.tr("Remove {name}").format(name=shown), name="removeAgentButton"
@@ -59,9 +59,9 @@ class AgentRow(EntryRow):
         self._edit.clicked.connect(lambda: self.edit_wanted.emit(agent.name))
         self._remove.clicked.connect(lambda: self.remove_wanted.emit(agent.name))
         self._lay_out()
-        # Not before they stand somewhere: they would come up as a window.
+        # Only after they have a parent: otherwise they would be shown as a window.
         self._chips.show_arguments(agent.argv)
-        # One argument alone is told apart from nothing, but here it is the whole line.
+        # Chips hide a single argument, but here it is the whole command line.
         self._chips.show()
 
     @property
@@ -69,7 +69,7 @@ class AgentRow(EntryRow):
         return self._agent
 
     def show_state(self, users: tuple[str, ...], *, is_default: bool, is_missing: bool) -> None:
-        """Show what may change while the agent stays the same."""
+        """Show the parts that can change without the agent itself."""
         had_focus = self._make_default.hasFocus()
         self._is_default.setVisible(is_default)
         self._make_default.setVisible(not is_default)
@@ -81,8 +81,8 @@ class AgentRow(EntryRow):
 
     def _delivery_words(self) -> str:
         return {
-            Delivery.STDIN: self.tr("prompt by standard input"),
-            Delivery.ARGUMENT: self.tr("prompt as an argument"),
+            Delivery.STDIN: self.tr("prompt via stdin"),
+            Delivery.ARGUMENT: self.tr("prompt as argument"),
             Delivery.FILE: self.tr("prompt in a file"),
         }[self._agent.delivery]
 

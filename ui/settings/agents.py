@@ -1,4 +1,4 @@
-"""The settings of agents: the programs that prompts are given to."""
+"""The agents page: programs that run prompts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONGEST_NAME = 60
 
 
 class AgentsPage(ListPage[AgentRow, AgentForm]):
-    """Lists the agents, of which one is the default."""
+    """Lists the agents, one of which is the default."""
 
     def __init__(
         self, link: SettingsLink, appearance: Appearance, environment: LoginEnvironment | None = None
@@ -45,9 +45,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
         self._missing: frozenset[str] = frozenset()
         self.add_title(
             self.tr("Agents"),
-            self.tr(
-                "Programs that answer prompts. A job gives its prompt to the agent it names, or to the default one."
-            ),
+            self.tr("Programs that run prompts. Jobs use the agent they name, or the default."),
         )
         self._add_bar()
         self._add_list()
@@ -56,11 +54,11 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
         link.follow(self._show)
 
     def refresh(self) -> None:
-        """Look which jobs use them, and which programs are there."""
+        """Load which jobs use them, and which programs are missing."""
         self._link.backend.ask(read_users, self._take_users, owner=self, lane=Lane.SLOW)
         self._find_missing_programs()
 
-    # --- What is shown -------------------------------------------------------------------------------
+    # --- Showing -------------------------------------------------------------------------------------
 
     def _show(self, settings: Settings) -> None:
         self._take(settings.agents, settings.default_agent)
@@ -78,7 +76,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
         self._show_rows(
             [self._row(agent) for agent in self._agents or ()],
             self.tr("No agents"),
-            self.tr("Without one, jobs with a prompt cannot run."),
+            self.tr("Jobs with a prompt need an agent to run."),
         )
         self._fill_presets()
         for one in (self._new, self._presets):
@@ -116,7 +114,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
         self._missing = missing
         self._show_states()
 
-    # --- What is wanted ------------------------------------------------------------------------------
+    # --- Editing -------------------------------------------------------------------------------------
 
     def _ask(self) -> None:
         self._open_form(None)
@@ -139,7 +137,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
         agents, old = self._agents or (), self._edited
         is_there = any(one.name == old for one in agents)
         changed = tuple(agent if one.name == old else one for one in agents)
-        # Whoever was the default is it also under another name; the first one of all is it, too.
+        # A renamed default stays the default; the first agent becomes it.
         is_default = not agents or (is_there and old == self._default)
         self._apply(
             changed if is_there else (*agents, agent),
@@ -179,32 +177,30 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
         self._focus(agent.name)
 
     def _apply(self, agents: tuple[Agent, ...], default: str, show_error: Callable[[str], None]) -> None:
-        """Change the agents, and show it at once: two changes in a row must know of each other."""
+        """Change the agents and show that at once, so that a second change builds on it."""
         if self._agents is not None:
             self._take(agents, default)
             self._link.change(show_error, agents=agents, default_agent=default)
 
-    # --- Words ---------------------------------------------------------------------------------------
+    # --- Texts ---------------------------------------------------------------------------------------
 
     def _removed_words(self, name: str, default: str, *, was_default: bool) -> str:
-        words = [self.tr("{name} is removed.").format(name=one_line(name, _LONGEST_NAME))]
+        words = [self.tr("{name} removed.").format(name=one_line(name, _LONGEST_NAME))]
         if was_default and default != name:
-            words.append(self.tr("The default is {name} now.").format(name=one_line(default, _LONGEST_NAME)))
+            words.append(self.tr("The default is now {name}.").format(name=one_line(default, _LONGEST_NAME)))
         left = self._users.naming(name)
         if left:
-            words.append(
-                self.tr("Prompts of these jobs have no agent now: {jobs}.").format(jobs=_listed(left))
-            )
+            words.append(self.tr("These jobs have no agent anymore: {jobs}.").format(jobs=_listed(left)))
         return " ".join(words)
 
-    # --- Making --------------------------------------------------------------------------------------
+    # --- Building ------------------------------------------------------------------------------------
 
     def _add_bar(self) -> None:
         self._new = button(self.tr("&Add an agent…"), name="addAgentButton")
         tint(self._new, self._appearance, "add")
         self._new.clicked.connect(self._ask)
         self._presets = button(
-            self.tr("Add a &preset"), name="addPresetButton", tip=self.tr("Add one of the agents Halo knows")
+            self.tr("Add a &preset"), name="addPresetButton", tip=self.tr("Add a well-known agent")
         )
         tint(self._presets, self._appearance, "chevron-down", Tone.MUTED)
         self._presets.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
@@ -236,7 +232,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
         return next((one for one in self._agents or () if one.name == name), None)
 
     def _others(self, name: str) -> frozenset[str]:
-        """Return the names that an agent of this name cannot be given."""
+        """Return the names of the other agents."""
         return frozenset(one.name for one in self._agents or ()) - {name}
 
 

@@ -1,4 +1,4 @@
-"""The settings of assistants: what they may do here, how they are told of Halo, and what they did."""
+"""The assistants page: their access, their configuration and their activity."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .link import SettingsLink
 from .page import Card, Page, Row
 
 _REQUIREMENT = "mcp>=2.3,<3"
-# What decides where the data is; assistants hand on little of their own environment.
+# Variables that locate the data; assistants pass on little of their environment.
 _PLACES = ("HALO_HOME", "XDG_DATA_HOME")
 
 _MOST_ACTS = 50
@@ -36,32 +36,32 @@ _LONGEST_NAME = 60
 
 
 def is_installed() -> bool:
-    """Tell whether the part that speaks with assistants is there, without loading it."""
+    """Return whether the mcp package is installed, without importing it."""
     return find_spec("mcp") is not None
 
 
 def install_command(executable: str = sys.executable) -> str:
-    """Return the line that installs it for this very Python."""
+    """Return the command that installs it for this Python."""
     return shlex.join([executable, "-m", "pip", "install", _REQUIREMENT])
 
 
 def snippet(executable: str = sys.executable, environment: Mapping[str, str] = os.environ) -> str:
-    """Return the JSON to paste; the data's place is in it only when it is not the usual one."""
+    """Return the JSON to paste; it names the data folder only if it is not the default."""
     server: dict[str, Any] = _program(executable)
     chosen = {name: environment[name] for name in _PLACES if environment.get(name)}
     if chosen:
-        # Absolute, but as given, with its links.
+        # Absolute, but without resolving symbolic links.
         server["env"] = {name: os.path.abspath(place) for name, place in chosen.items()}  # noqa: PTH100
     fields = ",\n".join(f"      {_json(name)}: {_json(value)}" for name, value in server.items())
     return f'{{\n  "mcpServers": {{\n    "halo": {{\n{fields}\n    }}\n  }}\n}}'
 
 
 def _program(executable: str) -> dict[str, Any]:
-    """Return what starts this very installation; resolved, a link would leave its virtual environment."""
+    """Return the command of this installation; resolving symbolic links would leave the virtual environment."""
     halo = Path(executable).with_name("halo.exe" if sys.platform == "win32" else "halo")
     if halo.is_file() and os.access(halo, os.X_OK):
         return {"command": str(halo), "args": ["mcp"]}
-    # -P: a folder "halo_scheduler" where the assistant starts us is not taken for the program.
+    # -P: ignore a folder "halo_scheduler" in the current directory.
     return {"command": executable, "args": ["-P", "-m", "halo_scheduler", "mcp"]}
 
 
@@ -70,7 +70,7 @@ def _json(value: object) -> str:
 
 
 class AssistantsPage(Page):
-    """How far assistants may go, what to paste into an assistant's configuration, and a list of what they did."""
+    """The access of assistants, the configuration to paste, and what they did."""
 
     def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
         super().__init__()
@@ -79,9 +79,9 @@ class AssistantsPage(Page):
         self.add_title(
             self.tr("Assistants"),
             self.tr(
-                "An assistant that speaks MCP, the Model Context Protocol, can look at your jobs and what they "
-                "printed, and explain them. How far it may go beyond that is up to you. It can never remove a job "
-                "or read a secret."
+                "AI assistants that support MCP (Model Context Protocol) can view and explain your jobs and "
+                "their output. You choose what else they may do. They can never remove a job or read a "
+                "secret."
             ),
         )
         self._missing = self._new_missing()
@@ -93,11 +93,11 @@ class AssistantsPage(Page):
         link.backend.changed.connect(self._notice)
 
     def refresh(self) -> None:
-        """Look whether what speaks with assistants is installed by now, and what they did."""
+        """Check whether MCP support is installed, and load what assistants did."""
         self._missing.setVisible(not is_installed())
         self._load_acts()
 
-    # --- How far they may go -------------------------------------------------------------------------
+    # --- Access --------------------------------------------------------------------------------------
 
     def _add_access(self) -> None:
         choices = QWidget()
@@ -107,7 +107,7 @@ class AssistantsPage(Page):
         box.setSpacing(HALF)
         self._levels = QButtonGroup(self)
         for access, text in (
-            (AssistantAccess.READ, self.tr("&Look only")),
+            (AssistantAccess.READ, self.tr("&View only")),
             (AssistantAccess.RUN, self.tr("&Run jobs")),
             (AssistantAccess.EDIT, self.tr("&Edit jobs")),
         ):
@@ -137,30 +137,30 @@ class AssistantsPage(Page):
     def _explain(self, access: AssistantAccess) -> None:
         words = {
             AssistantAccess.READ: self.tr(
-                "They see everything but secrets, and can change and start nothing."
+                "They can view everything except secrets, but not change or start anything."
             ),
             AssistantAccess.RUN: self.tr(
-                "They can also pause, resume and run jobs. What you paused or switched off stays so, and you can "
-                "keep single jobs from them in the editor."
+                "They can also run, pause and resume jobs, but not resume what you paused or disabled. You "
+                "can exclude a job in its Options."
             ),
             AssistantAccess.EDIT: self.tr(
-                "They can also run, create and change jobs. What they create or change is paused, and does not run "
-                "until you have looked at it and resume it."
+                "They can also run, create and edit jobs. What they create or edit is paused until you "
+                "review and resume it."
             ),
         }[access]
         self._access_row.show_hint(words)
         for made in self._levels.buttons():
             made.setAccessibleDescription(words)
 
-    # --- What to paste -------------------------------------------------------------------------------
+    # --- Configuration -------------------------------------------------------------------------------
 
     def _add_snippet(self) -> None:
         text = CopyField(
             self._appearance,
             snippet(),
             name="snippet",
-            title=self.tr("For the assistant's configuration"),
-            hint=self.tr("Paste this where it lists its MCP servers."),
+            title=self.tr("Assistant configuration"),
+            hint=self.tr("Paste this into the assistant's list of MCP servers."),
         )
         text.setContentsMargins(MARGIN, GRID + HALF, MARGIN, MARGIN)
         card = Card()
@@ -178,20 +178,20 @@ class AssistantsPage(Page):
         words.setSpacing(GRID)
         words.addWidget(
             label(
-                self.tr("The part that speaks with assistants is not installed. This installs it:"),
+                self.tr("MCP support isn't installed. Install it with:"),
                 wrap=True,
                 name="mcpMissingText",
             )
         )
-        title = self.tr("Command that installs it")
+        title = self.tr("Install command")
         words.addWidget(CopyField(self._appearance, install_command(), name="install", title=title))
         row.addLayout(words, 1)
         return made
 
-    # --- What they did -------------------------------------------------------------------------------
+    # --- Activity ------------------------------------------------------------------------------------
 
     def _add_acts(self) -> None:
-        self.add(label(self.tr("What assistants did"), "strong"))
+        self.add(label(self.tr("Assistant activity"), "strong"))
         self._acts = Card()
         self._acts.setObjectName("assistantActs")
         self.add(self._acts)
@@ -212,7 +212,7 @@ class AssistantsPage(Page):
         for act in acts:
             self._acts.add(Row(f"{act.job}: {act.what}", f"{act.assistant} · {act.when}", None))
         if not acts:
-            self._acts.add(Row(self.tr("Nothing yet"), "", None))
+            self._acts.add(Row(self.tr("No activity yet"), "", None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The backups: which there are, make one, go back to one."""
+"""The backups page: list, create, restore."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class _Listed:
 
 
 class BackupsPage(Page):
-    """Lists the backups; going back is the program's matter, as it must stop the engine for it."""
+    """Lists the backups; the application restores them, because it must stop the engine."""
 
     restore_requested = Signal(object)
-    """The Path of the backup that is to take the database's place."""
+    """The Path of the backup to restore."""
 
     def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
         super().__init__()
@@ -42,11 +42,11 @@ class BackupsPage(Page):
         self.add_title(
             self.tr("Backups"),
             self.tr(
-                "Once a day Halo keeps a copy of all jobs, settings and the history, without the output of "
-                "runs. The newest seven stay."
+                "Halo backs up all jobs, settings and the run history once a day, without the output. The "
+                "newest seven are kept."
             ),
         )
-        self._make = button(self.tr("&Make a backup now"), name="makeBackupButton")
+        self._make = button(self.tr("&Back up now"), name="makeBackupButton")
         tint(self._make, appearance, "backup")
         self._make.clicked.connect(self._make_one)
         self._message = label("", "ok", name="backupToldLabel", wrap=True)
@@ -61,19 +61,19 @@ class BackupsPage(Page):
         link.loaded.connect(self._end_busy)
 
     def refresh(self) -> None:
-        """Look which backups there are."""
+        """Load the list of backups."""
         self._link.backend.ask(_list, self._show, self._fail, owner=self)
 
     def show_busy(self) -> None:
-        """Say that the program is going back to a backup."""
+        """Show that a backup is being restored."""
         self._is_busy = True
         self._make.setEnabled(False)
         self._show_message("", "muted")
         if self._confirmation is not None:
-            self._confirmation.show_busy(self.tr("Going back to this backup …"))
+            self._confirmation.show_busy(self.tr("Restoring…"))
 
     def show_error(self, text: str) -> None:
-        """Say why going back failed; everything is as before."""
+        """Show why restoring failed; nothing has changed."""
         self._is_busy = False
         self._make.setEnabled(True)
         self._drop_confirmation()
@@ -87,11 +87,11 @@ class BackupsPage(Page):
             self._card.add(self._row(backup, now_ms))
         if not backups:
             self._card.add(
-                Row(self.tr("There is no backup yet"), self.tr("The first is made within a day."), None)
+                Row(self.tr("No backups yet"), self.tr("The first is created within a day."), None)
             )
 
     def _end_busy(self) -> None:
-        """Go on when the settings were read anew: they are those of the backup."""
+        """End the busy state when the restored settings are loaded."""
         if self._is_busy:
             self._is_busy = False
             self._make.setEnabled(True)
@@ -100,9 +100,9 @@ class BackupsPage(Page):
     def _row(self, backup: _Listed, now_ms: int) -> Row:
         when = moment(backup.made_at)
         restore = button(
-            self.tr("Go back to this…"),
+            self.tr("Restore…"),
             name="restoreButton",
-            accessible=self.tr("Go back to the backup of {when}").format(when=when),
+            accessible=self.tr("Restore the backup of {when}").format(when=when),
         )
         row = Row(when, f"{ago(backup.made_at, now_ms)} · {size_words(backup.size)}", restore)
         restore.clicked.connect(partial(self._confirm, row, backup))
@@ -112,11 +112,10 @@ class BackupsPage(Page):
         self._drop_confirmation()
         confirmation = Confirmation(
             self.tr(
-                "All jobs, settings and the history go back to how they were on {when}. What is there now is "
-                "set aside in a file beside the database, not deleted. It is done while no job runs, and jobs "
-                "go on right after."
+                "This restores all jobs, settings and the run history as of {when}. Current data is kept in "
+                "a file next to the database. Stop running jobs first."
             ).format(when=moment(backup.made_at)),
-            self.tr("Go back"),
+            self.tr("Restore"),
         )
         confirmation.confirmed.connect(partial(self.restore_requested.emit, backup.path))
         confirmation.cancelled.connect(self._drop_confirmation)
@@ -132,7 +131,7 @@ class BackupsPage(Page):
 
     def _make_one(self) -> None:
         self._make.setEnabled(False)
-        self._show_message(self.tr("Making a backup …"), "muted")
+        self._show_message(self.tr("Backing up…"), "muted")
         self._link.backend.ask(
             lambda scheduler: scheduler.backups.make().made_at,
             self._take_made,
@@ -143,7 +142,7 @@ class BackupsPage(Page):
 
     def _take_made(self, _made_at: int) -> None:
         self._make.setEnabled(True)
-        self._show_message(self.tr("✓ The backup is made."), "ok")
+        self._show_message(self.tr("✓ Backup created"), "ok")
         self.refresh()
 
     def _fail(self, error: SchedulerError) -> None:

@@ -1,4 +1,4 @@
-"""The settings of running: how much at once, and how long."""
+"""The concurrency page: how many jobs run at a time, and the default time limit."""
 
 from __future__ import annotations
 
@@ -18,21 +18,17 @@ _USUAL_LIMIT = "2h"
 
 
 class ConcurrencyPage(Page):
-    """The limits that hold for all jobs, or for those that have none of their own."""
+    """The global limit, and the time limit of new jobs."""
 
     def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
         super().__init__()
         self._link = link
-        self.add_title(self.tr("Running"))
+        self.add_title(self.tr("Concurrency"))
         card = Card()
         card.add(self._concurrency_row())
         card.add(self._limit_row(appearance))
         self.add(card)
-        self.add_remark(
-            self.tr(
-                "A group of jobs can have a limit of its own: it is in the menu of the group in the window."
-            )
-        )
+        self.add_remark(self.tr("Groups can have their own limit (Groups menu)."))
         link.follow(self._show)
 
     def _concurrency_row(self) -> Row:
@@ -44,7 +40,7 @@ class ConcurrencyPage(Page):
         self._concurrency.lineEdit().setTextMargins(HALF, 0, 0, 0)
         self._concurrency_setting = Row(
             self.tr("Jobs running at the &same time"),
-            self.tr("At most this many; others wait their turn, the longest due first."),
+            self.tr("Others wait in line, oldest first."),
             self._concurrency,
         )
         self._concurrency.valueChanged.connect(
@@ -58,7 +54,7 @@ class ConcurrencyPage(Page):
         self._limit.setObjectName("timeLimitEdit")
         self._limit.setFixedWidth(_FIELD_WIDTH)
         self._limit.setPlaceholderText(self.tr("none"))
-        self._limit.setAccessibleName(self.tr("Time limit of new jobs"))
+        self._limit.setAccessibleName(self.tr("Default time limit"))
         both = QWidget()
         box = QHBoxLayout(both)
         box.setContentsMargins(0, 0, 0, 0)
@@ -66,8 +62,8 @@ class ConcurrencyPage(Page):
         box.addWidget(self._has_limit)
         box.addWidget(self._limit)
         self._limit_setting = Row(
-            self.tr("&Time limit of new jobs"),
-            self.tr("A run that takes longer is stopped. Write 30m, 2h or 1d; each job can have its own."),
+            self.tr("Default &time limit"),
+            self.tr("Longer runs are stopped. Enter 30m, 2h or 1d. Jobs can have their own."),
             both,
             buddy=self._limit,
         )
@@ -87,6 +83,6 @@ class ConcurrencyPage(Page):
         self._link.change(self._limit_setting.show_error, default_time_limit=_USUAL_LIMIT if is_on else None)
 
     def _change_limit(self) -> None:
-        # Switching the limit off takes the focus from the field: that is no change of it.
+        # Turning the limit off also ends editing of the field; ignore that.
         if self._limit.isEnabled() and self._has_limit.isChecked():
             self._link.change(self._limit_setting.show_error, default_time_limit=self._limit.text().strip())

@@ -1,4 +1,4 @@
-"""A question that stands where it was raised: what will happen, do it or leave it."""
+"""An inline question before an action."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.widgets.labels import button, label
 
 
 class Confirmation(QFrame):
-    """Says what will happen; nothing happens until it is confirmed."""
+    """Explains an action, with buttons to confirm or cancel it."""
 
     confirmed = Signal()
     cancelled = Signal()
@@ -37,11 +37,11 @@ class Confirmation(QFrame):
         box.addLayout(buttons)
 
     def take_focus(self) -> None:
-        """Wait for an answer: what undoes nothing is nearest."""
+        """Focus Cancel, the harmless answer."""
         self._cancel.setFocus()
 
     def show_busy(self, text: str) -> None:
-        """Say what is being done; there is nothing to choose any more."""
+        """Show progress and disable the buttons."""
         self._text.setText(text)
         self._act.setEnabled(False)
         self._cancel.setEnabled(False)

@@ -1,4 +1,4 @@
-"""A text that is there to be copied."""
+"""A read-only text with a copy button."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.widgets.labels import button, label, tint
 
 
 class CopyField(QWidget):
-    """Shows a text that can be selected and copied, and no more: a line, or lines below their name."""
+    """Shows one line, or several lines below a title; they can be selected and copied."""
 
     def __init__(self, appearance: Appearance, text: str, *, name: str, title: str, hint: str = "") -> None:
         super().__init__()
@@ -75,7 +75,7 @@ def _lines(text: str) -> QWidget:
     made.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
     made.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     made.setFont(mono_font(made.font()))
-    # Room for a bar below, as a long path makes a long line.
+    # Room for a horizontal scroll bar: paths can be long.
     lines = text.count("\n") + 1
     made.setFixedHeight(QFontMetrics(made.font()).lineSpacing() * lines + MARGIN * 2 + HALF)
     return made

@@ -1,4 +1,4 @@
-"""The settings: pages at the left, and every change counts at once."""
+"""The settings dialog: a list of pages; changes apply at once."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from .secrets import SecretsPage
 
 _LIST_WIDTH = 184
 _SIZE = QSize(776, 544)
-# Pages scroll downwards only: in less width they would be cut at the right, and long hints at their last line.
+# Pages only scroll vertically: a narrower dialog would cut them off.
 _LEAST = QSize(_SIZE.width(), 400)
 _QUIET_TIMES, _AGENTS, _BACKUPS, _SECRETS = 3, 4, 7, 8
 _BY_TAB = Qt.FocusPolicy.TabFocus
 
 
 class SettingsDialog(QDialog):
-    """Shows the settings and changes them; there is nothing to apply, only to close."""
+    """Shows and changes the settings; there is no Apply button."""
 
     restore_requested = Signal(object)
-    """The Path of a backup that is to take the database's place; the user has confirmed it."""
+    """The Path of a backup to restore; the user has confirmed it."""
 
     def __init__(
         self, backend: Backend, appearance: Appearance, autostart: Autostart, parent: QWidget | None = None
@@ -54,15 +54,15 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self._appearance = appearance
         self._link = SettingsLink(backend, self)
-        # Each is made when it is first turned to.
+        # Pages are created when first shown.
         self._makers: tuple[tuple[str, str, Callable[[], Page]], ...] = (
             ("settings", self.tr("General"), lambda: GeneralPage(self._link, appearance, autostart)),
             ("bell", self.tr("Notifications"), lambda: NotificationsPage(self._link)),
-            ("run", self.tr("Running"), lambda: ConcurrencyPage(self._link, appearance)),
-            ("quiet", self.tr("Quiet times"), lambda: QuietTimesPage(self._link, appearance)),
+            ("run", self.tr("Concurrency"), lambda: ConcurrencyPage(self._link, appearance)),
+            ("quiet", self.tr("Quiet hours"), lambda: QuietTimesPage(self._link, appearance)),
             ("terminal", self.tr("Agents"), lambda: AgentsPage(self._link, appearance)),
             ("assistant", self.tr("Assistants"), lambda: AssistantsPage(self._link, appearance)),
-            ("history", self.tr("Keeping"), lambda: HistoryPage(self._link)),
+            ("history", self.tr("History"), lambda: HistoryPage(self._link)),
             ("backup", self.tr("Backups"), self._make_backups),
             ("key", self.tr("Secrets"), lambda: SecretsPage(self._link, appearance)),
         )
@@ -80,36 +80,36 @@ class SettingsDialog(QDialog):
         self._list.setCurrentRow(0)
 
     def show_quiet_times(self) -> None:
-        """Turn to the page of the quiet times."""
+        """Show the quiet hours page."""
         self._list.setCurrentRow(_QUIET_TIMES)
 
     def show_agents(self) -> None:
-        """Turn to the page of the agents."""
+        """Show the agents page."""
         self._list.setCurrentRow(_AGENTS)
 
     def show_backups(self) -> None:
-        """Turn to the page of the backups."""
+        """Show the backups page."""
         self._list.setCurrentRow(_BACKUPS)
 
     def show_secrets(self) -> None:
-        """Turn to the page of the secrets."""
+        """Show the secrets page."""
         self._list.setCurrentRow(_SECRETS)
 
     def show_restore_busy(self) -> None:
-        """Say that the program is going back to a backup."""
+        """Show that a backup is being restored."""
         self._backups().show_busy()
 
     def show_restore_error(self, text: str) -> None:
-        """Say why going back to a backup failed."""
+        """Show why restoring a backup failed."""
         self._backups().show_error(text)
 
     def _page(self, row: int) -> Page:
-        """Return a page, made now if it has not been yet."""
+        """Return a page, created on first use."""
         if row not in self._pages:
             _icon, _title, make = self._makers[row]
             page = self._pages[row] = make()
             self._stack.addWidget(page)
-            # What closes comes after everything on the page, however late that was made.
+            # Close comes after the page in Tab order, though the page is created later.
             controls = [one for one in page.findChildren(QWidget) if one.focusPolicy() & _BY_TAB]
             if controls:
                 QWidget.setTabOrder(controls[-1], self._close)
@@ -118,7 +118,7 @@ class SettingsDialog(QDialog):
     def _backups(self) -> BackupsPage:
         page = self._page(_BACKUPS)
         if not isinstance(page, BackupsPage):
-            raise TypeError(f"{page} is not the page of the backups")
+            raise TypeError(f"{page} is not the backups page")
         return page
 
     def _make_backups(self) -> BackupsPage:
@@ -129,7 +129,7 @@ class SettingsDialog(QDialog):
     def _make_list(self) -> QListWidget:
         made = QListWidget()
         made.setObjectName("settingsPages")
-        made.setAccessibleName(self.tr("Pages of the settings"))
+        made.setAccessibleName(self.tr("Settings pages"))
         made.setFixedWidth(_LIST_WIDTH)
         made.setFrameShape(QFrame.Shape.NoFrame)
         made.setIconSize(QSize(ICON, ICON))
@@ -182,6 +182,6 @@ class SettingsDialog(QDialog):
             self._page(self._list.currentRow()).refresh()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
-        # Enter ends the typing in a field; it does not close what was typed into.
+        # Enter finishes editing a field; it must not close the dialog.
         if event.key() not in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
             super().keyPressEvent(event)

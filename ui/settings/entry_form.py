@@ -1,4 +1,4 @@
-"""A form for one entry of a list in the settings."""
+"""The form for one entry of a list in the settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.widgets.labels import button, label
 
 
 class EntryForm(QFrame):
-    """Asks for an entry under a heading; saving it is the page's job."""
+    """Edits one entry; the page saves it."""
 
     submitted = Signal(object)
     """The entry."""
@@ -35,11 +35,11 @@ class EntryForm(QFrame):
 
     @property
     def is_changed(self) -> bool:
-        """Whether something was typed or chosen that is not saved yet."""
+        """Whether the form has unsaved changes."""
         return self.isVisible() and snapshot(self) != self._asked
 
     def insist(self) -> None:
-        """Say that what was typed is to be saved or given up before anything else."""
+        """Ask the user to save or cancel first."""
         self.show_error(self.tr("Save or cancel this first."))
         self._cancel.setFocus()
 
@@ -49,17 +49,17 @@ class EntryForm(QFrame):
         self._error.setVisible(bool(text))
 
     def _open(self) -> None:
-        """Be seen with what is asked for."""
+        """Show the form and remember its initial contents."""
         self._asked = snapshot(self)
         self.show_error("")
         self.show()
 
     def discard(self) -> None:
-        """Forget what was typed, and go."""
+        """Hide the form and drop its changes."""
         self.hide()
 
     def _read(self, findings: Findings) -> object | None:
-        """Return the entry that was typed, or None after noting what is wrong."""
+        """Return the entry, or None after recording the problems."""
         raise NotImplementedError
 
     def _submit(self) -> None:
@@ -68,7 +68,7 @@ class EntryForm(QFrame):
             self.submitted.emit(found)
 
     def _add_buttons(self, save: QPushButton) -> None:
-        """End the form with what saves it, and with the way out."""
+        """Add the Save and Cancel buttons."""
         buttons = QHBoxLayout()
         buttons.setSpacing(GRID)
         buttons.addWidget(self._error, 1)

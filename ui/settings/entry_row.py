@@ -6,10 +6,10 @@ from PySide6.QtWidgets import QToolButton, QWidget
 
 
 class EntryRow(QWidget):
-    """Shows an entry, which is found again by its key."""
+    """Shows an entry, identified by its key."""
 
     _edit: QToolButton
-    """What changes the entry."""
+    """The edit button."""
 
     def __init__(self, key: object) -> None:
         super().__init__()
@@ -17,9 +17,9 @@ class EntryRow(QWidget):
 
     @property
     def has_focus(self) -> bool:
-        """Whether the keyboard is here."""
+        """Whether a widget of the row has the focus."""
         return self.isAncestorOf(self.window().focusWidget())
 
     def focus(self) -> None:
-        """Give the keyboard to what is harmless."""
+        """Focus the edit button, which is harmless."""
         self._edit.setFocus()

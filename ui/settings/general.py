@@ -1,4 +1,4 @@
-"""The general settings: start at login, start hidden, theme."""
+"""The general page: start at login, start hidden, theme."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .switch import Switch
 
 
 class GeneralPage(Page):
-    """How the program starts, and how it looks."""
+    """Start-up and appearance."""
 
     def __init__(self, link: SettingsLink, appearance: Appearance, autostart: Autostart) -> None:
         super().__init__()
@@ -34,13 +34,13 @@ class GeneralPage(Page):
         link.follow(self._show)
 
     def refresh(self) -> None:
-        """Read whether the program is started at login: the system's own settings may have changed it."""
+        """Read whether Halo starts at login: the system settings may have changed it."""
         autostart = self._autostart
 
         def work(_scheduler: Scheduler) -> bool:
             is_on = autostart.is_on()
             if is_on and not autostart.is_current(login_command()):
-                # This program was moved or replaced: whoever wants it at login wants this one.
+                # The program was moved or replaced: update the entry.
                 autostart.turn_on(login_command())
             return is_on
 
@@ -52,14 +52,14 @@ class GeneralPage(Page):
         self._login.setEnabled(False)
         self._login_row = Row(
             self.tr("Start Halo when I &log in"),
-            self.tr("It starts in the tray, without opening its window. Jobs run only while Halo is open."),
+            self.tr("Halo starts in the tray. Jobs only run while Halo is running."),
             self._login,
         )
         self._login.toggled.connect(self._switch_login)
         self._hidden = Switch(self._appearance, "startHiddenSwitch", self.tr("Start hidden"))
         self._hidden_row = Row(
             self.tr("Start &hidden"),
-            self.tr("Also when you start it yourself, Halo goes straight to the tray."),
+            self.tr("Start in the tray even when opened manually."),
             self._hidden,
         )
         self._hidden.toggled.connect(
@@ -76,7 +76,7 @@ class GeneralPage(Page):
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(HALF)
         for theme, text in (
-            (Theme.SYSTEM, self.tr("As the s&ystem")),
+            (Theme.SYSTEM, self.tr("S&ystem")),
             (Theme.LIGHT, self.tr("Li&ght")),
             (Theme.DARK, self.tr("&Dark")),
         ):
@@ -85,9 +85,7 @@ class GeneralPage(Page):
             made.setProperty("theme", theme.value)
             self._themes.addButton(made)
             box.addWidget(made)
-        self._theme_row = Row(
-            self.tr("Theme"), self.tr("The colours of all windows."), choices, buddy=self._themes.buttons()[0]
-        )
+        self._theme_row = Row(self.tr("Theme"), self.tr(""), choices, buddy=self._themes.buttons()[0])
         self._themes.buttonClicked.connect(self._choose_theme)
         card = Card()
         card.add(self._theme_row)
@@ -126,7 +124,7 @@ class GeneralPage(Page):
         self._login.setToolTip(plain_tooltip(self._autostart.where()))
 
     def _refuse_login(self, error: SchedulerError) -> None:
-        """Show why, and what held before."""
+        """Show the error, and the previous state."""
         self._login_row.show_error(sentence(error))
         self._set_login(self._was_on_at_login)
 

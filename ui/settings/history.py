@@ -1,4 +1,4 @@
-"""The settings of keeping: how much of the past stays."""
+"""The history page: how many runs and how much output to keep."""
 
 from __future__ import annotations
 
@@ -22,24 +22,22 @@ _MOST_MEGABYTES = 1 << 30
 
 
 class HistoryPage(Page):
-    """How many runs, for how long, and how much output."""
+    """Limits for runs and output."""
 
     def __init__(self, link: SettingsLink) -> None:
         super().__init__()
         self._link = link
-        self.add_title(
-            self.tr("Keeping"), self.tr("What is older or more than this is removed little by little.")
-        )
+        self.add_title(self.tr("History"), self.tr("Runs beyond these limits are deleted automatically."))
         self._runs = _spin("runsKeptSpin", 1, _MOST_RUNS, self.tr(" runs"))
         self._days = _spin("daysKeptSpin", 1, _MOST_DAYS, self.tr(" days"))
         self._output = _spin("outputKeptSpin", 0, _MOST_MEGABYTES, self.tr(" MB"))
         self._output.setSpecialValueText(self.tr("none"))
         self._output.setSingleStep(64)
-        runs = Row(self.tr("&Runs of each job"), self.tr("The newest are kept."), self._runs)
-        days = Row(self.tr("For how many &days"), self.tr("Older runs are forgotten."), self._days)
+        runs = Row(self.tr("&Runs per job"), self.tr("The newest are kept."), self._runs)
+        days = Row(self.tr("&Keep runs for"), self.tr("Older runs are deleted."), self._days)
         output = Row(
-            self.tr("&Output of all runs"),
-            self.tr("When it is more, the oldest output goes first; its run stays in the history."),
+            self.tr("Total &output"),
+            self.tr("The oldest output is deleted first; its run stays listed."),
             self._output,
         )
         self._runs.valueChanged.connect(lambda value: link.change(runs.show_error, runs_kept_per_job=value))
@@ -56,7 +54,7 @@ class HistoryPage(Page):
         link.follow(self._show)
 
     def refresh(self) -> None:
-        """Ask how large the database is now."""
+        """Load the size of the database."""
         self._link.backend.ask(_database_size, self._show_size, owner=self, lane=Lane.SLOW)
 
     def _show(self, settings: Settings) -> None:
@@ -69,9 +67,7 @@ class HistoryPage(Page):
                 spin.setValue(value)
 
     def _show_size(self, size: int) -> None:
-        self._size.setText(
-            self.tr("All jobs, runs and output take {size} now.").format(size=size_words(size))
-        )
+        self._size.setText(self.tr("Currently using {size}.").format(size=size_words(size)))
 
 
 def _spin(name: str, least: int, most: int, suffix: str) -> QSpinBox:

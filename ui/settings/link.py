@@ -1,4 +1,4 @@
-"""Between the pages and the service: every change is one request, applied at once."""
+"""Loads and changes the settings for the pages; each change is one request."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .page import sentence
 
 
 class SettingsLink(QObject):
-    """Reads and changes the settings; a refused change is told where it was made, and taken back."""
+    """Loads and changes the settings; a refused change is reported and reverted."""
 
     loaded = Signal(object)
-    """The Settings as they are now; also after a refusal, so that the fields show what holds."""
+    """The current Settings; also emitted after a refusal, so that the fields show the stored values."""
 
     def __init__(self, backend: Backend, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -34,7 +34,7 @@ class SettingsLink(QObject):
         return self._backend
 
     def follow(self, show: Callable[[Settings], object]) -> None:
-        """Show the settings whenever they were read, and at once if they have been."""
+        """Call `show` whenever the settings are loaded, and now if they already are."""
         self.loaded.connect(show)
         if self._settings is not None and not self._under_way:
             show(self._settings)
@@ -46,7 +46,7 @@ class SettingsLink(QObject):
         self._backend.ask(lambda scheduler: scheduler.settings.read(), self._take, self._fail, owner=self)
 
     def change(self, show_error: Callable[[str], None], **changes: Any) -> None:
-        """Change some settings; `show_error` gets why that is refused, or nothing."""
+        """Change some settings; `show_error` gets the reason of a refusal, or an empty text."""
         if self._settings is None or self._hold(self._settings, changes):
             show_error("")
             return
@@ -63,7 +63,7 @@ class SettingsLink(QObject):
         self._backend.ask(lambda scheduler: scheduler.settings.change(**changes), take, refuse, owner=self)
 
     def _hold(self, settings: Settings, changes: dict[str, Any]) -> bool:
-        """Tell whether that is so already; while something is under way, what was read last may be out of date."""
+        """Return whether the settings already have these values; pending requests make that uncertain."""
         return not self._under_way and all(
             getattr(settings, name) == value for name, value in changes.items()
         )
@@ -72,7 +72,7 @@ class SettingsLink(QObject):
         if change.kind is not ChangeKind.SETTINGS or self._settings is None:
             return
         if self._under_way:
-            # Its answer may be older than what somebody else has just changed.
+            # The pending answer may be older than this change.
             self._is_stale = True
         else:
             self.load()
@@ -85,7 +85,7 @@ class SettingsLink(QObject):
         self._end_one()
 
     def _end_one(self) -> None:
-        # While more is under way, a field may show a newer value than this answer knows.
+        # With more requests pending, a field may show a newer value than this answer.
         self._under_way -= 1
         if self._under_way or self._settings is None:
             return

@@ -1,4 +1,4 @@
-"""A page of settings whose list can be changed, with a way back from what was removed."""
+"""A settings page with an editable list and undo of removals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FormT = TypeVar("FormT", bound=EntryForm)
 
 
 class RemovedNote(QFrame):
-    """Says what was removed, until it is taken back or something else is done."""
+    """Shows what was removed and an Undo button, until the next change."""
 
     undo_wanted = Signal()
 
@@ -32,7 +32,7 @@ class RemovedNote(QFrame):
         self.setProperty("role", "note")
         self.setObjectName("removedNote")
         self._text = WrappedText(appearance, name="removedText")
-        self._undo = button(self.tr("Undo"), name="undoRemoveButton", tip=self.tr("Bring it back"))
+        self._undo = button(self.tr("Undo"), name="undoRemoveButton", tip=self.tr("Restore what was removed"))
         tint(self._undo, appearance, "undo")
         self._undo.clicked.connect(self.undo_wanted)
         box = QHBoxLayout(self)
@@ -44,21 +44,21 @@ class RemovedNote(QFrame):
 
     @property
     def button(self) -> QPushButton:
-        """What brings it back."""
+        """The Undo button."""
         return self._undo
 
     def offer(self, text: str) -> None:
-        """Say what was removed, and wait for a second thought."""
+        """Show what was removed and focus Undo."""
         self._text.set_text(text)
         self.show()
         self._undo.setFocus()
 
 
 class ListPage(Page, Generic[RowT, FormT]):
-    """Lists entries; what is removed can be brought back until something else is done."""
+    """Lists entries; a removal can be undone until the next change."""
 
     _new: QPushButton
-    """What adds an entry."""
+    """The button that adds an entry."""
 
     def __init__(self, appearance: Appearance, form: FormT, *, error_name: str) -> None:
         super().__init__()
@@ -73,13 +73,13 @@ class ListPage(Page, Generic[RowT, FormT]):
         self._note.undo_wanted.connect(self._undo)
 
     def _add_list(self) -> None:
-        """Put the list below what was added so far, and its form above it."""
+        """Add the form, the note and the list at the end of the page."""
         self._form.hide()
         for part in (self._form, self._note, self._card):
             self.add(part)
 
     def _show_rows(self, rows: list[RowT], none: str, none_hint: str) -> None:
-        """Show these rows only, or that there are none."""
+        """Show these rows, or a text if there are none."""
         focused = next((row.key for row in self._rows if row.has_focus), None)
         self._card.clear()
         self._rows = rows
@@ -89,11 +89,11 @@ class ListPage(Page, Generic[RowT, FormT]):
         if not rows:
             self._card.add(Row(none, none_hint, None))
         if focused is not None:
-            # Somebody else may have changed them meanwhile.
+            # The list may have changed elsewhere: restore the focus.
             self._focus(focused)
 
     def _has_unsaved_entry(self) -> bool:
-        """Tell whether something typed is still to be saved; then that is said, and nothing else begins."""
+        """Return whether the form has unsaved changes, and if so ask the user to save or cancel."""
         if not self._form.is_changed:
             return False
         self._form.insist()
@@ -106,7 +106,7 @@ class ListPage(Page, Generic[RowT, FormT]):
             self._close_form(key)
 
     def _close_form(self, key: object) -> None:
-        """Let the form go, and the keyboard to an entry."""
+        """Close the form and focus an entry."""
         self._form.discard()
         self._focus(key)
 
@@ -117,17 +117,17 @@ class ListPage(Page, Generic[RowT, FormT]):
             self._drop_note()
 
     def _focus(self, key: object) -> None:
-        """Give the keyboard to an entry, or to what adds one when it is not there."""
+        """Focus an entry, or the button that adds one if it is gone."""
         row = next((row for row in self._rows if row.key == key), None)
         shown: QWidget = row or self._new
         row.focus() if row is not None else self._new.setFocus()
-        # What was just added, and what moved up for a form that is gone, has its place only in the next turn.
+        # The layout is updated in the next turn of the event loop.
         QTimer.singleShot(0, shown, lambda: self.ensureWidgetVisible(shown))
 
-    # --- The way back --------------------------------------------------------------------------------
+    # --- Undo ----------------------------------------------------------------------------------------
 
     def _offer_undo(self, text: str, restore: Callable[[], None]) -> None:
-        """Say what was removed, and let it be brought back."""
+        """Show what was removed, and offer Undo."""
         self._undo_removal = restore
         self._note.offer(text)
         self.verticalScrollBar().setValue(0)

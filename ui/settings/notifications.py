@@ -1,4 +1,4 @@
-"""The settings of notifications: which ends of runs the user is told about."""
+"""The notifications page: which runs to notify about."""
 
 from __future__ import annotations
 
@@ -22,29 +22,23 @@ class NotificationsPage(Page):
         super().__init__()
         self._link = link
         self._choices = QButtonGroup(self)
-        self.add_title(self.tr("Notifications"), self.tr("What Halo tells you about on your desktop."))
+        self.add_title(self.tr("Notifications"), self.tr("When Halo shows a desktop notification."))
         card = Card()
-        card.add(self._choice(Notify.NONE, self.tr("&Nothing"), self.tr("You look when you want to.")))
+        card.add(self._choice(Notify.NONE, self.tr("&None"), self.tr("")))
         card.add(
             self._choice(
                 Notify.FAILURES,
                 self.tr("&Failures"),
-                self.tr(
-                    "One notice when a job begins to fail, and one when it has recovered. Also when it asks you "
-                    "something, or is held back by its cap."
-                ),
+                self.tr("When a job starts failing, recovers, needs input or reaches a daily limit."),
             )
         )
-        card.add(self._choice(Notify.ALL, self.tr("&All runs"), self.tr("Also every run that ended well.")))
+        card.add(self._choice(Notify.ALL, self.tr("&All runs"), self.tr("Successful runs too.")))
         self.add(card)
         self._error = label("", "error", name="notifyError", wrap=True)
         self._error.hide()
         self.add(self._error)
         self.add_remark(
-            self.tr(
-                "Each job can have its own choice: edit it, then “Also”. "
-                "A job that stops itself after too many errors always tells you."
-            )
+            self.tr("Jobs can override this under Options. You're always told when a job is disabled.")
         )
         self._choices.buttonClicked.connect(self._choose)
         link.follow(self._show)
@@ -62,7 +56,8 @@ class NotificationsPage(Page):
         box.setContentsMargins(MARGIN, GRID + HALF, MARGIN, GRID + HALF)
         box.setSpacing(HALF)
         box.addWidget(made)
-        box.addWidget(words)
+        if hint:
+            box.addWidget(words)
         return holder
 
     def _show(self, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""A page of settings: a title, cards, and in each card rows of one setting."""
+"""A settings page: a title and cards with one row per setting."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ui.widgets.labels import frame, label
 
 
 def sentence(error: SchedulerError) -> str:
-    """Return what is wrong as it stands beside its field: the field needs no naming there."""
+    """Return an error as shown at its field, without the field's name."""
     text = error.message if isinstance(error, ScheduleError) else str(error)
     return f"{text[:1].upper()}{text[1:]}"
 
 
 class Row(QWidget):
-    """One setting: its name, what it means, its control, and what is wrong with it."""
+    """One setting: title, hint, control and error."""
 
     def __init__(
         self, title: str, hint: str, control: QWidget | None, *, buddy: QWidget | None = None
@@ -57,7 +57,7 @@ class Row(QWidget):
         self._hint.setVisible(bool(text))
 
     def show_error(self, text: str) -> None:
-        """Show what is wrong, or nothing."""
+        """Show an error, or clear it."""
         self._error.setText(text)
         self._error.setVisible(bool(text))
 
@@ -74,13 +74,13 @@ class Card(QFrame):
         self._box.setSpacing(0)
 
     def add(self, row: QWidget) -> None:
-        """Add a row, under a line when there is one above."""
+        """Add a row, separated by a line."""
         if self._box.count():
             self._box.addWidget(frame("line"))
         self._box.addWidget(row)
 
     def insert_below(self, row: QWidget, added: QWidget) -> None:
-        """Put something right below a row, without a line."""
+        """Insert a widget below a row, without a line."""
         self._box.insertWidget(self._box.indexOf(row) + 1, added)
         added.show()
 
@@ -93,23 +93,23 @@ class Card(QFrame):
 
 
 class _Content(QWidget):
-    """What a page scrolls: as high as its words are at its width."""
+    """The scrolled content, as high as its text at the current width."""
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         least = super().minimumSizeHint()
-        # Wrapped texts ask for the height of a narrow column, which would be scrolled without need.
+        # Wrapped labels report the height of a narrow column, which would add needless scrolling.
         return QSize(least.width(), 0) if self.hasHeightForWidth() else least
 
 
 class Page(QScrollArea):
-    """A page that scrolls when it must."""
+    """A scrollable page."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # What can be scrolled is reached through its controls.
+        # The controls take the focus.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         content = _Content()
         content.setObjectName("pageContent")
@@ -122,7 +122,7 @@ class Page(QScrollArea):
         self.viewport().setAutoFillBackground(False)
 
     def add_title(self, title: str, explanation: str = "") -> None:
-        """Say what the page is about."""
+        """Add the title and an explanation."""
         self.setAccessibleName(title)
         self.add(label(title, "title"))
         if explanation:
@@ -132,10 +132,10 @@ class Page(QScrollArea):
         self._box.insertWidget(self._box.count() - 1, widget)
 
     def add_remark(self, text: str) -> QLabel:
-        """Add a quiet sentence below what was added last."""
+        """Add a small text at the end."""
         remark = label(text, "small", wrap=True)
         self.add(remark)
         return remark
 
     def refresh(self) -> None:
-        """Read what may have changed since the page was last seen."""
+        """Reload data that may have changed since the page was last shown."""

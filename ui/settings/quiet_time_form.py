@@ -1,4 +1,4 @@
-"""The form for a quiet time: its name, its days, its hours, and whom it is for."""
+"""The form for quiet hours: name, days, hours, and the jobs they apply to."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _USUAL = QuietTime()
 
 
 class WeekdayToggles(QWidget):
-    """Gives the days that are switched on, which may be none."""
+    """Selects any number of weekdays."""
 
     changed = Signal()
 
@@ -81,44 +81,44 @@ class WeekdayToggles(QWidget):
         return row
 
     def days(self) -> tuple[Weekday, ...]:
-        """Return the days that are on, in the order of the week."""
+        """Return the selected days, Monday first."""
         return tuple(day for day, made in self._days.items() if made.isChecked())
 
     def choose(self, days: Iterable[Weekday]) -> None:
-        """Switch on these days and no others."""
+        """Select these days and no others."""
         wanted = frozenset(days)
         for day, made in self._days.items():
             made.setChecked(day in wanted)
 
 
 class QuietTimeForm(EntryForm):
-    """Asks for a quiet time; what is wrong is said beside its field."""
+    """Edits quiet hours; shows problems at the fields."""
 
     def __init__(self) -> None:
         super().__init__(stem="quiet")
         self._taken: frozenset[str] = frozenset()
         self._build_fields()
         self._save = button(
-            self.tr("Save quiet time"),
+            self.tr("Save quiet hours"),
             name="saveQuietButton",
             kind="primary",
-            tip=self.tr("Save quiet time (Enter)"),
+            tip=self.tr("Save quiet hours (Enter)"),
         )
         self._box.addLayout(self._grid())
         self._add_buttons(self._save)
         self._connect()
 
     def ask(self, time: QuietTime | None, taken: frozenset[str], groups: Iterable[str]) -> None:
-        """Ask for a new quiet time, or for changes to one; `taken` are the names of the others."""
+        """Open the form for new or existing quiet hours; `taken` are the names of the others."""
         self._taken = taken
         shown = time or _USUAL
         self._heading.setText(
-            self.tr("New quiet time") if time is None else self.tr("Change {name}").format(name=called(time))
+            self.tr("New quiet hours") if time is None else self.tr("Edit {name}").format(name=called(time))
         )
         self._name.setText(shown.name)
         self._days.choose(shown.days)
         for box, text in ((self._start, shown.start), (self._end, shown.end)):
-            # Midnight is where a day begins and ends.
+            # The time box has no 24:00.
             box.setTime(QTime.fromString("00:00" if text == "24:00" else text, "HH:mm"))
         self._offer_groups(groups, shown.group)
         self._zone.set_zone(shown.timezone)
@@ -126,12 +126,12 @@ class QuietTimeForm(EntryForm):
         self._open()
         self._name.setFocus()
 
-    # --- What was typed ------------------------------------------------------------------------------
+    # --- Reading -------------------------------------------------------------------------------------
 
     def _read(self, findings: Findings) -> QuietTime | None:
         name, days, zone = self._name.text().strip(), self._days.days(), self._zone.zone
         if name and name in self._taken:
-            findings.refuse("name", self.tr("Another quiet time has this name."))
+            findings.refuse("name", self.tr("Other quiet hours have this name."))
         if not days:
             findings.refuse("days", self.tr("Choose at least one day."))
         if zone is not None:
@@ -151,7 +151,7 @@ class QuietTimeForm(EntryForm):
         )
 
     def _follow(self) -> None:
-        """Say what is wrong and what is meant, after each change."""
+        """Update problems and hints after each edit."""
         self.show_error("")
         findings = Findings()
         found = self._read(findings)
@@ -164,7 +164,7 @@ class QuietTimeForm(EntryForm):
         self._hours_field.set_hint(end_words(_text(self._start), _text(self._end)))
 
     def _offer_groups(self, groups: Iterable[str], chosen: str | None) -> None:
-        # One that no job is in any more stays what it is until another is chosen.
+        # Keep a group that no job belongs to anymore until another is chosen.
         names = sorted({*groups, *([] if chosen is None else [chosen])}, key=str.casefold)
         self._group.clear()
         self._group.addItem(self.tr("All jobs"), None)
@@ -172,7 +172,7 @@ class QuietTimeForm(EntryForm):
             self._group.addItem(self.tr("Group {name}").format(name=one_line(name, _LONGEST_NAME)), name)
         self._group.setCurrentIndex(0 if chosen is None else names.index(chosen) + 1)
 
-    # --- Making --------------------------------------------------------------------------------------
+    # --- Building ------------------------------------------------------------------------------------
 
     def _build_fields(self) -> None:
         self._name = QLineEdit()
@@ -185,16 +185,16 @@ class QuietTimeForm(EntryForm):
         self._end = time_box(6, 0, name="quietEnd", title=self.tr("Until"))
         self._group = QComboBox()
         self._group.setObjectName("quietGroup")
-        self._group.setAccessibleName(self.tr("For"))
+        self._group.setAccessibleName(self.tr("Applies to"))
         self._group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._group.setMinimumContentsLength(16)
         give_room(self._group.view())
         self._zone = ZonePicker(name="quietZone")
-        # Its longest name does not take room from what stands beside it.
+        # Long zone names must not widen the box.
         self._zone.setMinimumContentsLength(16)
         self._zone.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._name_field = Field(self.tr("&Name"), self._name, path="name", subject=self.tr("The name"))
-        days = self.tr("Begins on these days")
+        days = self.tr("Starting on these days")
         self._days_field = Field(days, self._days, path="days", subject=self.tr("The days"))
         self._hours_field = Field(
             self.tr("&From – until"),
@@ -203,7 +203,9 @@ class QuietTimeForm(EntryForm):
             also_path="end",
             subject=self.tr("The time"),
         )
-        self._group_field = Field(self.tr("F&or"), self._group, path="group", subject=self.tr("The group"))
+        self._group_field = Field(
+            self.tr("Applies t&o"), self._group, path="group", subject=self.tr("The group")
+        )
         self._zone_field = Field(
             self.tr("&Time zone"), self._zone, path="timezone", subject=self.tr("The time zone")
         )
@@ -223,7 +225,7 @@ class QuietTimeForm(EntryForm):
         grid.addWidget(self._days_field, 1, 0, 1, 2)
         grid.addWidget(self._hours_field, 2, 0, top)
         grid.addWidget(self._zone_field, 2, 1, top)
-        # The name of a zone is longer than hours are.
+        # Zone names need more width than hours.
         grid.setColumnStretch(0, 4)
         grid.setColumnStretch(1, 5)
         return grid

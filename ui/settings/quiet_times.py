@@ -1,4 +1,4 @@
-"""The settings of quiet times: when nothing starts by itself."""
+"""The quiet hours page: times in which no scheduled run starts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .quiet_time_form import QuietTimeForm
 
 
 class QuietTimeRow(EntryRow):
-    """Shows a quiet time, whether it holds now, and what can be done with it."""
+    """Shows quiet hours, whether they apply now, and buttons to edit and remove them."""
 
     edit_wanted = Signal(object)
     """The QuietTime."""
@@ -44,7 +44,7 @@ class QuietTimeRow(EntryRow):
         self._holds = WrappedText(appearance, name="quietHolds", font=small, tone=Tone.WARN, most_lines=1)
         self._holds.setVisible(False)
         self._edit = icon_button(
-            appearance, "edit", self.tr("Change {name}…").format(name=called(time)), name="editQuietButton"
+            appearance, "edit", self.tr("Edit {name}…").format(name=called(time)), name="editQuietButton"
         )
         self._remove = icon_button(
             appearance, "delete", self.tr("Remove {name}").format(name=called(time)), name="removeQuietButton"
@@ -58,7 +58,7 @@ class QuietTimeRow(EntryRow):
         return self._time
 
     def show_now(self, now_ms: int) -> None:
-        """Say whether it holds now."""
+        """Show whether they apply now."""
         self._holds.set_text(holds_words(self._time, now_ms))
 
     def _lay_out(self) -> None:
@@ -76,7 +76,7 @@ class QuietTimeRow(EntryRow):
 
 
 class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
-    """Lists the quiet times, and says what holds now."""
+    """Lists the quiet hours and which apply now."""
 
     def __init__(self, link: SettingsLink, appearance: Appearance) -> None:
         super().__init__(appearance, QuietTimeForm(), error_name="quietTimesError")
@@ -84,15 +84,15 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
         self._times: tuple[QuietTime, ...] | None = None
         self._groups: frozenset[str] = frozenset()
         self._edited: QuietTime | None = None
-        # What holds now is told by the minute, while somebody looks.
+        # Updated every minute while visible.
         self._minute = QTimer(self)
         self._minute.setSingleShot(True)
         self._minute.timeout.connect(self._show_now)
         self.add_title(
-            self.tr("Quiet times"),
+            self.tr("Quiet hours"),
             self.tr(
-                "When nothing starts by itself. What falls due then waits for the end or is skipped, as its job says. "
-                "What you run by hand starts all the same."
+                "No scheduled runs start. Due runs wait or are skipped, depending on the job. Manual runs "
+                "aren't affected."
             ),
         )
         self._add_bar()
@@ -102,10 +102,10 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
         link.follow(self._show)
 
     def refresh(self) -> None:
-        """Look which groups there are."""
+        """Load the groups."""
         self._link.backend.ask(_groups, self._take_groups, owner=self)
 
-    # --- What is shown -------------------------------------------------------------------------------
+    # --- Showing -------------------------------------------------------------------------------------
 
     def _show(self, settings: Settings) -> None:
         self._take(settings.quiet_times)
@@ -122,10 +122,10 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
     def _fill(self) -> None:
         self._show_rows(
             [self._row(time) for time in self._times or ()],
-            self.tr("No quiet times"),
+            self.tr("No quiet hours"),
             self.tr(
-                "Jobs start whenever they are due. Add one for the nights, for a meeting, or for the hours "
-                "in which you need the machine for yourself."
+                "Jobs start whenever they're due. Add quiet hours for nights, for meetings, or for when you "
+                "need the computer for yourself."
             ),
         )
         self._new.setEnabled(True)
@@ -144,7 +144,7 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
         if self.isVisible():
             self._minute.start(MINUTE_MS - now_ms % MINUTE_MS)
 
-    # --- What is wanted ------------------------------------------------------------------------------
+    # --- Editing -------------------------------------------------------------------------------------
 
     def _open_form(self, time: QuietTime | None) -> None:
         if self._has_unsaved_entry():
@@ -171,7 +171,7 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
         place = times.index(time)
         self._form.discard()
         self._apply(times[:place] + times[place + 1 :], self._show_error)
-        words = self.tr("{name} is removed.").format(name=called(time))
+        words = self.tr("{name} removed.").format(name=called(time))
         self._offer_undo(words, partial(self._restore, time, place))
 
     def _restore(self, time: QuietTime, place: int) -> None:
@@ -180,15 +180,15 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
         self._focus(time)
 
     def _apply(self, times: tuple[QuietTime, ...], show_error: Callable[[str], None]) -> None:
-        """Change the quiet times, and show it at once: two changes in a row must know of each other."""
+        """Change the quiet hours and show that at once, so that a second change builds on it."""
         if self._times is not None:
             self._take(times)
             self._link.change(show_error, quiet_times=times)
 
-    # --- Making --------------------------------------------------------------------------------------
+    # --- Building ------------------------------------------------------------------------------------
 
     def _add_bar(self) -> None:
-        self._new = button(self.tr("&Add a quiet time…"), name="addQuietButton")
+        self._new = button(self.tr("&Add quiet hours…"), name="addQuietButton")
         tint(self._new, self._appearance, "add")
         self._new.setEnabled(False)
         self._new.clicked.connect(lambda: self._open_form(None))

@@ -1,4 +1,4 @@
-"""The form for a secret: its value is typed here, and never shown again."""
+"""The form for a secret; its value is never shown again."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ui.widgets.labels import button, label
 
 
 class SecretForm(QFrame):
-    """Asks for a name, a value and a place."""
+    """Edits the name, the value and where it is stored."""
 
     submitted = Signal(str, str, bool)
-    """The name, the value, and whether it is to be kept in a private file."""
+    """The name, the value, and whether to store it in a private file."""
     cancelled = Signal()
 
     def __init__(self) -> None:
@@ -29,11 +29,11 @@ class SecretForm(QFrame):
         self._value = QLineEdit()
         self._value.setObjectName("secretValueEdit")
         self._value.setEchoMode(QLineEdit.EchoMode.Password)
-        self._value.setAccessibleDescription(self.tr("It is never shown again."))
+        self._value.setAccessibleDescription(self.tr("Never shown again."))
         self._place = QComboBox()
         self._place.setObjectName("secretPlaceCombo")
-        self._place.addItem(self.tr("In the system's keyring"), False)
-        self._place.addItem(self.tr("In a file that only you can read"), True)
+        self._place.addItem(self.tr("System keyring"), False)
+        self._place.addItem(self.tr("Private file"), True)
         self._note = label("", "small", name="secretNote", wrap=True)
         self._error = label("", "error", name="secretError", wrap=True)
         self._save = button(
@@ -48,7 +48,7 @@ class SecretForm(QFrame):
         self._note.hide()
 
     def ask(self, name: str = "") -> None:
-        """Ask for a new secret, or for another value of one that is there."""
+        """Open the form for a new secret, or for a new value of an existing one."""
         self._heading.setText(
             self.tr("Replace the value of {name}").format(name=name) if name else self.tr("New secret")
         )
@@ -62,23 +62,23 @@ class SecretForm(QFrame):
         (self._value if name else self._name).setFocus()
 
     def show_keyring(self, is_there: bool) -> None:  # noqa: FBT001 - the answer to a question
-        """Choose the file where there is no keyring, and say so."""
+        """Select the file if there is no keyring, and explain that."""
         self._place.setEnabled(is_there)
         if not is_there:
             self._place.setCurrentIndex(1)
             self._note.setText(
-                self.tr("There is no keyring on this system, so the secret is kept in a private file.")
+                self.tr("This system has no keyring, so the secret is stored in a private file.")
             )
         self._note.setVisible(not is_there)
 
     def show_error(self, text: str) -> None:
-        """Show why it was refused."""
+        """Show why saving failed."""
         self._error.setText(text)
         self._error.setVisible(bool(text))
         self._set_busy(False)
 
     def discard(self) -> None:
-        """Forget what was typed, and go."""
+        """Hide the form and clear the value."""
         self._value.clear()
         self.hide()
 
@@ -90,7 +90,7 @@ class SecretForm(QFrame):
             (
                 (self.tr("&Name"), self._name),
                 (self.tr("&Value"), self._value),
-                (self.tr("&Keep it"), self._place),
+                (self.tr("&Store in"), self._place),
             )
         ):
             name = label(text)

@@ -1,4 +1,4 @@
-"""The secrets: which there are, where each is kept, add, replace, remove; never a value."""
+"""The secrets page: list, add, replace, remove; never shows a value."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class SecretsPage(Page):
         self.add_title(
             self.tr("Secrets"),
             self.tr(
-                "Passwords and tokens that jobs use as ${secret:NAME}. Their values are handed to the job only, "
-                "never shown, and kept out of its output."
+                "Passwords and tokens for jobs, written as ${secret:NAME}. Values are passed to the job "
+                "only, never shown, and removed from its output."
             ),
         )
         self._new = button(self.tr("&Add a secret…"), name="addSecretButton")
@@ -55,7 +55,7 @@ class SecretsPage(Page):
         self._form.cancelled.connect(self._form.discard)
 
     def refresh(self) -> None:
-        """Look which secrets there are."""
+        """Load the list of secrets."""
         self._link.backend.ask(_list, self._show, self._fail, owner=self)
 
     def _show(self, secrets: list[_Listed]) -> None:
@@ -68,13 +68,13 @@ class SecretsPage(Page):
             self._card.add(
                 Row(
                     self.tr("No secrets yet"),
-                    self.tr("Add one, then write ${secret:NAME} in a job's command, environment or headers."),
+                    self.tr("Add one, then use ${secret:NAME} in a job's command, environment or headers."),
                     None,
                 )
             )
 
     def _row(self, secret: _Listed, now_ms: int) -> Row:
-        place = self.tr("in a private file") if secret.is_in_file else self.tr("in the system's keyring")
+        place = self.tr("in a private file") if secret.is_in_file else self.tr("in the system keyring")
         since = ago(secret.changed_at, now_ms)
         replace = button(
             self.tr("Replace…"),
@@ -118,7 +118,7 @@ class SecretsPage(Page):
 
     def _take_saved(self, name: str, _nothing: None) -> None:
         self._form.discard()
-        self._show_message(self.tr("✓ {name} is saved.").format(name=name), "ok")
+        self._show_message(self.tr("✓ {name} saved").format(name=name), "ok")
         self._new.setFocus()
         self.refresh()
 
@@ -126,10 +126,8 @@ class SecretsPage(Page):
         self._drop_confirmation()
         self._form.discard()
         confirmation = Confirmation(
-            self.tr(
-                "{name} is forgotten for good: its value cannot be brought back. Jobs that use it fail from then on."
-            ).format(name=name),
-            self.tr("Remove it"),
+            self.tr("This permanently deletes {name}. Jobs that use it will fail.").format(name=name),
+            self.tr("Remove"),
         )
         confirmation.confirmed.connect(partial(self._remove, name))
         confirmation.cancelled.connect(self._drop_confirmation)
@@ -139,7 +137,7 @@ class SecretsPage(Page):
 
     def _remove(self, name: str) -> None:
         if self._confirmation is not None:
-            self._confirmation.show_busy(self.tr("Removing …"))
+            self._confirmation.show_busy(self.tr("Removing…"))
         self._link.backend.ask(
             lambda scheduler: scheduler.secrets.remove(name),
             partial(self._take_removed, name),
@@ -149,7 +147,7 @@ class SecretsPage(Page):
         )
 
     def _take_removed(self, name: str, _nothing: None) -> None:
-        self._show_message(self.tr("✓ {name} is removed.").format(name=name), "ok")
+        self._show_message(self.tr("✓ {name} removed").format(name=name), "ok")
         self._new.setFocus()
         self.refresh()
 

@@ -1,4 +1,4 @@
-"""A switch: a choice that acts at once."""
+"""A switch widget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RING = 3
 
 
 class Switch(QCheckBox):
-    """A check box drawn as a switch; its knob tells by its place, not by colour alone."""
+    """A check box drawn as a switch; the position of the knob shows the state, not only the colour."""
 
     def __init__(
         self, appearance: Appearance, name: str, accessible: str, parent: QWidget | None = None

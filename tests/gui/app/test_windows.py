@@ -131,15 +131,18 @@ def test_the_window_opens_the_others(stage: Stage, qtbot: QtBot) -> None:
     assert not any(map(_is_open, (HistoryWindow, SettingsDialog, AboutDialog, MainWindow)))
 
 
-def test_an_editor_opens_the_settings_at_the_quiet_times(stage: Stage, qtbot: QtBot) -> None:
+@pytest.mark.parametrize(
+    ("signal", "title"), [("quiet_times_requested", "Quiet hours"), ("secrets_requested", "Secrets")]
+)
+def test_an_editor_opens_the_settings_at_a_page(stage: Stage, qtbot: QtBot, signal: str, title: str) -> None:
     for _ in range(2):
-        stage.windows.editing.quiet_times_requested.emit()
+        getattr(stage.windows.editing, signal).emit()
         qtbot.waitUntil(lambda: _is_open(SettingsDialog))
         windows = (one for one in QApplication.topLevelWidgets() if one.isVisible())
         (dialog,) = (one for one in windows if isinstance(one, SettingsDialog))
         page = dialog.findChild(QListWidget, "settingsPages")
         assert page is not None
-        assert page.currentItem().text() == "Quiet times"
+        assert page.currentItem().text() == title
         page.setCurrentRow(0)
 
 

@@ -1,4 +1,4 @@
-"""Daily caps and the lines of the output, in the editor."""
+"""Daily limits and the lines of the output, in the editor."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_caps_are_set_and_told_in_words(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("lots", "'lots' is not an amount; write it like 2.50."),
-        (" ", "Write an amount, like 2.50."),
-        ("NaN", "'NaN' is not an amount; write it like 2.50."),
-        ("1,000", "'1,000' is not an amount; write it like 2.50."),
+        ("lots", "'lots' is not an amount; enter it like 2.50."),
+        (" ", "Enter an amount, like 2.50."),
+        ("NaN", "'NaN' is not an amount; enter it like 2.50."),
+        ("1,000", "'1,000' is not an amount; enter it like 2.50."),
         ("0", "The cost must be above 0 and at most 1000000, not 0.0."),
         ("1000001", "The cost must be above 0 and at most 1000000, not 1000001.0."),
     ],
@@ -57,9 +57,9 @@ def test_an_amount_that_is_none_is_refused_beside_the_field(bench: Bench, text: 
     desk = bench.open(replace(_PROMPT, policy=Policy(caps=Caps(cost_per_day=1))))
     desk.write("costCap", text)
     assert (desk.error("costCapRow"), desk.can_save) == (sentence, False)
-    assert desk.summary("capsFold") == "not right yet"
+    assert desk.summary("capsFold") == "invalid"
     assert [desk.pages.summary(page) for page in (PageNumber.FAILURE, PageNumber.OPTIONS)] == [
-        "stops after 2 h · retries never",
+        "stops after 2 h · no retries",
         "needs attention",
     ]
 
@@ -92,7 +92,7 @@ def test_what_today_used_up_is_told_of_a_stored_job(bench: Bench) -> None:
 def test_a_cap_that_may_be_reached_is_told_beside_the_schedule(bench: Bench, schedule: Every | After) -> None:
     policy = Policy(caps=Caps(runs_per_day=3), time_limit="1m")
     desk = bench.open(replace(_PROMPT, schedule=schedule, policy=policy))
-    note = "Once 3 runs of a day have started, the others are skipped until midnight."
+    note = "After 3 runs in a day, further ones are skipped until midnight."
     assert desk.label("noteText0") == note
 
 
@@ -105,10 +105,10 @@ def test_a_cap_on_costs_nobody_hears_of_is_warned_of(bench: Bench) -> None:
     desk = bench.open(replace(_PROMPT, policy=Policy(caps=Caps(cost_per_day=1))))
     assert desk.label("costUnread") == ""
     desk.press("readsLines")
-    assert "not known" in desk.label("costUnread")
+    assert "aren't known" in desk.label("costUnread")
     desk.press("readsLines")
     desk.press("actionKind_command")
-    assert "not known" in desk.label("costUnread")
+    assert "aren't known" in desk.label("costUnread")
 
 
 def test_the_lines_of_prompts_are_read_and_those_of_others_are_not(bench: Bench) -> None:
@@ -116,7 +116,7 @@ def test_the_lines_of_prompts_are_read_and_those_of_others_are_not(bench: Bench)
     assert not _is_reading(desk)
     desk.press("actionKind_prompt")
     assert _is_reading(desk)
-    assert desk.summary("linesFold") == "costs, questions and pace are read"
+    assert desk.summary("linesFold") == "on"
     desk.press("actionKind_http")
     assert not _is_reading(desk)
 
@@ -172,7 +172,7 @@ def test_a_request_is_told_of_the_object_in_its_answer(bench: Bench) -> None:
     desk = bench.open(replace(FULL, action=HttpRequest(url="http://a")))
     desk.press("linesFold")
     assert _explained(desk)[-1] == '{"halo":'
-    assert "in the answer" in desk.label("readsLinesHint")
+    assert "From the response" in desk.label("readsLinesHint")
     desk.press("actionKind_command")
     assert desk.find(QWidget, "haloAnswer").isHidden()
     assert "two colons" in desk.label("readsLinesHint")

@@ -59,7 +59,7 @@ def test_limits_that_contradict_each_other_are_refused(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.find(QSpinBox, "minDistanceNumber").setValue(5_000)
     desk.settle()
-    assert desk.error("minRow") == "The shortest time must not be above the longest one."
+    assert desk.error("minRow") == "The minimum must be smaller than the maximum."
 
 
 def test_a_ladder_is_typed_and_told_in_words(bench: Bench) -> None:

@@ -138,7 +138,7 @@ def test_a_job_can_be_kept_from_assistants(bench: Bench) -> None:
 def test_what_is_not_changed_comes_back_to_the_letter(bench: Bench, spec: JobSpec) -> None:
     desk = bench.open(spec)
     assert not desk.editor.has_unsaved_changes()
-    assert (desk.can_save, desk.reason) == (False, "Nothing has been changed.")
+    assert (desk.can_save, desk.reason) == (False, "No changes")
     desk.write("name", "renamed")
     assert desk.editor.has_unsaved_changes()
     assert desk.save() == replace(spec, name="renamed")
@@ -181,7 +181,7 @@ def test_saving_what_cannot_be_saved_leads_to_what_is_missing(bench: Bench) -> N
     desk = bench.open()
     desk.editor.turn_to(PageNumber.OPTIONS)
     desk.key(Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
-    assert (desk.saved, desk.focus, desk.error("name")) == ([], "name", "Give the job a name.")
+    assert (desk.saved, desk.focus, desk.error("name")) == ([], "name", "Enter a name.")
 
 
 def test_saving_what_was_not_changed_does_nothing(bench: Bench) -> None:
@@ -251,11 +251,11 @@ def test_the_name_has_the_keyboard_and_only_a_new_one_is_selected(bench: Bench, 
 
 def test_an_empty_new_job_says_what_it_needs_without_shouting(bench: Bench) -> None:
     desk = bench.open()
-    assert (desk.can_save, desk.reason) == (False, "Give the job a name.")
+    assert (desk.can_save, desk.reason) == (False, "Enter a name.")
     assert desk.error("name") == ""
     assert not desk.editor.has_unsaved_changes()
     desk.write("name", "job")
-    assert (desk.can_save, desk.reason) == (False, "Say which command to run.")
+    assert (desk.can_save, desk.reason) == (False, "Enter a command.")
     desk.write("commandLine", "true")
     assert (desk.can_save, desk.reason) == (True, "")
 
@@ -264,7 +264,7 @@ def test_a_field_that_was_left_empty_says_so_beside_it(bench: Bench) -> None:
     desk = bench.open()
     desk.key(Qt.Key.Key_Tab)
     desk.settle()
-    assert desk.error("name") == "Give the job a name."
+    assert desk.error("name") == "Enter a name."
     assert desk.pages.has_problem(0)
 
 
@@ -284,7 +284,7 @@ def test_a_name_that_is_taken_is_refused_beside_the_field(bench: Bench) -> None:
     desk = bench.open(taken_names=frozenset({"backup"}))
     desk.fill_in()
     desk.write("name", " backup ")
-    assert desk.error("name") == "There is already a job of this name; choose another."
+    assert desk.error("name") == "Another job already has this name."
     assert (desk.can_save, desk.reason) == (False, desk.error("name"))
     assert desk.pages.has_problem(0)
     assert desk.line("name").property("invalid") == "true"
@@ -296,7 +296,7 @@ def test_a_name_that_is_taken_is_refused_beside_the_field(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("echo 'a", "Cannot read the arguments: a quotation mark is left open."),
+        ("echo 'a", "Can't read the arguments: a quotation mark isn't closed."),
         (
             "echo ${secret:T}",
             "Secrets cannot be used here; everybody can read a program's arguments: put it into",

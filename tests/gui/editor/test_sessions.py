@@ -195,7 +195,7 @@ def test_a_second_job_is_not_lost_by_closing_its_editor(stage: Stage) -> None:
 def test_a_job_that_is_gone_is_said_so(stage: Stage, qtbot: QtBot) -> None:
     with qtbot.waitSignal(stage.editing._backend.fault) as told:
         stage.editing.edit("none")
-    assert told.args == ["this job is not there any more"]
+    assert told.args == ["this job no longer exists"]
 
 
 def test_an_unsaved_job_is_tried_without_a_trace(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ def test_what_a_tried_prompt_cost_and_would_ask_is_told(
     stage.editor().test_requested.emit(replace(_spec("ask"), action=Prompt(text="sum up")))
     ended = Ended(run_id="x", outcome=Outcome.SUCCESS, cost=0.12, question="which branch?", note="cut")
     stage.engine.trial_ended.emit(1, ended)
-    assert [(run.cost, run.note) for run in shown] == [(0.12, "it asks: which branch? · cut")]
+    assert [(run.cost, run.note) for run in shown] == [(0.12, "asks: which branch? · cut")]
 
 
 def test_editors_know_the_agents_of_the_settings(stage: Stage) -> None:
@@ -293,4 +293,4 @@ def test_what_a_test_of_an_unsaved_job_proposes_is_shown(stage: Stage) -> None:
     stage.engine.trial_ended.emit(1, Ended(run_id="trial", outcome=Outcome.SUCCESS, proposal=proposal))
     words = editor.findChild(QLabel, "trialWords")
     assert words is not None
-    assert "it proposes a run 10 min later" in words.text()
+    assert "hint: a run 10 min later" in words.text()

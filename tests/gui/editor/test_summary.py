@@ -57,7 +57,7 @@ def test_a_long_command_is_cut() -> None:
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
-        (Policy(), "stops after 2 h · retries never"),
+        (Policy(), "stops after 2 h · no retries"),
         (Policy(time_limit=None, retry=Retry(attempts=1)), "no time limit · retries once"),
         (Policy(time_limit="90s", retry=Retry(attempts=3)), "stops after 90 s · retries 3 times"),
     ],
@@ -74,10 +74,10 @@ def test_what_happens_when_it_goes_wrong(policy: Policy, words: str) -> None:
             Policy(catch_up=CatchUp.SKIP, notify=Notify.ALL),
             "web",
             True,
-            "no catching up · tells of all · web",
+            "no catch-up · notifies about every run · web",
         ),
-        (Policy(notify=Notify.NONE), None, False, "switched off · catches up once · tells of nothing"),
-        (Policy(), None, True, "catches up once · tells of failures"),
+        (Policy(notify=Notify.NONE), None, False, "disabled · catches up once · no notifications"),
+        (Policy(), None, True, "catches up once · notifies about failures"),
         (
             Policy(notify=Notify.SETTINGS, caps=Caps(runs_per_day=1)),
             None,
@@ -88,13 +88,13 @@ def test_what_happens_when_it_goes_wrong(policy: Policy, words: str) -> None:
             Policy(notify=Notify.SETTINGS, keep_awake=True),
             None,
             True,
-            "keeps the machine awake · catches up once",
+            "prevents sleep · catches up once",
         ),
         (
             Policy(notify=Notify.SETTINGS, assistants_may_run=False),
             None,
             True,
-            "not for assistants · catches up once",
+            "assistants can't run it · catches up once",
         ),
     ],
 )
@@ -105,10 +105,10 @@ def test_the_rest(policy: Policy, group: str | None, enabled: bool, words: str) 
 @pytest.mark.parametrize(
     ("conditions", "deadline", "in_quiet_time", "words"),
     [
-        ((), None, InQuietTime.WAIT, "nothing"),
-        ((), "2h", InQuietTime.SKIP, "nothing · left out in quiet times"),
+        ((), None, InQuietTime.WAIT, "none"),
+        ((), "2h", InQuietTime.SKIP, "none · skipped in quiet hours"),
         ((MainsPower(), Network()), None, InQuietTime.WAIT, "mains power and network"),
-        ((Network(host="nas", port=22),), "90m", InQuietTime.WAIT, "nas:22 to answer · for 90 min at most"),
+        ((Network(host="nas", port=22),), "90m", InQuietTime.WAIT, "nas:22 to answer · waits up to 90 min"),
     ],
 )
 def test_what_is_waited_for(
@@ -120,17 +120,17 @@ def test_what_is_waited_for(
 def test_what_follows() -> None:
     followers = tuple(Follower(job_id=str(on), on=on) for on in FollowOn)
     names = ("a", "x" * 100, "")
-    words = f"a after success · {'x' * 39}… after failure · a job in any case"
+    words = f"a on success · {'x' * 39}… on failure · a job always"
     assert next_jobs_summary(followers, names) == words
-    assert next_jobs_summary((), ()) == "nothing follows"
+    assert next_jobs_summary((), ()) == "none"
 
 
-def test_the_rests_after_errors_are_told_in_a_sentence() -> None:
+def test_the_delays_after_failures_are_told_in_a_sentence() -> None:
     assert (
         ladder_words(Backoff.ladder())
-        == "Rests 30 s, 1 min, 5 min, 15 min, then 1 h after each further error."
+        == "Waits 30 s, 1 min, 5 min, 15 min, then 1 h after each further failure."
     )
-    assert ladder_words(Backoff.ladder(5_000)) == "Rests 5 s after each error."
+    assert ladder_words(Backoff.ladder(5_000)) == "Waits 5 s after each failure."
     assert ladder_words(Backoff.none()) == ""
 
 
@@ -138,7 +138,7 @@ def test_intervals_are_short() -> None:
     assert (short_interval("2h"), short_interval(90_000), short_interval(0), short_interval(500)) == (
         "2 h",
         "90 s",
-        "at once",
+        "0 s",
         "1 s",
     )
 

@@ -138,7 +138,7 @@ def test_the_keyboard_stays_in_a_field_during_a_test_run(bench: Bench) -> None:
     ("run", "sentence", "words"),
     [
         (None, "no engine runs the jobs", "no engine runs the jobs"),
-        (None, "", "The test run could not be started"),
+        (None, "", "The test run couldn't be started"),
     ],
 )
 def test_a_test_that_cannot_be_started_says_why(bench: Bench, run: None, sentence: str, words: str) -> None:
@@ -170,7 +170,7 @@ def test_what_a_test_run_proposes_is_told(bench: Bench) -> None:
     proposal = Proposal(every_ms=300_000, ttl_ms=3_600_000, reason="queue is long")
     desk.editor.show_test_ended(replace(_run(Outcome.SUCCESS), proposal=proposal), "Succeeded")
     words = desk.find(QLabel, "trialWords").text()
-    assert words == "Succeeded · it proposes every 5 min for 1 h: queue is long"
+    assert words == "Succeeded · hint: every 5 min for 1 h: queue is long"
 
 
 def test_a_test_run_of_a_prompt_is_asked_for_as_it_stands(bench: Bench) -> None:

@@ -31,12 +31,12 @@ def test_quotes_are_read_as_in_a_shell(line: str, expected: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize(
     ("line", "fault"),
-    [("echo 'a", "a quotation mark is left open"), ("echo \\", "it ends with a backslash")],
+    [("echo 'a", "a quotation mark isn't closed"), ("echo \\", "the line ends with a backslash")],
 )
 def test_an_open_quote_is_refused_with_a_sentence(line: str, fault: str) -> None:
     with pytest.raises(ScheduleError) as raised:
         split_line(line)
-    assert (raised.value.path, raised.value.message) == ("argv", f"cannot read the arguments: {fault}")
+    assert (raised.value.path, raised.value.message) == ("argv", f"can't read the arguments: {fault}")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def cards(qtbot: QtBot) -> Choices:
         appearance,
         (
             Choice("a", "Command", "terminal", "run a program"),
-            Choice("b", "HTTP request", "globe", "call an address"),
+            Choice("b", "HTTP request", "globe", "call a URL"),
             Choice("c", "Prompt", "prompt", "ask an AI agent"),
         ),
         name="kind",

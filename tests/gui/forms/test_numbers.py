@@ -43,7 +43,7 @@ def test_what_is_below_a_second_is_shown_as_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"), [("", "write at least one interval"), ("30s, 5x", "the unit is unknown")]
+    ("text", "sentence"), [("", "enter at least one interval"), ("30s, 5x", "the unit is unknown")]
 )
 def test_bad_intervals_are_refused_with_a_sentence(text: str, sentence: str) -> None:
     with pytest.raises(ScheduleError, match=sentence):

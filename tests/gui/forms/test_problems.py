@@ -23,11 +23,11 @@ def test_what_stands_for_itself_keeps_its_own_path() -> None:
 
     findings = Findings()
     findings.take("", refuse)
-    findings.miss("action.argv", "Say which command to run.")
+    findings.miss("action.argv", "Enter a command.")
     findings.refuse("group", "is too long")
     assert findings.problems == [
         Problem("name", "is empty"),
-        Problem("action.argv", "Say which command to run.", is_missing=True),
+        Problem("action.argv", "Enter a command.", is_missing=True),
         Problem("group", "is too long"),
     ]
 

@@ -27,7 +27,7 @@ _MORNING: dict[str, Any] = {"start": "08:00", "end": "10:00"}
             {"days": ("mon", "thu"), "timezone": "Asia/Tokyo"},
             "Mon and Thu, 22:00 to 06:00 · all jobs · Asia/Tokyo",
         ),
-        ({"start": "08:00", "end": "08:00"}, "Every day, 08:00 for a whole day · all jobs"),
+        ({"start": "08:00", "end": "08:00"}, "Every day, 08:00 for 24 hours · all jobs"),
         ({"group": "\u202e<b>"}, "Every day, 22:00 to 06:00 · group \\u202e<b>"),
     ],
 )
@@ -38,12 +38,12 @@ def test_what_a_quiet_time_says(fields: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("start", "end", "words"),
     [
-        ("22:00", "06:00", "It ends on the next day."),
+        ("22:00", "06:00", "Ends the next day."),
         ("09:00", "17:00", ""),
-        ("09:00", "09:00", "It lasts a whole day."),
-        ("00:00", "24:00", "It lasts a whole day."),
-        ("18:00", "00:00", "It ends at midnight."),
-        ("18:00", "24:00", "It ends at midnight."),
+        ("09:00", "09:00", "Lasts 24 hours."),
+        ("00:00", "24:00", "Lasts 24 hours."),
+        ("18:00", "00:00", "Ends at midnight."),
+        ("18:00", "24:00", "Ends at midnight."),
     ],
 )
 def test_on_which_day_it_ends_is_said_where_it_is_not_obvious(start: str, end: str, words: str) -> None:
@@ -51,7 +51,7 @@ def test_on_which_day_it_ends_is_said_where_it_is_not_obvious(start: str, end: s
 
 
 def test_one_without_a_name_is_called_what_it_is() -> None:
-    assert called(QuietTime()) == "Quiet time"
+    assert called(QuietTime()) == "Quiet hours"
     assert called(QuietTime(name="Nights")) == "Nights"
 
 
@@ -69,13 +69,13 @@ def test_for_whom_it_is_quiet_now_is_one_line() -> None:
     web, home = (QuietTime(group=name, **_MORNING) for name in ("web", "home"))
     longer = QuietTime(group="web", start="09:30", end="11:00")
     everybody = QuietTime(start="07:00", end="09:15")
-    assert now_words([QuietTime()], _NOW) == "Nothing is quiet now."
+    assert now_words([QuietTime()], _NOW) == "No quiet hours right now."
     # What follows without a gap is one quiet time.
     assert now_words([web, longer], _NOW) == "Quiet now: group web until 11:00"
     assert (
         now_words([web, home, QuietTime()], _NOW)
         == "Quiet now: group web until 10:00, group home until 10:00"
     )
-    assert now_words([web, everybody], _NOW) == "Quiet now until 09:15: no job starts by itself."
+    assert now_words([web, everybody], _NOW) == "Quiet until 09:15: no scheduled runs start."
     many = [QuietTime(group=f"g{number}", **_MORNING) for number in range(4)]
     assert now_words(many, _NOW).endswith("g2 until 10:00, …")

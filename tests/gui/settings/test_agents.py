@@ -107,8 +107,8 @@ def _stored(scheduler: Scheduler) -> list[str]:
 
 
 def test_each_agent_tells_how_it_gets_its_prompt(page: AgentsPage) -> None:
-    assert _about(page, "claude") == "prompt by standard input"
-    assert _about(page, "gemini") == "prompt as an argument"
+    assert _about(page, "claude") == "prompt via stdin"
+    assert _about(page, "gemini") == "prompt as argument"
 
 
 def test_a_program_that_jobs_would_not_find_is_told(page: AgentsPage, qtbot: QtBot) -> None:
@@ -125,8 +125,8 @@ def test_jobs_are_counted_for_the_agent_that_works_for_them(
     for name in ("two", "three"):
         scheduler.add_job(name, Manual(), Prompt(text="do"))
     page.refresh()
-    qtbot.waitUntil(lambda: _about(page, "claude") == "prompt by standard input · 2 jobs")
-    assert _about(page, "codex") == "prompt by standard input · 1 job"
+    qtbot.waitUntil(lambda: _about(page, "claude") == "prompt via stdin · 2 jobs")
+    assert _about(page, "codex") == "prompt via stdin · 1 job"
     assert "one" in child(_row(page, "codex"), WrappedText, "agentAbout").toolTip()
 
 
@@ -187,7 +187,7 @@ def test_without_agents_that_is_said(page: AgentsPage, scheduler: Scheduler, qtb
     scheduler.settings.change(agents=())
     qtbot.waitUntil(lambda: _names(page) == [])
     texts = [one.text() for one in page.findChildren(QLabel) if one.isVisible()]
-    assert "Without one, jobs with a prompt cannot run." in texts
+    assert "Jobs with a prompt need an agent to run." in texts
 
 
 def test_names_of_any_kind_break_nothing(page: AgentsPage, scheduler: Scheduler, qtbot: QtBot) -> None:
@@ -254,16 +254,16 @@ def test_who_loses_an_agent_by_its_new_name_is_counted(
     _press(page, "editAgentButton", "codex")
     _type(page, "coder", "codex exec -")
     texts = [one.text() for one in page.findChildren(QLabel) if one.isVisible()]
-    assert "1 job names it “codex” and will not find it any more." in texts
+    assert "1 job uses the name “codex” and won't find this agent anymore." in texts
 
 
 @pytest.mark.parametrize(
     ("name", "line", "field", "sentence"),
     [
         ("codex", "cat", "agentNameEditError", "Another agent has this name."),
-        ("", "cat", "agentNameEditError", "Give it a name."),
-        ("mine", "", "agentLineError", "Say which program to start."),
-        ("mine", "cat 'x", "agentLineError", "Cannot read the arguments: a quotation mark is left open."),
+        ("", "cat", "agentNameEditError", "Enter a name."),
+        ("mine", "", "agentLineError", "Enter a program."),
+        ("mine", "cat 'x", "agentLineError", "Can't read the arguments: a quotation mark isn't closed."),
         (
             "mine",
             "cat {prompt} {prompt_file}",
@@ -297,7 +297,7 @@ def test_an_empty_form_blames_nobody_before_the_first_letter(page: AgentsPage) -
     _type(page, "mine", "c")
     assert _error(page, "agentNameEditError") == _error(page, "agentLineError") == ""
     QTest.keyClick(_edit(page, "agentLineEdit"), Qt.Key.Key_Backspace)
-    assert _error(page, "agentLineError") == "Say which program to start."
+    assert _error(page, "agentLineError") == "Enter a program."
 
 
 def test_choosing_how_the_prompt_comes_rewrites_the_line(page: AgentsPage) -> None:
@@ -321,7 +321,7 @@ def test_signs_that_only_a_shell_would_read_are_told(page: AgentsPage) -> None:
     _type(page, "mine", "cat {prompt_file}")
     assert _error(page, "agentSigns") == ""
     _type(page, "mine", "cat | tee log")
-    assert _error(page, "agentSigns") == "| goes to the program as it is: no shell reads this line."
+    assert _error(page, "agentSigns") == "“|” is passed literally: no shell is used."
 
 
 def test_escape_gives_up_the_form_and_changes_nothing(page: AgentsPage, scheduler: Scheduler) -> None:
@@ -360,7 +360,7 @@ def test_an_agent_is_removed_at_once_and_brought_back_to_its_place(
 ) -> None:
     _press(page, "removeAgentButton", "codex")
     qtbot.waitUntil(lambda: _stored(scheduler) == ["claude", "gemini", "ollama"])
-    assert child(page, WrappedText, "removedText").text() == "codex is removed."
+    assert child(page, WrappedText, "removedText").text() == "codex removed."
     child(page, QPushButton, "undoRemoveButton").click()
     qtbot.waitUntil(lambda: _stored(scheduler) == ["claude", "codex", "gemini", "ollama"])
     assert not child(page, QPushButton, "undoRemoveButton").isVisible()
@@ -371,7 +371,7 @@ def test_a_removed_default_is_followed_by_the_first_and_comes_back_as_the_defaul
 ) -> None:
     _press(page, "removeAgentButton", "claude")
     qtbot.waitUntil(lambda: scheduler.settings.read().default_agent == "codex")
-    assert child(page, WrappedText, "removedText").text() == "claude is removed. The default is codex now."
+    assert child(page, WrappedText, "removedText").text() == "claude removed. The default is now codex."
     child(page, QPushButton, "undoRemoveButton").click()
     qtbot.waitUntil(lambda: scheduler.settings.read().default_agent == "claude")
 
@@ -385,7 +385,7 @@ def test_jobs_that_are_left_without_their_agent_are_named(
     qtbot.waitUntil(lambda: "4 jobs" in _about(page, "codex"))
     _press(page, "removeAgentButton", "codex")
     assert child(page, WrappedText, "removedText").text() == (
-        "codex is removed. Prompts of these jobs have no agent now: a, b, c, …."
+        "codex removed. These jobs have no agent anymore: a, b, c, …."
     )
 
 

@@ -60,9 +60,9 @@ def _texts(page: AssistantsPage) -> list[str]:
 @pytest.mark.parametrize(
     ("access", "words"),
     [
-        (AssistantAccess.READ, "can change and start nothing"),
-        (AssistantAccess.RUN, "What you paused or switched off stays so"),
-        (AssistantAccess.EDIT, "does not run until you have looked at it"),
+        (AssistantAccess.READ, "but not change or start anything"),
+        (AssistantAccess.RUN, "but not resume what you paused or disabled"),
+        (AssistantAccess.EDIT, "is paused until you review and resume it"),
     ],
 )
 def test_what_assistants_may_do_is_stored_at_once_and_explained(
@@ -85,13 +85,13 @@ def test_what_is_chosen_elsewhere_is_shown(page: AssistantsPage, scheduler: Sche
 def test_what_assistants_did_is_listed_the_newest_first(
     page: AssistantsPage, scheduler: Scheduler, qtbot: QtBot
 ) -> None:
-    qtbot.waitUntil(lambda: "Nothing yet" in _texts(page))
+    qtbot.waitUntil(lambda: "No activity yet" in _texts(page))
     job_id = scheduler.add_job("<b>backup</b>", Every("1h"))
     with scheduler.acting_as(Actor.assistant("claude-code")):
         Assistant(scheduler).pause_job(job_id)
         Assistant(scheduler).resume_job(job_id)
     page.refresh()
-    qtbot.waitUntil(lambda: "Nothing yet" not in _texts(page))
+    qtbot.waitUntil(lambda: "No activity yet" not in _texts(page))
     card = child(page, QFrame, "assistantActs")
     lines = [label.text() for label in card.findChildren(QLabel) if label.isVisible()]
     assert lines[0] == "<b>backup</b>: resumed it"

@@ -309,7 +309,7 @@ def test_a_number_is_stored(  # noqa: PLR0917 - what is given and what comes of 
 
 def test_the_size_of_the_database_is_told(dialog: SettingsDialog, qtbot: QtBot) -> None:
     _turn_to(dialog, _KEEPING)
-    qtbot.waitUntil(lambda: "KB now" in _text(dialog, "databaseSizeLabel"))
+    qtbot.waitUntil(lambda: "Currently using" in _text(dialog, "databaseSizeLabel"))
 
 
 # --- Backups -----------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ def test_a_backup_is_made_and_listed(dialog: SettingsDialog, scheduler: Schedule
     _click(dialog, qtbot, "makeBackupButton")
     qtbot.waitUntil(lambda: len(_buttons(dialog, "restoreButton")) == 1)
     assert len(scheduler.backups.list()) == 1
-    assert _text(dialog, "backupToldLabel") == "✓ The backup is made."
+    assert _text(dialog, "backupToldLabel") == "✓ Backup created"
 
 
 def test_going_back_needs_a_second_word(
@@ -332,7 +332,7 @@ def test_going_back_needs_a_second_word(
     _turn_to(dialog, _BACKUPS)
     with qtbot.assertNotEmitted(dialog.restore_requested):
         _click(dialog, qtbot, "restoreButton", 1)
-    assert "set aside" in _text(dialog, "confirmationText")
+    assert "kept in a file" in _text(dialog, "confirmationText")
     with qtbot.waitSignal(dialog.restore_requested) as asked:
         _click(dialog, qtbot, "confirmButton")
     assert asked.args == [older.path]

@@ -109,8 +109,8 @@ def _day(page: QuietTimesPage, day: Weekday) -> QPushButton:
 
 def test_without_any_it_is_explained_what_they_are_for(page: QuietTimesPage) -> None:
     told = [one.text() for one in page.findChildren(QLabel)]
-    assert "No quiet times" in told
-    assert any("for the nights" in text for text in told)
+    assert "No quiet hours" in told
+    assert any("for nights" in text for text in told)
     assert _text(page, "quietNow") == ""
 
 
@@ -127,7 +127,7 @@ def test_each_tells_when_and_for_whom_and_whether_it_holds(
     # It is looked at once a minute, and not at all while nobody sees it.
     assert page._minute.isActive()
     page._minute.timeout.emit()
-    assert _text(page, "quietNow") == "Nothing is quiet now."
+    assert _text(page, "quietNow") == "No quiet hours right now."
     page.hide()
     assert not page._minute.isActive()
 
@@ -140,7 +140,7 @@ def test_a_quiet_time_is_added(page: QuietTimesPage, scheduler: Scheduler, qtbot
     QTest.keyClicks(child(page, QLineEdit, "quietNameEdit"), "Meeting")
     _click(page, "quietDaysWorkDays")
     child(page, QTimeEdit, "quietStart").setTime(QTime(8, 30))
-    assert _text(page, "quietHoursHint") == "It ends on the next day."
+    assert _text(page, "quietHoursHint") == "Ends the next day."
     child(page, QTimeEdit, "quietEnd").setTime(QTime(9, 30))
     assert _text(page, "quietHoursHint") == ""
     group = child(page, QComboBox, "quietGroup")
@@ -172,7 +172,7 @@ def test_what_is_wrong_stands_beside_its_field(
     child(page, QComboBox, "quietZone").setCurrentText("Mars/<b>Olympus</b>")
     for day in Weekday:
         _day(page, day).click()
-    assert _text(page, "quietNameEditError") == "Another quiet time has this name."
+    assert _text(page, "quietNameEditError") == "Other quiet hours have this name."
     assert _text(page, "quietDaysError") == "Choose at least one day."
     assert "nknown time zone" in _text(page, "quietZoneError")
     assert not save.isEnabled()
@@ -191,7 +191,7 @@ def test_one_is_changed_in_its_place(page: QuietTimesPage, scheduler: Scheduler,
     _press(page, 0, "editQuietButton")
     # A group that no job is in any more stays what it is.
     assert child(page, QComboBox, "quietGroup").currentData() == "gone"
-    assert _text(page, "quietHoursHint") == "It lasts a whole day."
+    assert _text(page, "quietHoursHint") == "Lasts 24 hours."
     _day(page, Weekday.MONDAY).click()
     _click(page, "saveQuietButton")
     qtbot.waitUntil(lambda: not _is_asking(page))
@@ -251,7 +251,7 @@ def test_what_was_typed_is_not_lost_to_another_one(
     _press(page, 0, "editQuietButton")
     _day(page, Weekday.SUNDAY).click()
     _click(page, button) if button == "addQuietButton" else _press(page, 1, button)
-    assert _text(page, "quietHeading") == "Change Nights"
+    assert _text(page, "quietHeading") == "Edit Nights"
     assert not _day(page, Weekday.SUNDAY).isChecked()
     assert _text(page, "quietError") == "Save or cancel this first."
     assert _names(page) == ["Nights", "Meeting"]
@@ -259,7 +259,7 @@ def test_what_was_typed_is_not_lost_to_another_one(
     _day(page, Weekday.SUNDAY).click()
     assert _text(page, "quietError") == ""
     _press(page, 1, "editQuietButton")
-    assert _text(page, "quietHeading") == "Change Meeting"
+    assert _text(page, "quietHeading") == "Edit Meeting"
 
 
 def test_the_keys_go_through_the_form_as_it_is_read(page: QuietTimesPage) -> None:
@@ -282,7 +282,7 @@ def test_what_is_removed_can_be_brought_back_to_its_place(
     _have(page, qtbot, scheduler, _NIGHTS, _MEETING)
     _press(page, 0, "removeQuietButton")
     assert _names(page) == ["Meeting"]
-    assert child(page, WrappedText, "removedText").text() == "Nights is removed."
+    assert child(page, WrappedText, "removedText").text() == "Nights removed."
     qtbot.waitUntil(lambda: scheduler.settings.read().quiet_times == (_MEETING,))
     _click(page, "undoRemoveButton")
     qtbot.waitUntil(lambda: scheduler.settings.read().quiet_times == (_NIGHTS, _MEETING))

@@ -1,4 +1,4 @@
-"""Whether a condition holds just now, shown beside it."""
+"""The line below a condition that shows whether it is met now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ui.widgets.wrapped_text import WrappedText
 if TYPE_CHECKING:
     from halo_scheduler.conditions.probing import ConditionState
 
-# So long nothing was typed: every look at a host is a connection.
+# Wait for a pause in typing: each check of a host opens a connection.
 _PAUSE_MS = 500
 _MOST_LINES = 4
 _UNKNOWN = Mark(Shape.DOTTED, Tone.MUTED)
@@ -29,10 +29,10 @@ _BLIND = Mark(Shape.SQUARE, Tone.ERROR)
 
 
 class ConditionCheck(QWidget):
-    """Asks while it is seen, and shows only answers to the condition as it stands."""
+    """Checks its condition while visible; drops answers to an earlier version of it."""
 
     learned = Signal()
-    """What is known of the condition is something else now."""
+    """A check has finished."""
 
     def __init__(self, backend: Backend, appearance: Appearance, *, name: str) -> None:
         super().__init__()
@@ -62,18 +62,18 @@ class ConditionCheck(QWidget):
         self._show_parts()
 
     def check(self, condition: Condition | None) -> None:
-        """Look at another condition after a pause; None is one that cannot be read yet."""
+        """Check another condition after a pause; None stands for an incomplete one."""
         if condition == self._condition:
             return
         self.stop()
         self._condition = condition
         self._state = None
-        self._show(_UNKNOWN, "" if condition is None else self.tr("Looking whether it holds now…"))
+        self._show(_UNKNOWN, "" if condition is None else self.tr("Checking…"))
         if condition is not None:
             self._timer.start()
 
     def recheck(self) -> None:
-        """Ask now how things stand, if anybody sees it; what is shown stays until the answer is there."""
+        """Check now if visible; keeps showing the last result until the new one arrives."""
         condition = self._condition
         if condition is None or not self.isVisible():
             return
@@ -87,17 +87,17 @@ class ConditionCheck(QWidget):
         )
 
     def refusal(self, condition: Condition) -> str:
-        """Return why a condition can never hold here, as far as that is known; nothing if it can."""
+        """Return why a condition can never be met on this system; empty if it can, or if that is unknown."""
         state = self._state if condition == self._condition else None
         return "" if state is None or state.is_observable else state.sentence
 
     def set_silent(self, is_silent: bool) -> None:  # noqa: FBT001 - like setEnabled
-        """Leave it to an error to say how things stand."""
+        """Hide the result while the field shows the same as an error."""
         self._is_silent = is_silent
         self._show_parts()
 
     def stop(self) -> None:
-        """Wait for no answer any more; others may want to ask."""
+        """Cancel the pending check, so that others need not queue behind it."""
         self._timer.stop()
         if self._request is not None:
             self._request.cancel()
@@ -109,16 +109,16 @@ class ConditionCheck(QWidget):
         if not state.is_observable:
             self._show(_BLIND, state.sentence)
         elif state.holds is None:
-            self._show(_UNKNOWN, self.tr("Not known now. {sentence}").format(sentence=state.sentence))
+            self._show(_UNKNOWN, self.tr("Unknown. {sentence}").format(sentence=state.sentence))
         elif state.holds:
-            self._show(_HOLDS, self.tr("Holds now. {sentence}").format(sentence=state.sentence))
+            self._show(_HOLDS, self.tr("Met now. {sentence}").format(sentence=state.sentence))
         else:
-            self._show(_LACKS, self.tr("Does not hold now. {sentence}").format(sentence=state.sentence))
+            self._show(_LACKS, self.tr("Not met now. {sentence}").format(sentence=state.sentence))
         self.learned.emit()
 
     def _refuse(self, error: SchedulerError) -> None:
         self._request = None
-        self._show(_UNKNOWN, self.tr("Not known now. {sentence}").format(sentence=str(error)))
+        self._show(_UNKNOWN, self.tr("Unknown. {sentence}").format(sentence=str(error)))
 
     def _show(self, mark: Mark, words: str) -> None:
         self._sign.show_mark(mark, "")

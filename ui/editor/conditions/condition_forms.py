@@ -1,4 +1,4 @@
-"""What is filled in of a condition: which host, for how long, how much, which path."""
+"""The input fields of each kind of condition."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _HIGHEST_PORT = 65_535
 _USUAL_PORT = 22
 _USUAL_IDLE = "10m"
 _USUAL_LOAD = 1.0
-# As it stands in an address line: nas.local:22, [fe80::1]:22.
+# A host with a port: nas.local:22, [fe80::1]:22.
 _HOST_AND_PORT = re.compile(r"(?:\[([^\[\]]+)\]|([^:\[\]]+)):([0-9]{1,5})", re.ASCII)
 
 
 class ConditionKind(StrEnum):
-    """What can be waited for, in the order in which it is offered."""
+    """The kinds of conditions, in the order of the buttons."""
 
     MAINS = "mains"
     NETWORK = "network"
@@ -39,11 +39,11 @@ class ConditionKind(StrEnum):
 
 
 SINGLE = frozenset([ConditionKind.MAINS, ConditionKind.NETWORK])
-"""Those that say the same however often they are there."""
+"""Kinds that make sense only once per job."""
 
 
 def kind_of(condition: Condition) -> ConditionKind:
-    """Return as what a condition is offered."""
+    """Return the kind of a condition."""
     match condition:
         case MainsPower():
             return ConditionKind.MAINS
@@ -63,9 +63,9 @@ def form_of(kind: ConditionKind, appearance: Appearance, *, name: str) -> Condit
     """Return an empty form."""
     match kind:
         case ConditionKind.MAINS:
-            return FixedForm(MainsPower(), _tr("the machine is on mains power"), name=name)
+            return FixedForm(MainsPower(), _tr("On AC power"), name=name)
         case ConditionKind.NETWORK:
-            return FixedForm(Network(), _tr("there is a network"), name=name)
+            return FixedForm(Network(), _tr("Connected to a network"), name=name)
         case ConditionKind.HOST:
             return HostForm(name=name)
         case ConditionKind.IDLE:
@@ -83,7 +83,7 @@ def _tr(text: str) -> str:
 
 
 class ConditionForm(QWidget):
-    """One row of words and fields; what is not changed is given back as it was, to the letter."""
+    """One row of labels and inputs; unchanged values are returned exactly as loaded."""
 
     changed = Signal()
 
@@ -96,12 +96,12 @@ class ConditionForm(QWidget):
 
     @property
     def targets(self) -> Mapping[str, QWidget]:
-        """What takes the keyboard for an error in a field of the condition."""
+        """The input to focus for an error, by field of the condition."""
         return {}
 
     @property
     def missing(self) -> str:
-        """What is to be filled in that has not been yet, in a sentence; nothing when all is there."""
+        """A sentence on what is still to be filled in; empty when the form is complete."""
         return ""
 
     def load(self, condition: Condition) -> None:
@@ -113,7 +113,7 @@ class ConditionForm(QWidget):
 
 
 class FixedForm(ConditionForm):
-    """Nothing to fill in."""
+    """A condition without inputs."""
 
     def __init__(self, condition: Condition, words: str, *, name: str) -> None:
         super().__init__(name=name)
@@ -121,12 +121,12 @@ class FixedForm(ConditionForm):
         self.row.addWidget(label(words, wrap=True), 1)
 
     def read(self) -> Condition:
-        """Return the one condition it stands for."""
+        """Return the fixed condition."""
         return self._condition
 
 
 class HostForm(ConditionForm):
-    """Somebody answers."""
+    """A TCP connection to a host succeeds."""
 
     def __init__(self, *, name: str) -> None:
         super().__init__(name=name)
@@ -134,7 +134,7 @@ class HostForm(ConditionForm):
         self._port = number_box(1, _HIGHEST_PORT, name=f"{name}Port", title=self.tr("Port"), width=88)
         self._port.setValue(_USUAL_PORT)
         self.row.addWidget(self._host, 1)
-        self.row.addWidget(label(self.tr("answers on port")))
+        self.row.addWidget(label(self.tr("is reachable on port")))
         self.row.addWidget(self._port)
         self._host.textChanged.connect(self.changed)
         self._host.editingFinished.connect(self._split_port)
@@ -146,7 +146,7 @@ class HostForm(ConditionForm):
 
     @property
     def missing(self) -> str:
-        return "" if self._host.text().strip() else self.tr("Write which host is to answer.")
+        return "" if self._host.text().strip() else self.tr("Enter a host.")
 
     def load(self, condition: Condition) -> None:
         """Show a host and its port."""
@@ -160,7 +160,7 @@ class HostForm(ConditionForm):
         return Network(host=self._host.text().strip(), port=self._port.value())
 
     def _split_port(self) -> None:
-        """Take an address apart that was typed or pasted as one."""
+        """Split "host:port" that was typed or pasted into the host field."""
         match = _HOST_AND_PORT.fullmatch(self._host.text().strip())
         if match is not None and 1 <= int(match[3]) <= _HIGHEST_PORT:
             self._host.setText(match[1] or match[2])
@@ -168,13 +168,13 @@ class HostForm(ConditionForm):
 
 
 class IdleForm(ConditionForm):
-    """Nobody is there."""
+    """No input for some time."""
 
     def __init__(self, *, name: str) -> None:
         super().__init__(name=name)
-        self._idle = IntervalEdit(self.tr("Time without input"), name=f"{name}Idle")
+        self._idle = IntervalEdit(self.tr("Idle time"), name=f"{name}Idle")
         self._idle.set_text(_USUAL_IDLE)
-        self.row.addWidget(label(self.tr("nobody has been there for"), wrap=True), 1)
+        self.row.addWidget(label(self.tr("Idle for at least"), wrap=True), 1)
         self.row.addWidget(self._idle)
         self._idle.changed.connect(self.changed)
 
@@ -183,17 +183,17 @@ class IdleForm(ConditionForm):
         return {"idle": self._idle}
 
     def load(self, condition: Condition) -> None:
-        """Show for how long."""
+        """Show the idle time."""
         if isinstance(condition, Idle):
             self._idle.set_text(condition.idle)
 
     def read(self) -> Condition:
-        """Return for how long."""
+        """Return the idle time."""
         return Idle(idle=self._idle.text)
 
 
 class LoadForm(ConditionForm):
-    """The machine has little to do."""
+    """The load average is below a limit."""
 
     def __init__(self, *, name: str) -> None:
         super().__init__(name=name)
@@ -202,7 +202,7 @@ class LoadForm(ConditionForm):
         self._below.setFixedWidth(88)
         self._below.setFont(number_font(self._below.font()))
         self._below.setText(f"{_USUAL_LOAD:g}")
-        self.row.addWidget(label(self.tr("the load of the last minute is below"), wrap=True), 1)
+        self.row.addWidget(label(self.tr("1-minute load average below"), wrap=True), 1)
         self.row.addWidget(self._below)
         self._below.textChanged.connect(self.changed)
 
@@ -212,16 +212,16 @@ class LoadForm(ConditionForm):
 
     @property
     def missing(self) -> str:
-        return "" if self._below.text().strip() else self.tr("Write a number, like 1.5.")
+        return "" if self._below.text().strip() else self.tr("Enter a number, like 1.5.")
 
     def load(self, condition: Condition) -> None:
-        """Show how much."""
+        """Show the limit."""
         if isinstance(condition, Load):
             self._given = condition.below
             self._below.setText(f"{condition.below:g}")
 
     def read(self) -> Condition:
-        """Return how much."""
+        """Return the limit."""
         given = self._given
         if given is not None and self._below.text() == f"{given:g}":
             return Load(below=given)
@@ -232,7 +232,7 @@ class LoadForm(ConditionForm):
 
 
 class PathForm(ConditionForm):
-    """A file or a folder is there."""
+    """A path exists."""
 
     def __init__(self, appearance: Appearance, *, name: str) -> None:
         super().__init__(name=name)
@@ -244,7 +244,7 @@ class PathForm(ConditionForm):
         both.addWidget(self._path, 1)
         both.addWidget(choose)
         self.row.addLayout(both, 1)
-        self.row.addWidget(label(self.tr("is there")))
+        self.row.addWidget(label(self.tr("exists")))
         self._path.textChanged.connect(self.changed)
 
     @property
@@ -253,7 +253,7 @@ class PathForm(ConditionForm):
 
     @property
     def missing(self) -> str:
-        return "" if self._path.text().strip() else self.tr("Choose the file or folder that is to be there.")
+        return "" if self._path.text().strip() else self.tr("Enter the path of a file or folder.")
 
     def load(self, condition: Condition) -> None:
         """Show a path."""
@@ -262,11 +262,11 @@ class PathForm(ConditionForm):
             self._path.setCursorPosition(0)
 
     def read(self) -> Condition:
-        """Return the path; a blank at its end may be meant."""
+        """Return the path; a trailing blank may be part of it."""
         return PathExists(path=self._path.text().lstrip())
 
     def _choose_path(self) -> None:
-        # Path's own way would raise for the home of somebody who is not known here.
+        # Path.expanduser raises for the home of an unknown user.
         start = os.path.expanduser(self._path.text())  # noqa: PTH111 - see above
         dialog = QFileDialog(self.window(), self.tr("File or folder"), start)
         dialog.setFileMode(QFileDialog.FileMode.Directory)

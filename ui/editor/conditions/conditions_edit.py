@@ -1,4 +1,4 @@
-"""The list of what a job waits for before it starts."""
+"""The list of a job's conditions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .condition_check import ConditionCheck
 from .condition_forms import SINGLE, ConditionForm, ConditionKind, form_of, kind_of
 
 _COLUMNS = 3
-# Nobody is told of a change meanwhile: this is only for those who look.
+# Nothing notifies about changes of a condition: it is polled while visible.
 _RECHECK_MS = 10_000
 
 
 class ConditionsEdit(QWidget):
-    """One row to a condition, each with how things stand; below them what else could be waited for."""
+    """One row per condition with its current state; below them a button for each kind."""
 
     changed = Signal()
     learned = Signal()
@@ -41,9 +41,7 @@ class ConditionsEdit(QWidget):
         self._appearance = appearance
         self._page = page
         self._known: frozenset[Condition] = frozenset()
-        self._none = label(
-            self.tr("Nothing to wait for: it starts as soon as its time has come."), "muted", wrap=True
-        )
+        self._none = label(self.tr("No conditions. The job starts as soon as it's due."), "muted", wrap=True)
         self._rows: RowList[ConditionRow] = RowList(
             page, stem="condition", path="policy.conditions", spacing=MARGIN
         )
@@ -61,7 +59,7 @@ class ConditionsEdit(QWidget):
     def _add_buttons(self) -> QWidget:
         made = QWidget()
         made.setObjectName("conditionOffer")
-        # Once for all of them: each sheet takes its time.
+        # One style sheet for all buttons: parsing each takes time.
         made.setStyleSheet("QPushButton { text-align: left; }")
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
@@ -81,27 +79,27 @@ class ConditionsEdit(QWidget):
 
     def _add_button(self, kind: ConditionKind) -> QPushButton:
         words, icon, tip = {
-            ConditionKind.MAINS: (self.tr("Mains power"), "plug", self.tr("It does not start on battery")),
-            ConditionKind.NETWORK: (self.tr("Network"), "globe", self.tr("Any way out of this machine")),
+            ConditionKind.MAINS: (self.tr("On AC power"), "plug", self.tr("Not on battery")),
+            ConditionKind.NETWORK: (self.tr("Network"), "globe", self.tr("Any network connection")),
             ConditionKind.HOST: (
-                self.tr("A host answers"),
+                self.tr("Host is reachable"),
                 "host",
-                self.tr("A machine in your network, or a server"),
+                self.tr("A TCP connection to a host and port succeeds"),
             ),
             ConditionKind.IDLE: (
-                self.tr("Nobody is there"),
+                self.tr("Computer is idle"),
                 "user",
-                self.tr("Keyboard and mouse have not been used for a while"),
+                self.tr("No keyboard or mouse input for a while"),
             ),
             ConditionKind.LOAD: (
-                self.tr("Little load"),
+                self.tr("Low system load"),
                 "chart",
-                self.tr("The machine has not much else to do"),
+                self.tr("Load average below a limit"),
             ),
             ConditionKind.PATH: (
-                self.tr("A file or folder"),
+                self.tr("Path exists"),
                 "folder",
-                self.tr("Such as a disk that is plugged in"),
+                self.tr("A file, a folder or a mounted disk exists"),
             ),
         }[kind]
         made = button(words, name=f"addCondition_{kind}", tip=tip, accessible=f"{_title(self)}: {words}")
@@ -112,7 +110,7 @@ class ConditionsEdit(QWidget):
         return made
 
     def load(self, conditions: Iterable[Condition], *, are_stored: bool) -> None:
-        """Show these conditions only; those of a stored job may stay, though they cannot be observed here."""
+        """Show these conditions; a stored job may keep conditions that cannot be checked on this system."""
         self._rows.clear()
         self._known = frozenset(conditions) if are_stored else frozenset()
         for condition in conditions:
@@ -120,7 +118,7 @@ class ConditionsEdit(QWidget):
         self._follow()
 
     def focus_first(self) -> None:
-        """Give the keyboard to the first condition, or to what adds one."""
+        """Focus the first condition, or the first button that adds one."""
         inputs = [row for row in self._rows if row.has_input]
         offers = [one for one in self._add.values() if one.isEnabled()]
         if inputs:
@@ -133,7 +131,7 @@ class ConditionsEdit(QWidget):
         return len(self._rows)
 
     def read(self, findings: Findings) -> tuple[Condition, ...] | None:
-        """Return the conditions, or None after noting what is wrong."""
+        """Return the conditions, or None after recording the problems."""
         found = [self._read_row(index, row, findings) for index, row in enumerate(self._rows)]
         conditions = tuple(condition for condition in found if condition is not None)
         return conditions if len(conditions) == len(found) else None
@@ -152,10 +150,10 @@ class ConditionsEdit(QWidget):
         return condition
 
     def add(self, kind: ConditionKind) -> None:
-        """Add a condition and let it be filled in."""
+        """Add a condition and focus its first input."""
         row = self._add_row(kind)
         self._follow()
-        # Qt would show it later, and what is not seen is not looked at.
+        # Qt would show it later, and only visible conditions are checked.
         row.field.show()
         row.check.recheck()
         if row.has_input:
@@ -186,7 +184,7 @@ class ConditionsEdit(QWidget):
         self.changed.emit()
 
     def _follow(self) -> None:
-        """Let everything else follow what the rows say."""
+        """Update the checks and the buttons after a change of the rows."""
         for row in self._rows:
             row.follow()
         show_if(self._none, not self._rows)
@@ -195,7 +193,7 @@ class ConditionsEdit(QWidget):
             one.setEnabled(len(self._rows) < MOST_CONDITIONS and (kind not in SINGLE or kind not in kinds))
 
     def stop_checks(self) -> None:
-        """Wait for no answers any more: some take seconds, and others stand behind them."""
+        """Cancel pending checks: some take seconds, and other requests queue behind them."""
         for row in self._rows:
             row.check.stop()
 
@@ -215,7 +213,7 @@ class ConditionsEdit(QWidget):
 
 
 class ConditionRow(QWidget):
-    """What is waited for, how that stands now, and a way out."""
+    """One condition, its current state and a button that removes it."""
 
     removal_wanted = Signal(object)
 
@@ -238,23 +236,23 @@ class ConditionRow(QWidget):
         layout.setSpacing(HALF)
         layout.addLayout(head)
         layout.addWidget(self.check)
-        self.field = Field("", self, subject=self.tr("This"), targets=self.form.targets)
+        self.field = Field("", self, subject=self.tr("The value"), targets=self.form.targets)
         self._remove.clicked.connect(self._want_removal)
 
     @property
     def has_input(self) -> bool:
-        """Whether there is something to fill in."""
+        """Whether the condition has inputs."""
         return bool(self.form.targets)
 
     @property
     def stops(self) -> list[QWidget]:
-        """What the Tab key visits."""
+        """The widgets in Tab order."""
         inner = (child for child in self.form.findChildren(QWidget) if _takes_tab(child))
-        # The list of a combo box is a window of its own.
+        # The popup of a combo box is a separate window.
         return [*(child for child in inner if child.window() is self.window()), self._remove]
 
     def follow(self) -> None:
-        """Look at what the form says now."""
+        """Check the condition as it is filled in now."""
         try:
             self.check.check(None if self.form.missing else self.form.read())
         except ScheduleError:

@@ -1,4 +1,4 @@
-"""The page that says what a due job waits for before it starts."""
+"""The page with the conditions of a job and its behaviour in quiet hours."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEFAULT_DEADLINE = "2h"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionPolicy:
-    """What the page says."""
+    """The values of the page."""
 
     conditions: tuple[Condition, ...]
     deadline: str | None
@@ -36,13 +36,13 @@ class ConditionPolicy:
 
 
 class ConditionsPage(Page):
-    """Conditions, how long they are waited for, and quiet times."""
+    """Conditions, the maximum wait for them, and quiet hours."""
 
     quiet_times_wanted = Signal()
 
     def __init__(self, backend: Backend, appearance: Appearance, settings: Settings, parent: QWidget) -> None:
         super().__init__(
-            QCoreApplication.translate("ConditionsPage", "It starts only when …"),
+            QCoreApplication.translate("ConditionsPage", "Run only if…"),
             name="conditionsPage",
             parent=parent,
         )
@@ -51,12 +51,9 @@ class ConditionsPage(Page):
         self._settings = settings
 
     def build(self) -> Iterator[None]:
-        """Make what is on the page, giving way after each part."""
+        """Build the page; yields after each part so that the event loop can run."""
         self._about = label(
-            self.tr(
-                "When its time has come it waits until all of this holds, and says what for. A run by hand starts "
-                "in any case."
-            ),
+            self.tr("When due, the job waits until all conditions are met. Manual runs ignore them."),
             "small",
             wrap=True,
         )
@@ -66,14 +63,14 @@ class ConditionsPage(Page):
         yield
         self._has_deadline = QCheckBox(self.tr("Give up after"))
         self._has_deadline.setObjectName("hasDeadline")
-        self._deadline = IntervalEdit(self.tr("Longest wait"), name="deadline")
+        self._deadline = IntervalEdit(self.tr("Maximum wait"), name="deadline")
         self._deadline_field = self.add_field(
             Field(
-                self.tr("How long it waits"),
+                self.tr("Maximum wait"),
                 optional_interval("deadlineRow", self._has_deadline, self._deadline),
                 path="policy.condition_deadline",
                 subject=self.tr("The time"),
-                hint=self.tr("Then the run is skipped, and you are told."),
+                hint=self.tr("The run is then skipped and you're notified."),
             )
         )
         yield
@@ -90,15 +87,15 @@ class ConditionsPage(Page):
 
     @property
     def quiet_times(self) -> tuple[QuietTime, ...]:
-        """The quiet times that hold for the job."""
+        """The quiet hours that apply to the job."""
         return self._quiet.times
 
     def focus_first(self) -> None:
-        """Give the keyboard to the first condition, or to what adds one."""
+        """Focus the first condition, or the first button that adds one."""
         self._conditions.focus_first()
 
     def load(self, policy: Policy, *, is_stored: bool) -> None:
-        """Show this part of a policy."""
+        """Show the conditions of a policy."""
         self._conditions.load(policy.conditions, are_stored=is_stored)
         self._deadline.set_text(policy.condition_deadline or _DEFAULT_DEADLINE)
         set_optional(self._has_deadline, self._deadline, is_on=policy.condition_deadline is not None)
@@ -106,15 +103,15 @@ class ConditionsPage(Page):
         self._show_deadline()
 
     def stop_checks(self) -> None:
-        """Let others ask first."""
+        """Cancel pending checks, so that other requests go first."""
         self._conditions.stop_checks()
 
     def follow_group(self, group: str | None) -> None:
-        """Show the quiet times that hold for a group."""
+        """Show the quiet hours that apply to a group."""
         self._quiet.follow(group)
 
     def read(self, findings: Findings) -> ConditionPolicy | None:
-        """Return what the page says, or None after noting what is wrong."""
+        """Return the values, or None after recording the problems."""
         conditions = self._conditions.read(findings)
         if conditions is None:
             return None

@@ -1,4 +1,4 @@
-"""What a job does when it falls due in a quiet time, and which quiet times there are for it."""
+"""What a job does when due during quiet hours, and which quiet hours apply to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST_LINE = 120
 
 
 class QuietHoursChoice(QWidget):
-    """The choice is the job's; the times themselves belong to the settings."""
+    """A choice that belongs to the job; the quiet hours themselves belong to the settings."""
 
     changed = Signal()
     learned = Signal()
@@ -37,19 +37,19 @@ class QuietHoursChoice(QWidget):
         self._group: str | None = None
         self._choice = QComboBox()
         self._choice.setObjectName("inQuietTime")
-        self._choice.setAccessibleName(self.tr("When it falls due in a quiet time"))
-        self._choice.addItem(self.tr("Wait until the quiet time is over"), InQuietTime.WAIT)
-        self._choice.addItem(self.tr("Leave it out and wait for the next time"), InQuietTime.SKIP)
+        self._choice.setAccessibleName(self.tr("If due during quiet hours"))
+        self._choice.addItem(self.tr("Wait until quiet hours end"), InQuietTime.WAIT)
+        self._choice.addItem(self.tr("Skip it"), InQuietTime.SKIP)
         self._words = label("", "small", wrap=True, name="quietTimes")
-        self._settings = link(self.tr("Quiet times…"), name="openQuietTimes")
-        self._settings.setToolTip(self.tr("Open the settings of the quiet times"))
+        self._settings = link(self.tr("Quiet hours…"), name="openQuietTimes")
+        self._settings.setToolTip(self.tr("Open the quiet hours settings"))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
         layout.addWidget(
             page.watch_field(
                 Field(
-                    self.tr("When it falls due in a quiet time"),
+                    self.tr("If due during quiet hours"),
                     self._choice,
                     path="policy.in_quiet_time",
                     subject=self.tr("The choice"),
@@ -69,7 +69,7 @@ class QuietHoursChoice(QWidget):
 
     @property
     def times(self) -> tuple[QuietTime, ...]:
-        """The quiet times that hold for the job."""
+        """The quiet hours that apply to the job."""
         return tuple(time for time in self._times if time.is_for(self._group))
 
     def load(self, choice: InQuietTime) -> None:
@@ -77,7 +77,7 @@ class QuietHoursChoice(QWidget):
         self._choice.setCurrentIndex(self._choice.findData(choice))
 
     def follow(self, group: str | None) -> None:
-        """Show the quiet times of another group."""
+        """Show the quiet hours that apply to a group."""
         self._group = group
         self._show_times()
 
@@ -97,9 +97,9 @@ class QuietHoursChoice(QWidget):
             rest = self.tr("and {count} more").format(count=len(lines) - _MOST_SHOWN)
             lines = [*lines[:_MOST_SHOWN], rest]
         if lines:
-            text = "\n".join([self.tr("Quiet times of this job:"), *lines])
+            text = "\n".join([self.tr("Quiet hours of this job:"), *lines])
         elif self._times:
-            text = self.tr("None of the quiet times holds for this job.")
+            text = self.tr("No quiet hours apply to this job.")
         else:
-            text = self.tr("There are no quiet times yet: hours in which nothing starts by itself.")
+            text = self.tr("No quiet hours set up.")
         self._words.setText(text)

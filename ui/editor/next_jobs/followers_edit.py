@@ -1,4 +1,4 @@
-"""The list of jobs that run when a job has ended."""
+"""The list of jobs that run when a job finishes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ui.widgets.wrapped_text import WrappedText
 
 
 class FollowersEdit(QWidget):
-    """One row to a job; the whole list is read, and shown, at once."""
+    """One row per job; the list is loaded and read as a whole."""
 
     changed = Signal()
     job_wanted = Signal(str)
-    """Somebody wants to see this job."""
+    """The id of a job to open."""
 
     def __init__(self, catalogue: JobCatalogue, appearance: Appearance, page: Page) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class FollowersEdit(QWidget):
         self._appearance = appearance
         self._page = page
         self._rows: RowList[FollowerRow] = RowList(page, stem="follower", path="followers", spacing=GRID)
-        self._add = link(self.tr("Run another job"), name="followersAdd")
+        self._add = link(self.tr("Add a job"), name="followersAdd")
         tint(self._add, appearance, "add")
         adding = page.watch_field(
             Field("", self._add, path="followers", subject=self.tr("The list of jobs"), target=self._add)
@@ -51,53 +51,51 @@ class FollowersEdit(QWidget):
         catalogue.changed.connect(self._show_states)
 
     def focus_first(self) -> None:
-        """Give the keyboard to the first job, or to what adds one."""
+        """Focus the first job, or the link that adds one."""
         first = next(iter(self._rows), None)
         (self._add if first is None else first.on).setFocus()
 
     def load(self, followers: Iterable[Follower]) -> None:
-        """Show these jobs only."""
+        """Show these jobs."""
         self._rows.clear()
         for follower in followers:
             self._add_row(follower.on, follower.job_id)
         self._follow()
 
     def read(self, findings: Findings) -> tuple[Follower, ...] | None:
-        """Return the jobs that follow, or None after noting what is wrong."""
+        """Return the next jobs, or None after recording the problems."""
         found: list[Follower] = []
         for index, row in enumerate(self._rows):
             path = f"followers[{index}]"
             if not row.job.job_id:
-                findings.miss(f"{path}.job_id", self.tr("Choose the job that is to run."))
+                findings.miss(f"{path}.job_id", self.tr("Choose a job."))
                 continue
             if any(follower.job_id == row.job.job_id for follower in found):
-                findings.refuse(
-                    f"{path}.job_id", self.tr("This job runs already; choose “In any case” there instead.")
-                )
+                findings.refuse(f"{path}.job_id", self.tr("Already listed. Set it to “Always” instead."))
                 continue
             follower = findings.take(path, row.read)
             found += [] if follower is None else [follower]
         return tuple(found) if len(found) == len(self._rows) else None
 
     def names(self) -> tuple[str, ...]:
-        """Return what the jobs are called, as far as that is known."""
+        """Return the names of the jobs, where known."""
         return tuple(row.job.name for row in self._rows)
 
-    # --- What runs after a failure -------------------------------------------------------------------
+    # --- Jobs that run after a failure ---------------------------------------------------------------
 
     def failure_job(self) -> str:
-        """Return the first job that runs after failures alone; nothing when there is none."""
+        """Return the id of the first job that runs only after failures; empty for none."""
         row = self._failure_row()
         return "" if row is None else row.job.job_id
 
     def other_failure_names(self) -> tuple[str, ...]:
-        """Return what else runs when it has failed."""
+        """Return the names of the other jobs that run after a failure."""
         first = self._failure_row()
         on = (FollowOn.FAILURE, FollowOn.ALWAYS)
         return tuple(row.job.name for row in self._rows if row is not first and row.choice in on)
 
     def set_failure_job(self, job_id: str) -> None:
-        """Let a job, and no longer the one that did, run after failures; one that runs already then runs always."""
+        """Replace the job that runs after failures; a job listed for successes then runs always."""
         row = self._failure_row()
         other = next((one for one in self._rows if one is not row and one.job.job_id == job_id), None)
         if job_id and other is not None:
@@ -156,7 +154,7 @@ class FollowersEdit(QWidget):
 
 
 class FollowerRow(QWidget):
-    """After which end, which job; and what keeps it from running."""
+    """When to run, which job, and what keeps that job from running."""
 
     changed = Signal()
     removal_wanted = Signal(object)
@@ -170,10 +168,10 @@ class FollowerRow(QWidget):
         self._refusal = ""
         self.on = QComboBox()
         self.on.setObjectName(f"{name}On")
-        self.on.setAccessibleName(self.tr("After which end"))
-        self.on.addItem(self.tr("After a success"), FollowOn.SUCCESS)
-        self.on.addItem(self.tr("After a failure"), FollowOn.FAILURE)
-        self.on.addItem(self.tr("In any case"), FollowOn.ALWAYS)
+        self.on.setAccessibleName(self.tr("When to run"))
+        self.on.addItem(self.tr("On success"), FollowOn.SUCCESS)
+        self.on.addItem(self.tr("On failure"), FollowOn.FAILURE)
+        self.on.addItem(self.tr("Always"), FollowOn.ALWAYS)
         self.job = JobChoice(
             catalogue, name=f"{name}Job", title=self.tr("Job to run"), placeholder=self.tr("choose a job")
         )
@@ -204,7 +202,7 @@ class FollowerRow(QWidget):
 
     @property
     def stops(self) -> list[QWidget]:
-        """What the Tab key visits."""
+        """The widgets in Tab order."""
         return [self.on, self.job, self._open, self._remove]
 
     @property
@@ -212,27 +210,27 @@ class FollowerRow(QWidget):
         return FollowOn(self.on.currentData())
 
     def choose(self, on: FollowOn) -> None:
-        """Show after which end."""
+        """Show when the job runs."""
         self.on.setCurrentIndex(self.on.findData(on))
 
     def read(self) -> Follower:
-        """Return which job follows, and when."""
+        """Return the job and when it runs."""
         return Follower(job_id=self.job.job_id, on=self.choice)
 
     def show_state(self) -> None:
-        """Say what keeps the job from running."""
+        """Show what keeps the job from running."""
         self.setProperty(CONTENT, self.job.job_id)
         entry = self._catalogue.entry(self.job.job_id)
         state = LinkState.OK if entry is None else entry.state
         words = {
             LinkState.OK: "",
-            LinkState.PAUSED: self.tr("This job is paused: until it is resumed, it will be skipped."),
-            LinkState.DISABLED: self.tr(
-                "This job is switched off: until it is on again, it will be skipped."
+            LinkState.PAUSED: self.tr("This job is paused and is skipped until you resume it."),
+            LinkState.DISABLED: self.tr("This job is disabled and is skipped until you enable it."),
+            LinkState.REMOVED: self.tr(
+                "This job was removed, so nothing runs. Restore it or choose another."
             ),
-            LinkState.REMOVED: self.tr("This job was removed: nothing runs. Restore it, or choose another."),
         }[state]
-        # What is wrong says more than what it comes from.
+        # An error takes precedence over the job's state.
         shown = self._refusal or ("" if self.field.error else words)
         self._note.set_text(shown)
         show_if(self._note, bool(shown))
@@ -254,13 +252,13 @@ class FollowerRow(QWidget):
 
 
 class _RowField(Field):
-    """Lets a row say of its job what its error does not."""
+    """Updates the note of its row with the error."""
 
     def __init__(self, row: FollowerRow) -> None:
         super().__init__("", row, subject=row.tr("The choice"), target=row.job, targets={"on": row.on})
         self._row = row
 
     def show_error(self, sentence: str, path: str = "") -> None:
-        """Put a sentence below the row, or take it away."""
+        """Show or clear the error below the row."""
         super().show_error(sentence, path)
         self._row.show_state()

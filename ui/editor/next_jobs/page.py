@@ -1,4 +1,4 @@
-"""The page that says what runs when a job has ended."""
+"""The page with the jobs that run when a job finishes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .triggered_by import TriggeredBy
 
 @dataclass(frozen=True, slots=True)
 class NextJobs:
-    """What the page says; the names are those of the followers, as far as they are known."""
+    """The values of the page; names are empty where unknown."""
 
     followers: tuple[Follower, ...]
     names: tuple[str, ...]
 
 
 class NextJobsPage(Page):
-    """The jobs that follow, what they are given, and the jobs before."""
+    """The next jobs, the variables they receive, and the jobs that trigger this one."""
 
     job_wanted = Signal(str)
 
@@ -44,7 +44,7 @@ class NextJobsPage(Page):
         parent: QWidget,
     ) -> None:
         super().__init__(
-            QCoreApplication.translate("NextJobsPage", "When it has ended"),
+            QCoreApplication.translate("NextJobsPage", "When it finishes"),
             name="nextJobsPage",
             parent=parent,
         )
@@ -55,12 +55,12 @@ class NextJobsPage(Page):
         self._is_explained = False
 
     def build(self) -> Iterator[None]:
-        """Make what is on the page, giving way after each part."""
+        """Build the page; yields after each part so that the event loop can run."""
         self.add(
             label(
                 self.tr(
-                    "Other jobs can run then, once for every run of this one. A run that is tried again has not "
-                    "ended yet; one that was skipped starts nothing."
+                    "Run other jobs when this one finishes. Retries count as one run; skipped runs trigger "
+                    "nothing."
                 ),
                 "small",
                 wrap=True,
@@ -69,8 +69,8 @@ class NextJobsPage(Page):
         self.rows = FollowersEdit(self._catalogue, self._appearance, self)
         self.add(self.rows)
         yield
-        self._variables = Fold(self._appearance, self.tr("What they are told"), name="chainFold")
-        self._variables.set_summary(self.tr("how it ended, and its output"))
+        self._variables = Fold(self._appearance, self.tr("Variables they receive"), name="chainFold")
+        self._variables.set_summary(self.tr("result and output"))
         self._variables.opened.connect(self._explain)
         self.add(self._variables)
         self._triggered_by = TriggeredBy(self._backend, self._appearance, self._job_id)
@@ -82,35 +82,35 @@ class NextJobsPage(Page):
         self._catalogue.changed.connect(self.learned)
 
     def _explain(self) -> None:
-        """Show what a follower gets; few ever look."""
+        """Show the variables, created on first use."""
         if self._is_explained:
             return
         self._is_explained = True
         self._variables.add(
             explanations(
                 ("HALO_CHAIN_JOB", self.tr("this job's name")),
-                ("HALO_CHAIN_OUTCOME", self.tr("how its run ended, like success or failure")),
+                ("HALO_CHAIN_OUTCOME", self.tr("its outcome, like success or failure")),
                 (
                     "HALO_CHAIN_OUTPUT",
-                    self.tr("a private file with what it printed, there while the follower runs"),
+                    self.tr("a private file with its output, deleted when the next job ends"),
                 ),
-                ("HALO_CHAIN_RUN_ID", self.tr("the run itself; HALO_CHAIN_JOB_ID is the job")),
+                ("HALO_CHAIN_RUN_ID", self.tr("the run's id; HALO_CHAIN_JOB_ID is the job's")),
                 (
                     "{{chain.output}}",
-                    self.tr("the same in prompts: also chain.job, chain.outcome, chain.run"),
+                    self.tr("in prompts; also chain.job, chain.outcome and chain.run"),
                 ),
             )
         )
 
     def focus_first(self) -> None:
-        """Give the keyboard to the first field."""
+        """Focus the first field."""
         self.rows.focus_first()
 
     def load(self, followers: tuple[Follower, ...]) -> None:
-        """Show which jobs follow."""
+        """Show the next jobs."""
         self.rows.load(followers)
 
     def read(self, findings: Findings) -> NextJobs | None:
-        """Return what the page says, or None after noting what is wrong."""
+        """Return the values, or None after recording the problems."""
         followers = self.rows.read(findings)
         return None if followers is None else NextJobs(followers, self.rows.names())

@@ -1,4 +1,4 @@
-"""After which other jobs a job runs itself."""
+"""The jobs that trigger a job."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_SHOWN = 8
 
 
 class TriggeredBy(QWidget):
-    """Only shown: whatever runs this job says so itself."""
+    """A read-only list; the chain is edited in the jobs that trigger this one."""
 
     job_wanted = Signal(str)
 
@@ -35,14 +35,14 @@ class TriggeredBy(QWidget):
         self._asked: Asked | None = None
         self._links: tuple[ChainLink, ...] | None = None
         self._shown: list[QWidget] = []
-        self._none = label(self.tr("No other job does."), "muted", wrap=True, name="beforeNone")
+        self._none = label(self.tr("No other jobs"), "muted", wrap=True, name="beforeNone")
         self._rows = QVBoxLayout()
         self._rows.setContentsMargins(0, 0, 0, 0)
         self._rows.setSpacing(HALF)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(HALF)
-        layout.addWidget(label(self.tr("Which jobs start this one")))
+        layout.addWidget(label(self.tr("Triggered by")))
         layout.addWidget(self._none)
         layout.addLayout(self._rows)
         self._more = label("", "muted", name="beforeMore")
@@ -52,7 +52,7 @@ class TriggeredBy(QWidget):
         self.load()
 
     def load(self) -> None:
-        """Ask after which jobs it runs."""
+        """Load the jobs that trigger it."""
         job_id = self._job_id
         if job_id is None:
             return
@@ -63,7 +63,7 @@ class TriggeredBy(QWidget):
         )
 
     def _take(self, chain: Chain) -> None:
-        # An alarm may follow hundreds.
+        # An alarm job may be triggered by hundreds.
         links, more = chain.before[:_MOST_SHOWN], len(chain.before) - _MOST_SHOWN
         self._more.setText(self.tr("and {count} more").format(count=more))
         show_if(self._more, more > 0)
@@ -80,7 +80,7 @@ class TriggeredBy(QWidget):
         show_if(self._none, not self._shown)
 
     def _ignore(self, _error: SchedulerError) -> None:
-        """A job that is gone has nothing before it."""
+        """Ignore a job that no longer exists: nothing triggers it."""
 
     def _row(self, found: ChainLink, index: int) -> QWidget:
         made = QWidget()
@@ -90,7 +90,7 @@ class TriggeredBy(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID)
         row.addWidget(words, 1)
-        # Not before it stands somewhere: it would be shown as a window.
+        # Only after it has a parent: otherwise it would be shown as a window.
         words.set_text(self._words(found))
         words.setToolTip(plain_tooltip(found.name))
         state = self._state(found)
@@ -106,16 +106,16 @@ class TriggeredBy(QWidget):
 
     def _words(self, found: ChainLink) -> str:
         words = {
-            FollowOn.SUCCESS: self.tr("{name}, after a success"),
-            FollowOn.FAILURE: self.tr("{name}, after a failure"),
-            FollowOn.ALWAYS: self.tr("{name}, in any case"),
+            FollowOn.SUCCESS: self.tr("{name}, on success"),
+            FollowOn.FAILURE: self.tr("{name}, on failure"),
+            FollowOn.ALWAYS: self.tr("{name}, always"),
         }[found.on]
         return words.format(name=one_line(found.name, _LONGEST_NAME))
 
     def _state(self, found: ChainLink) -> QLabel:
         words = {
             LinkState.PAUSED: self.tr("(paused)"),
-            LinkState.DISABLED: self.tr("(switched off)"),
+            LinkState.DISABLED: self.tr("(disabled)"),
         }.get(found.state, "")
         return label(words, "muted")
 
@@ -129,7 +129,7 @@ class TriggeredBy(QWidget):
 
 
 class _Want:
-    """Asks for one job."""
+    """Requests one job when called."""
 
     def __init__(self, part: TriggeredBy, job_id: str) -> None:
         self._part = part

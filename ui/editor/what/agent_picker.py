@@ -1,4 +1,4 @@
-"""Which agent gets a prompt, and how."""
+"""The choice of the agent that receives a prompt."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ui.widgets.labels import label
 
 _LONGEST_NAME = 60
 _LONGEST_LINE = 120
-# Where such programs install themselves, though a desktop session may not know of it.
+# Common install folders that may be missing from the PATH of a desktop session.
 _USUAL_PLACES = ("~/.local/bin", "~/bin", "~/.npm-global/bin", "/usr/local/bin", "/opt/homebrew/bin")
 
 
 class AgentPicker(QWidget):
-    """The agents of the settings, the default one first; one that the settings no longer have is kept."""
+    """Lists the agents of the settings, the default first; keeps an agent that was removed there."""
 
     changed = Signal()
 
@@ -56,12 +56,12 @@ class AgentPicker(QWidget):
 
     @property
     def box(self) -> QComboBox:
-        """What takes the keyboard."""
+        """The widget to focus."""
         return self._box
 
     @property
     def agent(self) -> str:
-        """The name of an agent; empty for the default one."""
+        """The name of the agent; empty for the default."""
         return str(self._box.currentData() or "")
 
     def choose(self, agent: str) -> None:
@@ -71,16 +71,18 @@ class AgentPicker(QWidget):
         self._show_how()
 
     def read(self) -> str:
-        """Return the name, or raise ScheduleError when the settings know no such agent."""
+        """Return the name, or raise ScheduleError if the settings have no such agent."""
         if not self._settings.agents:
-            raise ScheduleError(self.tr("there is no agent yet: add one in the settings"), path="agent")
+            raise ScheduleError(self.tr("no agents yet; add one in the settings"), path="agent")
         if not self.agent and not self._settings.default_agent:
-            raise ScheduleError(self.tr("choose one here, or a default one in the settings"), path="agent")
+            raise ScheduleError(
+                self.tr("choose an agent here or set a default in the settings"), path="agent"
+            )
         self._settings.find_agent(self.agent)
         return self.agent
 
     def _fill(self, chosen: str) -> None:
-        """List the agents anew, without telling that anything was changed."""
+        """Fill the list without emitting `changed`."""
         quiet = QSignalBlocker(self._box)
         self._box.clear()
         default = self._settings.default_agent
@@ -136,9 +138,9 @@ class AgentPicker(QWidget):
 
     def _words(self, agent: Agent) -> str:
         words = {
-            Delivery.STDIN: self.tr("Runs {line} and gives it the prompt as standard input."),
-            Delivery.ARGUMENT: self.tr("Runs {line} with the prompt in the place of {sign}, up to 100 KiB."),
-            Delivery.FILE: self.tr("Runs {line} with the path of a file that holds the prompt as {sign}."),
+            Delivery.STDIN: self.tr("Runs {line} with the prompt on standard input."),
+            Delivery.ARGUMENT: self.tr("Runs {line}; {sign} is replaced by the prompt, up to 100 KiB."),
+            Delivery.FILE: self.tr("Runs {line}; {sign} is replaced by the path of a file with the prompt."),
         }[agent.delivery]
         sign = {Delivery.ARGUMENT: "{prompt}", Delivery.FILE: "{prompt_file}"}.get(agent.delivery, "")
         return words.format(line=one_line(agent_line(agent.argv), _LONGEST_LINE), sign=sign)
@@ -148,12 +150,12 @@ class AgentPicker(QWidget):
         for program in programs:
             self._missing.setText(
                 self.tr(
-                    "No program {program} was found in the usual places. Install it, or choose another agent."
+                    "{program} isn't installed or isn't on your PATH. Install it or choose another agent."
                 ).format(program=one_line(program, _LONGEST_NAME))
             )
 
 
 def _search_path() -> str:
-    """Return where programs are looked for: where Halo itself would, and where they usually are."""
+    """Return the PATH of this process plus the common install folders."""
     places = [str(Path(place).expanduser()) for place in _USUAL_PLACES]
     return os.pathsep.join([os.environ.get("PATH") or os.defpath, *places])

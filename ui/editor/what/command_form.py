@@ -1,4 +1,4 @@
-"""The command of a job: a program with its arguments, or a line for a shell."""
+"""The command of a job: a program with arguments, or a shell command."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from ui.forms.argument_chips import ArgumentChips
 from ui.forms.argument_line import join_line, shell_signs, split_line
 from ui.forms.choices import Choice, Choices
 from ui.forms.fields import Field, Page
+from ui.forms.links import link
 from ui.forms.plain_text import PlainText
 from ui.forms.problems import Findings
+from ui.forms.rows import side_by_side
 from ui.forms.seen import show_if
 from ui.style.theme import GRID, HALF, MARGIN, Appearance, mono_font
 from ui.widgets.labels import icon_button, label
@@ -30,10 +32,11 @@ from ui.widgets.labels import icon_button, label
 _PROGRAM = "program"
 _SHELL = "shell"
 _LINES = 4
+_LONGEST_SIGN = 24
 
 
 class CommandForm(QWidget):
-    """Everything about a command that no prompt has."""
+    """The fields that only commands have."""
 
     changed = Signal()
 
@@ -42,11 +45,11 @@ class CommandForm(QWidget):
         self._mode = Choices(
             appearance,
             (
-                Choice(_PROGRAM, self.tr("Program and arguments")),
-                Choice(_SHELL, self.tr("Shell line")),
+                Choice(_PROGRAM, self.tr("Program")),
+                Choice(_SHELL, self.tr("Shell")),
             ),
             name="commandMode",
-            title=self.tr("The command is"),
+            title=self.tr("Command type"),
         )
         self._build_program(appearance)
         self._build_shell(appearance)
@@ -56,7 +59,7 @@ class CommandForm(QWidget):
         self._show_mode()
 
     def _add_fields(self, page: Page) -> None:
-        """Give each control the place where its problem is said."""
+        """Wrap the controls in fields that show their problems."""
         self._line_field = page.watch_field(
             Field(
                 "",
@@ -71,7 +74,7 @@ class CommandForm(QWidget):
                 "",
                 self._script_row,
                 path="action.line",
-                subject=self.tr("The shell line"),
+                subject=self.tr("The command"),
                 target=self._script,
             )
         )
@@ -106,17 +109,23 @@ class CommandForm(QWidget):
         self._line.setFont(mono_font(self._line.font()))
         self._chips = ArgumentChips(appearance, name="argumentChips")
         self._signs = label("", "warn", wrap=True, name="shellSigns")
-        self._signs.hide()
-        choose = icon_button(appearance, "file", self.tr("Insert the path of a file…"), name="commandFile")
+        self._use_shell = link(self.tr("Switch to shell"), name="useShell")
+        self._use_shell.clicked.connect(lambda: self._mode.choose(_SHELL))
+        self._use_shell_row = side_by_side("useShellRow", self._use_shell)
+        for widget in (self._signs, self._use_shell_row):
+            widget.hide()
+        choose = icon_button(appearance, "file", self.tr("Insert a file path…"), name="commandFile")
         choose.clicked.connect(self._choose_file)
-        self._line_row = _with_buttons(self._line, [choose], below=[self._chips, self._signs])
+        self._line_row = _with_buttons(
+            self._line, [choose], below=[self._chips, self._signs, self._use_shell_row]
+        )
 
     def _build_shell(self, appearance: Appearance) -> None:
-        self._script = PlainText(name="shellLine", title=self.tr("Shell line"))
+        self._script = PlainText(name="shellLine", title=self.tr("Shell command"))
         self._script.setPlaceholderText("cd ~/site && ./build.sh | tee build.log")
         self._script.setFont(mono_font(self._script.font()))
         self._script.setFixedHeight(self._script.fontMetrics().lineSpacing() * _LINES + MARGIN)
-        choose = icon_button(appearance, "file", self.tr("Insert the path of a file…"), name="shellFile")
+        choose = icon_button(appearance, "file", self.tr("Insert a file path…"), name="shellFile")
         choose.clicked.connect(self._choose_file)
         self._script_row = _with_buttons(self._script, [choose])
         self._shell = QComboBox()
@@ -136,15 +145,16 @@ class CommandForm(QWidget):
         self._shell.editTextChanged.connect(self.changed)
 
     def first_stops(self) -> list[QWidget]:
-        """Return what the Tab key visits first: the command itself, then how it is written."""
+        """Return the first widgets in Tab order: the command, then its type."""
         files = [
             self._line_row.findChild(QWidget, "commandFile"),
             self._script_row.findChild(QWidget, "shellFile"),
         ]
-        return [self._line, self._script, *(one for one in files if one is not None), *self._mode.buttons()]
+        buttons = [*(one for one in files if one is not None), self._use_shell]
+        return [self._line, self._script, *buttons, *self._mode.buttons()]
 
     def later_stops(self) -> list[QWidget]:
-        """Return what it visits once the kind of work is chosen."""
+        """Return the widgets that come after the choice of the action."""
         return [self._shell]
 
     def load(self, command: Command | None) -> None:
@@ -159,13 +169,13 @@ class CommandForm(QWidget):
         self._show_mode()
 
     def read(self, findings: Findings) -> Command | None:
-        """Return the command without what it shares with prompts, or None after noting what is wrong."""
+        """Return the command without the fields shared with prompts, or None after recording the problems."""
         return self._read_shell_line(findings) if self._mode.value == _SHELL else self._read_program(findings)
 
     def _read_shell_line(self, findings: Findings) -> Command | None:
         line, shell = self._script.toPlainText(), self._shell.currentText().strip()
         if not line.strip():
-            findings.miss("action.line", self.tr("Say which command to run."))
+            findings.miss("action.line", self.tr("Enter a command."))
             return None
         return findings.take("action", lambda: Command(line=line, shell=shell))
 
@@ -174,7 +184,7 @@ class CommandForm(QWidget):
         if argv is None:
             return None
         if not argv:
-            findings.miss("action.argv", self.tr("Say which command to run."))
+            findings.miss("action.argv", self.tr("Enter a command."))
             return None
         return findings.take("action", lambda: Command(argv=argv))
 
@@ -195,12 +205,13 @@ class CommandForm(QWidget):
         findings = Findings()
         self._chips.show_arguments(findings.take("", lambda: split_line(line)) or ())
         signs = shell_signs(line)
-        show_if(self._signs, bool(signs))
+        for widget in (self._signs, self._use_shell_row):
+            show_if(widget, bool(signs))
         if signs:
             self._signs.setText(
-                self.tr(
-                    "{signs} goes to the program as it is. For pipes, patterns and variables choose Shell line."
-                ).format(signs=signs[0][:40])
+                self.tr("“{sign}” is passed literally. Pipes, wildcards and variables need a shell.").format(
+                    sign=signs[0][:_LONGEST_SIGN]
+                )
             )
 
     def _choose_file(self) -> None:
@@ -222,7 +233,7 @@ class CommandForm(QWidget):
 
 
 def _with_buttons(line: QWidget, buttons: list[QWidget], below: list[QWidget] | None = None) -> QWidget:
-    """Return a line with buttons at its right and more below it."""
+    """Return a line with buttons at its right and other widgets below it."""
     made = QWidget()
     made.setObjectName(f"{line.objectName()}Row")
     row = QHBoxLayout()
@@ -240,7 +251,7 @@ def _with_buttons(line: QWidget, buttons: list[QWidget], below: list[QWidget] | 
 
 
 def _known_shells() -> list[str]:
-    """Return the shells of this machine, the user's own first."""
+    """Return the installed shells, the user's login shell first."""
     own = os.environ.get("SHELL") or "/bin/sh"
     others = [path for path in ("/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/fish") if Path(path).exists()]
     return list(dict.fromkeys([own, *others]))

@@ -1,4 +1,4 @@
-"""A folder of work: one file to an item, moved along as it is worked on."""
+"""A folder as work queue: one file per item, moved between subfolders."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _PATH = "action.work_source.path"
 
 
 class FolderForm(QWidget):
-    """The folder, and what its sub folders are for."""
+    """The folder, and an explanation of its subfolders."""
 
     changed = Signal()
     noticed = Signal()
-    """Something is known of the folder that was not before."""
+    """It is now known whether the folder exists."""
 
     def __init__(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         super().__init__()
         self._folder = DirectoryEdit(
-            appearance, name="workFolder", title=self.tr("Folder of work"), placeholder="~/tasks"
+            appearance, name="workFolder", title=self.tr("Work folder"), placeholder="~/tasks"
         )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -48,10 +48,10 @@ class FolderForm(QWidget):
 
     def _explanation(self) -> QWidget:
         return explanations(
-            ("ready/", self.tr("put a file here for each thing to do")),
-            ("in-progress/", self.tr("holds the one that is being worked on")),
-            ("done/", self.tr("gets it after a success")),
-            ("failed/", self.tr("gets it after a failure")),
+            ("ready/", self.tr("waiting items, one file each")),
+            ("in-progress/", self.tr("item in progress")),
+            ("done/", self.tr("finished items")),
+            ("failed/", self.tr("failed items")),
         )
 
     def load(self, source: FolderSource) -> None:
@@ -60,10 +60,10 @@ class FolderForm(QWidget):
         self._folder.line.setCursorPosition(0)
 
     def read(self, findings: Findings) -> FolderSource | None:
-        """Return the folder, or None after noting what is wrong."""
+        """Return the folder, or None after recording the problems."""
         path = self._path
         if not path.strip():
-            findings.miss(_PATH, self.tr("Choose the folder that holds its work."))
+            findings.miss(_PATH, self.tr("Choose a folder."))
             return None
         return findings.take("action.work_source", lambda: FolderSource(path=path))
 
@@ -76,9 +76,9 @@ class FolderForm(QWidget):
         return self._folder.line.text().lstrip()
 
     def words(self) -> str:
-        """Return which folder it is."""
+        """Return a summary of the folder."""
         path = self._path.rstrip()
         if not path:
             return self.tr("a folder")
         words = self.tr("folder {path}").format(path=path)
-        return joined(words, self.tr("does not exist yet") if self._missing.is_missing else "")
+        return joined(words, self.tr("doesn't exist yet") if self._missing.is_missing else "")

@@ -1,4 +1,4 @@
-"""The issues of a repository as work: which ones, with whose token, and what happens to them in the end."""
+"""The issues of a GitHub repository as work queue."""
 
 from __future__ import annotations
 
@@ -18,20 +18,18 @@ _DEFAULTS = GithubSource(repository="o/n")
 
 
 class GithubForm(QWidget):
-    """Repository, token, labels; the server is folded away."""
+    """Repository, token and labels; the server is collapsed."""
 
     changed = Signal()
 
     def __init__(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         super().__init__()
         self._repository = _line("workRepository", self.tr("Repository"), self.tr("owner/name"))
-        self._token = _line("workToken", self.tr("Secret with the token"), self.tr("the name of a secret"))
-        self._ready = _line("workReady", self.tr("Label of what is ready"), _DEFAULTS.ready)
-        self._in_progress = _line(
-            "workInProgress", self.tr("Label of what is in progress"), _DEFAULTS.in_progress
-        )
-        self._base_url = _line("workBaseUrl", self.tr("Address of the API"), _DEFAULTS.base_url)
-        self._closes = QCheckBox(self.tr("Close the issue when it is done"))
+        self._token = _line("workToken", self.tr("Name of the token's secret"), self.tr("name of a secret"))
+        self._ready = _line("workReady", self.tr("“Ready” label"), _DEFAULTS.ready)
+        self._in_progress = _line("workInProgress", self.tr("“In progress” label"), _DEFAULTS.in_progress)
+        self._base_url = _line("workBaseUrl", self.tr("API URL"), _DEFAULTS.base_url)
+        self._closes = QCheckBox(self.tr("Close the issue when done"))
         self._closes.setObjectName("workCloses")
         self._server = Fold(appearance, self.tr("Server"), name="workServerFold")
         layout = QVBoxLayout(self)
@@ -54,31 +52,31 @@ class GithubForm(QWidget):
         )
         token = Field(
             self.tr("Token"),
-            self._token_row(backend, appearance),
+            self._token_row(backend, appearance, page),
             path=f"{_PATH}.token",
             subject=self.tr("The secret's name"),
             target=self._token,
             hint=self.tr(
-                "The name of the secret that holds it; the token must be allowed to write issues, as taking "
-                "one changes its labels."
+                "Name of the secret that holds the token. It needs write access to issues: taking one "
+                "changes its labels."
             ),
         )
         ready = Field(
-            self.tr("Label of what is ready"), self._ready, path=f"{_PATH}.ready", subject=self.tr("It")
+            self.tr("“Ready” label"), self._ready, path=f"{_PATH}.ready", subject=self.tr("The label")
         )
         in_progress = Field(
-            self.tr("Label while it is worked on"),
+            self.tr("“In progress” label"),
             self._in_progress,
             path=f"{_PATH}.in_progress",
-            subject=self.tr("It"),
+            subject=self.tr("The label"),
         )
         closes = Field("", self._closes, path=f"{_PATH}.closes", subject=self.tr("The choice"))
         server = Field(
-            self.tr("Address of the API"),
+            self.tr("API URL"),
             self._base_url,
             path=f"{_PATH}.base_url",
-            subject=self.tr("The address"),
-            hint=self.tr("Your own server has it at https://HOST/api/v3."),
+            subject=self.tr("The URL"),
+            hint=self.tr("For GitHub Enterprise Server: https://HOST/api/v3"),
         )
         for field in (repository, token, ready, in_progress, closes, server):
             page.watch_field(field)
@@ -91,9 +89,10 @@ class GithubForm(QWidget):
         self._server.add(server)
         return [repository, token, labels, closes, self._server]
 
-    def _token_row(self, backend: Backend, appearance: Appearance) -> QWidget:
+    def _token_row(self, backend: Backend, appearance: Appearance, page: Page) -> QWidget:
         picker = SecretPicker(backend, appearance, self, name="workTokenSecret")
         picker.named.connect(self._token.setText)
+        picker.new_wanted.connect(page.secret_wanted)
         made = QWidget()
         made.setObjectName("workTokenRow")
         row = QHBoxLayout(made)
@@ -104,7 +103,7 @@ class GithubForm(QWidget):
         return made
 
     def load(self, source: GithubSource) -> None:
-        """Show where the issues are."""
+        """Show a source."""
         self._fill_in(source)
 
     def _fill_in(self, source: GithubSource) -> None:
@@ -121,10 +120,10 @@ class GithubForm(QWidget):
         self._summarise()
 
     def read(self, findings: Findings) -> GithubSource | None:
-        """Return where the issues are, or None after noting what is wrong."""
+        """Return the source, or None after recording the problems."""
         repository = self._repository.text().strip()
         if not repository:
-            findings.miss(f"{_PATH}.repository", self.tr("Say whose issues to take, like owner/name."))
+            findings.miss(f"{_PATH}.repository", self.tr("Enter a repository, like owner/name."))
             return None
         return findings.take(
             _PATH,
@@ -139,7 +138,7 @@ class GithubForm(QWidget):
         )
 
     def words(self) -> str:
-        """Return whose issues they are."""
+        """Return a summary of the source."""
         repository = self._repository.text().strip()
         if not repository:
             return self.tr("GitHub issues")

@@ -24,7 +24,7 @@ _EMPTY_URLS = ("", "http://", "https://")
 
 
 class HttpForm(QWidget):
-    """Method, address, headers, body, and what counts as a good answer."""
+    """Method, URL, headers, body, and which responses count as success."""
 
     changed = Signal()
 
@@ -40,9 +40,10 @@ class HttpForm(QWidget):
             examples=("Authorization", "Bearer ${secret:TOKEN}"),
             ignore_case=True,
         )
-        self._build_body(backend, appearance)
+        self._headers.secret_wanted.connect(page.secret_wanted)
+        self._build_body(backend, appearance, page)
         self._build_answer()
-        self._answer = Fold(appearance, self.tr("Answer and redirects"), name="answerFold")
+        self._answer = Fold(appearance, self.tr("Response and redirects"), name="answerFold")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(MARGIN)
@@ -65,11 +66,11 @@ class HttpForm(QWidget):
         row.addWidget(self._url, 1)
         return [
             Field(
-                self.tr("Address"),
+                self.tr("URL"),
                 address,
                 path="action.url",
                 also_path="action.method",
-                subject=self.tr("The address"),
+                subject=self.tr("The URL"),
                 target=self._url,
             ),
             Field(
@@ -77,7 +78,7 @@ class HttpForm(QWidget):
                 self._headers,
                 path="action.headers",
                 subject=self.tr("The header"),
-                hint=self.tr("The key inserts a secret: only its name is stored here."),
+                hint=self.tr("Use the key to insert a secret. Only its name is stored here."),
             ),
             Field(
                 self.tr("Body"),
@@ -91,10 +92,10 @@ class HttpForm(QWidget):
     def _answer_fields(self) -> list[Field]:
         return [
             Field(
-                self.tr("Statuses that mean success"),
+                self.tr("Success status codes"),
                 self._statuses,
                 path="action.expected_statuses",
-                subject=self.tr("The status"),
+                subject=self.tr("The status code"),
             ),
             Field(
                 self.tr("Redirects"), self._redirects, path="action.redirects", subject=self.tr("The choice")
@@ -113,22 +114,23 @@ class HttpForm(QWidget):
         self._method.setFixedWidth(112)
         self._url = QLineEdit()
         self._url.setObjectName("url")
-        self._url.setAccessibleName(self.tr("Address"))
+        self._url.setAccessibleName(self.tr("URL"))
         self._url.setPlaceholderText("https://example.org/ping")
         self._url.setFont(mono_font(self._url.font()))
 
-    def _build_body(self, backend: Backend, appearance: Appearance) -> None:
+    def _build_body(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         self._kind = Choices(
             appearance,
             (Choice(BodyKind.TEXT, self.tr("Text")), Choice(BodyKind.JSON, "JSON")),
             name="bodyKind",
-            title=self.tr("The body is"),
+            title=self.tr("Body type"),
         )
         self._body = PlainText(name="body", title=self.tr("Body"))
         self._body.setFont(mono_font(self._body.font()))
         self._body.setFixedHeight(self._body.fontMetrics().lineSpacing() * _LINES)
         picker = SecretPicker(backend, appearance, self, name="bodySecret")
         picker.picked.connect(self._body.insertPlainText)
+        picker.new_wanted.connect(page.secret_wanted)
         self._body_part = QWidget()
         self._body_part.setObjectName("bodyPart")
         head = QHBoxLayout()
@@ -144,8 +146,8 @@ class HttpForm(QWidget):
     def _build_answer(self) -> None:
         self._statuses = QLineEdit()
         self._statuses.setObjectName("expectedStatuses")
-        self._statuses.setAccessibleName(self.tr("Statuses that mean success"))
-        self._statuses.setPlaceholderText(self.tr("any from 200 to 299"))
+        self._statuses.setAccessibleName(self.tr("Success status codes"))
+        self._statuses.setPlaceholderText(self.tr("200 to 299"))
         self._statuses.setMaximumWidth(240)
         self._redirects = QComboBox()
         self._redirects.setObjectName("redirects")
@@ -154,7 +156,7 @@ class HttpForm(QWidget):
         for value, words in (
             (Redirects.SAME_HOST, self.tr("Follow on the same host")),
             (Redirects.ANY, self.tr("Follow anywhere")),
-            (Redirects.NONE, self.tr("Do not follow")),
+            (Redirects.NONE, self.tr("Don't follow")),
         ):
             self._redirects.addItem(words, value)
 
@@ -168,7 +170,7 @@ class HttpForm(QWidget):
         self._redirects.currentIndexChanged.connect(self._announce_change)
 
     def first_stops(self) -> list[QWidget]:
-        """Return what the Tab key visits first."""
+        """Return the first widgets in Tab order."""
         return [self._method, self._url]
 
     def load(self, request: HttpRequest | None) -> None:
@@ -185,15 +187,15 @@ class HttpForm(QWidget):
         self._summarise()
 
     def read(self, findings: Findings) -> HttpRequest | None:
-        """Return the request, or None after noting what is wrong."""
+        """Return the request, or None after recording the problems."""
         headers = findings.take("action.headers", self._headers.pairs)
         statuses = findings.take("action.expected_statuses", lambda: read_numbers(self._statuses.text()))
         url = self._url.text().strip()
         if url in _EMPTY_URLS:
-            findings.miss("action.url", self.tr("Say which address to ask."))
+            findings.miss("action.url", self.tr("Enter a URL."))
             return None
         body = self._body.toPlainText()
-        # Nothing is no JSON, but a fine body.
+        # An empty body is not JSON, but valid.
         kind = BodyKind(self._kind.value) if body else BodyKind.TEXT
         request = findings.take(
             "action",
@@ -217,7 +219,7 @@ class HttpForm(QWidget):
         statuses = self._statuses.text().strip()
         self._answer.set_summary(
             joined(
-                self.tr("{statuses} is success").format(statuses=statuses or "2xx"),
+                self.tr("Success: {statuses}").format(statuses=statuses or "2xx"),
                 self._redirects.currentText().lower(),
             )
         )

@@ -1,4 +1,4 @@
-"""A note on a folder that is not there yet, with the way to make it."""
+"""A note on a missing folder, with a button that creates it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ui.style.theme import GRID
 from ui.style.wording import one_line
 from ui.widgets.labels import button, label, set_role
 
-# Whoever types a path is at a folder that does not exist with nearly every letter.
+# While typing, nearly every prefix of a path is a missing folder.
 _PATIENCE_MS = 400
 _READY = "ready"
 
 
 class MissingFolder(QWidget):
-    """Looks whether a folder of work exists; hidden as long as nothing is wrong."""
+    """Checks whether a work folder exists; hidden while it does."""
 
     noticed = Signal()
     """It is known whether the folder exists."""
@@ -35,9 +35,9 @@ class MissingFolder(QWidget):
         self._asked: Asked | None = None
         self._words = label("", "warn", wrap=True, name=f"{name}Words")
         self._create = button(
-            self.tr("Create it"),
+            self.tr("Create folder"),
             name=f"{name}Create",
-            tip=self.tr("Create the folder, with a folder “ready” inside"),
+            tip=self.tr("Create the folder with a “ready” folder inside"),
         )
         self._create.setAutoDefault(False)
         layout = QHBoxLayout(self)
@@ -51,7 +51,7 @@ class MissingFolder(QWidget):
         self.hide()
 
     def check(self, path: str) -> None:
-        """Look for a folder as soon as nobody types any more."""
+        """Check a folder after a pause in typing."""
         self._path = path
         self._forget()
         self._set_missing(is_missing=False)
@@ -73,7 +73,7 @@ class MissingFolder(QWidget):
 
     def _show(self, is_missing: bool) -> None:  # noqa: FBT001 - an answer
         set_role(self._words, "warn")
-        self._words.setText(self.tr("This folder does not exist yet."))
+        self._words.setText(self.tr("This folder doesn't exist yet."))
         self._set_missing(is_missing=is_missing)
         self.noticed.emit()
 
@@ -88,18 +88,18 @@ class MissingFolder(QWidget):
         if why_not:
             set_role(self._words, "error")
             self._words.setText(
-                self.tr("It could not be created: {reason}.").format(reason=one_line(why_not))
+                self.tr("The folder couldn't be created: {reason}.").format(reason=one_line(why_not))
             )
             return
         self._set_missing(is_missing=False)
         self.created.emit()
 
     def _ignore(self, _error: SchedulerError) -> None:
-        """The service is not asked anything."""
+        """Ignored: the request never uses the scheduler."""
 
 
 def _is_missing(path: str) -> bool:
-    """Tell whether there is nothing at a whole path; what is wrong with another one is said elsewhere."""
+    """Return whether nothing exists at an absolute path; other errors are reported by the field."""
     try:
         place = Path(path).expanduser()
         place.stat()
@@ -111,7 +111,7 @@ def _is_missing(path: str) -> bool:
 
 
 def _why_not_made(path: str) -> str:
-    """Make a folder of work and return nothing, or the reason why that is not possible."""
+    """Create a work folder; return why that failed, or an empty text."""
     try:
         (Path(path).expanduser() / _READY).mkdir(parents=True, exist_ok=True)
     except OSError as error:

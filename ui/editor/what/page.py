@@ -1,4 +1,4 @@
-"""The page that says what a job does: its name, and a command, a request or a prompt."""
+"""The page with the name of a job and its action: a command, a request or a prompt."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class What:
-    """What the page says; None where it is not yet usable."""
+    """The values of the page; None where they have problems."""
 
     name: str | None
     description: str | None
@@ -51,7 +51,7 @@ class What:
 class WhatPage(Page):
     """Name, description and action.
 
-    Most jobs are commands: the forms of the other kinds are made when they are first wanted.
+    Most jobs are commands: the forms of the other kinds are created on first use.
     """
 
     kind_changed = Signal()
@@ -76,7 +76,7 @@ class WhatPage(Page):
         self._prompt: PromptForm | None = None
 
     def begin(self, name: str) -> None:
-        """Make the field for the name, which is typed into the moment the window appears."""
+        """Build the name field, which gets the focus as soon as the window appears."""
         self._name = QLineEdit()
         self._name.setObjectName("name")
         self._name.setAccessibleName(self.tr("Name"))
@@ -87,14 +87,14 @@ class WhatPage(Page):
         self._name.textChanged.connect(self.edited)
 
     def build(self) -> Iterator[None]:
-        """Make the rest of the page, giving way after each part."""
+        """Build the rest of the page; yields after each part so that the event loop can run."""
         appearance = self._appearance
         self._build_description(appearance)
         self._kind = Choices(
             appearance,
             (
                 Choice(_Kind.COMMAND, self.tr("Command"), "terminal", self.tr("run a program")),
-                Choice(_Kind.HTTP, self.tr("HTTP request"), "globe", self.tr("call an address")),
+                Choice(_Kind.HTTP, self.tr("HTTP request"), "globe", self.tr("call a URL")),
                 Choice(_Kind.PROMPT, self.tr("Prompt"), "prompt", self.tr("ask an AI agent")),
             ),
             name="actionKind",
@@ -123,11 +123,11 @@ class WhatPage(Page):
         self._process.changed.connect(self.edited)
         self._description.textChanged.connect(self._announce_description)
         self._show_kind()
-        # In a window that is seen already Qt would do so later, and the Tab key would pass them over until then.
+        # In a visible window Qt would show it later, and Tab would skip its widgets until then.
         forms.show()
 
     def _set_tab_order(self) -> None:
-        """Let the Tab key lead from the name straight to what is done; how it is written comes after it."""
+        """Put the command or prompt right after the name in Tab order."""
         prompt = [] if self._prompt is None else self._prompt.first_stops()
         stops = [
             self._name,
@@ -146,7 +146,7 @@ class WhatPage(Page):
         field = Field("", self._description, path="description", subject=self.tr("The description"))
         self._describe.add(self.watch_field(field))
 
-    # --- Forms that are made when they are wanted -----------------------------------------------------
+    # --- Forms created on first use -------------------------------------------------------------------
 
     def _http_form(self) -> HttpForm:
         if self._http is None:
@@ -172,38 +172,38 @@ class WhatPage(Page):
         self._set_tab_order()
         self.part_made.emit(form)
 
-    # --- What the editor asks for ---------------------------------------------------------------------
+    # --- For the editor -------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """The name as typed, without blanks around it."""
+        """The name without surrounding blanks."""
         return self._name.text().strip()
 
     @property
     def is_prompt(self) -> bool:
-        """Whether a prompt is what is being edited."""
+        """Whether the action is a prompt."""
         return self._kept is None and self._kind.value == _Kind.PROMPT
 
     @property
     def is_http(self) -> bool:
-        """Whether a request is what is being edited."""
+        """Whether the action is a request."""
         return self._kept is None and self._kind.value == _Kind.HTTP
 
     def focus_first(self) -> None:
-        """Give the keyboard to what a new job needs first."""
+        """Focus the name."""
         self._name.setFocus()
 
     def select_name(self, *, is_on: bool) -> None:
-        """Select the name, to be overwritten, or leave nothing selected that a stray key would replace."""
+        """Select the name for overwriting, or deselect it so that a stray key does not replace it."""
         if is_on:
             self._name.selectAll()
         else:
             self._name.deselect()
 
     def load(self, spec: JobSpec, *, is_empty: bool) -> None:
-        """Show a job's action and description; the action of an empty one is not meant.
+        """Show a job's action and description; the action of an empty job is a placeholder.
 
-        Its name has been there from the beginning, and may be typed into by now.
+        The name field is not loaded again, because the user may be typing into it.
         """
         self._description.show_text(spec.description)
         action = spec.action
@@ -228,7 +228,7 @@ class WhatPage(Page):
         self._show_description()
 
     def read(self, findings: Findings) -> What:
-        """Return what the page says, after noting what is wrong."""
+        """Return the values, and record the problems."""
         description = self._description.toPlainText()
         checked = findings.take(
             "", lambda: JobSpec(name="?", schedule=_PROBE, description=description).description
@@ -236,7 +236,7 @@ class WhatPage(Page):
         return What(self._read_name(findings), checked, self._read_action(findings))
 
     def preview_prompt(self, what: What, job_id: str | None) -> None:
-        """Show what an agent would read, where there is one."""
+        """Show the prompt as the agent would receive it, if the action is a prompt."""
         if self._prompt is None or not self.is_prompt:
             return
         spec = None
@@ -246,14 +246,12 @@ class WhatPage(Page):
 
     def _read_name(self, findings: Findings) -> str | None:
         if not self.name:
-            findings.miss("name", self.tr("Give the job a name."))
+            findings.miss("name", self.tr("Enter a name."))
             return None
 
         def checked() -> str:
             if self._is_taken(self.name):
-                raise ScheduleError(
-                    self.tr("there is already a job of this name; choose another"), path="name"
-                )
+                raise ScheduleError(self.tr("another job already has this name"), path="name")
             return JobSpec(name=self.name, schedule=_PROBE).name
 
         return findings.take("", checked)
@@ -295,7 +293,7 @@ class WhatPage(Page):
             self._prompt.set_has_work(self._process.has_work)
 
     def _show_kept(self, action: Callback) -> None:
-        head = self.tr("A function of another program")
+        head = self.tr("A function in another program")
         text = action.name or self.tr("the default function")
         labels = self._words.findChildren(QWidget)
         titles = {widget.objectName(): widget for widget in labels}
@@ -311,7 +309,7 @@ class WhatPage(Page):
 
 
 def _kept_card() -> QFrame:
-    """Return a card for an action that cannot be edited here."""
+    """Return a card for an action that the editor cannot change."""
     made = frame("card")
     made.setObjectName("keptAction")
     layout = QVBoxLayout(made)
@@ -320,6 +318,6 @@ def _kept_card() -> QFrame:
     layout.addWidget(label("", "strong", name="keptTitle", wrap=True))
     layout.addWidget(label("", name="keptText", wrap=True))
     note = label("", "muted", name="keptNote", wrap=True)
-    note.setText(made.tr("This cannot be edited here; it stays as it is."))
+    note.setText(made.tr("This can't be edited here and stays as it is."))
     layout.addWidget(note)
     return made

@@ -1,4 +1,4 @@
-"""What few commands or prompts need: environment, standard input, exit codes, the time to stop in."""
+"""Rarely needed fields of commands and prompts: environment, standard input, exit codes, grace period."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DEFAULT_GRACE = "10s"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extras:
-    """The rare fields of a command or a prompt; a prompt has no standard input of its own."""
+    """Rarely needed fields; a prompt has no standard input."""
 
     environment: dict[str, str]
     stdin: str
@@ -52,7 +52,7 @@ class Extras:
 
 
 class ProcessExtras(QWidget):
-    """Two folded parts: what the program is given, and how its end is read."""
+    """Two collapsed parts: the input of the program, and how its exit is interpreted."""
 
     changed = Signal()
 
@@ -73,14 +73,12 @@ class ProcessExtras(QWidget):
         self._stdin.setFont(mono_font(self._stdin.font()))
         self._stdin.setFixedHeight(self._stdin.fontMetrics().lineSpacing() * _LINES)
         self._build_given(backend, appearance, page)
-        self._success = _code_line("successCodes", self.tr("Exit codes that mean success"), "0")
-        self._no_work = _code_line(
-            "noWorkCode", self.tr("Exit code that means: nothing to do"), self.tr("none")
-        )
+        self._success = _code_line("successCodes", self.tr("Success exit codes"), "0")
+        self._no_work = _code_line("noWorkCode", self.tr("Exit code for “nothing to do”"), self.tr("none"))
         self._needs_input = _code_line(
-            "needsInputCode", self.tr("Exit code that means: it asks for you"), self.tr("none")
+            "needsInputCode", self.tr("Exit code for “needs input”"), self.tr("none")
         )
-        self._grace = IntervalEdit(self.tr("Time to stop in"), name="grace")
+        self._grace = IntervalEdit(self.tr("Grace period"), name="grace")
         self._build_ends(page)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -105,12 +103,14 @@ class ProcessExtras(QWidget):
                     self._environment,
                     path="action.environment",
                     subject=self.tr("The environment"),
-                    hint=self.tr("Added to those of your login shell. The key inserts a secret."),
+                    hint=self.tr("Added to your login shell's environment. Use the key to insert a secret."),
                 )
             )
         )
         picker = SecretPicker(backend, appearance, self, name="stdinSecret")
         picker.picked.connect(self._stdin.insertPlainText)
+        for signal in (picker.new_wanted, self._environment.secret_wanted):
+            signal.connect(page.secret_wanted)
         row = QWidget()
         row.setObjectName("stdinRow")
         layout = QHBoxLayout(row)
@@ -133,7 +133,7 @@ class ProcessExtras(QWidget):
         self._ends.add(
             page.watch_field(
                 Field(
-                    self.tr("Exit codes that mean success"),
+                    self.tr("Success exit codes"),
                     self._success,
                     path="action.success_codes",
                     subject=self.tr("The list of exit codes"),
@@ -143,46 +143,46 @@ class ProcessExtras(QWidget):
         self._ends.add(
             page.watch_field(
                 Field(
-                    self.tr("Exit code that means “nothing to do”"),
+                    self.tr("Exit code for “nothing to do”"),
                     self._no_work,
                     path="action.no_work_code",
                     subject=self.tr("The exit code"),
-                    hint=self.tr("Such a run counts as skipped: neither a success nor a failure."),
+                    hint=self.tr("The run counts as skipped, neither as success nor as failure."),
                 )
             )
         )
         self._ends.add(
             page.watch_field(
                 Field(
-                    self.tr("Exit code that means “it asks for you”"),
+                    self.tr("Exit code for “needs input”"),
                     self._needs_input,
                     path="action.needs_input_code",
                     subject=self.tr("The exit code"),
-                    hint=self.tr("Such a run leaves a question; the job waits until you answer it."),
+                    hint=self.tr("The run leaves a question; the job is on hold until you answer."),
                 )
             )
         )
         self._ends.add(
             page.watch_field(
                 Field(
-                    self.tr("When stopped, time to end by itself"),
+                    self.tr("Grace period"),
                     self._grace,
                     path="action.grace",
-                    subject=self.tr("The time to stop in"),
-                    hint=self.tr("It is asked to end first; after this time it is made to."),
+                    subject=self.tr("The grace period"),
+                    hint=self.tr("Time to exit before it's killed."),
                 )
             )
         )
 
     def set_has_stdin(self, has_stdin: bool) -> None:  # noqa: FBT001 - like setEnabled
-        """Offer a standard input, or leave it to the prompt."""
+        """Show or hide the standard input: a prompt has none."""
         self._has_stdin = has_stdin
         self._given.set_title(self.tr("Environment and input") if has_stdin else self.tr("Environment"))
         show_if(self._stdin_field, has_stdin)
         self._summarise()
 
     def load(self, action: ProcessAction | None) -> None:
-        """Show the rare fields of a command or a prompt."""
+        """Show these fields of a command or a prompt."""
         self._environment.set_pairs({} if action is None else action.environment)
         self._stdin.show_text(action.stdin if isinstance(action, Command) else "")
         self._success.setText("0" if action is None else write_numbers(action.success_codes))
@@ -192,7 +192,7 @@ class ProcessExtras(QWidget):
         self._summarise()
 
     def read(self, findings: Findings) -> Extras | None:
-        """Return the fields, or None after noting what is wrong."""
+        """Return the fields, or None after recording the problems."""
         environment = findings.take("action.environment", self._environment.pairs)
         codes = findings.take("action.success_codes", lambda: read_numbers(self._success.text()))
         no_work = findings.take("action.no_work_code", lambda: self._read_code(self._no_work))
@@ -211,7 +211,7 @@ class ProcessExtras(QWidget):
     def _read_code(self, line: QLineEdit) -> tuple[int, ...]:
         codes = read_numbers(line.text())
         if len(codes) > 1:
-            raise ScheduleError(self.tr("give one number, or leave it empty"))
+            raise ScheduleError(self.tr("enter one number or leave it empty"))
         return codes
 
     def _announce_change(self) -> None:
@@ -224,17 +224,17 @@ class ProcessExtras(QWidget):
         self._given.set_summary(
             joined(
                 counted(count, "variable") if count else "",
-                self.tr("reads an input") if has_input else "",
+                self.tr("has input") if has_input else "",
                 "" if count or has_input else self.tr("as in your terminal"),
             )
         )
         self._ends.set_summary(
             joined(
-                self.tr("{codes} is success").format(codes=self._success.text().strip() or "0"),
-                self.tr("{code} asks for you").format(code=self._needs_input.text().strip())
+                self.tr("Success: {codes}").format(codes=self._success.text().strip() or "0"),
+                self.tr("needs input: {code}").format(code=self._needs_input.text().strip())
                 if self._needs_input.text().strip()
                 else "",
-                self.tr("has {time} to stop").format(time=short_interval(self._grace.milliseconds)),
+                self.tr("{time} grace period").format(time=short_interval(self._grace.milliseconds)),
             )
         )
 

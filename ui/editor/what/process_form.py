@@ -1,4 +1,4 @@
-"""What commands and prompts have in common: a place, an environment, an end, and perhaps a source of work."""
+"""The fields that commands and prompts share: working directory, work queue, environment, exit codes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from .work_form import WorkForm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """What the form says."""
+    """The values of the form."""
 
     directory: str | None
     extras: Extras
     source: WorkSource | None
 
     def added_to(self, action: ProcessAction) -> ProcessAction:
-        """Return a command or a prompt with all of this."""
+        """Return a command or a prompt with these values."""
         return replace(self.extras.added_to(action), directory=self.directory, work_source=self.source)
 
 
 class ProcessForm(QWidget):
-    """One form for both kinds: what was filled in for one serves the other."""
+    """One form for both kinds, so that its values survive a change of the kind."""
 
     changed = Signal()
 
@@ -48,7 +48,7 @@ class ProcessForm(QWidget):
             title=self.tr("Working directory"),
             placeholder=self.tr("your home directory"),
         )
-        # One after the other into its place: that is the order of the Tab key.
+        # Added in this order, which is the Tab order.
         layout.addWidget(
             page.watch_field(
                 Field(
@@ -69,16 +69,16 @@ class ProcessForm(QWidget):
 
     @property
     def has_work(self) -> bool:
-        """Whether a source of work was chosen, be it not yet a complete one."""
+        """Whether a work queue is chosen, even an incomplete one."""
         return self._work.has_work
 
     def show_for(self, *, is_prompt: bool) -> None:
-        """Show what a prompt, or what a command needs."""
+        """Show the fields of a prompt or of a command."""
         self._extras.set_has_stdin(not is_prompt)
         self._work.show_for(is_prompt=is_prompt)
 
     def load(self, action: ProcessAction | None) -> None:
-        """Show this part of a command or a prompt; None for a job that has neither."""
+        """Show these fields of a command or a prompt; None for a job that has neither."""
         directory = None if action is None else action.directory
         self._directory.line.setText(directory or "")
         self._directory.line.setCursorPosition(0)
@@ -86,7 +86,7 @@ class ProcessForm(QWidget):
         self._work.load(None if action is None else action.work_source)
 
     def read(self, findings: Findings) -> Process | None:
-        """Return what it says, or None after noting what is wrong."""
+        """Return the values, or None after recording the problems."""
         extras = self._extras.read(findings)
         work = self._work.read(findings)
         if extras is None or work is None:

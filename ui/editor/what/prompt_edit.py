@@ -1,4 +1,4 @@
-"""The text of a prompt: as high as it is long, its variables set apart."""
+"""The text of a prompt, with its variables highlighted."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ui.style.theme import Appearance
 
 _LEAST_LINES = 6
 _MOST_LINES = 14
-# On one line: nobody reads as many, and each takes its time.
+# Per line: highlighting more takes too long.
 _MOST_MARKED = 1_000
 _PARAGRAPH_END = "\u2029"
 
 
 class PromptEdit(GrowingText):
-    """Takes the text; one that is not changed is given back as it was, to the letter."""
+    """Edits the text; an unchanged text is returned exactly as loaded."""
 
     edited = Signal()
 
@@ -31,7 +31,7 @@ class PromptEdit(GrowingText):
 
     @property
     def text(self) -> str:
-        """What was typed; Qt's own plain text would turn special blanks into common ones."""
+        """The text; Qt's toPlainText would replace non-breaking spaces."""
         return self._given if self._last_shape == self._given_shape else self._last_shape
 
     def set_text(self, text: str) -> None:
@@ -40,17 +40,17 @@ class PromptEdit(GrowingText):
         self._given, self._given_shape = text, self._last_shape
 
     def insert_variable(self, name: str) -> None:
-        """Put a variable where the cursor is, and go on there."""
+        """Insert a variable at the cursor."""
         self.insertPlainText(f"{{{{{name}}}}}")
         self.ensureCursorVisible()
         self.setFocus()
 
     def set_has_work(self, has_work: bool) -> None:  # noqa: FBT001 - like setEnabled
-        """Say whether the variables of work items can be filled in."""
+        """Set whether the variables of work items are valid."""
         self._marks.set_has_work(has_work)
 
     def _announce_change(self) -> None:
-        # Qt says so also when only the colours were changed.
+        # Qt also emits textChanged when only the highlighting changed.
         shape = self._shape()
         if shape != self._last_shape:
             self._last_shape = shape
@@ -61,7 +61,7 @@ class PromptEdit(GrowingText):
 
 
 class _Marks(QSyntaxHighlighter):
-    """Colours variables, and underlines what is none."""
+    """Highlights variables and underlines unknown ones."""
 
     def __init__(self, appearance: Appearance, document: QTextDocument) -> None:
         super().__init__(document)
@@ -93,7 +93,7 @@ class _Marks(QSyntaxHighlighter):
         begin, seen = 0, 0
         for start, end, name in variable_spans(text)[:_MOST_MARKED]:
             is_known = name in VARIABLES and (self._has_work or name not in NEEDS_WORK)
-            # Qt counts halves of characters.
+            # Qt counts UTF-16 code units.
             begin += _units(text[seen:start])
             length = _units(text[start:end])
             self.setFormat(begin, length, self._known if is_known else self._unknown)

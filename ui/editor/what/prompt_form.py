@@ -1,4 +1,4 @@
-"""The prompt of a job: its text, the agent that gets it, and what that agent will read."""
+"""The prompt of a job: its text, its agent and a preview."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from ui.widgets.labels import button, label, tint
 from .agent_picker import AgentPicker
 from .prompt_edit import PromptEdit
 
-# Other names for what the list has already.
+# Aliases of variables that the menu already lists.
 _ALIASES = "issue."
-# What those before a dot have in common, where there are several of them.
+# Prefixes that start a new section of the menu.
 _PARTS = ("chain", "work")
 
 _MOST_LINES = 10
 _LONGEST = 20_000
 
-# Any source will do to tell that there is one: the one that was chosen may not be complete yet.
+# A placeholder: the chosen work queue may still be incomplete.
 _SOME_SOURCE = FolderSource(path="/")
 
 
 class VariableMenu(QWidget):
-    """Lists the variables with what they stand for; those of work items only where there are any."""
+    """Lists the variables with their meanings; those of work items only with a work queue."""
 
     picked = Signal(str)
     """The name of a variable."""
@@ -47,7 +47,7 @@ class VariableMenu(QWidget):
             self.tr("Insert variable"),
             name=name,
             kind="quiet",
-            tip=self.tr("Insert something that is filled in when the run starts"),
+            tip=self.tr("Insert a variable that is filled in when the run starts"),
         )
         self.button.setAutoDefault(False)
         tint(self.button, appearance, "add")
@@ -73,13 +73,13 @@ class VariableMenu(QWidget):
             added.triggered.connect(_Emit(self, variable))
         if not self.has_work:
             self._menu.addSeparator()
-            more = self.tr("More once it has a work source")
+            more = self.tr("More with a work queue")
             self._menu.addAction(more).setEnabled(False)
         self._menu.popup(self.button.mapToGlobal(self.button.rect().bottomLeft()))
 
 
 class _Emit:
-    """Emits one name."""
+    """Emits one name when called."""
 
     def __init__(self, menu: VariableMenu, variable: str) -> None:
         self._menu = menu
@@ -90,15 +90,15 @@ class _Emit:
 
 
 class PromptPreview(QWidget):
-    """Shows the rendered prompt of a job as it is being edited; folded, its first words."""
+    """Shows the rendered prompt of the edited job; collapsed, its first words."""
 
     def __init__(self, backend: Backend, appearance: Appearance, *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
         self._backend = backend
         self._asked: Asked | None = None
-        self._fold = Fold(appearance, self.tr("What the agent reads"), name=f"{name}Fold")
-        title = self.tr("What the agent reads")
+        self._fold = Fold(appearance, self.tr("Prompt preview"), name=f"{name}Fold")
+        title = self.tr("Prompt preview")
         self._text = GrowingText(name=f"{name}Text", title=title, least=1, most=_MOST_LINES)
         self._text.setReadOnly(True)
         self._text.setProperty("kind", "read")
@@ -112,7 +112,7 @@ class PromptPreview(QWidget):
         self.show_nothing()
 
     def refresh(self, spec: JobSpec, job_id: str | None) -> None:
-        """Ask for the prompt of a job on another thread: what its last run printed is read from the disk."""
+        """Render the prompt in the background: it may include the output of the last run."""
         self._forget()
         self._asked = self._backend.ask(
             lambda scheduler: scheduler.jobs.preview_prompt(spec, job_id),
@@ -122,9 +122,9 @@ class PromptPreview(QWidget):
         )
 
     def show_nothing(self) -> None:
-        """Say that the prompt cannot be read yet: why stands beside what is wrong."""
+        """Show that there is no valid prompt yet; the fields show why."""
         self._forget()
-        self._show_message(self.tr("Shown once this page is in order."))
+        self._show_message(self.tr("Shown when this page has no errors."))
 
     def _forget(self) -> None:
         if self._asked is not None:
@@ -151,7 +151,7 @@ class PromptPreview(QWidget):
 
 
 class PromptForm(QWidget):
-    """Everything about a prompt that no command has."""
+    """The fields that only prompts have."""
 
     changed = Signal()
 
@@ -207,11 +207,11 @@ class PromptForm(QWidget):
         return row
 
     def first_stops(self) -> list[QWidget]:
-        """Return what the Tab key visits first."""
+        """Return the first widgets in Tab order."""
         return [self._text, self._variables.button]
 
     def set_has_work(self, has_work: bool) -> None:  # noqa: FBT001 - like setEnabled
-        """Say whether a run has an item to work on."""
+        """Set whether runs get a work item."""
         if has_work != self._has_work:
             self._has_work = has_work
             self._variables.has_work = has_work
@@ -225,7 +225,7 @@ class PromptForm(QWidget):
         self._show_hint()
 
     def read(self, findings: Findings) -> Prompt | None:
-        """Return the prompt without what it shares with commands, or None after noting what is wrong."""
+        """Return the prompt without the fields shared with commands, or None after recording the problems."""
         prompt = findings.take(
             "action",
             lambda: Prompt(
@@ -238,7 +238,7 @@ class PromptForm(QWidget):
         return None if agent is None else prompt
 
     def refresh(self, spec: JobSpec | None, job_id: str | None) -> None:
-        """Show what the agent of a job would read; None while that cannot be told."""
+        """Show the prompt of a job as the agent would receive it; None while it is invalid."""
         if spec is None:
             self._preview.show_nothing()
         else:
@@ -252,11 +252,11 @@ class PromptForm(QWidget):
         is_empty = not self._text.text.strip()
         if self._has_work:
             hint = (
-                self.tr("Without a text of its own the agent reads “{words}” and the item.")
+                self.tr("If empty, the agent gets “{words}” and the item.")
                 if is_empty
-                else self.tr("The item it works on is added at the end.")
+                else self.tr("The work item is added at the end.")
             )
             self._text_field.set_hint(hint.format(words=NOTHING_TO_SAY))
         else:
-            hint = self.tr("Without a text the agent reads “{words}”").format(words=NOTHING_TO_SAY)
+            hint = self.tr("If empty, the agent gets “{words}”").format(words=NOTHING_TO_SAY)
             self._text_field.set_hint(hint if is_empty else "")

@@ -1,4 +1,4 @@
-"""A look at what a source of work has ready."""
+"""A preview of the ready items of a work queue."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _LONGEST_ID = 30
 
 
 class ReadyItems(QWidget):
-    """Asks when it is told to, and never by itself: a source may be far away."""
+    """Loads the items only on request: the queue may be remote."""
 
     wanted = Signal()
-    """Somebody wants to look; answer with `load` or `show_error`."""
+    """The user wants a preview; answer with `load` or `show_error`."""
 
     def __init__(self, backend: Backend, appearance: Appearance, *, name: str) -> None:
         super().__init__()
@@ -33,9 +33,7 @@ class ReadyItems(QWidget):
         self._backend = backend
         self._asked: Asked | None = None
         self._is_loading = False
-        self._button = button(
-            self.tr("Look now"), name=f"{name}Look", tip=self.tr("Ask what is ready; nothing is taken")
-        )
+        self._button = button(self.tr("Preview"), name=f"{name}Look", tip=self.tr("Preview ready items"))
         self._button.setAutoDefault(False)
         tint(self._button, appearance, "search")
         self._words = label("", "muted", wrap=True, name=f"{name}Words")
@@ -56,14 +54,14 @@ class ReadyItems(QWidget):
         self._button.clicked.connect(self._want)
 
     def _want(self) -> None:
-        # A button that is switched off meanwhile would hand the keyboard on to what comes after it.
+        # Disabling the button meanwhile would move the focus away.
         if not self._is_loading:
             self.wanted.emit()
 
     def load(self, source: WorkSource) -> None:
-        """Ask a source what is ready."""
+        """Load the ready items of a source."""
         self.clear()
-        self._show_message(self.tr("Looking…"), "muted")
+        self._show_message(self.tr("Loading…"), "muted")
         self._is_loading = True
         self._asked = self._backend.ask(
             lambda scheduler: scheduler.jobs.ready_items(source),
@@ -74,12 +72,12 @@ class ReadyItems(QWidget):
         )
 
     def show_error(self, message: str) -> None:
-        """Say why it cannot be asked."""
+        """Show why the items cannot be loaded."""
         self.clear()
         self._show_message(as_sentence("", message), "error")
 
     def clear(self) -> None:
-        """Show nothing: what was found may not be so any more."""
+        """Clear the list, which may be out of date."""
         if self._asked is not None:
             self._asked.cancel()
         self._is_loading = False
@@ -93,7 +91,7 @@ class ReadyItems(QWidget):
     def _show(self, items: list[Item]) -> None:
         self.clear()
         if not items:
-            self._show_message(self.tr("Nothing is ready."), "muted")
+            self._show_message(self.tr("No items ready."), "muted")
             return
         self._show_message(self.tr("{items} ready:").format(items=counted(len(items), "item")), "ok")
         rest = len(items) - _SHOWN

@@ -1,4 +1,4 @@
-"""Where the work of a job comes from: nowhere, a folder, or the issues of a repository."""
+"""The work queue of a job: none, a folder, or GitHub issues."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _GITHUB = "github"
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What the form says: a source, or that there is none."""
+    """The chosen work queue, or none."""
 
     source: WorkSource | None
 
 
 class WorkForm(QWidget):
-    """Folded away; what is inside is made when it is first opened, or when a job has a source."""
+    """Collapsed; its contents are created when it is opened, or when a job has a work queue."""
 
     changed = Signal()
 
@@ -46,7 +46,7 @@ class WorkForm(QWidget):
         self._page = page
         self._is_prompt = False
         self._choice: _SourceChoice | None = None
-        self._fold = Fold(appearance, self.tr("Where its work comes from"), name="workFold")
+        self._fold = Fold(appearance, self.tr("Work queue"), name="workFold")
         self._fold.opened.connect(self._make)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -55,23 +55,23 @@ class WorkForm(QWidget):
 
     @property
     def has_work(self) -> bool:
-        """Whether a source was chosen, be it not yet a complete one."""
+        """Whether a work queue is chosen, even an incomplete one."""
         return self._choice is not None and self._choice.has_work
 
     def show_for(self, *, is_prompt: bool) -> None:
-        """Explain to those who write a prompt, or a command, how they get at the item."""
+        """Explain how a prompt or a command receives the item."""
         self._is_prompt = is_prompt
         if self._choice is not None:
             self._choice.show_for(is_prompt=is_prompt)
 
     def load(self, source: WorkSource | None) -> None:
-        """Show the source of a job."""
+        """Show the work queue of a job."""
         if source is not None or self._choice is not None:
             self._make().load(source)
         self._summarise()
 
     def read(self, findings: Findings) -> Work | None:
-        """Return the source, or None after noting what is wrong."""
+        """Return the work queue, or None after recording the problems."""
         return Work(None) if self._choice is None else self._choice.read(findings)
 
     def _make(self) -> _SourceChoice:
@@ -91,15 +91,15 @@ class WorkForm(QWidget):
 
     def _summarise(self) -> None:
         words = "" if self._choice is None else self._choice.words()
-        self._fold.set_summary(words or self.tr("nowhere: every run does the same"))
+        self._fold.set_summary(words or self.tr("none"))
 
 
 class _SourceChoice(QWidget):
-    """What is inside: the choice, the form of what was chosen, and a look at what is there."""
+    """The choice, the form of the chosen source and a preview of its items."""
 
     changed = Signal()
     noticed = Signal()
-    """Its words are others now, though nobody changed anything."""
+    """The summary has changed without an edit."""
 
     def __init__(self, backend: Backend, appearance: Appearance, page: Page) -> None:
         super().__init__()
@@ -107,12 +107,12 @@ class _SourceChoice(QWidget):
         self._kind = Choices(
             appearance,
             (
-                Choice(_NONE, self.tr("Nowhere")),
-                Choice(_FOLDER, self.tr("A folder")),
+                Choice(_NONE, self.tr("None")),
+                Choice(_FOLDER, self.tr("Folder")),
                 Choice(_GITHUB, self.tr("GitHub issues")),
             ),
             name="workKind",
-            title=self.tr("Where its work comes from"),
+            title=self.tr("Work queue"),
         )
         self._about = label("", "small", wrap=True, name="workAbout")
         self._folder = FolderForm(backend, appearance, page)
@@ -142,7 +142,7 @@ class _SourceChoice(QWidget):
         return self._kind.value != _NONE
 
     def show_for(self, *, is_prompt: bool) -> None:
-        """Explain how a prompt, or a command, gets at the item."""
+        """Explain how a prompt or a command receives the item."""
         self._is_prompt = is_prompt
         self._show_kind()
 
@@ -160,7 +160,7 @@ class _SourceChoice(QWidget):
         self._show_kind()
 
     def read(self, findings: Findings) -> Work | None:
-        """Return what was chosen, or None after noting what is wrong with it."""
+        """Return the choice, or None after recording the problems."""
         if self._kind.value == _NONE:
             return Work(None)
         form = self._folder if self._kind.value == _FOLDER else self._github
@@ -168,7 +168,7 @@ class _SourceChoice(QWidget):
         return None if source is None else Work(source)
 
     def words(self) -> str:
-        """Return what was chosen in a few words; nothing when it is nothing."""
+        """Return a summary of the choice; empty for none."""
         return {_FOLDER: self._folder.words, _GITHUB: self._github.words}.get(self._kind.value, str)()
 
     def _announce_change(self) -> None:
@@ -179,21 +179,19 @@ class _SourceChoice(QWidget):
     def _show_kind(self) -> None:
         kind = self._kind.value
         self._about.setText(
-            self.tr("With a source, each run takes one item, works on it, and reports what became of it.")
+            self.tr("Each run takes one item from the queue and reports the result.")
             if kind == _NONE
-            else self.tr(
-                "Each run takes the first item that is ready; when there is none, the run is skipped."
-            )
+            else self.tr("Each run takes the first ready item. If there is none, the run is skipped.")
         )
         self._given.setText(
             self.tr(
-                "The item is added at the end of the prompt. Parts of it, like {{work.title}}, can also stand "
-                "within: see “Insert variable” above."
+                "The item is added at the end of the prompt. Use “Insert variable” above for parts of it, "
+                "like {{work.title}}."
             )
             if self._is_prompt
             else self.tr(
-                "The command gets HALO_WORK_ID, HALO_WORK_TITLE, HALO_WORK_URL and HALO_WORK_LABELS in its "
-                "environment, and in HALO_WORK_FILE the path of a file with the item as Markdown."
+                "The command gets the environment variables HALO_WORK_ID, HALO_WORK_TITLE, HALO_WORK_URL, "
+                "HALO_WORK_LABELS and HALO_WORK_FILE, the path of a Markdown file with the item."
             )
         )
         show_if(self._folder, kind == _FOLDER)
@@ -202,7 +200,7 @@ class _SourceChoice(QWidget):
         show_if(self._items, kind != _NONE)
 
     def _preview_items(self) -> None:
-        """Ask the source what is ready; what is missing in the form is said beside its button."""
+        """Preview the ready items; an incomplete form is reported beside the button."""
         findings = Findings()
         work = self.read(findings)
         if work is not None and work.source is not None:

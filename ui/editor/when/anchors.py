@@ -1,4 +1,4 @@
-"""Where the grid of an interval begins: at an instant, or so that it falls on round times of the clock."""
+"""The anchor of an interval: an instant, or midnight so that runs fall on round times."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_M
 from halo_scheduler.grammar.zone import find_zone, local_time, offset_s, to_instant, wall_seconds, wall_time
 
 _NAMED = {
-    5 * MINUTE_MS: "every five minutes of the clock",
-    10 * MINUTE_MS: "every ten minutes of the clock",
+    5 * MINUTE_MS: "every five minutes on the clock",
+    10 * MINUTE_MS: "every ten minutes on the clock",
     15 * MINUTE_MS: "on the quarter hour",
     30 * MINUTE_MS: "on the half hour",
     HOUR_MS: "on the hour",
@@ -21,8 +21,8 @@ _MINUTE_S = 60
 
 
 def clock_words(every_ms: int) -> str:
-    """Return what an interval counted from midnight means: "on the quarter hour (00:00, 00:15, 00:30 …)"."""
-    name = _NAMED.get(every_ms, "on the clock, from midnight")
+    """Describe an interval counted from midnight: "on the quarter hour (00:00, 00:15, 00:30 …)"."""
+    name = _NAMED.get(every_ms, "from midnight")
     if every_ms >= DAY_MS or every_ms < MINUTE_MS:
         return name
     first = [_clock(every_ms * step // SECOND_MS) for step in range(_SHOWN) if every_ms * step < DAY_MS]
@@ -30,13 +30,13 @@ def clock_words(every_ms: int) -> str:
 
 
 def midnight(now_ms: int) -> int:
-    """Return the last midnight of the machine's clock."""
+    """Return the last midnight in local time."""
     wall = local_time(now_ms).replace(hour=0, minute=0, second=0, microsecond=0)
     return to_instant(find_zone(None), wall_seconds(wall)) * SECOND_MS
 
 
 def iso_text(at: int) -> str:
-    """Return an instant as ISO 8601 text with the machine's offset, as a `once` stores it."""
+    """Return an instant as ISO 8601 text with the local UTC offset, as a `once` stores it."""
     at_s = at // SECOND_MS
     offset = offset_s(find_zone(None), at_s)
     sign, minutes = "-" if offset < 0 else "+", abs(offset) // _MINUTE_S
@@ -44,7 +44,7 @@ def iso_text(at: int) -> str:
 
 
 def typed_text(at: int) -> str:
-    """Return an instant as a person would type it: "2026-12-24 18:00"."""
+    """Return an instant as the user would type it: "2026-12-24 18:00"."""
     local = local_time(at)
     return f"{local:%Y-%m-%d} {_time(local)}"
 

@@ -1,4 +1,4 @@
-"""Weekdays to switch on and off, and a list of times of day."""
+"""Weekday toggles and a list of times of day."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HOURS = 24
 
 
 class DayTimesEdit(QWidget):
-    """Gives the weekdays and the times; whether they fit into one job is for others to judge."""
+    """Edits weekdays and times; does not check whether one cron expression can hold them."""
 
     changed = Signal()
 
@@ -79,14 +79,14 @@ class DayTimesEdit(QWidget):
         return row
 
     def focus_first(self) -> None:
-        """Give the keyboard to the first time, ready to be overwritten."""
+        """Focus the first time."""
         if self._times:
             self._times[0].focus()
         else:
             self._add.setFocus()
 
     def value(self) -> DayTimes:
-        """Return what is chosen, also when it is nothing."""
+        """Return the chosen days and times, which may be empty."""
         days = frozenset(day for day, made in self._days.items() if made.isChecked())
         return DayTimes(days, tuple(cell.time for cell in self._times)).ordered()
 
@@ -100,12 +100,12 @@ class DayTimesEdit(QWidget):
         self._arrange()
 
     def choose_days(self, days: frozenset[int]) -> None:
-        """Switch on these days and no others."""
+        """Select these days and no others."""
         for day, made in self._days.items():
             made.setChecked(day in days)
 
     def _add_next(self) -> None:
-        """Add a time some hours after the last one, so that it shares its minute; none that is there already."""
+        """Add the next free hour after the last time, with the same minute."""
         hour, minute = self._times[-1].time if self._times else (8, 0)
         taken = {cell.time for cell in self._times}
         free = ((hour + step) % _HOURS for step in range(1, _HOURS + 1))
@@ -143,7 +143,7 @@ class DayTimesEdit(QWidget):
 
 
 class _TimeCell(QWidget):
-    """One time of day and a way to remove it."""
+    """One time of day and a button that removes it."""
 
     changed = Signal()
     removal_wanted = Signal(object)
@@ -162,7 +162,7 @@ class _TimeCell(QWidget):
 
     @property
     def stops(self) -> list[QWidget]:
-        """What the Tab key visits."""
+        """The widgets in Tab order."""
         return [self.edit, self._remove]
 
     @property
@@ -170,12 +170,12 @@ class _TimeCell(QWidget):
         return self.edit.time().hour(), self.edit.time().minute()
 
     def rename(self, name: str) -> None:
-        """Take the name of another place."""
+        """Rename the widgets after their position."""
         self.edit.setObjectName(name)
         self._remove.setObjectName(f"{name}Remove")
 
     def focus(self) -> None:
-        """Give the keyboard to the hour."""
+        """Focus the hour."""
         self.edit.setFocus(Qt.FocusReason.TabFocusReason)
         self.edit.setSelectedSection(QTimeEdit.Section.HourSection)
 
@@ -184,7 +184,7 @@ class _TimeCell(QWidget):
 
 
 class _Choose:
-    """Switches a set of days on."""
+    """Selects a set of days when called."""
 
     def __init__(self, edit: DayTimesEdit, days: frozenset[int]) -> None:
         self._edit = edit

@@ -1,4 +1,4 @@
-"""The friendly form for times of day and weekdays, which writes the cron expression."""
+"""The form for weekdays and times of day, which writes a cron expression."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATH = "schedule.times"
 
 
 class DayTimesForm(QWidget):
-    """Weekdays and times; what does not fit into one job is offered to a second one."""
+    """Weekdays and times; offers a second job for times that one expression cannot hold."""
 
     changed = Signal()
     cron_wanted = Signal()
@@ -55,7 +55,7 @@ class DayTimesForm(QWidget):
     def _build_two_jobs(self) -> None:
         self._two_jobs = frame("note")
         self._two_jobs.setObjectName("twoJobs")
-        self._second = button(self.tr("Make a second job"), name="secondJob")
+        self._second = button(self.tr("Create a second job"), name="secondJob")
         self._second.setAutoDefault(False)
         self._second.clicked.connect(self.second_wanted)
         layout = QVBoxLayout(self._two_jobs)
@@ -70,11 +70,11 @@ class DayTimesForm(QWidget):
         self._two_jobs.hide()
 
     def focus_first(self) -> None:
-        """Give the keyboard to the first time."""
+        """Focus the first time."""
         self._edit.focus_first()
 
     def load(self, expression: str) -> bool:
-        """Show an expression, if it can be shown so; tell whether it can."""
+        """Show an expression if it fits this form; return whether it does."""
         found = read_cron(expression)
         if found is None:
             return False
@@ -85,7 +85,7 @@ class DayTimesForm(QWidget):
 
     @property
     def text(self) -> str | None:
-        """The expression; None when the choice makes none. What is not changed stays as it was written."""
+        """The expression, or None for an invalid choice; an unchanged one is returned exactly as loaded."""
         chosen = self._edit.value()
         if not chosen.weekdays or not chosen.times or chosen.needs_two_jobs:
             return None
@@ -94,7 +94,7 @@ class DayTimesForm(QWidget):
         return write_cron(chosen)
 
     def read(self, findings: Findings) -> str | None:
-        """Return the expression, or None after noting what is wrong."""
+        """Return the expression, or None after recording the problems."""
         chosen = self._edit.value()
         if not chosen.weekdays:
             findings.refuse(PATH, self.tr("choose at least one day"))
@@ -102,19 +102,18 @@ class DayTimesForm(QWidget):
             findings.refuse(PATH, self.tr("add at least one time"))
         elif chosen.needs_two_jobs:
             findings.refuse(
-                PATH, self.tr("these times need two jobs: the hours of one job share their minute")
+                PATH,
+                self.tr("one job needs the same minute for all times; change them or create a second job"),
             )
         return self.text
 
     def can_split(self, is_possible: bool) -> None:  # noqa: FBT001 - like setEnabled
-        """Let the times be parted; not before the rest of the job is good for a second one."""
+        """Enable the button for a second job, which needs a name and an action."""
         self._second.setEnabled(is_possible)
-        self._second.setToolTip(
-            "" if is_possible else self.tr("First give this job a name and say what it runs")
-        )
+        self._second.setToolTip("" if is_possible else self.tr("First enter a name and what to run"))
 
     def split_off(self) -> str | None:
-        """Take out the times that another job must have, and return its expression."""
+        """Remove the times that need a second job and return that job's expression."""
         chosen = self._edit.value()
         if not chosen.needs_two_jobs or not chosen.weekdays:
             return None
@@ -135,6 +134,4 @@ class DayTimesForm(QWidget):
         if chosen.needs_two_jobs:
             _, parted = chosen.split()
             times = ", ".join(f"{hour:02}:{minute:02}" for hour, minute in parted.times)
-            self._two_jobs_text.setText(
-                self.tr("A second job, otherwise the same, can run at {times}.").format(times=times)
-            )
+            self._two_jobs_text.setText(self.tr("A copy of this job can run at {times}.").format(times=times))

@@ -1,4 +1,4 @@
-"""The page that says when a job runs."""
+"""The page with the schedule of a job."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CRON = "cron"
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """What the page says."""
+    """The values of the page."""
 
     schedule: Schedule
     anchor_at: int
@@ -50,7 +50,7 @@ class WhenPage(Page):
         self._appearance = appearance
 
     def build(self) -> Iterator[None]:
-        """Make what is on the page, giving way after each part."""
+        """Build the page; yields after each part so that the event loop can run."""
         self._kind = Choices(
             self._appearance, self._choices(), name="scheduleKind", title=self.tr("When"), columns=3
         )
@@ -66,7 +66,7 @@ class WhenPage(Page):
         yield
         self._manual = label(
             self.tr(
-                "It runs only when you start it, from the window, the tray or a terminal, or after another job."
+                "Runs only when you start it from the window, the tray or a terminal, or after another job."
             ),
             wrap=True,
         )
@@ -95,8 +95,8 @@ class WhenPage(Page):
             Choice(_TIMES, self.tr("Times of day"), "calendar", self.tr("on chosen days")),
             Choice(_EVERY, self.tr("Every"), "repeat", self.tr("15 min, 2 hours …")),
             Choice(_ONCE, self.tr("Once"), "clock", self.tr("on one date")),
-            Choice(_AFTER, self.tr("After it finishes"), "refresh", self.tr("after a pause")),
-            Choice(_MANUAL, self.tr("Only by hand"), "hand", self.tr("or after another job")),
+            Choice(_AFTER, self.tr("After previous run"), "refresh", self.tr("fixed gap")),
+            Choice(_MANUAL, self.tr("Manual only"), "hand", self.tr("or after another job")),
             Choice(_CRON, self.tr("Cron"), "terminal", self.tr("an expression")),
         )
 
@@ -116,7 +116,7 @@ class WhenPage(Page):
         self._cron.builder_wanted.connect(self._show_as_times)
 
     def focus_first(self) -> None:
-        """Give the keyboard to the form of the chosen kind."""
+        """Focus the form of the chosen kind."""
         form = self._forms[self._kind.value]
         if isinstance(form, DayTimesForm | EveryForm | OnceForm | AfterForm | CronForm):
             form.focus_first()
@@ -147,7 +147,7 @@ class WhenPage(Page):
         self._show_kind()
 
     def read(self, findings: Findings, now_ms: int) -> When | None:
-        """Return the schedule and its anchor, or None after noting what is wrong."""
+        """Return the schedule and its anchor, or None after recording the problems."""
         if self._kind.value == _EVERY:
             every = self._every.read(findings, now_ms)
             return None if every is None else When(*every)
@@ -164,7 +164,7 @@ class WhenPage(Page):
                 return Manual()
             case "cron":
                 if self._cron.is_empty:
-                    findings.miss("schedule.cron", self.tr("Write a cron expression."))
+                    findings.miss("schedule.cron", self.tr("Enter a cron expression."))
                     return None
                 return self._read_cron(findings, self._cron.text)
             case _:
@@ -176,11 +176,11 @@ class WhenPage(Page):
         return findings.take("schedule", lambda: Cron(expression, self._zone.zone))
 
     def can_split(self, is_possible: bool) -> None:  # noqa: FBT001 - like setEnabled
-        """Let times that do not fit into one job be parted."""
+        """Enable the button for a second job."""
         self._times.can_split(is_possible)
 
     def split_off_schedule(self) -> Cron | None:
-        """Take out the times that need a second job, and return its schedule."""
+        """Remove the times that need a second job and return that job's schedule."""
         expression = self._times.split_off()
         return None if expression is None else Cron(expression, self._zone.zone)
 

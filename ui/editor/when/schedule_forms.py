@@ -1,4 +1,4 @@
-"""The forms of the single kinds of schedules; each keeps what was typed while another one is shown."""
+"""The forms of the kinds of schedules; each keeps its values while another one is shown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NEW_AFTER = "5m"
 
 
 class EveryForm(QWidget):
-    """An interval, and where its grid begins."""
+    """An interval and its anchor."""
 
     changed = Signal()
 
@@ -41,11 +41,11 @@ class EveryForm(QWidget):
         self._interval = IntervalEdit(self.tr("Every"), name="every")
         self._from = QComboBox()
         self._from.setObjectName("countedFrom")
-        self._from.setAccessibleName(self.tr("Counted from"))
+        self._from.setAccessibleName(self.tr("Start counting"))
         self._time = TimeEdit(
             now_ms,
             name="anchor",
-            title=self.tr("Counted from the time"),
+            title=self.tr("First run at"),
             examples=("18:00", "tomorrow 9:00", "in 1h"),
         )
         self._time_field = Field(
@@ -59,7 +59,7 @@ class EveryForm(QWidget):
                 )
             )
         )
-        layout.addWidget(Field(self.tr("Counted"), self._from))
+        layout.addWidget(Field(self.tr("Start counting"), self._from))
         layout.addWidget(page.watch_field(self._time_field))
         self._interval.set_text(_NEW_EVERY)
         self._fill_from()
@@ -70,11 +70,11 @@ class EveryForm(QWidget):
         self._time.changed.connect(self.changed)
 
     def focus_first(self) -> None:
-        """Give the keyboard to what is filled in first."""
+        """Focus the first field."""
         self._interval.setFocus()
 
     def load(self, schedule: Every, anchor_at: int) -> None:
-        """Show an interval and keep its anchor until another is chosen; 0 is none."""
+        """Show an interval and keep its anchor until another is chosen; 0 means none."""
         self._kept_anchor = anchor_at
         self._interval.set_text(schedule.every)
         self._fill_from()
@@ -93,7 +93,7 @@ class EveryForm(QWidget):
                 return self._kept_anchor if self._is_kept_on_clock else midnight(now_ms)
             case "time":
                 if self._time.is_empty:
-                    findings.miss("anchor_at", self.tr("Say from which time to count."))
+                    findings.miss("anchor_at", self.tr("Enter a date and time."))
                     return None
                 return findings.take("anchor_at", self._time.instant)
             case _:
@@ -107,10 +107,10 @@ class EveryForm(QWidget):
         self._from.clear()
         if self._kept_anchor and not self._is_kept_on_clock:
             since = moment(self._kept_anchor)
-            self._from.addItem(self.tr("as until now, from {moment}").format(moment=since), _KEPT)
-        self._from.addItem(self.tr("from the moment it is saved"), _NOW)
+            self._from.addItem(self.tr("unchanged, from {moment}").format(moment=since), _KEPT)
+        self._from.addItem(self.tr("when saved"), _NOW)
         self._from.addItem("", _CLOCK)
-        self._from.addItem(self.tr("from a time of my choice"), _TIME)
+        self._from.addItem(self.tr("at a time of my choice"), _TIME)
         if self._is_kept_on_clock:
             self._from.setCurrentIndex(self._from.findData(_CLOCK))
         self._show_clock()
@@ -125,30 +125,30 @@ class EveryForm(QWidget):
 
 
 class AfterForm(QWidget):
-    """A pause after each run."""
+    """A gap after each run."""
 
     changed = Signal()
 
     def __init__(self, page: Page) -> None:
         super().__init__(page.ground)
-        self._interval = IntervalEdit(self.tr("Pause"), name="after")
+        self._interval = IntervalEdit(self.tr("Gap"), name="after")
         self._interval.set_text(_NEW_AFTER)
         layout = _column(self)
         layout.addWidget(
             page.watch_field(
                 Field(
-                    self.tr("This long after the last run ended"),
+                    self.tr("Time after the previous run ends"),
                     self._interval,
                     path="schedule.after",
-                    subject=self.tr("The pause"),
-                    hint=self.tr("It runs for the first time as soon as it is saved."),
+                    subject=self.tr("The gap"),
+                    hint=self.tr("The first run starts as soon as the job is saved."),
                 )
             )
         )
         self._interval.changed.connect(self.changed)
 
     def focus_first(self) -> None:
-        """Give the keyboard to what is filled in first."""
+        """Focus the first field."""
         self._interval.setFocus()
 
     def load(self, schedule: After) -> None:
@@ -159,7 +159,7 @@ class AfterForm(QWidget):
 
 
 class OnceForm(QWidget):
-    """One instant; a stored one is given back as it was written while it is not changed."""
+    """One instant; an unchanged one is returned exactly as loaded."""
 
     changed = Signal()
 
@@ -176,13 +176,13 @@ class OnceForm(QWidget):
         layout = _column(self)
         layout.addWidget(
             page.watch_field(
-                Field(self.tr("At this time"), self._time, path="schedule.at", subject=self.tr("The time"))
+                Field(self.tr("Date and time"), self._time, path="schedule.at", subject=self.tr("The time"))
             )
         )
         self._time.changed.connect(self.changed)
 
     def focus_first(self) -> None:
-        """Give the keyboard to what is filled in first."""
+        """Focus the first field."""
         self._time.setFocus()
 
     def load(self, schedule: Once, *, is_stored: bool) -> None:
@@ -193,14 +193,14 @@ class OnceForm(QWidget):
     def read(self, findings: Findings, now_ms: int) -> Once | None:
         """Return the schedule."""
         if self._time.is_empty:
-            findings.miss("schedule.at", self.tr("Say when it is to run."))
+            findings.miss("schedule.at", self.tr("Enter a date and time."))
             return None
         at = findings.take("schedule.at", self._time.instant)
         if at is None:
             return None
         is_as_given = self._given is not None and at == self._given.due_at
         if at <= now_ms and not (is_as_given and self._is_stored):
-            findings.refuse("schedule.at", self.tr("this time is in the past; give one that lies ahead"))
+            findings.refuse("schedule.at", self.tr("this time is in the past; enter a later one"))
             return None
         if is_as_given:
             return self._given
@@ -240,7 +240,7 @@ class CronForm(QWidget):
         self._line.textChanged.connect(self.changed)
 
     def focus_first(self) -> None:
-        """Give the keyboard to what is filled in first."""
+        """Focus the first field."""
         self._line.setFocus()
 
     @property

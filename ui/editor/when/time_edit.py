@@ -1,4 +1,4 @@
-"""An instant as a person types it, with what it means below it."""
+"""An instant as typed by the user, with its meaning below."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .anchors import typed_text
 
 
 class TimeEdit(QWidget):
-    """Reads "in 1h" when it is typed, not when it is saved: what is shown is what is meant."""
+    """Parses "in 1h" when it is typed, not when it is saved, so that the shown time is the stored one."""
 
     changed = Signal()
 
@@ -39,7 +39,7 @@ class TimeEdit(QWidget):
         chips.setSpacing(HALF)
         for index, example in enumerate(examples):
             chip = button(
-                example, name=f"{name}Chip{index}", tip=self.tr("Write “{text}”").format(text=example)
+                example, name=f"{name}Chip{index}", tip=self.tr("Enter “{text}”").format(text=example)
             )
             chip.setAutoDefault(False)
             chip.clicked.connect(_Put(self._line, example))
@@ -59,7 +59,7 @@ class TimeEdit(QWidget):
         return not self._line.text().strip()
 
     def instant(self) -> int:
-        """Return the instant, or raise ScheduleError with what is wrong."""
+        """Return the instant, or raise ScheduleError."""
         if self._error is not None:
             raise ScheduleError(self._error.message)
         if self._at is None:
@@ -67,7 +67,7 @@ class TimeEdit(QWidget):
         return self._at
 
     def set_instant(self, at: int) -> None:
-        """Show an instant; while its text stays, it is kept to the millisecond."""
+        """Show an instant; it keeps its milliseconds while the text is unchanged."""
         self._line.setText(typed_text(at))
         self._at, self._error = at, None
         self._show_meaning()
@@ -92,7 +92,7 @@ class TimeEdit(QWidget):
 
 
 class _Put:
-    """Writes an example into a line."""
+    """Enters an example when called."""
 
     def __init__(self, line: QLineEdit, text: str) -> None:
         self._line = line

@@ -23,7 +23,7 @@ class DayTimes:
 
     @property
     def minutes(self) -> tuple[int, ...]:
-        """The different minutes of the times; cron can only say one for several hours."""
+        """The distinct minutes; one cron expression cannot combine several with several hours."""
         return tuple(sorted({minute for _, minute in self.times}))
 
     @property
@@ -31,13 +31,13 @@ class DayTimes:
         return len(self.minutes) > 1
 
     def ordered(self) -> DayTimes:
-        """Return the same times, each once, the earliest first."""
+        """Return the times sorted and without duplicates."""
         return replace(self, times=tuple(sorted(set(self.times))))
 
     def split(self) -> tuple[DayTimes, DayTimes]:
-        """Part the times that one job can have, those of the commonest minute, from those of another minute.
+        """Split off the times of one minute other than the most common one.
 
-        Of several other minutes, the first is parted; the rest stays behind to be parted again.
+        With several other minutes, the first is split off; the rest stays to be split again.
         """
         counts = dict.fromkeys(self.minutes, 0)
         for _, minute in self.times:
@@ -63,7 +63,7 @@ def write_cron(day_times: DayTimes) -> str:
 
 
 def read_cron(expression: str) -> DayTimes | None:
-    """Return the times of an expression, or None when it says more than weekdays and times of one minute."""
+    """Return the times of an expression, or None if it is not just weekdays and times with one minute."""
     try:
         fields = parse_fields(expression)
     except CronParseError:

@@ -160,9 +160,9 @@ def test_how_things_stand_is_told_beside_each(bench: Bench) -> None:
     }
     desk = _open(bench, MainsPower(), Network(), path)
     assert _looks(desk) == [
-        "Does not hold now. The machine runs on its battery.",
-        "Holds now. All is well.",
-        "Not known now. It is being looked for.",
+        "Not met now. The machine runs on its battery.",
+        "Met now. All is well.",
+        "Unknown. It is being looked for.",
     ]
     shapes = [look.findChildren(MarkSign)[0].mark.shape for look in desk.editor.findChildren(ConditionCheck)]
     assert shapes == [Shape.TRIANGLE, Shape.CIRCLE, Shape.DOTTED]
@@ -192,7 +192,7 @@ def test_it_looks_again_while_it_is_seen_and_not_longer(bench: Bench, qtbot: QtB
     edit = desk.editor._form.pages.conditions._conditions
     edit._recheck_timer.setInterval(1)
     bench.scheduler.states[MainsPower()] = _LACKS
-    qtbot.waitUntil(lambda: _looks(desk) == ["Does not hold now. The machine runs on its battery."])
+    qtbot.waitUntil(lambda: _looks(desk) == ["Not met now. The machine runs on its battery."])
     desk.editor.turn_to(PageNumber.WHAT)
     assert not edit._recheck_timer.isActive()
     desk.editor.turn_to(PageNumber.CONDITIONS)
@@ -207,7 +207,7 @@ def test_an_answer_to_what_was_typed_before_is_not_shown(bench: Bench) -> None:
     # The answer is on its way; it would arrive with the next turn.
     desk.line("condition0FormHost").setText("other.local")
     QCoreApplication.processEvents()
-    assert _looks(desk) == ["Looking whether it holds now…"]
+    assert _looks(desk) == ["Checking…"]
 
 
 @pytest.mark.parametrize("is_saving", [False, True])
@@ -223,7 +223,7 @@ def test_an_answer_is_not_waited_for_when_nobody_looks_or_something_else_is_aske
     else:
         desk.editor.turn_to(PageNumber.WHAT)
     QCoreApplication.processEvents()
-    assert look._words.text() == "Holds now. All is well."
+    assert look._words.text() == "Met now. All is well."
 
 
 def test_a_host_is_asked_only_when_the_typing_pauses(bench: Bench, qtbot: QtBot) -> None:
@@ -246,7 +246,7 @@ def test_what_cannot_be_observed_here_cannot_be_saved(bench: Bench) -> None:
     assert (desk.error("condition1"), desk.can_save) == (_REFUSED, False)
     assert desk.pages.has_problem(PageNumber.CONDITIONS)
     # Said once: as the error.
-    assert _looks(desk) == ["Holds now. All is well.", ""]
+    assert _looks(desk) == ["Met now. All is well.", ""]
     desk.press("condition1Remove")
     desk.press("enabled")
     assert desk.can_save
@@ -284,7 +284,7 @@ def test_a_look_that_fails_says_so_and_keeps_nobody_from_saving(
 
     monkeypatch.setattr(bench.scheduler._session, "check_condition", fail)
     desk = _open(bench, MainsPower())
-    assert _looks(desk) == ["Not known now. the database is locked"]
+    assert _looks(desk) == ["Unknown. the database is locked"]
     desk.press("enabled")
     assert desk.can_save
 
@@ -292,14 +292,14 @@ def test_a_look_that_fails_says_so_and_keeps_nobody_from_saving(
 @pytest.mark.parametrize(
     ("kind", "field", "text", "sentence"),
     [
-        ("host", "Host", "http://nas", "This must be a plain host name or address, like nas.local."),
-        ("host", "Host", "a b", "This must be a plain host name or address, like nas.local."),
-        ("host", "Host", "x" * 300, "This is longer than 253 characters."),
-        ("load", "Below", "lots", "'lots' is not a number; write it like 1.5."),
-        ("load", "Below", "0", "This must be above 0 and at most 10000, not 0.0."),
-        ("load", "Below", "99999", "This must be above 0 and at most 10000, not 99999.0."),
-        ("path", "Path", "backup", "This must be a whole path that begins with / or ~/."),
-        ("path", "Path", "/" + "x" * 5_000, "This is longer than 4096 characters."),
+        ("host", "Host", "http://nas", "The value must be a plain host name or address, like nas.local."),
+        ("host", "Host", "a b", "The value must be a plain host name or address, like nas.local."),
+        ("host", "Host", "x" * 300, "The value is longer than 253 characters."),
+        ("load", "Below", "lots", "'lots' is not a number; enter it like 1.5."),
+        ("load", "Below", "0", "The value must be above 0 and at most 10000, not 0.0."),
+        ("load", "Below", "99999", "The value must be above 0 and at most 10000, not 99999.0."),
+        ("path", "Path", "backup", "The value must be a whole path that begins with / or ~/."),
+        ("path", "Path", "/" + "x" * 5_000, "The value is longer than 4096 characters."),
     ],
 )
 def test_what_cannot_be_is_refused_beside_its_field(
@@ -320,11 +320,11 @@ def test_what_was_not_filled_in_yet_is_only_told_once_it_was_left(bench: Bench) 
     desk.press("addCondition_path")
     assert desk.focus == "condition0FormPath"
     assert (desk.error("condition0"), desk.can_save) == ("", False)
-    assert desk.reason == "Choose the file or folder that is to be there."
+    assert desk.reason == "Enter the path of a file or folder."
     desk.editor.turn_to(PageNumber.WHAT)
     desk.press("saveReason")
     assert (desk.pages.currentRow(), desk.focus) == (PageNumber.CONDITIONS, "condition0FormPath")
-    assert desk.error("condition0") == "Choose the file or folder that is to be there."
+    assert desk.error("condition0") == "Enter the path of a file or folder."
 
 
 def test_the_same_twice_is_refused_at_the_second(bench: Bench) -> None:
@@ -339,7 +339,7 @@ def test_a_refusal_of_the_service_lands_at_its_field(bench: Bench, path: str, ta
     desk.editor.turn_to(PageNumber.WHAT)
     desk.press("enabled")
     desk.editor.show_error(f"policy.conditions[1].{path}", "is nothing that could be asked")
-    assert desk.error("condition1") == "This is nothing that could be asked."
+    assert desk.error("condition1") == "The value is nothing that could be asked."
     assert (desk.pages.currentRow(), desk.focus) == (PageNumber.CONDITIONS, target)
     desk.editor.show_error("policy.conditions", "a job has at most 20 conditions")
     assert desk.error("conditionOffer") == "A job has at most 20 conditions."
@@ -385,7 +385,7 @@ def test_the_deadline_is_there_once_there_is_something_to_wait_for(bench: Bench)
     desk.press("hasDeadline")
     desk.find(QSpinBox, "deadlineNumber").setValue(3)
     assert desk.save().policy.condition_deadline == "3h"
-    assert desk.pages.summary(PageNumber.CONDITIONS) == "network · for 3 h at most"
+    assert desk.pages.summary(PageNumber.CONDITIONS) == "network · waits up to 3 h"
     desk.press("condition0Remove")
     assert row.isVisible()
     desk.press("hasDeadline")
@@ -397,22 +397,22 @@ def test_what_a_run_does_in_a_quiet_time_is_chosen(bench: Bench) -> None:
     desk = _open(bench)
     desk.find(QComboBox, "inQuietTime").setCurrentIndex(1)
     assert desk.save().policy.in_quiet_time is InQuietTime.SKIP
-    assert desk.pages.summary(PageNumber.CONDITIONS) == "nothing · left out in quiet times"
+    assert desk.pages.summary(PageNumber.CONDITIONS) == "none · skipped in quiet hours"
 
 
 def test_the_quiet_times_of_its_group_are_told(bench: Bench) -> None:
     days = (Weekday.MONDAY, Weekday.SUNDAY)
     meetings = QuietTime(group="work", days=days, start="14:00", end="15:00", timezone="Europe/Berlin")
     desk = _open(bench)
-    assert desk.label("quietTimes").startswith("There are no quiet times yet")
+    assert desk.label("quietTimes").startswith("No quiet hours set up.")
     bench.change_settings(quiet_times=(meetings,))
-    assert desk.label("quietTimes") == "None of the quiet times holds for this job."
+    assert desk.label("quietTimes") == "No quiet hours apply to this job."
     bench.change_settings(quiet_times=(meetings, _NIGHTS))
     nights = "Nights · Every day, 22:00 to 06:00 · all jobs"
-    assert desk.label("quietTimes") == f"Quiet times of this job:\n{nights}"
+    assert desk.label("quietTimes") == f"Quiet hours of this job:\n{nights}"
     desk.find(QComboBox, "group").setEditText("work")
     assert desk.label("quietTimes").split("\n")[1:] == [
-        "Quiet time · Mon and Sun, 14:00 to 15:00 · group work · Europe/Berlin",
+        "Quiet hours · Mon and Sun, 14:00 to 15:00 · group work · Europe/Berlin",
         nights,
     ]
     bench.change_settings(quiet_times=tuple(replace(_NIGHTS, name=f"<b>{count}</b>") for count in range(9)))
@@ -429,15 +429,15 @@ def test_the_settings_of_the_quiet_times_are_asked_for(bench: Bench, qtbot: QtBo
 @pytest.mark.usefixtures("machine_in_berlin")
 def test_what_keeps_the_next_runs_is_told_beside_them(bench: Bench) -> None:
     desk = _open(bench, MainsPower(), Network())
-    assert _notes(desk)[-1] == "When its time has come, it waits for mains power and network."
+    assert _notes(desk)[-1] == "When due, the job waits for mains power and network."
     bench.change_settings(quiet_times=(replace(_NIGHTS, days=(Weekday.TUESDAY,)),))
     desk.settle()
-    words = "The run of Wed 15 Jul, 02:30 falls into the quiet time Nights: it waits until 06:00."
+    words = "The Wed 15 Jul, 02:30 run falls in the quiet hours “Nights” and waits until 06:00."
     assert _notes(desk)[-1] == words
     bench.change_settings(quiet_times=(replace(_NIGHTS, name=""),))
     desk.find(QComboBox, "inQuietTime").setCurrentIndex(1)
     desk.settle()
-    assert _notes(desk)[-1] == "5 of these runs fall into a quiet time: they are left out."
+    assert _notes(desk)[-1] == "5 of these runs fall in quiet hours and will be skipped."
 
 
 def test_the_tab_key_goes_through_the_conditions_and_on(bench: Bench) -> None:

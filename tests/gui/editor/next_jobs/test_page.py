@@ -76,7 +76,7 @@ def _offered(desk: Desk, name: str) -> dict[str, bool]:
 def test_followers_are_chosen_by_name(bench: Bench) -> None:
     own, report, alert = _add(bench, "own"), _add(bench, "report"), _add(bench, "alert")
     desk = _open(bench, own)
-    assert desk.pages.summary(PageNumber.NEXT_JOBS) == "nothing follows"
+    assert desk.pages.summary(PageNumber.NEXT_JOBS) == "none"
     desk.press("followersAdd")
     assert desk.focus == "follower0Job"
     _choose(desk, "follower0Job", "report")
@@ -85,7 +85,7 @@ def test_followers_are_chosen_by_name(bench: Bench) -> None:
     desk.find(QComboBox, "follower1On").setCurrentIndex(1)
     followers = desk.save().followers
     assert followers == (Follower(job_id=report), Follower(job_id=alert, on=FollowOn.FAILURE))
-    assert desk.pages.summary(PageNumber.NEXT_JOBS) == "report after success · alert after failure"
+    assert desk.pages.summary(PageNumber.NEXT_JOBS) == "report on success · alert on failure"
 
 
 def test_what_is_not_changed_comes_back_to_the_letter(bench: Bench) -> None:
@@ -119,7 +119,7 @@ def test_the_job_itself_is_not_offered_and_those_before_it_cannot_be_chosen(benc
     assert "own → far → direct → own" in tips[1]
     assert tips[2] == "None"
     _choose(desk, "follower0Job", "direct")
-    assert desk.label("follower0Note") == "These jobs would start each other for ever: own → direct → own"
+    assert desk.label("follower0Note") == "These jobs would start each other in a loop: own → direct → own"
     assert desk.find(JobChoice, "follower0Job").currentText() == ""
     _choose(desk, "follower0Job", "free")
     assert desk.label("follower0Note") == ""
@@ -143,7 +143,7 @@ def test_a_long_circle_is_told_by_its_ends(bench: Bench) -> None:
     desk = _open(bench, own)
     desk.press("followersAdd")
     _choose(desk, "follower0Job", "job 5")
-    words = "These jobs would start each other for ever: own → job 5 → job 4 → … → job 1 → job 0 → own"
+    words = "These jobs would start each other in a loop: own → job 5 → job 4 → … → job 1 → job 0 → own"
     assert desk.label("follower0Note") == words
 
 
@@ -175,7 +175,7 @@ def test_what_is_being_typed_stays_when_more_is_known_of_the_jobs(bench: Bench) 
 
 
 def test_that_there_is_no_other_job_yet_is_said_to_whoever_wants_one(bench: Bench, qtbot: QtBot) -> None:
-    none = "There is no other job yet: make the one that is to run first."
+    none = "There are no other jobs yet. Create the job to run first."
     desk = _open(bench, _add(bench, "only"))
     desk.press("followersAdd")
     _choose(desk, "follower0Job", "report")
@@ -215,15 +215,15 @@ def test_what_is_typed_and_is_no_name_goes_back(bench: Bench) -> None:
     desk = _open(bench, _add(bench, "own", Follower(job_id=report)))
     _choose(desk, "follower0Job", "repo")
     assert desk.find(JobChoice, "follower0Job").currentText() == "report"
-    assert desk.label("follower0Note") == "There is no other job called “repo”."
+    assert desk.label("follower0Note") == "No other job is called “repo”."
     assert not desk.editor.has_unsaved_changes()
     # Its own name is none either.
     _choose(desk, "follower0Job", "own")
-    assert desk.label("follower0Note") == "There is no other job called “own”."
+    assert desk.label("follower0Note") == "No other job is called “own”."
     _choose(desk, "follower0Job", " ")
     assert desk.label("follower0Note") == ""
     assert desk.find(JobChoice, "follower0Job").job_id == ""
-    assert (desk.can_save, desk.reason) == (False, "Choose the job that is to run.")
+    assert (desk.can_save, desk.reason) == (False, "Choose a job.")
 
 
 def test_of_names_that_differ_in_case_only_the_very_one_is_taken(bench: Bench) -> None:
@@ -277,7 +277,7 @@ def test_a_follower_that_cannot_run_is_marked_and_followed(bench: Bench) -> None
     bench.scheduler.resume_job(report)
     bench.scheduler.update_job(report, enabled=False)
     QCoreApplication.processEvents()
-    assert "is switched off" in desk.label("follower0Note")
+    assert "is disabled" in desk.label("follower0Note")
     bench.scheduler.remove_job(report)
     QCoreApplication.processEvents()
     assert "was removed" in desk.label("follower0Note")
@@ -289,9 +289,9 @@ def test_a_follower_that_cannot_run_is_marked_and_followed(bench: Bench) -> None
 
 def test_a_follower_nobody_knows_any_more_is_said(bench: Bench) -> None:
     desk = bench.open(replace(FULL, followers=(Follower(job_id="nobody"),)))
-    assert desk.find(JobChoice, "follower0Job").currentText() == "a job that is gone"
+    assert desk.find(JobChoice, "follower0Job").currentText() == "deleted job"
     assert "was removed" in desk.label("follower0Note")
-    assert desk.pages.summary(PageNumber.NEXT_JOBS) == "a job after success"
+    assert desk.pages.summary(PageNumber.NEXT_JOBS) == "a job on success"
 
 
 def test_the_same_job_twice_is_refused_at_the_second(bench: Bench) -> None:
@@ -300,7 +300,7 @@ def test_the_same_job_twice_is_refused_at_the_second(bench: Bench) -> None:
     desk.press("followersAdd")
     _choose(desk, "follower1Job", "report")
     assert desk.error("follower0") == ""
-    assert desk.error("follower1") == "This job runs already; choose “In any case” there instead."
+    assert desk.error("follower1") == "Already listed. Set it to “Always” instead."
 
 
 @pytest.mark.parametrize(("path", "target"), [("job_id", "follower1Job"), ("on", "follower1On")])
@@ -312,7 +312,7 @@ def test_a_refusal_of_the_service_lands_at_its_field(bench: Bench, path: str, ta
     desk.editor.show_error(f"followers[1].{path}", "b is in the trash; restore it first")
     assert desk.error("follower1") == "B is in the trash; restore it first."
     assert (desk.pages.currentRow(), desk.focus) == (PageNumber.NEXT_JOBS, target)
-    desk.editor.show_error("followers", "own → b → own: these jobs would start each other for ever")
+    desk.editor.show_error("followers", "own → b → own: these jobs would start each other in a loop")
     assert desk.error("followersAdd").startswith("Own → b → own")
 
 
@@ -347,11 +347,11 @@ def test_a_follower_and_a_job_before_can_be_opened(bench: Bench, qtbot: QtBot) -
 def test_what_starts_it_is_shown_and_followed(bench: Bench) -> None:
     own = _add(bench, "own")
     desk = _open(bench, own)
-    assert desk.label("beforeNone") == "No other job does."
+    assert desk.label("beforeNone") == "No other jobs"
     first = _add(bench, "a" * 100, Follower(job_id=own, on=FollowOn.FAILURE))
     QCoreApplication.processEvents()
     assert desk.label("beforeNone") == ""
-    assert desk.label("before0Words") == f"{'a' * 59}…, after a failure"
+    assert desk.label("before0Words") == f"{'a' * 59}…, on failure"
     bench.scheduler.pause_job(first)
     QCoreApplication.processEvents()
     texts = [one.text() for one in desk.find(QWidget, "triggeredBy").findChildren(QLabel)]
@@ -378,7 +378,7 @@ def test_that_a_job_is_gone_is_said_once_when_it_is_refused(bench: Bench, qtbot:
 
 def test_a_new_job_is_started_by_nobody(bench: Bench) -> None:
     desk = bench.open()
-    assert desk.find(QLabel, "beforeNone").text() == "No other job does."
+    assert desk.find(QLabel, "beforeNone").text() == "No other jobs"
 
 
 def test_what_they_are_told_is_explained_once_somebody_looks(bench: Bench) -> None:
@@ -422,7 +422,7 @@ def test_others_that_run_after_a_failure_are_named(bench: Bench) -> None:
     desk = _open(bench, _add(bench, "own", *followers))
     desk.editor.turn_to(PageNumber.FAILURE)
     assert desk.find(JobChoice, "failureJob").currentText() == "alert"
-    assert desk.label("failureJobHint") == "report runs then too: see “After it”."
+    assert desk.label("failureJobHint") == "report also runs: see “Next jobs”."
 
 
 @pytest.mark.parametrize(
@@ -433,7 +433,7 @@ def test_of_several_others_the_first_are_named(bench: Bench, count: int, names: 
     others = [Follower(job_id=_add(bench, f"job {n}"), on=FollowOn.ALWAYS) for n in range(count)]
     desk = _open(bench, _add(bench, "own", *others))
     desk.editor.turn_to(PageNumber.FAILURE)
-    assert desk.label("failureJobHint") == f"{names} run then too: see “After it”."
+    assert desk.label("failureJobHint") == f"{names} also run: see “Next jobs”."
 
 
 @pytest.mark.parametrize("has_other", [False, True])
@@ -454,7 +454,7 @@ def test_a_circle_is_told_there_too(bench: Bench) -> None:
     desk = _open(bench, own)
     desk.editor.turn_to(PageNumber.FAILURE)
     _choose(desk, "failureJob", "before")
-    assert desk.label("failureJobHint").startswith("These jobs would start each other for ever")
+    assert desk.label("failureJobHint").startswith("These jobs would start each other in a loop")
     assert desk.find(JobChoice, "failureJob").job_id == ""
 
 

@@ -58,11 +58,11 @@ def test_an_agent_is_chosen(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("agent", "words"),
     [
-        ("", f"Runs {sys.executable} - and gives it the prompt as standard input."),
-        ("told", "Runs gemini-x -p {prompt} with the prompt in the place of {prompt}, up to 100 KiB."),
+        ("", f"Runs {sys.executable} - with the prompt on standard input."),
+        ("told", "Runs gemini-x -p {prompt}; {prompt} is replaced by the prompt, up to 100 KiB."),
         (
             "filed",
-            "Runs reader-x '--from={prompt_file}' with the path of a file that holds the prompt as {prompt_file}.",
+            "Runs reader-x '--from={prompt_file}'; {prompt_file} is replaced by the path of a file with the prompt.",
         ),
     ],
 )
@@ -75,7 +75,7 @@ def test_a_program_that_is_not_there_is_warned_of(bench: Bench) -> None:
     assert desk.label("agentMissing") == ""
     _box(desk).setCurrentIndex(2)
     desk.settle()
-    assert desk.label("agentMissing").startswith("No program gemini-x was found in the usual places.")
+    assert desk.label("agentMissing").startswith("gemini-x isn't installed or isn't on your PATH.")
     assert desk.can_save
     _box(desk).setCurrentIndex(1)
     desk.settle()
@@ -102,7 +102,7 @@ def test_a_default_that_does_not_exist_is_said(bench: Bench) -> None:
 
 def test_who_has_no_default_agent_is_told_to_choose(bench: Bench) -> None:
     desk = _open(bench, settings=replace(_SETTINGS, default_agent=""))
-    assert desk.error("agent") == "Choose one here, or a default one in the settings."
+    assert desk.error("agent") == "Choose an agent here or set a default in the settings."
     _box(desk).setCurrentIndex(1)
     desk.settle()
     assert (desk.error("agent"), desk.can_save) == ("", True)
@@ -110,7 +110,7 @@ def test_who_has_no_default_agent_is_told_to_choose(bench: Bench) -> None:
 
 def test_who_has_no_agent_at_all_is_sent_to_the_settings(bench: Bench) -> None:
     desk = _open(bench, settings=Settings(agents=(), default_agent=""))
-    assert desk.error("agent") == "There is no agent yet: add one in the settings."
+    assert desk.error("agent") == "No agents yet; add one in the settings."
     bench.change_settings(agents=(_PYTHON,), default_agent="python")
     desk.settle()
     assert desk.error("agent") == ""

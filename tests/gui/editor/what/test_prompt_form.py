@@ -116,7 +116,7 @@ def test_looking_at_other_kinds_of_an_empty_job_is_no_change(bench: Bench) -> No
 
 def test_an_empty_prompt_says_what_is_sent_instead(bench: Bench) -> None:
     desk = _new_prompt(bench)
-    assert desk.label("promptTextHint") == "Without a text the agent reads “Execute scheduled task.”"
+    assert desk.label("promptTextHint") == "If empty, the agent gets “Execute scheduled task.”"
     assert _preview(desk) == "Execute scheduled task."
     assert desk.can_save
     desk.write_text("promptText", "sum up")
@@ -166,7 +166,7 @@ def test_a_prompt_that_cannot_be_rendered_says_so_beside_it(bench: Bench, text: 
     assert desk.error("promptText").startswith(sentence)
     assert not desk.can_save
     assert desk.reason.startswith(sentence[:60])
-    assert desk.label("promptPreviewWords") == "Shown once this page is in order."
+    assert desk.label("promptPreviewWords") == "Shown when this page has no errors."
     desk.write_text("promptText", "right again")
     assert (desk.error("promptText"), _preview(desk)) == ("", "right again")
 
@@ -184,7 +184,7 @@ def test_an_incomplete_source_is_blamed_and_not_the_text(bench: Bench) -> None:
     desk = _prompt(bench, "{{work.title}}", _SOURCE)
     desk.write("workFolderLine", "")
     assert desk.error("promptText") == ""
-    assert desk.reason == "Choose the folder that holds its work."
+    assert desk.reason == "Choose a folder."
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support")

@@ -53,7 +53,7 @@ def _rows(desk: Desk) -> list[str]:
 
 def test_a_job_has_no_source_until_one_is_chosen(bench: Bench) -> None:
     desk = _command(bench)
-    assert desk.summary("workFold") == "nowhere: every run does the same"
+    assert desk.summary("workFold") == "none"
     # Nothing of it is made before somebody looks.
     assert desk.editor.findChild(QLineEdit, "workRepository") is None
     desk.press("workFold")
@@ -65,7 +65,7 @@ def test_a_folder_is_chosen(bench: Bench) -> None:
     desk = _command(bench)
     desk.press("workFold")
     desk.press("workKind_folder")
-    assert (desk.can_save, desk.reason) == (False, "Choose the folder that holds its work.")
+    assert (desk.can_save, desk.reason) == (False, "Choose a folder.")
     assert desk.error("workFolder") == ""
     desk.write("workFolderLine", " ~/tasks")
     assert desk.summary("workFold") == "folder ~/tasks"
@@ -90,7 +90,7 @@ def test_a_folder_is_looked_for_where_the_line_points(
     desk.press("workFolderChoose")
     dialog = desk.editor.findChild(QFileDialog)
     assert dialog is not None
-    assert dialog.windowTitle() == "Folder of work"
+    assert dialog.windowTitle() == "Work folder"
     assert (dialog.directory().path() == str(tmp_path / "tasks")) is typed.startswith("~/")
     dialog.reject()
 
@@ -100,15 +100,15 @@ def test_a_folder_that_does_not_exist_yet_is_created(bench: Bench, tmp_path: Pat
     desk = _command(bench, FolderSource(path=str(folder)))
     note = desk.find(QWidget, "workFolderMissing")
     qtbot.waitUntil(lambda: not note.isHidden())
-    assert desk.label("workFolderMissingWords") == "This folder does not exist yet."
-    assert desk.summary("workFold") == f"folder {folder} · does not exist yet"
+    assert desk.label("workFolderMissingWords") == "This folder doesn't exist yet."
+    assert desk.summary("workFold") == f"folder {folder} · doesn't exist yet"
     assert desk.can_save is desk.editor.has_unsaved_changes() is False
     desk.press("workFolderMissingCreate")
     assert (folder / "ready").is_dir()
     assert note.isHidden()
     assert desk.summary("workFold") == f"folder {folder}"
     desk.press("readyItemsLook")
-    assert desk.label("readyItemsWords") == "Nothing is ready."
+    assert desk.label("readyItemsWords") == "No items ready."
 
 
 def test_a_folder_that_cannot_be_created_says_why(bench: Bench, tmp_path: Path, qtbot: QtBot) -> None:
@@ -118,7 +118,7 @@ def test_a_folder_that_cannot_be_created_says_why(bench: Bench, tmp_path: Path, 
     note = desk.find(QWidget, "workFolderMissing")
     qtbot.waitUntil(lambda: not note.isHidden())
     desk.press("workFolderMissingCreate")
-    assert desk.label("workFolderMissingWords") == "It could not be created: File exists."
+    assert desk.label("workFolderMissingWords") == "The folder couldn't be created: File exists."
 
 
 @pytest.mark.parametrize("text", ["", "tasks", "~nobody-of-this-name/tasks", "/\0", "{existing}"])
@@ -134,7 +134,7 @@ def test_issues_of_a_repository_are_chosen(bench: Bench) -> None:
     desk = bench.open(replace(FULL, action=Prompt(text="fix it")))
     desk.press("workFold")
     desk.press("workKind_github")
-    assert desk.reason == "Say whose issues to take, like owner/name."
+    assert desk.reason == "Enter a repository, like owner/name."
     desk.write("workRepository", "acme/shop")
     desk.write("workToken", "GH")
     desk.press("workCloses")
@@ -147,8 +147,8 @@ def test_issues_of_a_repository_are_chosen(bench: Bench) -> None:
     ("field", "text", "control", "sentence"),
     [
         ("workRepository", "shop", "workRepository", "The repository must be like owner/name."),
-        ("workInProgress", "Ready", "workInProgress", "It must be another label than ready."),
-        ("workReady", "a,b", "workReady", "It must be one label, without a comma."),
+        ("workInProgress", "Ready", "workInProgress", "The label must be another label than ready."),
+        ("workReady", "a,b", "workReady", "The label must be one label, without a comma."),
         ("workBaseUrl", "ftp://x", "workBaseUrl", "'ftp://x' must begin with http:// or https://"),
         ("workToken", "ghp 123", "workTokenRow", ""),
     ],
@@ -210,7 +210,7 @@ def test_a_look_leaves_the_keyboard_where_it_is_and_is_not_begun_twice(bench: Be
     look = desk.find(QAbstractButton, "readyItemsLook")
     look.setFocus()
     look.click()
-    assert (desk.focus, desk.label("readyItemsWords")) == ("readyItemsLook", "Looking…")
+    assert (desk.focus, desk.label("readyItemsWords")) == ("readyItemsLook", "Loading…")
     (folder / "ready" / "b.md").write_text("late", encoding="utf-8")
     look.click()
     desk.settle()
@@ -257,7 +257,7 @@ def test_an_empty_source_says_so(bench: Bench, tmp_path: Path) -> None:
     desk = _command(bench, FolderSource(path=str(_folder(tmp_path))))
     desk.press("workFold")
     desk.press("readyItemsLook")
-    assert (desk.label("readyItemsWords"), _rows(desk)) == ("Nothing is ready.", [])
+    assert (desk.label("readyItemsWords"), _rows(desk)) == ("No items ready.", [])
 
 
 def test_a_source_that_cannot_be_asked_says_why(bench: Bench, tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_a_source_that_is_not_complete_is_not_asked(bench: Bench) -> None:
     desk.press("workFold")
     desk.press("workKind_folder")
     desk.press("readyItemsLook")
-    assert desk.label("readyItemsWords") == "Choose the folder that holds its work."
+    assert desk.label("readyItemsWords") == "Choose a folder."
 
 
 def test_what_was_found_goes_when_the_source_is_changed(bench: Bench, tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ _WINTER = 1_767_000_000_123
         (900_000, "on the quarter hour (00:00, 00:15, 00:30 …)"),
         (1_800_000, "on the half hour (00:00, 00:30, 01:00 …)"),
         (3_600_000, "on the hour (00:00, 01:00, 02:00 …)"),
-        (7_200_000, "on the clock, from midnight (00:00, 02:00, 04:00 …)"),
+        (7_200_000, "from midnight (00:00, 02:00, 04:00 …)"),
         (86_400_000, "at midnight"),
-        (10_000, "on the clock, from midnight"),
-        (172_800_000, "on the clock, from midnight"),
-        (57_600_000, "on the clock, from midnight (00:00, 16:00 …)"),
+        (10_000, "from midnight"),
+        (172_800_000, "from midnight"),
+        (57_600_000, "from midnight (00:00, 16:00 …)"),
     ],
 )
 def test_round_times_have_a_name(every_ms: int, words: str) -> None:

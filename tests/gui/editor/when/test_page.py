@@ -88,7 +88,7 @@ def test_times_of_two_minutes_need_two_jobs(bench: Bench) -> None:
     time = desk.find(QTimeEdit, "dayTimesTime1").time().addSecs(1_800)
     desk.find(QTimeEdit, "dayTimesTime1").setTime(time)
     desk.settle()
-    assert desk.error("dayTimes").startswith("These times need two jobs")
+    assert desk.error("dayTimes").startswith("One job needs the same minute")
     assert desk.find(QWidget, "twoJobs").isVisible()
     assert not desk.find(QAbstractButton, "secondJob").isEnabled()
     desk.write("name", "job")
@@ -119,17 +119,17 @@ def test_a_bad_expression_says_what_is_wrong(bench: Bench) -> None:
     desk.fill_in()
     desk.press("scheduleKind_cron")
     desk.write("cron", " ")
-    assert desk.reason == "Write a cron expression."
+    assert desk.reason == "Enter a cron expression."
     desk.write("cron", "0 9 * *")
     assert "it has 4 fields" in desk.error("cron")
-    assert desk.find(QLabel, "scheduleWords").text() == "not yet known"
+    assert desk.find(QLabel, "scheduleWords").text() == "No schedule yet"
 
 
 def test_a_zone_is_found_and_an_unknown_one_refused(bench: Bench) -> None:
     desk = bench.open()
     desk.fill_in()
     zone = desk.find(QComboBox, "zone")
-    assert zone.currentText().startswith("This machine's zone (")
+    assert zone.currentText().startswith("Local time zone (")
     assert zone.findText("Europe/Berlin") > zone.findText("Africa/Abidjan") > 0
     zone.setEditText("Mars/Olympus")
     desk.settle()
@@ -156,7 +156,7 @@ def test_a_typed_time_is_stored_as_it_was_shown(bench: Bench, typed: str, at: in
     desk = bench.open()
     desk.fill_in()
     desk.press("scheduleKind_once")
-    assert desk.reason == "Say when it is to run."
+    assert desk.reason == "Enter a date and time."
     desk.write("onceLine", typed)
     shown = desk.find(QLabel, "onceMeaning").text()
     bench.clock.advance(60_000)
@@ -175,7 +175,7 @@ def test_a_time_that_passed_while_the_editor_was_open_is_refused(bench: Bench) -
     assert desk.can_save
     bench.clock.advance(2 * 3_600_000)
     desk.settle()
-    assert desk.error("once") == "This time is in the past; give one that lies ahead."
+    assert desk.error("once") == "This time is in the past; enter a later one."
 
 
 def test_nonsense_for_a_time_is_refused(bench: Bench) -> None:
@@ -201,9 +201,9 @@ def test_an_interval_is_counted_from_saving_from_the_clock_or_from_a_time(bench:
     counted = desk.find(QComboBox, "countedFrom")
     counted.setCurrentIndex(counted.findText("on the quarter hour (00:00, 00:15, 00:30 …)"))
     assert desk.save().anchor_at % 900_000 == 0
-    counted.setCurrentIndex(counted.findText("from a time of my choice"))
+    counted.setCurrentIndex(counted.findText("at a time of my choice"))
     desk.settle()
-    assert desk.reason == "Say from which time to count."
+    assert desk.reason == "Enter a date and time."
     desk.write("anchorLine", "18:00")
     assert desk.save().anchor_at == 1_784_044_800_000
 
@@ -223,7 +223,7 @@ def test_an_interval_on_the_clock_is_shown_so_again_and_keeps_its_anchor(bench: 
     desk = bench.open(replace(FULL, schedule=Every("15m"), anchor_at=midnight))
     counted = desk.find(QComboBox, "countedFrom")
     assert counted.currentText() == "on the quarter hour (00:00, 00:15, 00:30 …)"
-    assert desk.reason == "Nothing has been changed."
+    assert desk.reason == "No changes"
     desk.find(QSpinBox, "everyNumber").setValue(30)
     assert (counted.currentText()[:16], desk.save().anchor_at) == ("on the half hour", midnight)
 
@@ -231,7 +231,7 @@ def test_an_interval_on_the_clock_is_shown_so_again_and_keeps_its_anchor(bench: 
 def test_a_job_that_had_no_interval_has_none_to_go_on_with(bench: Bench) -> None:
     desk = bench.open(FULL)
     desk.press("scheduleKind_every")
-    assert desk.find(QComboBox, "countedFrom").currentText() == "from the moment it is saved"
+    assert desk.find(QComboBox, "countedFrom").currentText() == "when saved"
     assert desk.save().anchor_at == NOW
 
 
@@ -268,19 +268,19 @@ def test_the_side_panel_tells_words_runs_and_notes(bench: Bench) -> None:
 
 def test_a_job_that_is_switched_off_says_so_beside_its_runs(bench: Bench) -> None:
     desk = bench.open(FULL)
-    assert "switched off" in desk.find(QLabel, "scheduleRemark").text()
+    assert "disabled" in desk.find(QLabel, "scheduleRemark").text()
 
 
 def test_an_entry_of_the_list_is_as_tall_as_its_words(bench: Bench) -> None:
     pages = bench.open(FULL).pages
     heights = []
-    for summary in ("none", "stops after 2 h · retries never · waits longer after errors", "one"):
+    for summary in ("none", "stops after 2 h · no retries · waits longer after errors", "one"):
         pages.set_state(PageNumber.FAILURE, summary, has_problem=False)
         pages.doItemsLayout()
         heights.append(pages.visualItemRect(pages.item(PageNumber.FAILURE)).height())
     assert heights[0] == heights[2] < heights[1]
     assert "stops" not in pages.item(PageNumber.FAILURE).toolTip()
-    assert pages.item(PageNumber.FAILURE).toolTip().endswith("If it goes wrong: one (Ctrl+4)</span>")
+    assert pages.item(PageNumber.FAILURE).toolTip().endswith("On failure: one (Ctrl+4)</span>")
 
 
 def test_the_list_of_pages_tells_what_each_says(bench: Bench) -> None:
@@ -288,8 +288,8 @@ def test_the_list_of_pages_tells_what_each_says(bench: Bench) -> None:
     assert [pages.summary(row) for row in PageNumber] == [
         "rsync -a '/a b' ''",
         "at 02:30 on weekdays (Europe/Berlin)",
-        "nothing",
+        "none",
         "stops after 90 min · retries 2 times",
-        "nothing follows",
-        "switched off · catches up once · tells of all · backup",
+        "none",
+        "disabled · catches up once · notifies about every run · backup",
     ]
