@@ -1,4 +1,4 @@
-"""What a job does, in one line."""
+"""The action of a job in one line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tr(text: str) -> str:
 
 
 def action_words(action: Action) -> str:
-    """Return what a job does: its command, its request, or what it asks an agent."""
+    """Return the command, request or prompt of an action."""
     match action:
         case Command():
             return one_line(action.line or shlex.join(action.argv), _LONGEST)
@@ -43,7 +43,7 @@ def _prompt_words(prompt: Prompt) -> str:
 
 
 def extra_words(action: Action) -> str:
-    """Return what a job is given beside that: "in ~/work · with KEY in its environment · reads 34 characters"."""
+    """Return further inputs of an action: "in ~/work · with KEY in its environment · reads 34 characters"."""
     match action:
         case Command():
             parts = [*_surroundings(action), _reading_words(action.stdin)]
@@ -71,13 +71,13 @@ def _reading_words(stdin: str) -> str:
 
 
 def work_words(action: Action) -> str:
-    """Return where the work of a job comes from; nothing when it has no source."""
+    """Return the work queue of an action; empty for none."""
     source = action.work_source if isinstance(action, Command | Prompt) else None
     return "" if source is None else source_words(source)
 
 
 def source_words(source: WorkSource) -> str:
-    """Return which source of work it is: "folder ~/Tasks", "issues of acme/shop"."""
+    """Return the name of a work queue: "folder ~/Tasks", "issues of acme/shop"."""
     match source:
         case FolderSource():
             return one_line(tr("folder {path}").format(path=source.path), _LONGEST)

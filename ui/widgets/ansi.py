@@ -1,7 +1,7 @@
-"""Reading what a program wrote for a terminal: a stream of bytes becomes text in styles.
+"""Parsing of terminal output: a stream of bytes becomes styled text.
 
-Colours and weights are kept, a line that is drawn over shows its last state, everything else that a terminal would
-obey is left out, and what would not show or would turn the direction of writing is replaced by a sign.
+Colours and weights are kept, an overwritten line shows its last state, other control sequences are dropped, and
+invisible or direction-changing characters are replaced by a sign.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from halo_scheduler.grammar.text import ESCAPES, c1_as_escapes, moved
 
 Colour = int | tuple[int, int, int]
-"""One of the sixteen colours that a theme chooses, or red, green and blue."""
+"""One of the sixteen palette colours, or red, green and blue."""
 
 _LONGEST_LINE = 10_240
 _LONGEST_PENDING = 4_096
@@ -24,16 +24,16 @@ _TOKENS = re.compile(
     rf"(?P<escape>{ESCAPES})|(?P<move>[\r\n\x08])|(?P<text>[^\x00-\x08\x0a-\x1f\x7f-\x9f]+)|(?P<control>.)",
     re.DOTALL,
 )
-# The beginning of something that the next piece of output ends.
+# An incomplete control sequence at the end of a chunk.
 _PENDING = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[ -/]*|[\]PX^_](?:[^\x07\x1b\n]|\x1b(?!\\))*)\Z")
-# U+202A–202E and U+2066–2069 turn the direction of writing; Qt takes U+2028, U+2029, U+FDD0 and U+FDD1 for line ends.
+# U+202A–202E and U+2066–2069 change the text direction; Qt treats U+2028, U+2029, U+FDD0 and U+FDD1 as line ends.
 _UNSHOWN = re.compile("[\u200e\u200f\u061c\u2028\u2029\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffc]")
 _CUBE_STEPS = (0, 95, 135, 175, 215, 255)
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a piece of text looks; without a colour it has the window's own."""
+    """The style of a text; None is the default colour of the window."""
 
     foreground: Colour | None = None
     background: Colour | None = None
@@ -57,7 +57,7 @@ class Segment:
 
 
 class AnsiStream:
-    """Turns a stream of bytes into text in styles, line by line as they are complete."""
+    """Turns a stream of bytes into styled lines."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -66,7 +66,7 @@ class AnsiStream:
         self._line = _Line()
 
     def feed(self, chunk: bytes) -> list[Segment]:
-        """Take in some bytes and return the lines that are complete, with their ends."""
+        """Parse some bytes and return the completed lines, with line ends."""
         text = self._pending + c1_as_escapes(self._decoder.decode(chunk))
         pending = _PENDING.search(text, max(0, len(text) - _LONGEST_PENDING))
         end = len(text) if pending is None else pending.start()
@@ -74,11 +74,11 @@ class AnsiStream:
         return self._read(text, end)
 
     def unfinished(self) -> list[Segment]:
-        """Return how the last line stands, without its end."""
+        """Return the current, incomplete line."""
         return self._line.segments()
 
     def end(self) -> list[Segment]:
-        """Return the rest of the last line, and be ready for something else."""
+        """Return the rest of the last line and reset."""
         text = self._pending + self._decoder.decode(b"", final=True)
         segments = [*self._read(text, len(text)), *self._line.segments()]
         self.__init__()  # type: ignore[misc]  # every field has its first value again
@@ -108,7 +108,7 @@ class AnsiStream:
             self._line.write(text[:room], self._style)
             text = text[room:]
             if self._line.at >= _LONGEST_LINE:
-                # A line without end would have to be laid out anew with each piece that comes.
+                # An endless line would be laid out again with each chunk.
                 self._finish_line(done)
 
     def _move(self, move: str, done: list[Segment]) -> None:
@@ -134,9 +134,9 @@ class AnsiStream:
 
 
 class _Line:
-    """A line as it is being drawn: what stands in it, and where the next character goes.
+    """A line being written, with its cursor position.
 
-    Most lines are written once, piece after piece; one that is drawn over is kept as its single characters.
+    Most lines are only appended to; an overwritten line is stored as single characters.
     """
 
     def __init__(self) -> None:
@@ -173,7 +173,7 @@ class _Line:
         self.at = end
 
     def erase(self, what: str) -> None:
-        """Erase to the end, from the start, or all: a line that is erased as a whole is drawn from its start."""
+        """Erase to the end, from the start, or all; erasing all moves the cursor to the start."""
         if what not in ("", "0", "1", "2"):
             return
         cells = self._single_cells()
@@ -193,7 +193,7 @@ class _Line:
 
 
 def styled(style: Style, parameters: str) -> Style:
-    """Return a style after a "select graphic rendition" with these parameters."""
+    """Return a style after an SGR sequence with these parameters."""
     codes = _codes(parameters)
     while codes:
         code = codes.pop(0)
@@ -222,7 +222,7 @@ def _number(text: str, without: int) -> int:
 
 
 def _taken_colour(codes: list[int]) -> Colour | None:
-    """Take the numbers of a colour out of the codes that follow 38 or 48."""
+    """Consume the colour that follows code 38 or 48."""
     kind = codes.pop(0) if codes else 0
     if kind == 5 and codes:  # noqa: PLR2004 - one of 256
         return _of_256(codes.pop(0))
@@ -246,7 +246,7 @@ def _of_256(number: int) -> Colour | None:
 
 
 def _merged(segments: list[Segment]) -> list[Segment]:
-    """Return the same text in as few pieces as possible; a line's end has no look of its own."""
+    """Merge segments of the same style; line ends take any style."""
     merged: list[Segment] = []
     texts: list[str] = []
     style = PLAIN

@@ -1,4 +1,4 @@
-"""The terminal's colours in both themes, made readable whatever a program asks for."""
+"""The terminal colours in both themes, with sufficient contrast."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DARK_HUES = (
 
 
 def palette_colour(number: int, colours: Colours, *, is_dark: bool) -> str:
-    """Return one of the sixteen colours as it is drawn on a theme's raised ground."""
+    """Return one of the sixteen colours for a theme's raised background."""
     if number in (0, 8):
         return colours.muted if is_dark or number == 8 else colours.text  # noqa: PLR2004 - bright black is grey
     if number in (7, 15):
@@ -34,7 +34,7 @@ def palette_colour(number: int, colours: Colours, *, is_dark: bool) -> str:
 
 @lru_cache(maxsize=4096)
 def readable(colour: str, ground: str) -> str:
-    """Return a colour, or the nearest to it that can be read on a ground."""
+    """Return a colour, or the nearest one with enough contrast to the background."""
     if contrast(colour, ground) >= READABLE:
         return colour
     black, white = QColor(0, 0, 0), QColor(255, 255, 255)
@@ -48,7 +48,7 @@ def readable(colour: str, ground: str) -> str:
 
 
 class CharFormats:
-    """The formats of styles in one theme, each made once."""
+    """The text formats of styles in one theme, cached."""
 
     def __init__(self, colours: Colours, *, is_dark: bool) -> None:
         self._colours = colours
@@ -56,7 +56,7 @@ class CharFormats:
         self._made: dict[Style, QTextCharFormat] = {PLAIN: QTextCharFormat()}
 
     def of(self, style: Style) -> QTextCharFormat:
-        """Return how to draw a style."""
+        """Return the format of a style."""
         made = self._made.get(style)
         if made is None:
             made = self._made[style] = self._make(style)
@@ -91,7 +91,7 @@ class CharFormats:
 
 
 def _mixed(one: QColor, other: QColor, share: float) -> QColor:
-    """Return a colour between two, the nearer to the other the larger its share."""
+    """Mix two colours; `share` is the weight of the second."""
     mixed = (
         round(part + (wanted - part) * share)
         for part, wanted in zip(one.getRgb()[:3], other.getRgb()[:3], strict=True)  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""Number and time boxes whose text stands off their border, which a style sheet cannot bring about."""
+"""Number and time boxes with a text margin, which a style sheet cannot set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INSET = HALF + 2
 
 
 def number_box(least: int, most: int, *, name: str, title: str, zero: str = "", width: int = 96) -> QSpinBox:
-    """Return a box for a whole number; `zero` is what it shows for the least."""
+    """Return a box for a whole number; `zero` is the text for the minimum."""
     made = QSpinBox()
     made.setRange(least, most)
     made.setSpecialValueText(zero)
@@ -35,7 +35,7 @@ def time_box(hour: int, minute: int, *, name: str, title: str) -> QTimeEdit:
 
 
 class _TimeBox(QTimeEdit):
-    """What is typed over the whole of it begins with the hour; Qt would refuse every digit."""
+    """Lets the user type over the whole text; Qt would reject every digit."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         is_all = self.lineEdit().selectedText() == self.text()

@@ -1,4 +1,4 @@
-"""Counting down without a busy timer: knowing when a shown text will next be another one."""
+"""Countdowns without polling: the time until a shown text changes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from halo_scheduler.grammar.interval import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_M
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model.situation import LATE_MS, is_late
 
-# The words for days change at midnight; clock changes and the like are caught within the hour.
+# Texts with days change at midnight; clock changes are noticed within the hour.
 LONGEST_WAIT_MS = HOUR_MS
 _HALF_MINUTE_MS = MINUTE_MS // 2
 
 
-def until_next_changes(at: int, now_ms: int) -> int:
-    """Return how long "in 4 min", "now" or "overdue by 4 min" stays true."""
+def until_next_changes(at: int, now_ms: int) -> int | None:
+    """Return how long "in 4 min" stays true; None if it will not change."""
     ahead_ms = at - now_ms
     if is_late(-ahead_ms):
         return until_ago_changes(at, now_ms)
@@ -47,10 +47,10 @@ def _until_midnight(now_ms: int) -> int:
 
 
 class Countdown(QObject):
-    """One single-shot timer for all texts in sight; it stands still while nothing is in sight."""
+    """One single-shot timer for all visible texts; stopped while none is visible."""
 
     due = Signal()
-    """Some shown text is out of date."""
+    """A visible text is out of date."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -62,7 +62,7 @@ class Countdown(QObject):
         self._timer.timeout.connect(self._fire)
 
     def add(self, waits: Callable[[], Iterable[int | None]]) -> None:
-        """Also ask this for how long each of its texts stays true."""
+        """Add a source that returns how long each of its texts stays true."""
         self._sources.append(waits)
 
     @property
@@ -71,7 +71,7 @@ class Countdown(QObject):
         return self._timer.isActive()
 
     def set_running(self, running: bool) -> None:  # noqa: FBT001 - it is what the name says
-        """Count while somebody can see it, and stop altogether when nobody can."""
+        """Start or stop the timer."""
         self._is_running = running
         if running:
             self.arm()
@@ -79,7 +79,7 @@ class Countdown(QObject):
             self._timer.stop()
 
     def arm(self, shortest_ms: int = 1) -> None:
-        """Wait for the next change of any text."""
+        """Start the timer for the next change of any text."""
         if not self._is_running:
             return
         waits = [wait for source in self._sources for wait in source() if wait is not None]
@@ -90,5 +90,5 @@ class Countdown(QObject):
 
     def _fire(self) -> None:
         self.due.emit()
-        # Rows that count seconds share one beat, however many there are.
+        # At most one update per second, however many rows count seconds.
         self.arm(SECOND_MS)

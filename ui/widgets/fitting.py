@@ -1,4 +1,4 @@
-"""Windows that are just as high as their words need at their width."""
+"""Windows as high as their text needs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from PySide6.QtWidgets import QWidget
 
 
 def fit_height(window: QWidget, width: int) -> None:
-    """Give a window for good a width and the height that its wrapped texts then have."""
+    """Fix the size of a window to a width and the height of its wrapped text."""
     layout = window.layout()
     if layout is not None:
-        # The height of a card is remembered outside of it: a text that was just changed inside is not in it yet.
+        # Qt caches the height of nested layouts, which may predate a change of text.
         for inner in window.findChildren(QWidget):
             inner.updateGeometry()
         layout.activate()
-        # Set on the window itself: a layout would keep room for lines that are not there.
+        # Set on the window: a layout would reserve space for lines that are not there.
         window.setFixedSize(width, layout.totalHeightForWidth(width))

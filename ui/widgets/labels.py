@@ -1,4 +1,4 @@
-"""Labels, lines and buttons as every window makes them."""
+"""Factories for labels, lines and buttons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ui.style.wording import plain_tooltip
 
 
 def label(text: str = "", role: str = "", *, name: str = "", wrap: bool = False) -> QLabel:
-    """Return a label that shows its text as it is; roles are title, strong, muted, small, error, warn, ok."""
+    """Return a plain text label; roles are title, strong, muted, small, error, warn, ok."""
     made = QLabel(text)
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setObjectName(name)
@@ -29,7 +29,7 @@ def label(text: str = "", role: str = "", *, name: str = "", wrap: bool = False)
 
 
 def set_role(widget: QWidget, role: str) -> None:
-    """Give a label or a frame another role, and the look of it."""
+    """Change the role of a label or a frame, and restyle it."""
     if widget.property("role") != role:
         widget.setProperty("role", role)
         widget.style().unpolish(widget)
@@ -48,7 +48,7 @@ def frame(role: str) -> QFrame:
 def button(
     text: str, *, name: str, kind: str = "", tip: str = "", shortcut: str = "", accessible: str = ""
 ) -> QPushButton:
-    """Return a push button; kinds are primary, quiet, danger, link. The shortcut stands in its tooltip."""
+    """Return a push button; kinds are primary, quiet, danger, link. The tooltip shows the shortcut."""
     made = KeyButton(text) if shortcut else QPushButton(text)
     made.setObjectName(name)
     made.setProperty("kind", kind)
@@ -64,20 +64,20 @@ def button(
 
 
 def set_words(made: QPushButton, text: str) -> None:
-    """Change what a button says; Qt would take its shortcut away with the old words."""
+    """Change the text of a button and keep its shortcut, which Qt would drop."""
     if made.text() != text:
         keys = made.shortcut()
         made.setText(text)
         made.setShortcut(keys)
 
 
-# Qt would hold a button down for a tenth of a second when its keys are pressed, before it clicks.
+# On a shortcut, Qt would animate the button for 100 ms before the click.
 def _is_pressed_by_key(event: QEvent) -> bool:
     return isinstance(event, QShortcutEvent) and not event.isAmbiguous()
 
 
 class KeyButton(QPushButton):
-    """A button that its keys click at once."""
+    """A button whose shortcut clicks at once."""
 
     def event(self, event: QEvent) -> bool:
         if _is_pressed_by_key(event):
@@ -87,7 +87,7 @@ class KeyButton(QPushButton):
 
 
 class IconButton(QToolButton):
-    """A button with an icon that its keys click at once."""
+    """An icon button whose shortcut clicks at once."""
 
     def event(self, event: QEvent) -> bool:
         if _is_pressed_by_key(event):
@@ -116,7 +116,7 @@ def icon_button(
 def tint(
     widget: QPushButton | QToolButton | QAction, appearance: Appearance, icon: str, tone: Tone = Tone.TEXT
 ) -> None:
-    """Give something an icon that follows the theme."""
+    """Set an icon that follows the theme."""
 
     def draw() -> None:
         if isValid(widget):
@@ -129,7 +129,7 @@ def tint(
 def action(
     appearance: Appearance, icon: str, text: str, parent: QWidget, *, name: str, shortcut: str = ""
 ) -> QAction:
-    """Return an action with an icon, whose tooltip tells its shortcut."""
+    """Return an action with an icon; the tooltip shows the shortcut."""
     made = QAction(text, parent)
     made.setObjectName(name)
     if shortcut:
@@ -141,12 +141,12 @@ def action(
 
 
 def without_mnemonic(text: str) -> str:
-    """Return a text as it is read: one & underlines the next letter, two are one."""
+    """Remove mnemonics: "&" marks the next letter, "&&" is a literal one."""
     return "&".join(part.replace("&", "") for part in text.split("&&"))
 
 
 def with_shortcut(text: str, shortcut: str) -> str:
-    """Return a tooltip that also tells the shortcut."""
+    """Return a tooltip with the shortcut."""
     if not shortcut:
         return plain_tooltip(text)
     native = QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)

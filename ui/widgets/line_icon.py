@@ -1,4 +1,4 @@
-"""An icon that stands by itself, sharp at every scale and in the colours of the theme."""
+"""An icon widget, sharp at every scale and in theme colours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.style.theme import ICON, Appearance, Tone
 
 
 class LineIcon(QWidget):
-    """A line icon in the colour of a meaning, or the program's own picture."""
+    """A line icon in a tone, or the application icon."""
 
     def __init__(
         self, appearance: Appearance, name: str, tone: Tone | None = Tone.TEXT, size: int = ICON

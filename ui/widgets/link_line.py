@@ -1,4 +1,4 @@
-"""A line that leads somewhere: a link that gives way where room is short, with quiet words behind it."""
+"""A link that elides when space is short, followed by muted text."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ui.style.theme import GRID, HALF, Appearance, Tone
 from ui.style.wording import one_line, plain_tooltip
 
 ABOVE_LINK = 2
-"""What it keeps above and below its words: room for the frame of what has the keyboard."""
+"""The margin above and below the text, for the focus frame."""
 _MARK = 8
 _LONGEST = 300
 
 
 class LinkLine(QAbstractButton):
-    """Shows a mark, if it has one, a link, and what is to be said of it; a click or a key follows the link.
+    """Shows an optional mark, a link and text after it; a click or a key follows the link.
 
-    Switched off, it leads nowhere and looks so.
+    Disabled, it is muted and does nothing.
     """
 
     def __init__(self, appearance: Appearance, *, name: str) -> None:
@@ -34,9 +34,9 @@ class LinkLine(QAbstractButton):
         appearance.changed.connect(self.update)
 
     def show_link(self, text: str, rest: str = "", *, mark: Mark | None = None, leads: bool = True) -> None:
-        """Show a text from anywhere as a link; `rest` stands behind it."""
+        """Show an untrusted text as a link, followed by `rest`."""
         shown, rest = one_line(text, _LONGEST), one_line(rest, _LONGEST)
-        # Qt underlines a letter behind a single &, also in what it tells a screen reader.
+        # Escape "&", which Qt treats as a mnemonic, also for screen readers.
         self.setText(shown.replace("&", "&&"))
         self._shown, self._rest, self._mark = shown, rest, mark
         self.setAccessibleName(", ".join(filter(None, [shown, rest])))
@@ -72,14 +72,14 @@ class LinkLine(QAbstractButton):
         if self.hasFocus():
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(QColor(self._appearance.colours.accent), 1))
-            # Around the words: it would run through the mark.
+            # Around the text only, not through the mark.
             left = 0.5 if self._mark is None else _MARK + HALF + 1.5
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(left, 0.5, -0.5, -0.5), HALF, HALF)
 
     def _paint_words(self, painter: QPainter, area: QRect) -> None:
         metrics = QFontMetrics(self.font())
         gap = GRID if self._rest else 0
-        # The words behind are short, and the same for many; the link says which one it is.
+        # The text after the link is short; the link identifies the item.
         rest_width = min(metrics.horizontalAdvance(self._rest), area.width() // 2)
         room = max(area.width() - rest_width - gap, 0)
         link = metrics.elidedText(self._shown, Qt.TextElideMode.ElideRight, room)

@@ -1,4 +1,4 @@
-"""Bringing a run's output into the window, from its beginning and on while it runs."""
+"""Streams a run's output to a window, from the start and while it runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAUSE_MS = 500
 
 
 class OutputFeed(QObject):
-    """Emits what a run prints; looks again while its parent, a widget, can be seen."""
+    """Emits the output of a run; polls while its parent widget is visible."""
 
     chunk = Signal(bytes)
     ended = Signal()
@@ -38,17 +38,17 @@ class OutputFeed(QObject):
 
     @property
     def run_id(self) -> str | None:
-        """The run that is being followed."""
+        """The id of the followed run."""
         return None if self._reading is None else self._reading.run_id
 
     def follow(self, run_id: str) -> None:
-        """Give a run's output from its beginning."""
+        """Emit a run's output from the start."""
         self.stop()
         self._reading = _Reading(run_id)
         self._look()
 
     def stop(self) -> None:
-        """Follow nothing."""
+        """Stop following."""
         self._pause.stop()
         if self._asked is not None:
             self._asked.cancel()
@@ -77,7 +77,7 @@ class OutputFeed(QObject):
         if piece.content:
             self.chunk.emit(piece.content)
         if self._reading is None:
-            return  # Whoever got the piece has stopped.
+            return  # The receiver has stopped following.
         if piece.is_last:
             self._reading = None
             self.ended.emit()
@@ -112,7 +112,7 @@ class _Piece:
 
 
 class _Reading:
-    """Where the reading of one run's output stands; used in the thread that answers."""
+    """The read position in one run's output; used in the backend's thread."""
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
@@ -122,7 +122,7 @@ class _Reading:
         self._rest = b""
 
     def read(self, scheduler: Scheduler) -> _Piece:
-        """Return what is new."""
+        """Return the new output."""
         follower = self._the_follower(scheduler)
         is_over = follower.is_run_over()
         content = bytearray(self._rest)
@@ -140,7 +140,7 @@ class _Reading:
         return _Piece(bytes(content), is_more=is_more, is_last=is_over and not is_more)
 
     def close(self) -> None:
-        """Let go of the output."""
+        """Close the output."""
         if self._follower is not None:
             self._follower.__exit__(None, None, None)
             self._follower = None
@@ -154,7 +154,7 @@ class _Reading:
         return self._follower
 
     def _skip(self, follower: OutputFollower) -> bytes:
-        """Read over what was given before the database was opened anew, and return what lies behind it."""
+        """Skip what was emitted before the database was reopened, and return the rest."""
         read = bytearray()
         while len(read) < self._given:
             new = follower.read()

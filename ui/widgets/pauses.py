@@ -1,4 +1,4 @@
-"""For how long things are paused: the same three choices everywhere."""
+"""The three durations of a pause, used in every menu."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from halo_scheduler.grammar.interval import HOUR_MS
 from halo_scheduler.grammar.when import parse_when
 from halo_scheduler.grammar.zone import local_time
 
-# Before that hour it is still night, and "tomorrow morning" is the one that comes.
+# Before this hour, "tomorrow morning" means the morning of the same day.
 _END_OF_NIGHT = 5
 _MORNING = "8:00"
 
@@ -27,7 +27,7 @@ class PauseChoice(StrEnum):
 
 
 def pause_words(choice: PauseChoice) -> str:
-    """Return a choice as a menu shows it."""
+    """Return the menu text of a choice."""
     return {
         PauseChoice.HOUR: QCoreApplication.translate("Pauses", "For 1 hour"),
         PauseChoice.MORNING: QCoreApplication.translate("Pauses", "Until tomorrow morning, 8:00"),
@@ -36,7 +36,7 @@ def pause_words(choice: PauseChoice) -> str:
 
 
 def pause_end(choice: PauseChoice, now_ms: int) -> int | None:
-    """Return when a pause that begins now ends; None: when it is resumed."""
+    """Return when a pause that starts now ends; None if it lasts until resumed."""
     match choice:
         case PauseChoice.HOUR:
             return now_ms + HOUR_MS
@@ -48,7 +48,7 @@ def pause_end(choice: PauseChoice, now_ms: int) -> int | None:
 
 
 def add_pause_choices(menu: QMenu, chosen: Callable[[PauseChoice], object]) -> None:
-    """Put the three choices into a menu."""
+    """Add the three choices to a menu."""
     for choice in PauseChoice:
         action = QAction(pause_words(choice), menu)
         action.setObjectName(f"pause-{choice}")

@@ -1,4 +1,4 @@
-"""The rows of lists that pop up: as high as they are in menus."""
+"""Popup lists with rows as high as in menus."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ class _RoomyRows(QStyledItemDelegate):
 
 
 def give_room(view: QAbstractItemView) -> None:
-    """Let the rows of a list that pops up breathe."""
+    """Give the rows of a popup list the height of menu items."""
     view.setItemDelegate(_RoomyRows(view))

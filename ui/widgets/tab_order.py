@@ -1,4 +1,4 @@
-"""Where the Tab key comes to parts that are made late: Qt puts them last."""
+"""Tab order of widgets created late, which Qt puts last."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QWidget
 
 
 def put_after(before: QWidget | None, made: QWidget) -> None:
-    """Let the Tab key go from one control to those inside a part that was just made."""
+    """Put the widgets of a new part after a control in Tab order."""
     for inner in made.findChildren(QWidget):
-        # What takes clicks only may become a stop later; the list of a combo box is a window of its own.
+        # Widgets that only take clicks may become Tab stops later; the popup of a combo box is a separate window.
         can_stop = inner.focusPolicy() != Qt.FocusPolicy.NoFocus and inner.window() is made.window()
         if before is not None and can_stop:
             QWidget.setTabOrder(before, inner)
@@ -17,7 +17,7 @@ def put_after(before: QWidget | None, made: QWidget) -> None:
 
 
 def put_at(place: QWidget, made: QWidget) -> None:
-    """Let the Tab key come to a part that was just made from the last control before a place."""
+    """Put the widgets of a new part before a control in Tab order."""
     before = place.previousInFocusChain()
     while before is not None and before is not place and before.focusPolicy() == Qt.FocusPolicy.NoFocus:
         before = before.previousInFocusChain()

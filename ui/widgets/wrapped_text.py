@@ -1,4 +1,4 @@
-"""A plain text that wraps anywhere it must: a name or an error without a blank never widens a window."""
+"""Plain text that also wraps inside words, so that long words never widen a window."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEADING = 3
 
 
 class WrappedText(QWidget):
-    """Some lines of plain text; what does not fit into the most lines ends in an ellipsis."""
+    """Wrapped plain text; the last of `most_lines` lines is elided."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class WrappedText(QWidget):
         return self._text
 
     def set_text(self, text: str, tone: Tone | None = None) -> None:
-        """Show a text from anywhere: lines are kept, everything that would do something is not."""
+        """Show an untrusted text; line breaks are kept, control characters are not."""
         shown = "\n".join(one_line(line, _LONGEST) for line in text[:_LONGEST].split("\n"))
         tone = tone or self._tone
         if (shown, tone) == (self._text, self._tone):
@@ -56,7 +56,7 @@ class WrappedText(QWidget):
 
     def _show_if(self, *, is_wanted: bool) -> None:
         if is_wanted and self.parentWidget() is None:
-            # It would come up as a window of its own; with what it is put into, it is shown unless it was hidden.
+            # Without a parent it would become a window; it is shown with its parent later.
             self.setAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide, on=False)
         else:
             self.setVisible(is_wanted)
@@ -76,7 +76,7 @@ class WrappedText(QWidget):
         return made
 
     def _fitted(self, width: int) -> QTextLayout:
-        """Lay the text out in at most so many lines."""
+        """Lay the text out in at most `most_lines` lines."""
         made = self._layout(self._text, width)
         if not self._most_lines or made.lineCount() <= self._most_lines:
             return made
