@@ -38,7 +38,7 @@ class AgentForm(EntryForm):
         self._lay_out()
         self._connect()
 
-    def ask(self, agent: Agent | None, taken: frozenset[str], users: tuple[str, ...] = ()) -> None:
+    def edit(self, agent: Agent | None, taken: frozenset[str], users: tuple[str, ...] = ()) -> None:
         """Open the form for a new agent, or for one that `users` name; `taken` are the names of the others."""
         self._old_name = "" if agent is None else agent.name
         self._taken, self._users = taken, users

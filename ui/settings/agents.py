@@ -116,7 +116,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
 
     # --- Editing -------------------------------------------------------------------------------------
 
-    def _ask(self) -> None:
+    def _add(self) -> None:
         self._open_form(None)
 
     def _edit(self, name: str) -> None:
@@ -127,7 +127,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
             return
         self._drop_note()
         self._edited = own = "" if agent is None else agent.name
-        self._form.ask(agent, self._others(own), self._users.naming(own))
+        self._form.edit(agent, self._others(own), self._users.naming(own))
         self.verticalScrollBar().setValue(0)
 
     def _give_up(self) -> None:
@@ -198,7 +198,7 @@ class AgentsPage(ListPage[AgentRow, AgentForm]):
     def _add_bar(self) -> None:
         self._new = button(self.tr("&Add an agent…"), name="addAgentButton")
         tint(self._new, self._appearance, "add")
-        self._new.clicked.connect(self._ask)
+        self._new.clicked.connect(self._add)
         self._presets = button(
             self.tr("Add a &preset"), name="addPresetButton", tip=self.tr("Add a well-known agent")
         )

@@ -116,9 +116,7 @@ class AssistantsPage(Page):
             made.setProperty("access", access.value)
             self._levels.addButton(made)
             box.addWidget(made)
-        self._access_row = Row(
-            self.tr("What assistants may do"), " ", choices, buddy=self._levels.buttons()[0]
-        )
+        self._access_row = Row(self.tr("Access"), " ", choices, buddy=self._levels.buttons()[0])
         self._levels.buttonClicked.connect(self._choose)
         card = Card()
         card.add(self._access_row)

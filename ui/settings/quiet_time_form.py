@@ -108,7 +108,7 @@ class QuietTimeForm(EntryForm):
         self._add_buttons(self._save)
         self._connect()
 
-    def ask(self, time: QuietTime | None, taken: frozenset[str], groups: Iterable[str]) -> None:
+    def edit(self, time: QuietTime | None, taken: frozenset[str], groups: Iterable[str]) -> None:
         """Open the form for new or existing quiet hours; `taken` are the names of the others."""
         self._taken = taken
         shown = time or _USUAL

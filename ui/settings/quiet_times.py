@@ -153,7 +153,7 @@ class QuietTimesPage(ListPage[QuietTimeRow, QuietTimeForm]):
         self._drop_note()
         self._show_error("")
         others = frozenset(one.name for one in self._times or () if one != time)
-        self._form.ask(time, others, self._groups)
+        self._form.edit(time, others, self._groups)
         self.verticalScrollBar().setValue(0)
 
     def _give_up(self) -> None:

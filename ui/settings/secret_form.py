@@ -47,7 +47,7 @@ class SecretForm(QFrame):
         self._connect()
         self._note.hide()
 
-    def ask(self, name: str = "") -> None:
+    def edit(self, name: str = "") -> None:
         """Open the form for a new secret, or for a new value of an existing one."""
         self._heading.setText(
             self.tr("Replace the value of {name}").format(name=name) if name else self.tr("New secret")

@@ -50,7 +50,7 @@ class SecretsPage(Page):
         self.add(self._form)
         self._card = Card()
         self.add(self._card)
-        self._new.clicked.connect(lambda: self._ask(""))
+        self._new.clicked.connect(lambda: self._open_form(""))
         self._form.submitted.connect(self._save)
         self._form.cancelled.connect(self._form.discard)
 
@@ -91,14 +91,14 @@ class SecretsPage(Page):
             self.tr("{place} · set {since}").format(place=place, since=since),
             _bar(replace, remove),
         )
-        replace.clicked.connect(partial(self._ask, secret.name))
+        replace.clicked.connect(partial(self._open_form, secret.name))
         remove.clicked.connect(partial(self._confirm, row, secret.name))
         return row
 
-    def _ask(self, name: str) -> None:
+    def _open_form(self, name: str) -> None:
         self._drop_confirmation()
         self._show_message("", "ok")
-        self._form.ask(name)
+        self._form.edit(name)
         self._link.backend.ask(
             lambda scheduler: scheduler.secrets.has_keyring(),
             self._form.show_keyring,

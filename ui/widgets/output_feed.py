@@ -32,7 +32,7 @@ class OutputFeed(QObject):
         self._asked: Asked | None = None
         self._is_asked_again = False
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
-        self._pause.timeout.connect(self._look_if_seen)
+        self._pause.timeout.connect(self._poll_if_visible)
         backend.changed.connect(self._notice)
         parent.installEventFilter(self)
 
@@ -45,7 +45,7 @@ class OutputFeed(QObject):
         """Emit a run's output from the start."""
         self.stop()
         self._reading = _Reading(run_id)
-        self._look()
+        self._poll()
 
     def stop(self) -> None:
         """Stop following."""
@@ -57,7 +57,7 @@ class OutputFeed(QObject):
             reading, self._reading = self._reading, None
             self._backend.ask(lambda _scheduler: reading.close())
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         reading = self._reading
         if reading is None:
             return
@@ -68,9 +68,9 @@ class OutputFeed(QObject):
         self._pause.stop()
         self._asked = self._backend.ask(reading.read, self._take, self._fail, owner=self)
 
-    def _look_if_seen(self) -> None:
+    def _poll_if_visible(self) -> None:
         if self._watcher.isVisible():
-            self._look()
+            self._poll()
 
     def _take(self, piece: _Piece) -> None:
         self._asked = None
@@ -82,7 +82,7 @@ class OutputFeed(QObject):
             self._reading = None
             self.ended.emit()
         elif piece.is_more or self._is_asked_again:
-            self._look()
+            self._poll()
         elif self._watcher.isVisible():
             self._pause.start()
 
@@ -94,13 +94,13 @@ class OutputFeed(QObject):
         if self._reading is None or change.run_id not in (None, self._reading.run_id):
             return
         if change.kind is ChangeKind.RUN_FINISHED:
-            self._look()
+            self._poll()
         elif change.kind is ChangeKind.RUN_PROGRESS or change.run_id is None:
-            self._look_if_seen()
+            self._poll_if_visible()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         if event.type() == QEvent.Type.Show:
-            self._look()
+            self._poll()
         return super().eventFilter(watched, event)
 
 

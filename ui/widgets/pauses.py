@@ -52,9 +52,9 @@ def add_pause_choices(menu: QMenu, chosen: Callable[[PauseChoice], object]) -> N
     for choice in PauseChoice:
         action = QAction(pause_words(choice), menu)
         action.setObjectName(f"pause-{choice}")
-        action.triggered.connect(_teller(chosen, choice))
+        action.triggered.connect(_chooser(chosen, choice))
         menu.addAction(action)
 
 
-def _teller(chosen: Callable[[PauseChoice], object], choice: PauseChoice) -> Callable[[], object]:
+def _chooser(chosen: Callable[[PauseChoice], object], choice: PauseChoice) -> Callable[[], object]:
     return lambda: chosen(choice)
