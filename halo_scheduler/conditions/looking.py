@@ -122,7 +122,7 @@ def look_at(condition: Condition, senses: Senses = Senses()) -> Look:
 def _look_at_power(senses: Senses) -> Look:
     on_mains = senses.runs_on_mains()
     if on_mains is None:
-        return Look(None, "nothing here tells whether the machine runs on mains power", is_observable=False)
+        return Look(None, "the power source can't be detected on this system", is_observable=False)
     return Look(on_mains, f"the machine runs on {'mains power' if on_mains else 'its battery'}")
 
 
@@ -141,7 +141,7 @@ def _look_at_network(condition: Network, senses: Senses) -> Look:
 def _look_at_idleness(condition: Idle, senses: Senses) -> Look:
     found_ms = senses.idle_ms()
     if found_ms is None:
-        words = "no program here tells how long keyboard and mouse have been untouched"
+        words = "idle time can't be detected on this system"
         return Look(None, words, is_observable=False)
     return Look(found_ms >= condition.idle_ms, f"the last input was {_short_time(found_ms)} ago")
 
@@ -149,7 +149,7 @@ def _look_at_idleness(condition: Idle, senses: Senses) -> Look:
 def _look_at_load(condition: Load, senses: Senses) -> Look:
     load = senses.load()
     if load is None:
-        return Look(None, "nothing here tells the load of the machine", is_observable=False)
+        return Look(None, "the load can't be detected on this system", is_observable=False)
     return Look(load < condition.below, f"the load is {load:.2f}")
 
 
@@ -158,9 +158,9 @@ def _look_at_path(condition: PathExists, senses: Senses) -> Look:
     try:
         found = senses.is_there(condition.path)
     except ForeignPathError:
-        return Look(None, f"{name} is no whole path on this system", is_observable=False)
+        return Look(None, f"{name} is not an absolute path on this system", is_observable=False)
     except OSError as error:
-        return Look(None, f"{name} cannot be looked at ({(error.strerror or 'no reason given').lower()})")
+        return Look(None, f"{name} can't be accessed ({(error.strerror or 'no reason given').lower()})")
     return Look(found, f"{name} is {'there' if found else 'not there'}")
 
 

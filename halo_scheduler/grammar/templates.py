@@ -20,9 +20,9 @@ NOTHING_TO_SAY = "Execute scheduled task."
 _WORK_VARIABLES = {
     "work.id": "the item's number or file name",
     "work.title": "the item's title",
-    "work.url": "where the item can be seen",
+    "work.url": "the item's URL",
     "work.body": "the item's description",
-    "work.labels": "the item's labels, with commas between them",
+    "work.labels": "the item's labels, separated by commas",
 }
 # Other names for the same things.
 _ALIASES = {
@@ -35,20 +35,20 @@ VARIABLES: Mapping[str, str] = {
     "date": "the day the run starts, like 2026-12-24",
     "time": "the time the run starts, like 18:00",
     "job.name": "the job's name",
-    "slot": "the time the run was planned for; empty for a run by hand",
-    "last.outcome": "how the run before ended, like success; none before the first",
-    "last.output": "what the run before printed, its end if that is long",
-    "question": "what the agent asked; empty unless somebody answered",
-    "answer": "what was answered",
-    "chain.job": "the job whose end started this run; empty for a run that no other job started",
+    "slot": "the scheduled time of the run; empty for a manual run",
+    "last.outcome": "outcome of the previous run, like success; none before the first",
+    "last.output": "output of the previous run, truncated to the end",
+    "question": "the agent's question; empty unless you answered it",
+    "answer": "your answer to it",
+    "chain.job": "the job that triggered this run; empty if none did",
     "chain.run": "the id of that job's run",
-    "chain.outcome": "how that run ended, like success",
-    "chain.output": "what that run printed, its end if that is long",
+    "chain.outcome": "outcome of that run, like success",
+    "chain.output": "output of that run, truncated to the end",
     **_WORK_VARIABLES,
     **{alias: _WORK_VARIABLES[name] for alias, name in _ALIASES.items()},
 }
 NEEDS_WORK = frozenset([*_WORK_VARIABLES, *_ALIASES])
-"""The variables that only a job with a work source can fill in."""
+"""The variables that are only valid for a job with a work queue."""
 
 # A backslash keeps the braces behind it as they are.
 _VARIABLE = re.compile(r"\\\{\{|\{\{([^{}]*)(\}\})?")
@@ -102,7 +102,9 @@ def require_prompt(path: str, text: str, *, has_work: bool) -> None:
         if name not in VARIABLES:
             raise ScheduleError(f"there is no variable {shown(match[0])}{_suggestion(name)}", path=path)
         if name in NEEDS_WORK and not has_work:
-            raise ScheduleError(f"{shown(match[0])} needs a work source, which this job has not", path=path)
+            raise ScheduleError(
+                f"{shown(match[0])} needs a work queue, which this job doesn't have", path=path
+            )
 
 
 def variables_in(text: str) -> frozenset[str]:

@@ -225,7 +225,7 @@ def _overlap(schedule: Schedule, now_ms: int, anchor_at: int, time_limit_ms: int
         interval_in_words(distance_ms),
         interval_in_words(-(-time_limit_ms // SECOND_MS) * SECOND_MS),
     )
-    message = f"It is due {pace} apart but may run for {limit}: what falls due while it runs is passed over."
+    message = f"Runs are {pace} apart but may take up to {limit}; those due meanwhile are coalesced into one."
     yield Note(LintCode.OVERLAPS_ITSELF, message, Severity.INFO)
 
 

@@ -31,7 +31,7 @@ def _broken(_: str) -> bool:
         (
             MainsPower(),
             Senses(runs_on_mains=lambda: None),
-            (None, "nothing here tells whether the machine runs on mains power", False),
+            (None, "the power source can't be detected on this system", False),
         ),
         (Network(), Senses(has_way_out=lambda: True), (True, "there is a network")),
         (Network(), Senses(has_way_out=lambda: False), (False, "there is no network")),
@@ -48,26 +48,26 @@ def _broken(_: str) -> bool:
         (
             Idle(idle="10m"),
             Senses(idle_ms=lambda: None),
-            (None, "no program here tells how long keyboard and mouse have been untouched", False),
+            (None, "idle time can't be detected on this system", False),
         ),
         (Load(below=2), Senses(load=lambda: 1.99), (True, "the load is 1.99")),
         (Load(below=2), Senses(load=lambda: 2.0), (False, "the load is 2.00")),
         (
             Load(below=2),
             Senses(load=lambda: None),
-            (None, "nothing here tells the load of the machine", False),
+            (None, "the load can't be detected on this system", False),
         ),
         (PathExists(path="/mnt/x"), Senses(is_there=lambda _: True), (True, "/mnt/x is there")),
         (PathExists(path="/mnt/x"), Senses(is_there=lambda _: False), (False, "/mnt/x is not there")),
         (
             PathExists(path="/mnt/x"),
             Senses(is_there=_blocked),
-            (None, "/mnt/x cannot be looked at (permission denied)"),
+            (None, "/mnt/x can't be accessed (permission denied)"),
         ),
         (
             PathExists(path="/mnt/x"),
             Senses(is_there=_broken),
-            (None, "/mnt/x cannot be looked at (no reason given)"),
+            (None, "/mnt/x can't be accessed (no reason given)"),
         ),
     ],
 )
@@ -94,7 +94,7 @@ def test_a_path_of_another_system_is_none_here(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     (tmp_path / "C:\\backup").touch()
     look = look_at(PathExists(path="C:\\backup"))
-    assert look == Look(None, "C:\\backup is no whole path on this system", is_observable=False)
+    assert look == Look(None, "C:\\backup is not an absolute path on this system", is_observable=False)
 
 
 def test_this_machine_knows_its_load() -> None:

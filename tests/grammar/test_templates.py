@@ -27,7 +27,7 @@ def test_every_variable_can_be_used_and_is_explained(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(NEEDS_WORK))
 def test_what_tells_of_an_item_needs_a_work_source(name: str) -> None:
-    with pytest.raises(ScheduleError, match="needs a work source, which this job has not"):
+    with pytest.raises(ScheduleError, match="needs a work queue, which this job doesn't have"):
         require_prompt("text", f"{{{{{name}}}}}", has_work=False)
 
 

@@ -328,7 +328,7 @@ def test_a_schedule_is_validated_when_made(make: Callable[[], object]) -> None:
             "text: there is no variable '{{dat}}'; did you mean {{date}}?",
         ),
         ({"kind": "prompt", "text": "{{date"}, "text: the variable '{{date' is not closed with two braces"),
-        ({"kind": "prompt", "text": "{{work.id}}"}, "text: '{{work.id}}' needs a work source"),
+        ({"kind": "prompt", "text": "{{work.id}}"}, "text: '{{work.id}}' needs a work queue"),
         (
             {"kind": "prompt", "text": "Use ${secret:A}"},
             "text: secrets cannot be used here; an agent repeats what it reads",

@@ -260,7 +260,7 @@ def test_what_every_system_can_observe_calls_nobody(scheduler: Scheduler, probe:
 
 
 def test_a_path_of_another_system_is_refused(scheduler: Scheduler) -> None:
-    with pytest.raises(ScheduleError, match="is no whole path on this system") as caught:
+    with pytest.raises(ScheduleError, match="is not an absolute path on this system") as caught:
         scheduler.add_job("backup", _MANUAL, policy=Policy(conditions=(PathExists(path="D:\\backup"),)))
     assert caught.value.path == "policy.conditions[0]"
     assert scheduler.list_jobs() == []

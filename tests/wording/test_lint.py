@@ -207,12 +207,12 @@ def test_due_more_often_than_it_may_run(schedule: Schedule, messages: int) -> No
     found = _messages(schedule, LintCode.OVERLAPS_ITSELF, time_limit_ms=7_200_000)
     assert len(found) == messages
     if messages:
-        assert found[0].startswith("It is due 15 minutes apart but may run for 2 hours")
+        assert found[0].startswith("Runs are 15 minutes apart but may take up to 2 hours")
 
 
 def test_a_time_limit_need_not_be_whole_seconds() -> None:
     (message,) = _messages(Every("15m"), LintCode.OVERLAPS_ITSELF, time_limit_ms=900_001)
-    assert "may run for 901 seconds" in message
+    assert "may take up to 901 seconds" in message
 
 
 @pytest.mark.parametrize(

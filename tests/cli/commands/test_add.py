@@ -355,7 +355,7 @@ def test_it_says_what_will_happen_and_what_is_missing() -> None:
         (["--manual", "--agent", "claude", "--", "true"], "--agent goes with --prompt only"),
         (["--manual", "--prompt", "x", "--agent", "nobody"], "there is no agent named 'nobody'"),
         (["--manual", "--prompt", "{{dat}}"], "did you mean {{date}}?"),
-        (["--manual", "--prompt", "{{work.title}}"], "needs a work source"),
+        (["--manual", "--prompt", "{{work.title}}"], "needs a work queue"),
         (["--manual", "--prompt", "${secret:X}"], "secrets cannot be used here"),
         (["--manual", "--prompt", "@/nowhere/x"], "the prompt cannot be read"),
         (["--manual", "--prompt", "@/bin/ls"], "is no text in UTF-8"),

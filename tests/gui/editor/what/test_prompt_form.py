@@ -156,7 +156,7 @@ def test_a_long_preview_is_cut(bench: Bench) -> None:
     [
         ("{{dat}}", "There is no variable '{{dat}}'; did you mean {{date}}?"),
         ("{{date", "The variable '{{date' is not closed with two braces; write \\{{ for plain braces."),
-        ("{{work.id}}", "'{{work.id}}' needs a work source, which this job has not."),
+        ("{{work.id}}", "'{{work.id}}' needs a work queue, which this job doesn't have."),
         ("${secret:T}", "Secrets cannot be used here; an agent repeats what it reads: put it into the"),
     ],
 )
@@ -175,7 +175,7 @@ def test_the_variables_of_an_item_need_a_source_to_come_from(bench: Bench) -> No
     desk = _prompt(bench, "{{work.title}}", _SOURCE)
     assert desk.error("promptText") == ""
     desk.press("workKind_none")
-    assert "needs a work source" in desk.error("promptText")
+    assert "needs a work queue" in desk.error("promptText")
     desk.press("workKind_folder")
     assert desk.error("promptText") == ""
 
