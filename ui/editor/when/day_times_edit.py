@@ -13,10 +13,9 @@ from ui.style.theme import GRID, HALF, MARGIN, Appearance
 from ui.widgets.boxes import time_box
 from ui.widgets.labels import icon_button, label, tint
 
-from .times import ALL_DAYS, FROM_MONDAY, WEEKEND, WORK_DAYS, DayTimes
+from .times import ALL_DAYS, FROM_MONDAY, MOST_TIMES, WEEKEND, WORK_DAYS, DayTimes
 
 _COLUMNS = 3
-_MOST_TIMES = 24
 _HOURS = 24
 
 
@@ -138,7 +137,7 @@ class DayTimesEdit(QWidget):
         for index, cell in enumerate(self._times):
             self._grid.addWidget(cell, index // _COLUMNS, index % _COLUMNS)
             cell.rename(f"{self.objectName()}Time{index}")
-        show_if(self._add, len(self._times) < _MOST_TIMES)
+        show_if(self._add, len(self._times) < MOST_TIMES)
         tab_before(self._add, [stop for cell in self._times for stop in cell.stops])
 
 

@@ -103,7 +103,7 @@ class DayTimesForm(QWidget):
         elif chosen.needs_two_jobs:
             findings.refuse(
                 PATH,
-                self.tr("one job needs the same minute for all times; change them or create a second job"),
+                self.tr("one job needs the same minutes in each hour; change them or create a second job"),
             )
         return self.text
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from halo_scheduler.errors import CronParseError
 from halo_scheduler.grammar.cron_fields import CronFields, parse_fields
@@ -11,6 +13,7 @@ ALL_DAYS = frozenset(range(7))
 WORK_DAYS = frozenset(range(1, 6))
 WEEKEND = frozenset({0, 6})
 FROM_MONDAY = (1, 2, 3, 4, 5, 6, 0)
+MOST_TIMES = 24
 _SHORTEST_RANGE = 3
 
 
@@ -23,12 +26,18 @@ class DayTimes:
 
     @property
     def minutes(self) -> tuple[int, ...]:
-        """The distinct minutes; one cron expression cannot combine several with several hours."""
+        """The distinct minutes."""
         return tuple(sorted({minute for _, minute in self.times}))
 
     @property
+    def hours(self) -> tuple[int, ...]:
+        """The distinct hours."""
+        return tuple(sorted({hour for hour, _ in self.times}))
+
+    @property
     def needs_two_jobs(self) -> bool:
-        return len(self.minutes) > 1
+        """Whether the hours have different minutes, which one cron expression cannot say."""
+        return len(set(self.times)) < len(self.hours) * len(self.minutes)
 
     def ordered(self) -> DayTimes:
         """Return the times sorted and without duplicates."""
@@ -54,24 +63,25 @@ class DayTimes:
 
 
 def write_cron(day_times: DayTimes) -> str:
-    """Return the expression for times that share one minute."""
-    (minute,) = day_times.minutes
-    hours = sorted({hour for hour, _ in day_times.times})
+    """Return the expression for times with the same minutes in each hour."""
     weekdays = "*" if day_times.weekdays == ALL_DAYS else _listed(sorted(day_times.weekdays))
     # Never "*" for the hours: that would make it a job that follows both passes of a repeated hour.
-    return f"{minute} {_listed(hours)} * * {weekdays}"
+    return f"{_listed(day_times.minutes)} {_listed(day_times.hours)} * * {weekdays}"
 
 
 def read_cron(expression: str) -> DayTimes | None:
-    """Return the times of an expression, or None if it is not just weekdays and times with one minute."""
+    """Return the times of an expression, or None if it is not just weekdays and up to 24 times."""
     try:
         fields = parse_fields(expression)
     except CronParseError:
         return None
-    if fields.is_wildcard or fields.seconds != (0,) or len(fields.minutes) > 1 or not _is_any_date(fields):
+    if fields.is_wildcard or fields.seconds != (0,) or not _is_any_date(fields):
+        return None
+    times = tuple(product(fields.hours, fields.minutes))
+    if len(times) > MOST_TIMES:
         return None
     weekdays = ALL_DAYS if fields.any_weekday else frozenset(fields.weekdays)
-    return DayTimes(weekdays, tuple((hour, fields.minutes[0]) for hour in fields.hours))
+    return DayTimes(weekdays, times)
 
 
 def _is_any_date(fields: CronFields) -> bool:
@@ -79,7 +89,7 @@ def _is_any_date(fields: CronFields) -> bool:
     return fields.any_month and fields.texts[3] == "*" and has_plain_weekdays
 
 
-def _listed(values: list[int]) -> str:
+def _listed(values: Sequence[int]) -> str:
     """Return sorted numbers as cron writes them: "9", "1-5", "0,6"."""
     runs: list[list[int]] = []
     for value in values:

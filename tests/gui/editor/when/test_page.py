@@ -88,7 +88,7 @@ def test_times_of_two_minutes_need_two_jobs(bench: Bench) -> None:
     time = desk.find(QTimeEdit, "dayTimesTime1").time().addSecs(1_800)
     desk.find(QTimeEdit, "dayTimesTime1").setTime(time)
     desk.settle()
-    assert desk.error("dayTimes").startswith("One job needs the same minute")
+    assert desk.error("dayTimes").startswith("One job needs the same minutes")
     assert desk.find(QWidget, "twoJobs").isVisible()
     assert not desk.find(QAbstractButton, "secondJob").isEnabled()
     desk.write("name", "job")

@@ -45,6 +45,7 @@ def test_what_is_written_runs_once_per_time_of_the_clock(
         (WEEKEND, ((7, 0), (8, 0), (9, 0)), "0 7-9 * * 0,6"),
         (frozenset({1, 3, 5}), ((0, 0),), "0 0 * * 1,3,5"),
         (ALL_DAYS, tuple((hour, 5) for hour in range(24)), "5 0-23 * * *"),
+        (ALL_DAYS, ((8, 0), (8, 30), (18, 0), (18, 30)), "0,30 8,18 * * *"),
     ],
 )
 def test_it_writes_what_a_person_would(
@@ -61,6 +62,7 @@ def test_it_writes_what_a_person_would(
         ("@weekly", frozenset({0}), ((0, 0),)),
         ("0 15 6 * * 7", frozenset({0}), ((6, 15),)),
         ("0 8-10 * 1-12 0-6", ALL_DAYS, ((8, 0), (9, 0), (10, 0))),
+        ("0,30 9,17 * * *", ALL_DAYS, ((9, 0), (9, 30), (17, 0), (17, 30))),
     ],
 )
 def test_it_reads_what_others_wrote(
@@ -75,7 +77,8 @@ def test_it_reads_what_others_wrote(
         "*/15 * * * *",
         "0 * * * *",
         "0 */6 * * *",
-        "0,30 9 * * *",
+        "0-24 9 * * *",
+        "0,30 0-12 * * *",
         "30 0 9 * * *",
         "0 9 1 * *",
         "0 9 L * *",
@@ -103,7 +106,22 @@ def test_parting_loses_no_time_and_ends(weekdays: frozenset[int], times: list[tu
         jobs.append(parted)
     jobs.append(left)
     assert sorted(time for job in jobs for time in job.times) == sorted(set(times))
-    assert len(jobs) == len({minute for _, minute in times})
+    assert len(jobs) <= len({minute for _, minute in times})
+
+
+@pytest.mark.parametrize(
+    ("times", "needs_two"),
+    [
+        (((8, 0), (8, 30)), False),
+        (((8, 0), (8, 30), (9, 0), (9, 30)), False),
+        (((8, 0), (9, 30)), True),
+        (((8, 0), (8, 30), (9, 0)), True),
+    ],
+)
+def test_one_job_can_have_the_same_minutes_in_each_hour(
+    times: tuple[tuple[int, int], ...], needs_two: bool
+) -> None:
+    assert DayTimes(ALL_DAYS, times).needs_two_jobs is needs_two
 
 
 def test_the_commonest_minute_stays() -> None:
