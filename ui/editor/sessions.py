@@ -247,7 +247,10 @@ class _Test(QObject):
 
     def start(self, job_id: str, spec: JobSpec) -> None:
         self._backend.ask(
-            lambda scheduler: scheduler.runs.request_test(job_id, spec), self._follow_run, self._refuse, owner=self
+            lambda scheduler: scheduler.runs.request_test(job_id, spec),
+            self._follow_run,
+            self._refuse,
+            owner=self,
         )
 
     def stop(self) -> None:

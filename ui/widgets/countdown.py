@@ -15,8 +15,8 @@ LONGEST_WAIT_MS = HOUR_MS
 _HALF_MINUTE_MS = MINUTE_MS // 2
 
 
-def until_next_changes(at: int, now_ms: int) -> int | None:
-    """Return how long "in 4 min" stays true; None if it will not change."""
+def until_next_changes(at: int, now_ms: int) -> int:
+    """Return how long "in 4 min", "now" or "overdue by 4 min" stays true."""
     ahead_ms = at - now_ms
     if is_late(-ahead_ms):
         return until_ago_changes(at, now_ms)
