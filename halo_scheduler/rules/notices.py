@@ -1,14 +1,14 @@
-"""Notices: what the user is told of a run without asking, once per incident and in plain words."""
+"""The notifications that a run, a downtime or an engine alarm calls for; one per incident."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from halo_scheduler.grammar.english import clock_time, counted, short_date, shortened
 from halo_scheduler.grammar.interval import DAY_MS, MINUTE_MS
-from halo_scheduler.grammar.text import plain_line
+from halo_scheduler.grammar.text import plain_line, shown_text
 from halo_scheduler.grammar.zone import local_time
 from halo_scheduler.model import (
     Job,
@@ -33,7 +33,8 @@ from halo_scheduler.wording.plans import duration_in_words, moment_in_words
 _LONGEST_TITLE = 60
 _LONGEST_TEXT = 200
 _LONGEST_ERROR = 140
-# Whoever starts a run by hand watches it for so long.
+_TAIL_BYTES = 4_096
+# A manual run this short is still being watched by the person who started it.
 _WATCHED_MS = MINUTE_MS
 _FAILED = (Outcome.FAILURE, Outcome.TIMEOUT)
 
@@ -48,16 +49,16 @@ class NoticeKind(StrEnum):
     NEEDS_INPUT = "needs-input"
     CAPPED = "capped"
     NOT_RUN = "not-run"
-    """Its conditions did not come to hold in time."""
+    """Its conditions were not met in time."""
     CHAIN_BROKEN = "chain-broken"
     GAP = "gap"
     STUCK = "stuck"
-    """The engine does not do its work."""
+    """The engine hangs or starts nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """A title and a text, both plain and short, and what they speak of."""
+    """A notification: a short plain title and text, and the job and runs it is about."""
 
     kind: NoticeKind
     title: str
@@ -69,16 +70,16 @@ class Notice:
 def notice_of(
     run: Run, job: Job, previous: Sequence[Run], settings: Settings, question: Question | None = None
 ) -> Notice | None:
-    """Return what to tell of a run that ended; `previous` are the job's earlier ended runs, newest first.
+    """Return the notification for a finished run; `previous` are the job's earlier ended runs, newest first.
 
-    A streak of failures is one incident: it is told at its first failure, and once more when it is over. A
-    `question` that the run left is more than how it ended.
+    A streak of failures is one incident: its first failure is notified, and the recovery. An open `question`
+    takes precedence over the outcome.
     """
     if run.trigger is Trigger.TEST or run.finished_at is None:
         return None
     level = settings.notify if job.policy.notify is Notify.SETTINGS else job.policy.notify
     if question is not None and question.state is QuestionState.OPEN and level is not Notify.NONE:
-        also = "It was disabled, too. " if _disabled_by(run, job) else ""
+        also = "The job was also disabled. " if _disabled_by(run, job) else ""
         return _notice(NoticeKind.NEEDS_INPUT, run, job, "needs you", f"{also}{question.text}")
     if _disabled_by(run, job):
         return _notice(NoticeKind.DISABLED, run, job, "was disabled", _why_disabled(run, job))
@@ -88,7 +89,7 @@ def notice_of(
 
 
 def chain_notices(run: Run, job: Job, broken: Sequence[BrokenLink], settings: Settings) -> list[Notice]:
-    """Return what to tell of the jobs that should have run after a run and are gone, each once a day."""
+    """Return a notification for each next job that could not start because it is gone, once a day per job."""
     level = settings.notify if job.policy.notify is Notify.SETTINGS else job.policy.notify
     if level is Notify.NONE:
         return []
@@ -96,9 +97,9 @@ def chain_notices(run: Run, job: Job, broken: Sequence[BrokenLink], settings: Se
         Notice(
             kind=NoticeKind.CHAIN_BROKEN,
             title=plain_line(f"{link.name} did not run after {job.name}", _LONGEST_TITLE),
-            text=f"It was removed: restore it, or take it out of what runs after {shortened(job.name)}."
+            text=f"It was deleted. Restore it, or remove it from the next jobs of {shortened(job.name)}."
             if link.is_removed
-            else "A fault kept it back, which is in the program's log.",
+            else "An internal error kept it from starting. See the program log.",
             job_id=job.id,
             run_ids=(run.id,),
         )
@@ -108,9 +109,9 @@ def chain_notices(run: Run, job: Job, broken: Sequence[BrokenLink], settings: Se
 
 
 def gap_notice(gap: Gap) -> Notice:
-    """Return what to tell of a time when nobody was awake."""
+    """Return the notification for a time in which Halo was off or the computer slept."""
     began, ended = local_time(gap.began_at), local_time(gap.ended_at)
-    # The night before needs no date; what is longer ago does.
+    # Only a downtime of a day or more needs dates.
     has_dates = gap.ended_at - gap.began_at >= DAY_MS
     times = [
         f"{short_date(moment, year=False)} {clock_time(moment.replace(second=0))}"
@@ -118,25 +119,39 @@ def gap_notice(gap: Gap) -> Notice:
         else clock_time(moment.replace(second=0))
         for moment in (began, ended)
     ]
-    what = "Halo was not running" if gap.kind is GapKind.OFF else "The machine slept"
+    what = "Halo was off" if gap.kind is GapKind.OFF else "The computer slept"
     return Notice(
         kind=NoticeKind.GAP,
         title=plain_line(f"{what} {times[0]}–{times[1]}", _LONGEST_TITLE),
-        text=f"{gap.caught_up} caught up, {gap.missed} missed",
+        text=_gap_text(gap),
         run_ids=gap.run_ids,
     )
 
 
+def _gap_text(gap: Gap) -> str:
+    if not gap.caught_up:
+        return f"{counted(gap.missed, 'run')} missed"
+    caught_up = f"{counted(gap.caught_up, 'run')} caught up"
+    return f"{caught_up}, {gap.missed} missed" if gap.missed else caught_up
+
+
+def with_last_line(notice: Notice, output: bytes) -> Notice:
+    """Return a success notification with the last line its run printed; unchanged if it printed none."""
+    lines = shown_text(output[-_TAIL_BYTES:]).splitlines()
+    last = next((line for line in reversed(lines) if line.strip() and not line.startswith("::")), "")
+    return replace(notice, text=plain_line(last, _LONGEST_TEXT)) if last else notice
+
+
 def alarm_notice(alarm: Alarm) -> Notice:
-    """Return what to tell of an engine that does not do its work."""
+    """Return the notification for an engine that hangs or starts nothing."""
     what, why = {
-        AlarmKind.SILENT: ("Halo no longer runs your jobs", "It has been hanging for 2 minutes."),
-        AlarmKind.STARVED: ("Halo does not start what is due", "Nothing has been started for 2 minutes."),
+        AlarmKind.SILENT: ("Halo isn't running your jobs", "It hasn't responded for 2 minutes."),
+        AlarmKind.STARVED: ("Halo isn't starting due jobs", "Nothing has started for 2 minutes."),
     }[alarm.kind]
     return Notice(
         kind=NoticeKind.STUCK,
         title=what,
-        text=f"{why} It is trying to recover. If jobs stay late, quit Halo and start it again.",
+        text=f"{why} Halo is trying to recover. If jobs stay late, restart it.",
     )
 
 
@@ -149,12 +164,12 @@ def _how_it_ended(run: Run, job: Job, previous: Sequence[Run], level: Notify) ->
 
 
 def _skipped(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
-    """Tell once a day of what somebody can do something about: a cap, conditions that never held, a broken chain."""
+    """Notify once a day about skips the user can fix: a daily limit, unmet conditions, a broken chain."""
     if any(_is_such_a_skip(past, run) for past in previous):
         return None
     match run.reason:
         case SkipReason.CAP:
-            return _notice(NoticeKind.CAPPED, run, job, "is held back by its cap", _reason(run))
+            return _notice(NoticeKind.CAPPED, run, job, "reached its daily limit", _reason(run))
         case SkipReason.CONDITION:
             return _notice(NoticeKind.NOT_RUN, run, job, "did not run", f"{_reason(run)}{_next(run, job)}")
         case SkipReason.PAUSED | SkipReason.DISABLED if run.trigger is Trigger.CHAIN:
@@ -181,9 +196,9 @@ def _failure(run: Run, job: Job, previous: Sequence[Run]) -> Notice | None:
 def _success(run: Run, job: Job, previous: Sequence[Run], level: Notify) -> Notice | None:
     streak = _streak(run, previous)
     if any(_was_told(failure, (run, *previous)) for failure in streak):
-        failures = f"It had failed {counted(len(streak), 'time')} in a row."
+        failures = f"After {counted(len(streak), 'failure')}."
         return _notice(NoticeKind.RECOVERED, run, job, "works again", failures)
-    took = f"It took {duration_in_words(run.duration_ms or 0)}."
+    took = f"Took {duration_in_words(run.duration_ms or 0)}."
     return _notice(NoticeKind.SUCCEEDED, run, job, "succeeded", took) if level is Notify.ALL else None
 
 
@@ -199,7 +214,7 @@ def _streak(run: Run, previous: Sequence[Run]) -> list[Run]:
 
 
 def _was_told(failure: Run, runs: Sequence[Run]) -> bool:
-    """Whether a failure was worth a notice at its time: not if somebody watched, or the slot was tried again."""
+    """Whether a failure was notified: not if it was watched, or if its slot was retried."""
     was_retried = failure.slot_at is not None and any(
         run.slot_at == failure.slot_at and run.attempt > failure.attempt for run in runs
     )
@@ -211,14 +226,14 @@ def _was_watched(run: Run) -> bool:
 
 
 def _disabled_by(run: Run, job: Job) -> bool:
-    """Whether the job disabled itself because of this run, its newest; a later run by hand tells it no more."""
+    """Whether this run disabled the job; a later manual run does not repeat the notification."""
     is_disabled = job.status is JobStatus.DISABLED and job.status_reason is StatusReason.ERRORS
     is_newest = job.last_run_at is None or run.started_at is None or run.started_at >= job.last_run_at
     return is_disabled and is_newest and run.trigger is Trigger.SCHEDULE
 
 
 def _why_disabled(run: Run, job: Job) -> str:
-    failed = f"It failed {counted(job.errors, 'time')} in a row. " if job.errors else ""
+    failed = f"Failed {counted(job.errors, 'time')} in a row. " if job.errors else ""
     return f"{failed}{_reason(run, job.last_error)}"
 
 
@@ -226,7 +241,7 @@ def _reason(run: Run, error: str = "") -> str:
     text = plain_line(run.error or error, _LONGEST_ERROR)
     if not text and run.exit_code is not None:
         text = f"exit code {run.exit_code}"
-    text = text or "it gave no reason"
+    text = text or "no error message"
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?", "…")) else ".")
 
 

@@ -12,7 +12,7 @@ from halo_scheduler import Every, Job, Outcome, Policy, Run, Source, Trigger
 from halo_scheduler.model import JobStatus, Notify, Question, QuestionState, SkipReason, StatusReason
 from halo_scheduler.model.settings import Settings
 from halo_scheduler.rules.chains import BrokenLink
-from halo_scheduler.rules.notices import Notice, NoticeKind, chain_notices, gap_notice, notice_of
+from halo_scheduler.rules.notices import Notice, NoticeKind, chain_notices, gap_notice, notice_of, with_last_line
 from halo_scheduler.rules.statistics import Gap, GapKind
 
 pytestmark = pytest.mark.usefixtures("machine_in_berlin")
@@ -86,7 +86,7 @@ def test_without_an_error_the_exit_code_or_nothing_is_the_reason() -> None:
     uncoded = _told(silent, job=job)
     assert coded is not None
     assert uncoded is not None
-    assert (coded.text, uncoded.text) == ("Exit code 3.", "It gave no reason.")
+    assert (coded.text, uncoded.text) == ("Exit code 3.", "No error message.")
 
 
 def test_a_streak_is_told_once_and_its_end_once() -> None:
@@ -98,7 +98,7 @@ def test_a_streak_is_told_once_and_its_end_once() -> None:
     recovered = _told(good, third, second, first)
     assert recovered is not None
     assert recovered.kind is NoticeKind.RECOVERED
-    assert (recovered.title, recovered.text) == ("backup works again", "It had failed 3 times in a row.")
+    assert (recovered.title, recovered.text) == ("backup works again", "After 3 failures.")
     assert _kind(better, good, third, second, first) is None
     assert _kind(_run(_BAD, slot=6), better, good, third) is NoticeKind.FAILED
 
@@ -139,7 +139,7 @@ def test_a_long_run_by_hand_is_told() -> None:
     assert _kind(_run(_OK, trigger=Trigger.MANUAL, took_ms=long)) is None
     succeeded = _told(_run(_OK, trigger=Trigger.MANUAL, took_ms=long), job=_with(Notify.ALL))
     assert succeeded is not None
-    assert (succeeded.title, succeeded.text) == ("backup succeeded", "It took 1 min 1 s.")
+    assert (succeeded.title, succeeded.text) == ("backup succeeded", "Took 1 min 1 s.")
 
 
 def test_test_runs_and_runs_under_way_are_never_told() -> None:
@@ -183,7 +183,7 @@ def test_a_job_that_disabled_itself_always_tells() -> None:
     notice = _told(_run(_BAD, slot=5), _run(_BAD, slot=4), job=_disabled(_with(Notify.NONE)))
     assert notice is not None
     assert notice.kind is NoticeKind.DISABLED
-    assert (notice.title, notice.text) == ("backup was disabled", "It failed 5 times in a row. Exit code 1.")
+    assert (notice.title, notice.text) == ("backup was disabled", "Failed 5 times in a row. Exit code 1.")
 
 
 def test_a_job_that_cannot_be_planned_tells_that_it_was_disabled() -> None:
@@ -224,16 +224,41 @@ def _gap(began: str, ended: str, kind: GapKind = GapKind.OFF) -> Gap:
 @pytest.mark.parametrize(
     ("gap", "title"),
     [
-        (_gap("2026-11-15T21:10:30Z", "2026-11-16T06:55Z"), "Halo was not running 22:10–07:55"),
-        (_gap("2026-11-15T06:10Z", "2026-11-16T06:55Z"), "Halo was not running 15 Nov 07:10–16 Nov 07:55"),
-        (_gap("2026-11-13T21:10Z", "2026-11-16T06:55Z"), "Halo was not running 13 Nov 22:10–16 Nov 07:55"),
-        (_gap("2026-11-16T06:00Z", "2026-11-16T06:55Z", GapKind.ASLEEP), "The machine slept 07:00–07:55"),
+        (_gap("2026-11-15T21:10:30Z", "2026-11-16T06:55Z"), "Halo was off 22:10–07:55"),
+        (_gap("2026-11-15T06:10Z", "2026-11-16T06:55Z"), "Halo was off 15 Nov 07:10–16 Nov 07:55"),
+        (_gap("2026-11-13T21:10Z", "2026-11-16T06:55Z"), "Halo was off 13 Nov 22:10–16 Nov 07:55"),
+        (_gap("2026-11-16T06:00Z", "2026-11-16T06:55Z", GapKind.ASLEEP), "The computer slept 07:00–07:55"),
     ],
 )
 def test_a_gap_tells_when_it_was_and_what_became_of_it(gap: Gap, title: str) -> None:
     assert gap_notice(gap) == Notice(
-        kind=NoticeKind.GAP, title=title, text="3 caught up, 2 missed", run_ids=("a", "b")
+        kind=NoticeKind.GAP, title=title, text="3 runs caught up, 2 missed", run_ids=("a", "b")
     )
+
+
+@pytest.mark.parametrize(
+    ("caught_up", "missed", "text"),
+    [(1, 0, "1 run caught up"), (0, 1, "1 run missed"), (1, 1, "1 run caught up, 1 missed")],
+)
+def test_a_gap_counts_only_what_happened(caught_up: int, missed: int, text: str) -> None:
+    gap = replace(_gap("2026-11-15T21:10Z", "2026-11-16T06:55Z"), caught_up=caught_up, missed=missed)
+    assert gap_notice(gap).text == text
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        (b"12 files copied\n", "12 files copied"),
+        (b"first\n\x1b[32mdone\x1b[0m\n\n  \n::cost 0.2\n", "done"),
+        (b"x" * 9_000 + b"\n" + b"y" * 500, "y" * 199 + "…"),
+        (b"", "Took 1 min 1 s."),
+        (b"::cost 0.2\n\n", "Took 1 min 1 s."),
+    ],
+)
+def test_a_success_is_told_with_the_last_line_of_its_output(output: bytes, text: str) -> None:
+    notice = _told(_run(_OK, trigger=Trigger.MANUAL, took_ms=61 * _SECOND), job=_with(Notify.ALL))
+    assert notice is not None
+    assert with_last_line(notice, output).text == text
 
 
 # --- Questions and caps -----------------------------------------------------------------------------
@@ -267,7 +292,7 @@ def test_a_question_of_a_run_that_disabled_its_job_tells_both() -> None:
     assert notice is not None
     assert (notice.kind, notice.text) == (
         NoticeKind.NEEDS_INPUT,
-        "It was disabled, too. Which branch? ↵ main or next?",
+        "The job was also disabled. Which branch? ↵ main or next?",
     )
     silent = replace(job, policy=Policy(notify=Notify.NONE))
     notice = notice_of(_run(_BAD), silent, (), Settings(), _QUESTION)
@@ -289,7 +314,7 @@ def test_a_cap_is_told_once_a_day() -> None:
     first, second, next_day = (_capped(at) for at in (_NOW, _NOW + _HOUR, _NOW + 11 * _HOUR))
     notice = _told(first, _run(_OK))
     assert notice is not None
-    assert (notice.kind, notice.title) == (NoticeKind.CAPPED, "backup is held back by its cap")
+    assert (notice.kind, notice.title) == (NoticeKind.CAPPED, "backup reached its daily limit")
     assert notice.text == "2 runs today, as many as its cap allows."
     assert _told(second, _run(_OK, trigger=Trigger.MANUAL), first) is None
     assert _kind(next_day, second, first) is NoticeKind.CAPPED
@@ -352,8 +377,8 @@ def test_a_follower_that_is_gone_is_told_on_the_run_before_it() -> None:
         "report did not run after backup",
         (run.id,),
     )
-    assert first.text == "It was removed: restore it, or take it out of what runs after backup."
-    assert second.text == "A fault kept it back, which is in the program's log."
+    assert first.text == "It was deleted. Restore it, or remove it from the next jobs of backup."
+    assert second.text == "An internal error kept it from starting. See the program log."
     assert chain_notices(run, _JOB, [replace(gone, is_first_today=False)], Settings()) == []
     assert chain_notices(run, _with(Notify.NONE), [gone], Settings()) == []
 

@@ -1,4 +1,4 @@
-"""Telling the user what happened while they were not looking."""
+"""Decides which notifications to show."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from halo_scheduler.model import Outcome, Run, Source, Trigger
 from halo_scheduler.model.alarms import Alarm
 from halo_scheduler.model.changes import Change, ChangeKind
-from halo_scheduler.rules.notices import Notice, alarm_notice, chain_notices, gap_notice, notice_of
+from halo_scheduler.rules.notices import (
+    Notice,
+    NoticeKind,
+    alarm_notice,
+    chain_notices,
+    gap_notice,
+    notice_of,
+    with_last_line,
+)
 from halo_scheduler.rules.statistics import Gap
 from halo_scheduler.service.scheduler import Scheduler
 from ui.backend.backend import Backend
@@ -18,12 +26,12 @@ from .notifications import Notifications
 
 _LOOKED_BACK = 50
 _REMEMBERED = 1_000
-# What was missed and what is caught up comes in one go after a gap; then one notice tells of all of it.
+# Missed and caught-up runs arrive together after a downtime; one notification covers all of them.
 _GAP_SETTLES_MS = 4_000
 
 
 class Alerts(QObject):
-    """Turns the ends of runs, and the alarms of the engine, into notifications."""
+    """Turns finished runs and engine alarms into notifications."""
 
     alarm_told = Signal(object)
     """The Notice of an alarm."""
@@ -43,11 +51,11 @@ class Alerts(QObject):
         backend.changed.connect(self._take)
 
     def expect_gap(self) -> None:
-        """Tell, once that is settled, what an engine found that has just begun."""
+        """Notify about the downtime that a started engine found, once its runs have settled."""
         self._gap_timer.start()
 
     def tell_alarm(self, alarm: Alarm) -> None:
-        """Tell that an engine does not do its work; once, though both its thread and the journal say so."""
+        """Notify about an alarm once, although both the engine's thread and the journal report it."""
         if alarm not in self._alarms_told:
             self._alarms_told.append(alarm)
             notice = alarm_notice(alarm)
@@ -65,7 +73,7 @@ class Alerts(QObject):
         run_id = change.run_id
         if change.kind is not ChangeKind.RUN_FINISHED or run_id is None:
             return
-        # A run is told of again when something is found out after its end: that what was to follow it did not.
+        # A run is announced again when a next job of it turns out to be gone.
         if run_id not in self._seen:
             self._seen.append(run_id)
             self._backend.ask(lambda scheduler: _judge(scheduler, run_id), self._tell, owner=self)
@@ -95,7 +103,7 @@ class Alerts(QObject):
 
 
 def _judge(scheduler: Scheduler, run_id: str) -> tuple[Notice | None, bool]:
-    """Return what to tell about a run, and whether it came after a time without an engine."""
+    """Return the notification for a run, and whether the run follows a downtime."""
     run = scheduler.get_run(run_id)
     job = None if run is None else scheduler.get_job(run.job_id)
     if run is None or job is None:
@@ -104,11 +112,14 @@ def _judge(scheduler: Scheduler, run_id: str) -> tuple[Notice | None, bool]:
     log = scheduler.get_run_log(job.id, limit=_LOOKED_BACK, before=run.id)
     earlier = [past for past in log if _counts(past)]
     question = scheduler.questions.of_run(run.id)
-    return notice_of(run, job, earlier, scheduler.settings.read(), question), is_after_gap
+    notice = notice_of(run, job, earlier, scheduler.settings.read(), question)
+    if notice is not None and notice.kind is NoticeKind.SUCCEEDED:
+        notice = with_last_line(notice, scheduler.get_output(run.id))
+    return notice, is_after_gap
 
 
 def _judge_chain(scheduler: Scheduler, run_id: str) -> list[Notice]:
-    """Return what to tell of the jobs that were to run after a run and are gone."""
+    """Return the notifications for next jobs that are gone."""
     broken = scheduler.runs.broken_links(run_id)
     run = scheduler.get_run(run_id) if broken else None
     job = None if run is None else scheduler.get_job(run.job_id)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from asking import ask
+from past_runs import Past
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from halo_scheduler import Every, Outcome, Policy, Scheduler
+from halo_scheduler import Every, Outcome, Policy, Scheduler, Trigger
 from halo_scheduler.clock import ManualClock
 from halo_scheduler.engine.watchdog import record_alarm
 from halo_scheduler.model import Caps, CatchUp, Follower, Manual, Notify
@@ -107,7 +108,7 @@ def test_a_gap_is_told_once_with_what_was_missed(stage: Stage, qtbot: QtBot) -> 
     stage.scheduler.tick()
     qtbot.waitUntil(lambda: NoticeKind.GAP in _kinds(stage))
     (gap,) = [notice for notice in stage.shown.notices if notice.kind is NoticeKind.GAP]
-    assert "1 caught up" in gap.text + gap.title
+    assert "1 run caught up" in gap.text + gap.title
     assert "2 missed" in gap.text + gap.title
 
 
@@ -122,6 +123,15 @@ def test_a_gap_that_an_engine_found_at_its_start_is_told(stage: Stage, qtbot: Qt
         engine.tick()
     stage.alerts.expect_gap()
     qtbot.waitUntil(lambda: _kinds(stage) == [NoticeKind.GAP])
+
+
+def test_a_success_is_told_with_its_last_line(stage: Stage, qtbot: QtBot) -> None:
+    past = Past(stage.scheduler)
+    job_id = stage.scheduler.add_job("report", Manual(), policy=Policy(notify=Notify.ALL))
+    run = past.run(job_id, _NOW, trigger=Trigger.CHAIN, output=b"reading\n12 rows written\n")
+    stage.backend.tell(Change(ChangeKind.RUN_FINISHED, job_id, run.id))
+    qtbot.waitUntil(lambda: _kinds(stage) == [NoticeKind.SUCCEEDED])
+    assert stage.shown.notices[0].text == "12 rows written"
 
 
 def test_a_question_is_told_with_its_words(stage: Stage, qtbot: QtBot) -> None:
@@ -208,8 +218,8 @@ def test_an_alarm_is_told_once_though_its_thread_and_the_journal_both_tell(
     qtbot.waitUntil(lambda: len(told) == 2)
     qtbot.wait(50)
     assert [notice.title for notice in told] == [
-        "Halo no longer runs your jobs",
-        "Halo does not start what is due",
+        "Halo isn't running your jobs",
+        "Halo isn't starting due jobs",
     ]
     assert _kinds(stage) == [NoticeKind.STUCK] * 2
 
