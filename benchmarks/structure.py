@@ -60,11 +60,14 @@ def _function_lengths(text: str) -> Iterator[int]:
             yield (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-def _imported(text: str) -> Iterator[str]:
+def _imported(path: Path, text: str) -> Iterator[str]:
+    package = path.relative_to(_ROOT).parts[:-1]
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else ()
+            module = ".".join((*above, *filter(None, [node.module])))
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
 
@@ -73,7 +76,7 @@ def _lonely(modules: dict[str, Path], texts: dict[str, str], lines: dict[str, in
     """Return the small modules that only one other imports and that are no entry of a table."""
     importers: dict[str, set[str]] = defaultdict(set)
     for name, text in texts.items():
-        for imported in _imported(text):
+        for imported in _imported(modules[name], text):
             importers[imported].add(name)
     return [
         name
